@@ -1,0 +1,110 @@
+# make demo   sets everything up, then writes, reads and inspects an encrypted table of real data
+# make test   sets everything up, then runs every test
+# Needs JDK 17, Python >= 3.10 and a package registry. What is set up once is used again.
+
+PYTHON ?= python3
+SHELL := /bin/bash
+
+VERSION := 0.1.0
+# PySpark 4.3 needs Python 3.11.
+NEWEST := $(shell $(PYTHON) -c 'import sys; print("4.3.0" if sys.version_info >= (3, 11) else "4.2.1")')
+OLDEST := 3.5.9
+BETWEEN := $(filter-out $(NEWEST),4.0.5 4.1.4 4.2.1)
+
+REQUIREMENTS := python/requirements
+JVM_SOURCES := build.sbt .scalafmt.conf $(shell find jvm project -type f -not -path '*/target/*')
+PYTHON_SOURCES := python/pyproject.toml python/README.md $(shell find python/src -type f -name '*.py*' -not -name '*.pyc')
+WHEEL := target/wheel/pme_parquet-$(VERSION)-py3-none-any.whl
+JARS := target/jars/.built
+PUBLISHED := target/.published
+LINTED := python tests examples
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: build wheel venv demo test test-all test-quick test-scala lint format docs-check publish-local publish-maven clean help
+
+help:
+	@sed -n 's/^# //p' Makefile | head -3
+
+build: $(JARS)
+
+wheel: $(WHEEL)
+
+venv: .venv/.wheel
+
+demo: .venv/.wheel
+	.venv/bin/python examples/demo.py
+
+test: lint test-scala pytest-$(OLDEST) pytest-$(NEWEST)
+
+test-all: lint test-scala pytest-$(OLDEST) $(BETWEEN:%=pytest-%) pytest-$(NEWEST)
+
+test-quick: lint pytest-$(NEWEST)
+
+# The tools see the installed package's types through .venv, not through the checkout.
+lint: .venv/.wheel
+	.venv/bin/ruff check --quiet --config python/pyproject.toml $(LINTED)
+	.venv/bin/ruff format --quiet --check --config python/pyproject.toml $(LINTED)
+	.venv/bin/mypy --config-file python/pyproject.toml python/src tests examples
+
+format: .venv/.ready
+	.venv/bin/ruff check --quiet --fix --config python/pyproject.toml $(LINTED)
+	.venv/bin/ruff format --config python/pyproject.toml $(LINTED)
+
+test-scala: | .venv/.ready
+	scripts/sbt scalafmtCheckAll scalafmtSbtCheck test
+
+pytest-$(NEWEST): .venv/.wheel $(PUBLISHED)
+	.venv/bin/python -m pytest $(PYTEST_ARGS)
+
+pytest-%: .venvs/pyspark-%/.wheel $(PUBLISHED)
+	.venvs/pyspark-$*/bin/python -m pytest $(PYTEST_ARGS)
+
+docs-check: .venv/.wheel
+	.venv/bin/python -m pytest tests/docs
+
+publish-local publish-maven: $(PUBLISHED)
+
+# Both layouts that `spark-submit --packages` can resolve from: Ivy's in target/ivy, Maven's in target/maven.
+$(PUBLISHED): $(JARS) | .venv/.ready
+	rm -rf target/ivy target/maven
+	SBT_OPTS="-Dsbt.ivy.home=$(CURDIR)/target/ivy" scripts/sbt publishLocal publish
+	touch $@
+
+$(JARS): $(JVM_SOURCES) scripts/sbt scripts/fetch-sbt | .venv/.ready
+	rm -rf target/jars
+	scripts/sbt jars
+	touch $@
+
+$(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
+	rm -rf python/src/pme_parquet/jars target/wheel
+	mkdir -p python/src/pme_parquet/jars
+	cp target/jars/*.jar python/src/pme_parquet/jars/
+	cd python && ../.venv/bin/python -m hatchling build -t wheel -d ../target/wheel
+	touch $@
+
+.venv/.ready: $(REQUIREMENTS)/build.txt $(REQUIREMENTS)/lint.txt $(REQUIREMENTS)/test.txt
+	@command -v java >/dev/null || { echo "JDK 17 is needed: there is no java on PATH." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	.venv/bin/pip install --quiet pyspark==$(NEWEST) $(^:%=-r %)
+	touch $@
+
+.venvs/pyspark-%/.ready: $(REQUIREMENTS)/test.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet pyspark==$* -r $<
+	touch $@
+
+# Not editable: what is tested is what is shipped.
+.venv/.wheel: $(WHEEL) .venv/.ready
+	.venv/bin/pip install --quiet --force-reinstall --no-deps $(WHEEL)
+	touch $@
+
+.venvs/pyspark-%/.wheel: $(WHEEL) .venvs/pyspark-%/.ready
+	.venvs/pyspark-$*/bin/pip install --quiet --force-reinstall --no-deps $(WHEEL)
+	touch $@
+
+.PRECIOUS: .venvs/pyspark-%/.ready .venvs/pyspark-%/.wheel
+
+clean:
+	rm -rf target .venv .venvs .tools python/src/pme_parquet/jars

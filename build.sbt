@@ -1,0 +1,112 @@
+import Versions._
+
+// The layers (docs/architecture.md): core <- parquet <- spark. `dependsOn` is what enforces them.
+// Each module is compiled once per Scala version; only `spark` is compiled per Spark line as well.
+
+ThisBuild / organization := "io.pmeparquet"
+ThisBuild / version := "0.1.0"
+ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
+ThisBuild / description := "Parquet Modular Encryption for Spark"
+ThisBuild / versionScheme := Some("early-semver")
+
+val warnings = Seq("-deprecation", "-feature", "-unchecked", "-Xlint:_", "-Xfatal-warnings")
+
+def common(scala: String, source: String) = Seq(
+  scalaVersion := scala,
+  Compile / scalaSource := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "main" / "scala",
+  Compile / resourceDirectory := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "main" / "resources",
+  Test / scalaSource := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "test" / "scala",
+  Test / resourceDirectory := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "test" / "resources",
+  javacOptions ++= Seq("--release", "17"),
+  scalacOptions ++= warnings ++ (if (scala == scala212) Seq("-Xlint:-unused", "-Ywarn-unused:imports,privates,locals")
+                                 else
+                                   Seq(
+                                     "-release:17",
+                                     "-Wunused:imports,privates,locals",
+                                     // One source for 2.12 and 2.13: 2.12 has only JavaConverters.
+                                     "-Wconf:cat=deprecation&msg=JavaConverters:s"
+                                   )),
+  Compile / doc / sources := Nil,
+  libraryDependencies += "org.scalameta" %% "munit" % munit % Test,
+  Test / fork := true,
+  Test / javaOptions += "-Xmx1g",
+  // The parts of the connector jar are not published one by one.
+  publish / skip := true
+)
+
+def module(source: String, scala: String, suffix: String): Project =
+  Project(s"$source-$suffix", file(s"target/modules/$source-$suffix")).settings(common(scala, source))
+
+def core(scala: String, suffix: String) = module("core", scala, suffix).settings(
+  libraryDependencies ++= Seq(
+    "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided,
+    "org.bouncycastle" % "bcprov-jdk18on" % bouncyCastle % Test
+  )
+)
+
+def parquetModule(scala: String, suffix: String, core: Project) = module("parquet", scala, suffix)
+  .dependsOn(core % "provided->compile;test->test")
+  .settings(
+    libraryDependencies ++= Seq(
+      "org.apache.parquet" % "parquet-hadoop" % Versions.parquet % Provided,
+      "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided,
+      "org.apache.hadoop" % "hadoop-client-runtime" % hadoop % Provided,
+      "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided
+    )
+  )
+
+/** The connector: one jar that holds our three layers and nothing else. Spark and Parquet are the cluster's. */
+def connector(line: SparkLine, scala: String, suffix: String, core: Project, parquet: Project) =
+  module("spark", scala, s"${line.name.replace('.', '_')}-$suffix")
+    .dependsOn(core % Provided, parquet % Provided)
+    .settings(
+      moduleName := s"pme-parquet-spark-${line.name}",
+      publish / skip := false,
+      Compile / unmanagedSourceDirectories +=
+        (ThisBuild / baseDirectory).value / "jvm" / "spark" / "src" / "main" / line.shims,
+      libraryDependencies += "org.apache.spark" %% "spark-sql" % line.version % Provided,
+      Compile / packageBin / mappings ++=
+        (core / Compile / packageBin / mappings).value ++ (parquet / Compile / packageBin / mappings).value,
+      // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
+      pomPostProcess := PomWithoutDependencies,
+      publishMavenStyle := true,
+      publishTo := Some(Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(Resolver.mavenStylePatterns))
+    )
+
+def testkit(scala: String, suffix: String, core: Project) = module("testkit", scala, suffix)
+  .settings(
+    moduleName := "pme-parquet-testkit",
+    libraryDependencies ++= Seq(
+      "org.apache.parquet" % "parquet-hadoop" % Versions.parquet % Provided,
+      "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided
+    )
+  )
+
+lazy val core212 = core(scala212, "2_12")
+lazy val core213 = core(scala213, "2_13")
+lazy val parquet212 = parquetModule(scala212, "2_12", core212)
+lazy val parquet213 = parquetModule(scala213, "2_13", core213)
+lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, parquet212)
+lazy val spark35_213 = connector(spark35, scala213, "2_13", core213, parquet213)
+lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, parquet213)
+lazy val testkit212 = testkit(scala212, "2_12", core212)
+lazy val testkit213 = testkit(scala213, "2_13", core213)
+
+lazy val jars = taskKey[Unit]("Copies the connector jars to target/jars and the test kit's to target/jars/testkit")
+
+lazy val root = (project in file("."))
+  .aggregate(core212, core213, parquet212, parquet213, spark35_212, spark35_213, spark40_213, testkit212, testkit213)
+  .settings(
+    publish / skip := true,
+    jars := {
+      val target = baseDirectory.value / "target" / "jars"
+      val connectors = Seq(
+        (spark35_212 / Compile / packageBin).value,
+        (spark35_213 / Compile / packageBin).value,
+        (spark40_213 / Compile / packageBin).value
+      )
+      val kits = Seq((testkit212 / Compile / packageBin).value, (testkit213 / Compile / packageBin).value)
+      connectors.foreach(jar => IO.copyFile(jar, target / jar.getName))
+      kits.foreach(jar => IO.copyFile(jar, target / "testkit" / jar.getName))
+    }
+  )

@@ -1,0 +1,201 @@
+package io.pmeparquet
+
+import io.pmeparquet.Condition._
+
+/**
+ * The texts of all failures: ''where: what, because why. What to do.'' No text holds a key, a secret or a tag.
+ */
+object PmeErrors {
+  private def fail(condition: Condition, problem: String, cause: Throwable = null) =
+    new PmeException(condition, problem, cause)
+
+  // ---- options
+
+  def badOption(option: String, value: String, allowed: String): PmeException =
+    fail(BadOption, s"option $option: '$value' is not a value it can have. Use $allowed.")
+
+  def contradiction(options: String, why: String, remedy: String): PmeException =
+    fail(BadOption, s"options $options: they cannot be used so, because $why. $remedy")
+
+  def missingOption(option: String, why: String): PmeException =
+    fail(BadOption, s"option $option: it is not set, because $why it is needed. Set $option.")
+
+  def unknownOption(where: String, name: String, nearest: String): PmeException =
+    fail(
+      UnknownOption,
+      s"$where '$name': there is no such option, and a misspelt one could leave data unprotected. " +
+        s"Did you mean '$nearest'?"
+    )
+
+  def secretInOption(option: String): PmeException =
+    fail(
+      SecretInOption,
+      s"option $option: it holds a value where a reference to a secret is expected, because Spark shows option " +
+        "values in plans and catalogs. Use env:NAME, file:PATH, conf:SPARK_CONF_KEY or hadoop-credential:ALIAS."
+    )
+
+  def secretNotFound(option: String, reference: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      KmsUnavailable,
+      s"option $option: the secret '$reference' cannot be had on the driver, because $why. " +
+        "Set it before Spark starts, or correct the reference.",
+      cause
+    )
+
+  def unsupportedOption(option: String, value: String, instead: String): PmeException =
+    fail(Unsupported, s"option $option: '$value' is not supported in this version. Use $instead.")
+
+  def unsupported(where: String, what: String, why: String, remedy: String): PmeException =
+    fail(Unsupported, s"$where: $what is not supported, because $why. $remedy")
+
+  // ---- which column gets which key
+
+  def noKey: PmeException =
+    fail(
+      NoKey,
+      "write: no key is named, because neither footerKey nor uniformKey is set; the data would be left in " +
+        "plaintext. Set footerKey (with columnKeys) or uniformKey, or write with format(\"parquet\")."
+    )
+
+  def noFooterKey: PmeException =
+    fail(
+      NoKey,
+      "write: columnKeys names keys for columns but none for the footer, because footerKey is not set. " +
+        "Set footerKey."
+    )
+
+  def unknownColumn(pattern: String, candidates: Seq[String]): PmeException =
+    fail(
+      UnknownColumn,
+      s"option columnKeys: '$pattern' matches no column, so nothing would be protected by it. " +
+        s"The columns are: ${listed(candidates)}."
+    )
+
+  def twoKeys(column: String, first: String, second: String): PmeException =
+    fail(
+      BadOption,
+      s"option columnKeys: column '$column' is given two keys, '$first' and '$second'. Name it once."
+    )
+
+  def unlisted(columns: Seq[String]): PmeException =
+    fail(
+      UnknownColumn,
+      s"option unlistedColumns: no key is named for ${listed(columns)}, because unlistedColumns=error. " +
+        "Name them in columnKeys, or set unlistedColumns to footerKey or plaintext."
+    )
+
+  def badColumnKeys(text: String, position: Int, why: String): PmeException =
+    fail(
+      BadOption,
+      s"option columnKeys: cannot be read at character $position, because $why. " +
+        "Write 'key: column, column; key2: column' or JSON {\"key\": [\"column\"]}."
+    )
+
+  // ---- keys
+
+  def keyNotFound(where: String, key: String, kms: String, cause: Throwable = null): PmeException =
+    fail(
+      KeyNotFound,
+      s"$where: master key '$key' cannot be used, because $kms does not have it. " +
+        "Create the key or correct its id; on read, use the KMS the data was written with.",
+      cause
+    )
+
+  def keyDenied(where: String, key: String, kms: String, cause: Throwable): PmeException =
+    fail(
+      KeyDenied,
+      s"$where: master key '$key' was refused by $kms, because this user may not use it. " +
+        "Ask for access, or leave out the columns it protects.",
+      cause
+    )
+
+  def kmsUnavailable(where: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      KmsUnavailable,
+      s"$where: the KMS cannot be used, because $why. Check address, path, password and network.",
+      cause
+    )
+
+  def keyOfWrongSize(where: String, bits: Int): PmeException =
+    fail(
+      KeyMetadata,
+      s"$where: the key is $bits bits long, because it is no AES key. AES keys have 128, 192 or 256 bits."
+    )
+
+  def wrappedKeyNotAuthentic(where: String, key: String, cause: Throwable = null): PmeException =
+    fail(
+      NotAuthentic,
+      s"$where: a key wrapped with '$key' does not open, because its tag does not match: either the key of that " +
+        "name is another one than the writer's, or the key material was altered; AES-GCM cannot tell which. " +
+        "Check that the KMS is the writer's.",
+      cause
+    )
+
+  def keyMetadata(where: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      KeyMetadata,
+      s"$where: its key metadata cannot be used, because $why. " +
+        "Check how the file was written, and that its key material is whole.",
+      cause
+    )
+
+  def noKeyMetadata(where: String): PmeException =
+    fail(
+      NoKey,
+      s"$where: no key is known for it, because the file carries no key metadata. " +
+        "Name the key with footerKey or uniformKey."
+    )
+
+  // ---- files
+
+  def plaintextFile(file: String): PmeException =
+    fail(
+      PlaintextFile,
+      s"$file: the file is not encrypted, and plaintextFiles=error. " +
+        "Find out who wrote it; set plaintextFiles=allow if such files are expected."
+    )
+
+  def algorithm(file: String, found: String, accepted: String): PmeException =
+    fail(
+      Algorithm,
+      s"$file: it says $found, but this reader accepts $accepted only, because pages under $found are not " +
+        s"authenticated. Set algorithm=$found to accept that."
+    )
+
+  def aadPrefix(file: String, why: String): PmeException =
+    fail(
+      AadPrefix,
+      s"$file: its AAD prefix is not the expected one, because $why. " +
+        "Set aadPrefix to the writer's; if it is right, this is not the file you asked for."
+    )
+
+  def damaged(file: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      DamagedFile,
+      s"$file: it is not a whole Parquet file, because $why. Restore it from its source.",
+      cause
+    )
+
+  def notAuthentic(file: String, what: String, cause: Throwable = null): PmeException =
+    fail(
+      NotAuthentic,
+      s"$file: $what does not open, because an authentication tag does not match: wrong key, other AAD prefix, or " +
+        "data that was altered; AES-GCM cannot tell which. Check keys and aadPrefix; if they are the writer's, " +
+        "restore the file.",
+      cause
+    )
+
+  def clearLevels(file: String, column: String): PmeException =
+    fail(
+      Unsupported,
+      s"$file: column '$column' has V2 data pages, whose repetition and definition levels lie outside the " +
+        "ciphertext and are neither secret nor authenticated. Set clearLevels=allow to read them."
+    )
+
+  private def listed(names: Seq[String]): String = {
+    val shown = names.take(MaxListed).mkString(", ")
+    if (names.size > MaxListed) s"$shown, … (${names.size} in all)" else shown
+  }
+
+  private val MaxListed = 30
+}

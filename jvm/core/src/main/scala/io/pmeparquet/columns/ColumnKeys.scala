@@ -1,0 +1,137 @@
+package io.pmeparquet.columns
+
+import java.io.IOException
+
+import scala.collection.mutable
+
+import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonToken}
+
+import io.pmeparquet.PmeErrors
+
+/** The value of `columnKeys`: which master key protects which columns, in the order they were named. */
+final case class ColumnKeys(entries: Seq[ColumnKeys.Entry])
+
+object ColumnKeys {
+  final case class Entry(masterKeyId: String, pattern: ColumnPattern)
+
+  val OptionName = "columnKeys"
+
+  /** `key: col, col.*; key2: col`, or JSON `{"key": ["col"]}` for key ids with `:` and odd column names. */
+  def parse(text: String): ColumnKeys = {
+    val entries = if (text.trim.startsWith("{")) parseJson(text) else new Grammar(text).parse()
+    if (entries.isEmpty) throw PmeErrors.badColumnKeys(text, 0, "it names no column")
+    ColumnKeys(entries)
+  }
+
+  /** A column name alone, as it stands in JSON: `` a.b.`c.d` ``. */
+  def parsePattern(text: String): ColumnPattern = {
+    val grammar = new Grammar(text)
+    val pattern = grammar.column()
+    grammar.expectEnd()
+    pattern
+  }
+
+  private val factory = new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+
+  private def parseJson(text: String): Seq[Entry] = {
+    val parser = factory.createParser(text)
+    def unreadable(why: String) =
+      PmeErrors.badColumnKeys(text, parser.getTokenLocation.getCharOffset.toInt.max(0), why)
+    val entries = mutable.ArrayBuffer.empty[Entry]
+    try {
+      parser.nextToken()
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        val key = parser.getCurrentName
+        if (key.trim.isEmpty) throw unreadable("a key id is empty")
+        if (parser.nextToken() != JsonToken.START_ARRAY) throw unreadable("a key needs a list of columns")
+        while (parser.nextToken() == JsonToken.VALUE_STRING) entries += Entry(key, parsePattern(parser.getText))
+        if (parser.currentToken() != JsonToken.END_ARRAY) throw unreadable("a list of columns holds only names")
+      }
+      if (parser.currentToken() != JsonToken.END_OBJECT || parser.nextToken() != null)
+        throw unreadable("it does not end where its JSON object ends")
+    } catch { case bad: IOException => throw unreadable(s"it is not JSON (${bad.getClass.getSimpleName})") }
+    finally parser.close()
+    entries.toSeq
+  }
+
+  /** The text grammar, read from left to right. */
+  private final class Grammar(text: String) {
+    private var at = 0
+
+    def parse(): Seq[Entry] = {
+      val entries = mutable.ArrayBuffer.empty[Entry]
+      skipBlanks()
+      while (at < text.length) {
+        val key = keyId()
+        entries += Entry(key, column())
+        while (accept(',')) entries += Entry(key, column())
+        if (at < text.length && !accept(';')) fail("a ',' or ';' is expected here")
+        skipBlanks()
+      }
+      entries.toSeq
+    }
+
+    private def keyId(): String = {
+      val end = text.indexOf(':', at)
+      if (end < 0) fail("a key id and ':' are expected here")
+      val key = text.substring(at, end).trim
+      if (key.isEmpty || key.exists(c => c == ',' || c == ';')) fail("a key id and ':' are expected here")
+      at = end + 1
+      key
+    }
+
+    def column(): ColumnPattern = {
+      skipBlanks()
+      val start = at
+      val names = mutable.ArrayBuffer(name())
+      while (at < text.length && text.charAt(at) == '.') {
+        at += 1
+        names += name()
+      }
+      val spelled = text.substring(start, at).trim
+      skipBlanks()
+      // 'address.*' says the same as 'address': all that lies below.
+      ColumnPattern(spelled, names.toSeq)
+    }
+
+    private def name(): NamePattern =
+      if (at < text.length && text.charAt(at) == '`') NamePattern(quotedName(), quoted = true)
+      else NamePattern(plainName(), quoted = false)
+
+    private def plainName(): String = {
+      val start = at
+      while (at < text.length && Ends.indexOf(text.charAt(at).toInt) < 0) at += 1
+      val name = text.substring(start, at).trim
+      if (name.isEmpty) fail("a column name is expected here")
+      name
+    }
+
+    private def quotedName(): String = {
+      val name = new StringBuilder
+      at += 1
+      var open = true
+      while (open) {
+        if (at >= text.length) fail("a '`' is not closed")
+        val c = text.charAt(at)
+        at += 1
+        if (c != '`') name += c
+        else if (at < text.length && text.charAt(at) == '`') { name += c; at += 1 }
+        else open = false
+      }
+      name.toString
+    }
+
+    def expectEnd(): Unit = if (at < text.length) fail("nothing more is expected here")
+
+    private def accept(c: Char): Boolean = {
+      skipBlanks()
+      val found = at < text.length && text.charAt(at) == c
+      if (found) at += 1
+      found
+    }
+    private def skipBlanks(): Unit = while (at < text.length && Character.isWhitespace(text.charAt(at))) at += 1
+    private def fail(why: String): Nothing = throw PmeErrors.badColumnKeys(text, at, why)
+
+    private def Ends = ".,;:"
+  }
+}

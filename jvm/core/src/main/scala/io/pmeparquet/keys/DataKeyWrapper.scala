@@ -1,0 +1,60 @@
+package io.pmeparquet.keys
+
+import java.security.SecureRandom
+import java.util.Base64
+
+import io.pmeparquet.AesKey
+
+/** Makes the wrapped form of a file's data keys (envelope encryption). One per write job. */
+trait DataKeyWrapper {
+  def wrap(dek: AesKey, masterKeyId: String, isFooterKey: Boolean, where: String): KeyMaterial
+}
+
+/** `doubleWrapping=false`: the master key wraps each data key, with a call of the KMS for each. */
+final class SingleWrapper(kms: Kms) extends DataKeyWrapper {
+  override def wrap(dek: AesKey, masterKeyId: String, isFooterKey: Boolean, where: String): KeyMaterial = {
+    val instance = if (isFooterKey) Some(kms.instanceId -> kms.instanceUrl) else None
+    KeyMaterial(isFooterKey, masterKeyId, kms.wrap(dek, masterKeyId, where), None, instance)
+  }
+}
+
+/** `doubleWrapping=true`: data keys are wrapped by the job's key-encryption keys, without the KMS. */
+final class DoubleWrapper(keks: JobKeks) extends DataKeyWrapper {
+  private val random = new SecureRandom
+
+  override def wrap(dek: AesKey, masterKeyId: String, isFooterKey: Boolean, where: String): KeyMaterial = {
+    val kek = keks.of(masterKeyId)
+    val wrapped = LocalWrap.wrap(dek, kek.key.toSecretKey, kek.id, random)
+    val material = KeyMaterial.Kek(Base64.getEncoder.encodeToString(kek.id), kek.wrapped)
+    KeyMaterial(isFooterKey, masterKeyId, wrapped, Some(material), if (isFooterKey) Some(keks.instance) else None)
+  }
+}
+
+/**
+ * The key-encryption keys of one write job: one per master key, wrapped by the KMS once, on the driver. A job wraps one
+ * data key per file and column, far from the 2^32 encryptions that NIST SP 800-38D §8.3 allows under one key.
+ *
+ * ''Crosses the wire'' within the job's scope: it lets executors write without the KMS. Prints no key.
+ *
+ * @param instance the KMS as key material names it: instance id and url
+ */
+final class JobKeks(keks: Map[String, JobKeks.Kek], val instance: (String, String)) extends Serializable {
+  def of(masterKeyId: String): JobKeks.Kek =
+    keks.getOrElse(masterKeyId, throw new IllegalStateException(s"internal error: no KEK made for '$masterKeyId'"))
+}
+
+object JobKeks {
+  final class Kek(val id: Array[Byte], val key: AesKey, val wrapped: String) extends Serializable
+
+  /** @throws io.pmeparquet.PmeException what the KMS says of a master key it does not have or does not give */
+  def make(kms: Kms, masterKeyIds: Seq[String], bits: Int, where: String): JobKeks = {
+    val random = new SecureRandom
+    val keks = masterKeyIds.distinct.map { masterKeyId =>
+      val id = new Array[Byte](KeyMaterial.KekIdBytes)
+      random.nextBytes(id)
+      val key = AesKey.random(bits, random)
+      masterKeyId -> new Kek(id, key, kms.wrap(key, masterKeyId, where))
+    }
+    new JobKeks(keks.toMap, kms.instanceId -> kms.instanceUrl)
+  }
+}

@@ -1,0 +1,111 @@
+package io.pmeparquet.keys
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.keys.FlatJson.{Flag, Text, Value}
+
+/**
+ * What must be known to get a data key back from the KMS, in the JSON form of parquet-java's key tools (`PKMT1`).
+ *
+ * @param kek
+ *   with double wrapping, the key-encryption key in between; none with single wrapping
+ * @param kms
+ *   instance id and url of the KMS, which parquet-java keeps with the footer key. They are written for other readers;
+ *   nothing a file says chooses where a credential goes, so they are not read.
+ */
+final case class KeyMaterial(
+    isFooterKey: Boolean,
+    masterKeyId: String,
+    wrappedDek: String,
+    kek: Option[KeyMaterial.Kek],
+    kms: Option[(String, String)] = None) {
+  import KeyMaterial.Field
+
+  /** @param internal whether it stands in the file itself, as key metadata, or in a file beside */
+  def toJson(internal: Boolean): String = {
+    val fields = Seq.newBuilder[(String, Value)]
+    fields += Field.Type -> Text(KeyMaterial.Type1)
+    if (internal) fields += Field.InternalStorage -> Flag(true)
+    fields += Field.IsFooterKey -> Flag(isFooterKey)
+    kms.foreach { case (id, url) =>
+      fields += Field.KmsInstanceId -> Text(id)
+      fields += Field.KmsInstanceUrl -> Text(url)
+    }
+    fields += Field.MasterKeyId -> Text(masterKeyId)
+    fields += Field.WrappedDek -> Text(wrappedDek)
+    fields += Field.DoubleWrapping -> Flag(kek.isDefined)
+    kek.foreach { key =>
+      fields += Field.KekId -> Text(key.id)
+      fields += Field.WrappedKek -> Text(key.wrapped)
+    }
+    FlatJson.write(fields.result())
+  }
+}
+
+object KeyMaterial {
+
+  /** @param id base64 of the KEK's random id; its bytes are the AAD under which it wraps data keys */
+  final case class Kek(id: String, wrapped: String)
+
+  val Type1 = "PKMT1"
+  val KekIdBytes = 16
+
+  /** The names under which a file's keys stand in its material beside, when they do. */
+  val FooterReference = "footerKey"
+  def columnReference(ordinal: Int): String = s"columnKey$ordinal"
+
+  /** Key material is a few hundred bytes; no master-key id or wrapped key needs more than this. */
+  val MaxBytes: Int = 64 * 1024
+
+  private[keys] object Field {
+    val Type = "keyMaterialType"
+    val InternalStorage = "internalStorage"
+    val Reference = "keyReference"
+    val IsFooterKey = "isFooterKey"
+    val KmsInstanceId = "kmsInstanceID"
+    val KmsInstanceUrl = "kmsInstanceURL"
+    val MasterKeyId = "masterKeyID"
+    val WrappedDek = "wrappedDEK"
+    val DoubleWrapping = "doubleWrapping"
+    val KekId = "keyEncryptionKeyID"
+    val WrappedKek = "wrappedKEK"
+  }
+
+  def parse(json: String, where: String): KeyMaterial = of(Fields.parse(json, where))
+
+  private[keys] def of(fields: Fields): KeyMaterial = {
+    fields.requireType()
+    val kek =
+      if (fields.flag(Field.DoubleWrapping)) Some(Kek(fields.text(Field.KekId), fields.text(Field.WrappedKek)))
+      else None
+    KeyMaterial(
+      fields.flag(Field.IsFooterKey),
+      fields.text(Field.MasterKeyId),
+      fields.text(Field.WrappedDek),
+      kek
+    )
+  }
+
+  /** The fields of a JSON object, each asked for by name and type. */
+  private[keys] final class Fields(values: Map[String, Value], where: String) {
+    def requireType(): Unit =
+      if (text(Field.Type) != Type1) throw PmeErrors.keyMetadata(where, s"its key material is not of type $Type1")
+    def text(name: String): String = values.get(name) match {
+      case Some(Text(value)) if value.nonEmpty => value
+      case _ => throw PmeErrors.keyMetadata(where, s"it has no text '$name'")
+    }
+    def flag(name: String): Boolean = values.get(name) match {
+      case Some(Flag(value)) => value
+      case _ => throw PmeErrors.keyMetadata(where, s"it has no true or false '$name'")
+    }
+  }
+
+  private[keys] object Fields {
+    def parse(json: String, where: String): Fields = {
+      if (json.length > MaxBytes) throw tooLong(where)
+      try new Fields(FlatJson.parse(json), where)
+      catch { case bad: FlatJson.Malformed => throw PmeErrors.keyMetadata(where, bad.getMessage, bad) }
+    }
+    def tooLong(where: String): PmeException =
+      PmeErrors.keyMetadata(where, s"it is longer than $MaxBytes bytes")
+  }
+}

@@ -1,0 +1,68 @@
+package io.pmeparquet.keys
+
+import java.nio.ByteBuffer
+import java.nio.charset.{CharacterCodingException, CodingErrorAction}
+import java.nio.charset.StandardCharsets.UTF_8
+
+import io.pmeparquet.PmeErrors
+import io.pmeparquet.keys.KeyMaterial.{Field, Fields}
+
+/**
+ * What a file keeps with a key (Parquet `key_metadata`, specification §4.3): the key material itself, a reference to
+ * material in a file beside, or the name of the data key.
+ */
+sealed trait KeyMetadata
+
+object KeyMetadata {
+
+  /** `keyMaterial=internal` */
+  final case class Internal(material: KeyMaterial) extends KeyMetadata
+
+  /** `keyMaterial=external`: the material stands under this name in `_KEY_MATERIAL_FOR_<file>.json`. */
+  final case class External(reference: String) extends KeyMetadata
+
+  /** `keyManagement=direct`: the data key is the KMS's key of this name. */
+  final case class Direct(keyId: String) extends KeyMetadata
+
+  private val MaxDirectCharacters = 1024
+
+  def parse(bytes: Array[Byte], where: String): KeyMetadata = {
+    if (bytes.length > KeyMaterial.MaxBytes) throw Fields.tooLong(where)
+    val text = decode(bytes, where)
+    if (text.startsWith("{")) {
+      val fields = Fields.parse(text, where)
+      fields.requireType()
+      if (fields.flag(Field.InternalStorage)) Internal(KeyMaterial.of(fields)) else External(fields.text(Field.Reference))
+    } else {
+      if (text.isEmpty || text.length > MaxDirectCharacters || text.exists(Character.isISOControl(_)))
+        throw PmeErrors.keyMetadata(where, "it is neither key material nor the name of a key")
+      Direct(text)
+    }
+  }
+
+  def bytesOf(metadata: KeyMetadata): Array[Byte] = {
+    val text = metadata match {
+      case Internal(material) => material.toJson(internal = true)
+      case External(reference) =>
+        FlatJson.write(
+          Seq(
+            Field.Type -> FlatJson.Text(KeyMaterial.Type1),
+            Field.InternalStorage -> FlatJson.Flag(false),
+            Field.Reference -> FlatJson.Text(reference)
+          )
+        )
+      case Direct(keyId) => keyId
+    }
+    text.getBytes(UTF_8)
+  }
+
+  private def decode(bytes: Array[Byte], where: String): String =
+    try
+      UTF_8
+        .newDecoder()
+        .onMalformedInput(CodingErrorAction.REPORT)
+        .onUnmappableCharacter(CodingErrorAction.REPORT)
+        .decode(ByteBuffer.wrap(bytes))
+        .toString
+    catch { case bad: CharacterCodingException => throw PmeErrors.keyMetadata(where, "it is not text", bad) }
+}

@@ -1,0 +1,127 @@
+package io.pmeparquet.keys
+
+import java.io.{ByteArrayInputStream, IOException}
+import java.security._
+import java.util.concurrent.ConcurrentHashMap
+import javax.crypto.SecretKey
+
+import io.pmeparquet.{AesKey, PmeErrors, Secret}
+
+/**
+ * `kms=keystore`: a Java keystore that holds one AES secret key per alias, the alias being the master-key id.
+ * PKCS12 by default, BCFKS where BouncyCastle is on the class path, or any type an installed provider has.
+ *
+ * Keys that can leave the keystore wrap as `KeyToolkit.encryptKeyLocally` does; keys that cannot (PKCS#11) wrap in
+ * the same form inside their provider.
+ */
+final class KeystoreKms private (name: String, keystore: KeyStore, password: Array[Char]) extends Kms {
+  private val random = new SecureRandom
+
+  // Opening an entry derives a key from the password, which is slow on purpose.
+  private val opened = new ConcurrentHashMap[String, SecretKey]
+
+  override def describe: String = s"keystore $name"
+
+  override def wrap(key: AesKey, masterKeyId: String, where: String): String =
+    LocalWrap.wrap(
+      key,
+      master(masterKeyId, where),
+      LocalWrap.aadOf(masterKeyId),
+      random,
+      providerOf(masterKeyId, where)
+    )
+
+  override def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey =
+    LocalWrap.unwrap(
+      wrapped,
+      master(masterKeyId, where),
+      LocalWrap.aadOf(masterKeyId),
+      where,
+      masterKeyId,
+      providerOf(masterKeyId, where)
+    )
+
+  override def directKey(id: String, where: String): Option[AesKey] =
+    Option(master(id, where).getEncoded).map(AesKey.of(_, where))
+
+  private def providerOf(id: String, where: String): Option[Provider] =
+    if (master(id, where).getEncoded == null) Some(keystore.getProvider) else None
+
+  private def master(id: String, where: String): SecretKey = opened.computeIfAbsent(id, load(_, where))
+
+  private def load(id: String, where: String): SecretKey = {
+    // Aliases compare as the keystore's type compares them: PKCS12 without case.
+    val key =
+      try keystore.getKey(id, password)
+      catch {
+        case failed @ (_: UnrecoverableKeyException | _: NoSuchAlgorithmException | _: KeyStoreException) =>
+          throw PmeErrors.kmsUnavailable(where, s"$describe does not open entry '$id' with its password", failed)
+      }
+    key match {
+      case secret: SecretKey => secret
+      case null => throw PmeErrors.keyNotFound(where, id, describe)
+      case _ =>
+        throw PmeErrors.keyNotFound(where, id, s"$describe (its entry of that name is no secret key; it)")
+    }
+  }
+}
+
+object KeystoreKms {
+  val PathOption = "kms.keystore.path"
+
+  /**
+   * @param name what messages call the keystore
+   * @param content the keystore file, or none for a type without one (PKCS11)
+   */
+  def open(name: String, storeType: String, content: Option[Array[Byte]], password: Secret): KeystoreKms = {
+    val keystore = instance(storeType)
+    val characters = password.insecureValue.toCharArray
+    try keystore.load(content.map(new ByteArrayInputStream(_)).orNull, characters)
+    catch {
+      case failed: IOException =>
+        val why =
+          if (failed.getCause.isInstanceOf[UnrecoverableKeyException]) "its password is wrong" else s"it is no whole $storeType keystore"
+        throw PmeErrors.kmsUnavailable(s"keystore $name", why, failed)
+      case failed: GeneralSecurityException =>
+        throw PmeErrors.kmsUnavailable(s"keystore $name", s"it cannot be opened as $storeType", failed)
+    }
+    new KeystoreKms(name, keystore, characters)
+  }
+
+  private val BouncyCastleType = "BCFKS"
+  private val BouncyCastleProvider = "org.bouncycastle.jce.provider.BouncyCastleProvider"
+
+  private def instance(storeType: String): KeyStore =
+    try KeyStore.getInstance(storeType)
+    catch {
+      case _: KeyStoreException if storeType.equalsIgnoreCase(BouncyCastleType) =>
+        KeyStore.getInstance(storeType, bouncyCastle())
+      case failed: KeyStoreException =>
+        throw PmeErrors.unsupported(
+          "option kms.keystore.type",
+          s"'$storeType'",
+          "no installed security provider has this keystore type",
+          "Use PKCS12, or add the provider to the class path and to java.security." + causeOf(failed)
+        )
+    }
+
+  // The provider is used for this keystore only; it is not installed, so the JVM's other code sees no difference.
+  private def bouncyCastle(): Provider =
+    try
+      Thread.currentThread().getContextClassLoader
+        .loadClass(BouncyCastleProvider)
+        .getDeclaredConstructor()
+        .newInstance()
+        .asInstanceOf[Provider]
+    catch {
+      case failed: ReflectiveOperationException =>
+        throw PmeErrors.unsupported(
+          "option kms.keystore.type",
+          s"'$BouncyCastleType'",
+          "BouncyCastle is not on the class path",
+          "Add org.bouncycastle:bcprov-jdk18on to --packages, or use PKCS12." + causeOf(failed)
+        )
+    }
+
+  private def causeOf(failed: Exception): String = s" (${failed.getClass.getSimpleName})"
+}

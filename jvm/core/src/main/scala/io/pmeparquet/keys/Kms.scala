@@ -1,0 +1,34 @@
+package io.pmeparquet.keys
+
+import io.pmeparquet.AesKey
+
+/**
+ * Where master keys live. Wraps and unwraps data keys (or the keys that encrypt data keys) under a master key, which
+ * stays where it is. Implementations are safe for use by several threads.
+ *
+ * Failures are [[io.pmeparquet.PmeException]]s: `PME_KEY_NOT_FOUND`, `PME_KEY_DENIED`, `PME_KMS_UNAVAILABLE`,
+ * `PME_NOT_AUTHENTIC`.
+ */
+trait Kms {
+
+  /** What messages call it: `keystore keys.p12`. Holds no secret. */
+  def describe: String
+
+  /** What key material names as its KMS: parquet-java's `kmsInstanceID` and `kmsInstanceURL`. */
+  def instanceId: String = Kms.Default
+  def instanceUrl: String = Kms.Default
+
+  /** @param where the file or job this is for, for messages */
+  def wrap(key: AesKey, masterKeyId: String, where: String): String
+
+  def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey
+
+  /** The key of that name itself, for `keyManagement=direct`; none where master keys cannot leave the KMS. */
+  def directKey(id: String, where: String): Option[AesKey]
+}
+
+object Kms {
+
+  /** What parquet-java writes for a KMS without instances. */
+  val Default = "DEFAULT"
+}

@@ -1,0 +1,34 @@
+package io.pmeparquet.keys
+
+import java.security.MessageDigest
+
+import io.pmeparquet.Secret
+
+/**
+ * How to reach the master keys, with all secrets resolved. Prints no secret. Two settings are equal when they lead to
+ * the same keys for the same user: caches are kept by that.
+ *
+ * ''Crosses the wire'' within a scope, since executors call the KMS in this version.
+ */
+sealed trait KmsSettings extends Serializable
+
+object KmsSettings {
+  final case class Keystore(name: String, storeType: String, content: Option[Content], password: Secret)
+      extends KmsSettings
+  final case class Static(keys: Secret) extends KmsSettings
+
+  /** Any `org.apache.parquet.crypto.keytools.KmsClient`. */
+  final case class ClientClass(name: String, instanceId: String, instanceUrl: String, token: Secret)
+      extends KmsSettings
+
+  /** The bytes of a keystore file, as read on the driver. */
+  final class Content(private val bytes: Array[Byte]) extends Serializable {
+    def insecureBytes: Array[Byte] = bytes
+    override def equals(other: Any): Boolean = other match {
+      case that: Content => MessageDigest.isEqual(bytes, that.bytes)
+      case _ => false
+    }
+    override def hashCode(): Int = bytes.length
+    override def toString: String = s"Content(${bytes.length} bytes)"
+  }
+}

@@ -1,0 +1,54 @@
+package io.pmeparquet.options
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.regex.{Matcher, Pattern}
+
+import io.pmeparquet.PmeErrors
+
+/**
+ * The value of `aadPrefix`: text, or a template of `{table}`, `{path}` and `{file}` (specification §4.4.1).
+ *
+ * `{path}` is the path of the table's directory without scheme and host, `{table}` that directory's name, `{file}` the
+ * file's name. The table's directory is the file's without trailing `name=value` directories, so that writer and
+ * reader agree on it without a catalog.
+ */
+final case class AadPrefix private (template: String) {
+
+  /**
+   * @param directory path of the directory the file is (or will be) read from, without scheme and host
+   * @param fileName its name there
+   */
+  def bytesFor(directory: String, fileName: String): Array[Byte] = {
+    val path = AadPrefix.tableDirectory(directory)
+    val values = Map("table" -> path.substring(path.lastIndexOf('/') + 1), "path" -> path, "file" -> fileName)
+    val matcher = AadPrefix.placeholder.matcher(template)
+    val text = new StringBuffer
+    while (matcher.find()) matcher.appendReplacement(text, Matcher.quoteReplacement(values(matcher.group(1))))
+    matcher.appendTail(text).toString.getBytes(UTF_8)
+  }
+}
+
+object AadPrefix {
+  private val placeholder = Pattern.compile("\\{([^{}]*)\\}")
+  private val names = Seq("table", "path", "file")
+
+  /** Prefixes are concatenated to every module's AAD; there is no use for a long one. */
+  private val MaxCharacters = 4096
+
+  def parse(template: String): AadPrefix = {
+    def unusable(why: String) =
+      PmeErrors.badOption("aadPrefix", template.take(100), s"text or a template of {table}, {path}, {file}; $why")
+    if (template.isEmpty) throw unusable("it is empty")
+    if (template.length > MaxCharacters) throw unusable(s"it is longer than $MaxCharacters characters")
+    val matcher = placeholder.matcher(template)
+    while (matcher.find())
+      if (!names.contains(matcher.group(1))) throw unusable(s"it names {${matcher.group(1)}}")
+    new AadPrefix(template)
+  }
+
+  private def tableDirectory(directory: String): String = {
+    val segments = directory.stripSuffix("/").split("/", -1).toSeq
+    val table = segments.reverse.dropWhile(_.contains('=')).reverse
+    table.mkString("/")
+  }
+}

@@ -1,0 +1,245 @@
+package io.pmeparquet.options
+
+import io.pmeparquet.columns.UnlistedColumns
+import io.pmeparquet.options.Use.{Both, Read, Write}
+
+/** Every option of `format("pme-parquet")`. */
+object PmeOptions {
+  private val truth = Seq("false", "true")
+
+  val Kms = OptionSpec(
+    "kms",
+    Both,
+    "Where master keys live: `keystore`, `static`, or the name of a class that is an " +
+      "`org.apache.parquet.crypto.keytools.KmsClient`. `vault`, `aws`, `gcp`, `azure` and `hadoop` are reserved for " +
+      "later versions.",
+    default = Some("keystore"),
+    parquetName = Some("kms.client.class")
+  )
+  val KeystorePath = OptionSpec(
+    "kms.keystore.path",
+    Both,
+    "The Java keystore: one AES secret key per alias. Read on the driver, from any Hadoop file system."
+  )
+  val KeystoreType = OptionSpec(
+    "kms.keystore.type",
+    Both,
+    "The keystore's type: `PKCS12`, `BCFKS` where BouncyCastle is on the class path, or any type an installed " +
+      "security provider has.",
+    default = Some("PKCS12")
+  )
+  val KeystorePassword =
+    OptionSpec("kms.keystore.password", Both, "Reference to the password of keystore and keys.", secret = true)
+  val StaticKeys = OptionSpec(
+    "kms.static.keys",
+    Both,
+    "Reference to a secret that lists the keys, as lines `name=base64key`. For tests and first steps.",
+    secret = true
+  )
+  val CallFrom = OptionSpec(
+    "kms.callFrom",
+    Both,
+    "Who talks to the KMS. In this version executors do; `driver` is reserved for a later one.",
+    values = Seq("executor")
+  )
+  val FooterKey = OptionSpec(
+    "footerKey",
+    Both,
+    "Master key of the footer, and of columns that no other key protects. On read: the key of files that carry no " +
+      "key metadata.",
+    parquetName = Some("footer.key")
+  )
+  val ColumnKeys = OptionSpec(
+    "columnKeys",
+    Both,
+    "Master keys of columns: `key: col, col.*; key2: col`, or JSON `{\"key\": [\"col\"]}`. A struct, list or map name " +
+      "covers its leaves; `*` matches within one name; backticks quote odd names. A name that matches nothing is an " +
+      "error. On read, where it is given: no master key but the named ones is used.",
+    parquetName = Some("column.keys")
+  )
+  val UniformKey = OptionSpec(
+    "uniformKey",
+    Both,
+    "One master key for footer and all columns, instead of `footerKey` and `columnKeys`. On read as `footerKey`.",
+    parquetName = Some("uniform.key")
+  )
+  val Unlisted = OptionSpec(
+    "unlistedColumns",
+    Write,
+    "What happens to columns that `columnKeys` does not name. With parquet-java's `column.keys`, parquet-java's " +
+      "default holds: plaintext, unless `complete.columns` is true.",
+    values = UnlistedColumns.all.map(_.optionValue),
+    parquetName = Some("complete.columns")
+  )
+  val Algorithm = OptionSpec(
+    "algorithm",
+    Both,
+    "On write: the algorithm. On read: `AES_GCM_V1` refuses a file that says CTR, `AES_GCM_CTR_V1` accepts both. " +
+      "Under CTR, pages are not authenticated.",
+    values = Seq("AES_GCM_V1", "AES_GCM_CTR_V1"),
+    parquetName = Some("algorithm")
+  )
+  val PlaintextFooter = OptionSpec(
+    "plaintextFooter",
+    Write,
+    "Leave the footer readable, and sign it, so that readers without keys can read unencrypted columns. Schema, row " +
+      "counts and key ids are then readable.",
+    values = truth,
+    parquetName = Some("plaintext.footer")
+  )
+  val DataKeyBits = OptionSpec(
+    "dataKeyBits",
+    Write,
+    "Length of data keys.",
+    values = Seq("128", "192", "256"),
+    parquetName = Some("data.key.length.bits")
+  )
+  val KekBits = OptionSpec(
+    "kekBits",
+    Write,
+    "Length of key-encryption keys.",
+    values = Seq("128", "192", "256"),
+    parquetName = Some("kek.length.bits")
+  )
+  val DoubleWrapping = OptionSpec(
+    "doubleWrapping",
+    Write,
+    "`true`: the data key is wrapped by a key-encryption key and that by the master key, so that the KMS is called " +
+      "once per master key. `false`: the master key wraps each data key.",
+    values = Seq("true", "false"),
+    parquetName = Some("double.wrapping")
+  )
+  val KeyMaterial = OptionSpec(
+    "keyMaterial",
+    Write,
+    "`internal`: key material stands in the file. `external`: in `_KEY_MATERIAL_FOR_<file>.json` beside it.",
+    values = Seq("internal", "external"),
+    parquetName = Some("key.material.store.internally")
+  )
+  val KeyManagement = OptionSpec(
+    "keyManagement",
+    Write,
+    "`envelope`: fresh data keys per file, wrapped under master keys. `direct` (keystore and static only): the named " +
+      "key is the data key. Readers detect which.",
+    values = Seq("envelope", "direct")
+  )
+  val AadPrefix = OptionSpec(
+    "aadPrefix",
+    Both,
+    "AAD prefix, which binds files to a place: text, or a template of `{table}`, `{path}`, `{file}`. On read: the " +
+      "prefix the files must have."
+  )
+  val StoreAadPrefix = OptionSpec(
+    "storeAadPrefix",
+    Write,
+    "Keep the prefix in the file, or make readers supply it.",
+    values = Seq("true", "false")
+  )
+  val PlaintextFiles = OptionSpec(
+    "plaintextFiles",
+    Read,
+    "What happens when a file without encryption is met.",
+    values = Seq("error", "allow")
+  )
+  val ClearLevels = OptionSpec(
+    "clearLevels",
+    Read,
+    "V2 data pages whose repetition and definition levels lie outside the ciphertext, as parquet-java writes them.",
+    values = Seq("error", "allow")
+  )
+  val DeniedColumns = OptionSpec(
+    "deniedColumns",
+    Read,
+    "A selected column whose key the KMS refuses. `null` and `drop` are reserved for a later version.",
+    values = Seq("error")
+  )
+  val Reader = OptionSpec(
+    "reader",
+    Read,
+    "`spark`: Spark's own readers behind our policy; `auto` takes it in this version. `pages` is reserved for a " +
+      "later one.",
+    values = Seq("auto", "spark")
+  )
+  val Scan = OptionSpec(
+    "scan",
+    Read,
+    "The Spark read path. `auto` takes `v1`, which has `_metadata`, dynamic partition pruning and bucketed joins, " +
+      "unless `spark.sql.parquet.aggregatePushdown` is true, which only `v2` can do.",
+    values = Seq("auto", "v2", "v1")
+  )
+  val CryptoProvider = OptionSpec(
+    "cryptoProvider",
+    Both,
+    "In this version the JVM chooses; other values are reserved for a later one.",
+    values = Seq("auto")
+  )
+
+  // parquet-java's options that have no name of ours. Their names are parquet-java's.
+  val InstanceId =
+    OptionSpec("parquet.encryption.kms.instance.id", Both, "Handed to a KMS class.", default = Some("DEFAULT"))
+  val InstanceUrl =
+    OptionSpec("parquet.encryption.kms.instance.url", Both, "Handed to a KMS class.", default = Some("DEFAULT"))
+  val AccessToken = OptionSpec(
+    "parquet.encryption.key.access.token",
+    Both,
+    "Handed to a KMS class. As an option it must be a reference to a secret; in the Hadoop configuration the token " +
+      "itself may stand, as parquet-java has it.",
+    default = Some("DEFAULT"),
+    secret = true
+  )
+  val CacheLifetime = OptionSpec(
+    "parquet.encryption.cache.lifetime.seconds",
+    Both,
+    "How long an executor uses an unwrapped key-encryption key before it asks the KMS again.",
+    default = Some("600")
+  )
+
+  /** Values that name something a later version brings: asking for them is an error of its own. */
+  val reserved: Map[OptionSpec, Seq[String]] = Map(
+    Kms -> Seq("vault", "aws", "gcp", "azure", "hadoop"),
+    CallFrom -> Seq("driver"),
+    DeniedColumns -> Seq("null", "drop"),
+    Reader -> Seq("pages")
+  )
+
+  /** Prefixes of options that belong to KMS kinds of a later version. */
+  val reservedPrefixes: Seq[String] = Seq("kms.vault.", "kms.aws.", "kms.gcp.", "kms.azure.", "kms.hadoop.")
+
+  val all: Seq[OptionSpec] = Seq(
+    Kms,
+    KeystorePath,
+    KeystoreType,
+    KeystorePassword,
+    StaticKeys,
+    CallFrom,
+    FooterKey,
+    ColumnKeys,
+    UniformKey,
+    Unlisted,
+    Algorithm,
+    PlaintextFooter,
+    DataKeyBits,
+    KekBits,
+    DoubleWrapping,
+    KeyMaterial,
+    KeyManagement,
+    AadPrefix,
+    StoreAadPrefix,
+    PlaintextFiles,
+    ClearLevels,
+    DeniedColumns,
+    Reader,
+    Scan,
+    CryptoProvider,
+    InstanceId,
+    InstanceUrl,
+    AccessToken,
+    CacheLifetime
+  )
+
+  val ParquetPrefix = "parquet.encryption."
+
+  /** parquet-java's full name of an option of ours. */
+  def parquetNameOf(option: OptionSpec): Option[String] =
+    option.parquetName.map(ParquetPrefix + _).orElse(Some(option.name).filter(_.startsWith(ParquetPrefix)))
+}

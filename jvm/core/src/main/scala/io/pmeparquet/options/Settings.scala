@@ -1,0 +1,180 @@
+package io.pmeparquet.options
+
+import io.pmeparquet.PmeErrors
+import io.pmeparquet.columns.{ColumnKeys, UnlistedColumns}
+import io.pmeparquet.keys.KmsSettings
+
+/** The checked options of one write: where its master keys live, and how its files are encrypted. */
+final case class WriteSettings(kms: KmsSettings, files: FileSettings)
+
+/** How files are encrypted. */
+final case class FileSettings(
+    footerKey: String,
+    columnKeys: Option[ColumnKeys],
+    unlisted: UnlistedColumns,
+    algorithm: EncryptionAlgorithm,
+    plaintextFooter: Boolean,
+    dataKeyBits: Option[Int],
+    kekBits: Int,
+    doubleWrapping: Boolean,
+    externalMaterial: Boolean,
+    directKeys: Boolean,
+    aadPrefix: Option[AadPrefix],
+    storeAadPrefix: Boolean,
+    caseSensitive: Boolean)
+    extends Serializable {
+
+  /** Every master key the write may use. */
+  def masterKeys: Seq[String] = (footerKey +: columnKeys.toSeq.flatMap(_.entries.map(_.masterKeyId))).distinct
+}
+
+/**
+ * What a reader accepts, and with which keys: the checked options of one read.
+ *
+ * @param keyOfFilesWithoutMetadata key of files that carry no key metadata
+ * @param allowedMasterKeys where given, no other master key is used
+ */
+final case class ReadSettings(
+    kms: KmsSettings,
+    keyOfFilesWithoutMetadata: Option[String],
+    allowedMasterKeys: Option[Set[String]],
+    acceptCtr: Boolean,
+    aadPrefix: Option[AadPrefix],
+    allowPlaintextFiles: Boolean,
+    allowClearLevels: Boolean,
+    kekLifetimeMillis: Long)
+    extends Serializable
+
+sealed abstract class EncryptionAlgorithm(val name: String) extends Serializable
+
+/** Specification §4.2. */
+object EncryptionAlgorithm {
+  case object AesGcmV1 extends EncryptionAlgorithm("AES_GCM_V1")
+  case object AesGcmCtrV1 extends EncryptionAlgorithm("AES_GCM_CTR_V1")
+
+  def of(name: String): EncryptionAlgorithm = if (name == AesGcmV1.name) AesGcmV1 else AesGcmCtrV1
+}
+
+/** Checks option values against each other and makes settings of them. */
+object Settings {
+  def forWrite(values: OptionValues, kms: KmsSettings, caseSensitive: Boolean): WriteSettings = {
+    checkEvery(values)
+    val keys = writeKeys(values)
+    val direct = values.choice(PmeOptions.KeyManagement) == "direct"
+    val external = values.choice(PmeOptions.KeyMaterial) == "external"
+    val prefix = values.text(PmeOptions.AadPrefix).map(AadPrefix.parse)
+    if (direct && !kms.isInstanceOf[KmsSettings.Keystore] && !kms.isInstanceOf[KmsSettings.Static])
+      throw PmeErrors.contradiction(
+        "keyManagement and kms",
+        "direct keys need a KMS that gives keys out",
+        "Use kms=keystore or kms=static, or keyManagement=envelope."
+      )
+    if (direct && external)
+      throw PmeErrors.contradiction(
+        "keyManagement and keyMaterial",
+        "direct keys have no key material",
+        "Use keyMaterial=internal with keyManagement=direct."
+      )
+    if (prefix.isEmpty && values.choice(PmeOptions.StoreAadPrefix) == "false")
+      throw PmeErrors.contradiction("storeAadPrefix", "there is no prefix to leave out", "Set aadPrefix.")
+    val files = FileSettings(
+      keys.footerKey,
+      keys.columnKeys,
+      keys.unlisted,
+      EncryptionAlgorithm.of(values.choice(PmeOptions.Algorithm)),
+      values.flag(PmeOptions.PlaintextFooter),
+      values.text(PmeOptions.DataKeyBits).map(_ => values.choice(PmeOptions.DataKeyBits).toInt),
+      values.choice(PmeOptions.KekBits).toInt,
+      values.flag(PmeOptions.DoubleWrapping),
+      external,
+      direct,
+      prefix,
+      values.flag(PmeOptions.StoreAadPrefix),
+      caseSensitive
+    )
+    WriteSettings(kms, files)
+  }
+
+  def forRead(values: OptionValues, kms: KmsSettings): ReadSettings = {
+    checkEvery(values)
+    val key = values.text(PmeOptions.UniformKey).orElse(values.text(PmeOptions.FooterKey))
+    // Only columnKeys and a footer key together tell all keys of a table.
+    val allowed = for (footer <- key; columns <- values.text(PmeOptions.ColumnKeys))
+      yield ColumnKeys.parse(columns).entries.map(_.masterKeyId).toSet + footer
+    ReadSettings(
+      kms,
+      key,
+      allowed,
+      values.choice(PmeOptions.Algorithm) == EncryptionAlgorithm.AesGcmCtrV1.name,
+      values.text(PmeOptions.AadPrefix).map(AadPrefix.parse),
+      values.choice(PmeOptions.PlaintextFiles) == "allow",
+      values.choice(PmeOptions.ClearLevels) == "allow",
+      lifetimeMillis(values)
+    )
+  }
+
+  /** Whether the read goes through Spark's V2 scan; none where Spark's own configuration decides. */
+  def scan(values: OptionValues): String = values.choice(PmeOptions.Scan)
+
+  private final case class Keys(footerKey: String, columnKeys: Option[ColumnKeys], unlisted: UnlistedColumns)
+
+  private def writeKeys(values: OptionValues): Keys = {
+    val footer = nonEmpty(values, PmeOptions.FooterKey)
+    val uniform = nonEmpty(values, PmeOptions.UniformKey)
+    val columns = values.find(PmeOptions.ColumnKeys)
+    (uniform, footer, columns) match {
+      case (Some(_), None, None) => Keys(uniform.get, None, UnlistedColumns.UseFooterKey)
+      case (Some(_), _, _) =>
+        throw PmeErrors.contradiction(
+          "uniformKey, footerKey, columnKeys",
+          "uniformKey is the one key of everything",
+          "Set uniformKey alone, or footerKey and columnKeys."
+        )
+      case (None, None, None) => throw PmeErrors.noKey
+      case (None, None, Some(_)) => throw PmeErrors.noFooterKey
+      case (None, Some(key), None) => Keys(key, None, footerOnly(values))
+      case (None, Some(key), Some(found)) =>
+        // parquet-java's name brings parquet-java's default; docs/decisions tells why.
+        val default = if (found.parquetName) UnlistedColumns.Plaintext else UnlistedColumns.UseFooterKey
+        val unlisted = values.text(PmeOptions.Unlisted).fold[UnlistedColumns](default)(_ => unlistedOf(values))
+        Keys(key, Some(ColumnKeys.parse(found.value)), unlisted)
+    }
+  }
+
+  /** With a footer key alone every column is unlisted; leaving all of them readable is not what anyone asks for. */
+  private def footerOnly(values: OptionValues): UnlistedColumns = unlistedOf(values) match {
+    case UnlistedColumns.UseFooterKey => UnlistedColumns.UseFooterKey
+    case other =>
+      throw PmeErrors.contradiction(
+        "footerKey and unlistedColumns",
+        s"unlistedColumns=${other.optionValue} leaves nothing that is encrypted without columnKeys",
+        "Set columnKeys, or leave out unlistedColumns."
+      )
+  }
+
+  private def unlistedOf(values: OptionValues): UnlistedColumns = {
+    val choice = values.choice(PmeOptions.Unlisted)
+    UnlistedColumns.all.find(_.optionValue == choice).get
+  }
+
+  private def nonEmpty(values: OptionValues, option: OptionSpec): Option[String] = values.text(option).map { key =>
+    if (key.trim.isEmpty) throw PmeErrors.badOption(option.name, key, "the id of a master key")
+    key
+  }
+
+  private def lifetimeMillis(values: OptionValues): Long = {
+    val text = values.text(PmeOptions.CacheLifetime).orElse(PmeOptions.CacheLifetime.default).get
+    val seconds =
+      try text.trim.toLong
+      catch { case _: NumberFormatException => -1L }
+    if (seconds < 0 || seconds > MaxLifetimeSeconds)
+      throw PmeErrors.badOption(PmeOptions.CacheLifetime.name, text, s"a number of seconds from 0 to $MaxLifetimeSeconds")
+    seconds * 1000
+  }
+
+  private val MaxLifetimeSeconds = 7L * 24 * 3600
+
+  /** A bad value is an error even where the option is not used: a misunderstanding is better met early. */
+  private def checkEvery(values: OptionValues): Unit =
+    PmeOptions.all.filter(_.values.nonEmpty).foreach { option => values.choice(option) }
+}

@@ -1,0 +1,71 @@
+package io.pmeparquet.parquet
+
+import java.util
+import java.util.Collections
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.parquet.crypto.FileDecryptionProperties
+
+import io.pmeparquet.PmeErrors
+
+/** Admits files to a read: their tail is read and judged, then parquet-java is told how to open them. */
+private[parquet] object FileDecryption {
+
+  /** @return what opens the file, and its keys; no properties for a plaintext file that is allowed */
+  def admit(scope: ReadScope, path: Path, conf: Configuration): (Option[FileDecryptionProperties], FileKeys) = {
+    val keys = new FileKeys(path, conf, scope)
+    val properties = scope.admissions.tailOf(path, conf) match {
+      case FileTail.Plaintext =>
+        if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(path.toString)
+        None
+      case tail: FileTail.Encrypted => Some(propertiesFor(scope, path, conf, tail, keys))
+    }
+    (properties, keys)
+  }
+
+  private def propertiesFor(
+      scope: ReadScope,
+      path: Path,
+      conf: Configuration,
+      tail: FileTail.Encrypted,
+      keys: FileKeys): FileDecryptionProperties = {
+    val prefix = FooterPolicy.check(path, tail, scope.settings)
+    val builder = FileDecryptionProperties.builder().withKeyRetriever(keys)
+    // parquet-java refuses plaintext files itself where properties are given: a file that is swapped between our look
+    // and its own is not read. It compares the stored prefix with the one given here, too.
+    prefix.foreach(builder.withAADPrefix)
+    if (tail.footerKeyMetadata.isEmpty) {
+      val keyId = scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))
+      builder.withFooterKey(scope.unwrapper(conf).direct(keyId, s"$path, footer").insecureBytes)
+    }
+    builder.build()
+  }
+}
+
+/**
+ * The tails this scope has read in this JVM. Spark builds read options about three times per split, each time asking
+ * the crypto factory; a file counts as the same while its length and modification time are.
+ */
+private[parquet] final class Admissions {
+  private val tails = Collections.synchronizedMap(
+    new util.LinkedHashMap[(Path, Long, Long), FileTail](16, 0.75f, true) {
+      override def removeEldestEntry(eldest: util.Map.Entry[(Path, Long, Long), FileTail]): Boolean =
+        size() > Admissions.MaxFiles
+    }
+  )
+
+  def tailOf(path: Path, conf: Configuration): FileTail = {
+    val status: FileStatus = path.getFileSystem(conf).getFileStatus(path)
+    val key = (path, status.getLen, status.getModificationTime)
+    Option(tails.get(key)).getOrElse {
+      val tail = FileTail.read(conf, status)
+      tails.put(key, tail)
+      tail
+    }
+  }
+}
+
+private[parquet] object Admissions {
+  private val MaxFiles = 1000
+}

@@ -1,0 +1,87 @@
+package io.pmeparquet.parquet
+
+import java.security.SecureRandom
+
+import scala.collection.JavaConverters._
+import scala.collection.mutable
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.crypto.{ColumnEncryptionProperties, FileEncryptionProperties, ParquetCipher}
+import org.apache.parquet.hadoop.metadata.ColumnPath
+import org.apache.parquet.schema.MessageType
+
+import io.pmeparquet.AesKey
+import io.pmeparquet.columns.{ColumnProtection, KeyPlan}
+import io.pmeparquet.keys.{KeyMaterial, KeyMetadata}
+import io.pmeparquet.options.EncryptionAlgorithm
+
+/** Makes the keys of one file to be written, and what parquet-java needs to know of them. */
+private[parquet] final class FileEncryption(scope: WriteScope, path: Path, conf: Configuration) {
+  private val settings = scope.settings
+  private val random = new SecureRandom
+  private val where = path.toString
+  private lazy val wrapper = scope.wrapper(conf)
+  private val beside = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
+
+  def properties(schema: MessageType): FileEncryptionProperties = {
+    val plan = KeyPlan.of(SchemaColumns.leaves(schema), settings.columnKeys, settings.unlisted, settings.caseSensitive)
+    val (footerKey, footerMetadata) = dataKey(settings.footerKey, isFooterKey = true)
+    val builder = FileEncryptionProperties
+      .builder(footerKey.insecureBytes)
+      .withFooterKeyMetadata(footerMetadata)
+      .withAlgorithm(cipher)
+    // Without columnKeys parquet-java encrypts every column with the footer key by itself.
+    if (settings.columnKeys.isDefined) builder.withEncryptedColumns(columns(plan).asJava)
+    if (settings.plaintextFooter) builder.withPlaintextFooter()
+    settings.aadPrefix.foreach { prefix =>
+      builder.withAADPrefix(prefix.bytesFor(scope.tableDirectory, path.getName))
+      if (!settings.storeAadPrefix) builder.withoutAADPrefixStorage()
+    }
+    if (beside.nonEmpty) MaterialFiles.write(path, conf, beside.toSeq)
+    builder.build()
+  }
+
+  private def columns(plan: KeyPlan): Map[ColumnPath, ColumnEncryptionProperties] =
+    plan.columns.flatMap { case (leaf, protection) =>
+      val column = ColumnPath.get(leaf.path: _*)
+      protection match {
+        case ColumnProtection.Plaintext => None
+        case ColumnProtection.FooterKey => Some(column -> ColumnEncryptionProperties.builder(column).build())
+        case ColumnProtection.ColumnKey(masterKeyId) =>
+          val (key, metadata) = dataKey(masterKeyId, isFooterKey = false)
+          val properties =
+            ColumnEncryptionProperties.builder(column).withKey(key.insecureBytes).withKeyMetaData(metadata).build()
+          Some(column -> properties)
+      }
+    }.toMap
+
+  private def dataKey(masterKeyId: String, isFooterKey: Boolean): (AesKey, Array[Byte]) =
+    if (settings.directKeys) {
+      val key = DirectKeys.of(scope.open(conf), masterKeyId, settings.dataKeyBits, where)
+      key -> KeyMetadata.bytesOf(KeyMetadata.Direct(masterKeyId))
+    } else {
+      val key = AesKey.random(settings.dataKeyBits.getOrElse(FileEncryption.DefaultDataKeyBits), random)
+      val material = wrapper.wrap(key, masterKeyId, isFooterKey, where)
+      key -> KeyMetadata.bytesOf(stored(material))
+    }
+
+  private def stored(material: KeyMaterial): KeyMetadata =
+    if (!settings.externalMaterial) KeyMetadata.Internal(material)
+    else {
+      val reference =
+        if (material.isFooterKey) KeyMaterial.FooterReference
+        else KeyMaterial.columnReference(beside.count(!_._2.isFooterKey))
+      beside += reference -> material
+      KeyMetadata.External(reference)
+    }
+
+  private def cipher: ParquetCipher = settings.algorithm match {
+    case EncryptionAlgorithm.AesGcmV1 => ParquetCipher.AES_GCM_V1
+    case EncryptionAlgorithm.AesGcmCtrV1 => ParquetCipher.AES_GCM_CTR_V1
+  }
+}
+
+private[parquet] object FileEncryption {
+  val DefaultDataKeyBits = 128
+}

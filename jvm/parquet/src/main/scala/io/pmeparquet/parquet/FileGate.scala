@@ -1,0 +1,90 @@
+package io.pmeparquet.parquet
+
+import java.util
+import java.util.{Collections, Locale}
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.ParquetReadOptions
+import org.apache.parquet.crypto.FileDecryptionProperties
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.util.HadoopInputFile
+
+import io.pmeparquet.PmeErrors
+import io.pmeparquet.columns.LeafColumn
+
+/**
+ * Opens a file's footer and the metadata of the columns a query wants, before any page is read: so that a missing key,
+ * a wrong one or an unsafe page layout is told with file and column, and a query that cannot finish does not begin.
+ *
+ * @param columns the leaf columns the query reads, as Spark names them
+ */
+final class FileGate(scope: ReadScope, columns: Seq[Seq[String]]) {
+  private val wanted = columns.map(_.map(lower))
+
+  private val passed = Collections.synchronizedMap(new util.LinkedHashMap[(Path, Long, Long), Unit](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: util.Map.Entry[(Path, Long, Long), Unit]): Boolean =
+      size() > FileGate.MaxFiles
+  })
+
+  /** @throws io.pmeparquet.PmeException whatever keeps the query from reading this file */
+  def check(path: Path, conf: Configuration): Unit = {
+    val status = path.getFileSystem(conf).getFileStatus(path)
+    val key = (path, status.getLen, status.getModificationTime)
+    if (!passed.containsKey(key)) {
+      val (properties, keys) = FileDecryption.admit(scope, path, conf)
+      properties.foreach(open(path, conf, _, keys))
+      passed.put(key, ())
+    }
+  }
+
+  private def open(path: Path, conf: Configuration, properties: FileDecryptionProperties, keys: FileKeys): Unit = {
+    val reader = ParquetFailures.naming(path, "its footer") {
+      val options = ParquetReadOptions.builder().withDecryption(properties).build()
+      ParquetFileReader.open(HadoopInputFile.fromPath(path, conf), options)
+    }
+    try columnsOf(reader.getFooter).foreach { case (leaf, chunk) =>
+      ParquetFailures.naming(path, s"the metadata of column '${leaf.display}'") {
+        keys.forColumn(leaf.display)(checkColumn(path, leaf, chunk))
+      }
+    } finally reader.close()
+  }
+
+  private def checkColumn(path: Path, leaf: LeafColumn, chunk: ColumnChunkMetaData): Unit = {
+    // Asking for anything decrypts the column's metadata, and so asks for its key.
+    val stats = chunk.getEncodingStats
+    if (chunk.isEncrypted && !scope.settings.allowClearLevels) {
+      // Whether pages are V2 is only said by encoding stats; a file that does not say is not trusted to have none.
+      val clear = if (stats == null) chunk.getValueCount > 0 else stats.usesV2Pages()
+      if (clear && hasLevels(chunk)) throw PmeErrors.clearLevels(path.toString, leaf.display)
+    }
+  }
+
+  private def hasLevels(chunk: ColumnChunkMetaData): Boolean =
+    chunk.getPath.size > 1 || !chunk.getPrimitiveType.isRepetition(org.apache.parquet.schema.Type.Repetition.REQUIRED)
+
+  private def columnsOf(footer: ParquetMetadata): Seq[(LeafColumn, ColumnChunkMetaData)] = {
+    val leaves = SchemaColumns.leaves(footer.getFileMetaData.getSchema).filter(isWanted)
+    val byPath = leaves.map(leaf => leaf.path -> leaf).toMap
+    for {
+      block <- footer.getBlocks.asScala.toList
+      chunk <- block.getColumns.asScala
+      leaf <- byPath.get(chunk.getPath.toArray.toList)
+    } yield leaf -> chunk
+  }
+
+  // Lists and maps have several spellings in Parquet; a column named above or below counts as named.
+  private def isWanted(leaf: LeafColumn): Boolean = {
+    val name = leaf.sparkPath.map(lower)
+    wanted.exists(column => column.startsWith(name) || name.startsWith(column))
+  }
+
+  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+}
+
+object FileGate {
+  private val MaxFiles = 1000
+}

@@ -1,0 +1,44 @@
+package io.pmeparquet.parquet
+
+import java.util.Arrays
+
+import org.apache.hadoop.fs.Path
+
+import io.pmeparquet.PmeErrors
+import io.pmeparquet.options.{EncryptionAlgorithm, ReadSettings}
+
+/** What a reader accepts of a file, decided from its tail alone, before any page is read. */
+object FooterPolicy {
+
+  /**
+   * The algorithm's fields are not authenticated, and prefix and unique part of the AAD are joined without a
+   * delimiter: a fixed length keeps the boundary between them where the writer had it.
+   */
+  val AadFileUniqueBytes = 8
+
+  /**
+   * @return the AAD prefix to open the file with, where the reader gives one
+   * @throws io.pmeparquet.PmeException `PME_ALGORITHM`, `PME_AAD_PREFIX`, `PME_KEY_METADATA`
+   */
+  def check(path: Path, tail: FileTail.Encrypted, settings: ReadSettings): Option[Array[Byte]] = {
+    val file = path.toString
+    if (tail.ctr && !settings.acceptCtr)
+      throw PmeErrors.algorithm(file, EncryptionAlgorithm.AesGcmCtrV1.name, EncryptionAlgorithm.AesGcmV1.name)
+    if (tail.aadFileUnique.length != AadFileUniqueBytes)
+      throw PmeErrors.aadPrefix(
+        file,
+        s"aad_file_unique is ${tail.aadFileUnique.length} bytes long where $AadFileUniqueBytes are required"
+      )
+    val expected = settings.aadPrefix.map(_.bytesFor(path.getParent.toUri.getPath, path.getName))
+    (expected, tail.aadPrefix) match {
+      case (_, Some(_)) if tail.supplyAadPrefix =>
+        throw PmeErrors.aadPrefix(file, "the file both keeps a prefix and says that it does not")
+      case (Some(wanted), Some(stored)) if !Arrays.equals(wanted, stored) =>
+        throw PmeErrors.aadPrefix(file, "the file keeps another one")
+      case (Some(_), None) if !tail.supplyAadPrefix => throw PmeErrors.aadPrefix(file, "the file was written without one")
+      case (None, None) if tail.supplyAadPrefix =>
+        throw PmeErrors.aadPrefix(file, "the writer did not keep it in the file and aadPrefix is not set")
+      case _ => expected
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package io.pmeparquet.parquet
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.crypto.KeyAccessDeniedException
+import org.apache.parquet.crypto.keytools.KmsClient
+
+import io.pmeparquet.{AesKey, PmeErrors, PmeException, Secret}
+import io.pmeparquet.keys.{KeystoreKms, Kms, KmsSettings, StaticKms}
+
+/** Opens the KMS that settings describe. */
+object KmsAccess {
+  def open(settings: KmsSettings, conf: Configuration): Kms = settings match {
+    case KmsSettings.Keystore(name, storeType, content, password) =>
+      KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password)
+    case KmsSettings.Static(keys) => StaticKms.parse(keys)
+    case client: KmsSettings.ClientClass => KmsClientKms.open(client, conf)
+  }
+}
+
+/** Any `org.apache.parquet.crypto.keytools.KmsClient`, as parquet-java's users write them. */
+final class KmsClientKms private (client: KmsClient, settings: KmsSettings.ClientClass) extends Kms {
+  override def describe: String = s"KMS client ${settings.name}"
+  override def instanceId: String = settings.instanceId
+  override def instanceUrl: String = settings.instanceUrl
+
+  override def wrap(key: AesKey, masterKeyId: String, where: String): String = asking(masterKeyId, where) {
+    Option(client.wrapKey(key.insecureBytes, masterKeyId))
+      .getOrElse(throw PmeErrors.keyNotFound(where, masterKeyId, describe))
+  }
+
+  override def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey = {
+    val bytes = asking(masterKeyId, where)(client.unwrapKey(wrapped, masterKeyId))
+    if (bytes == null) throw PmeErrors.keyNotFound(where, masterKeyId, describe)
+    AesKey.of(bytes, where)
+  }
+
+  override def directKey(id: String, where: String): Option[AesKey] = None
+
+  private def asking[A](masterKeyId: String, where: String)(call: => A): A =
+    try call
+    catch {
+      case ours: PmeException => throw ours
+      case failed: RuntimeException => throw KmsClientKms.translate(failed, masterKeyId, where, describe)
+    }
+}
+
+object KmsClientKms {
+  def open(settings: KmsSettings.ClientClass, conf: Configuration): KmsClientKms = {
+    val where = s"option kms: class ${settings.name}"
+    val client =
+      try conf.getClassByName(settings.name).getDeclaredConstructor().newInstance()
+      catch {
+        case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
+          throw PmeErrors.kmsUnavailable(where, s"it cannot be loaded (${failed.getClass.getSimpleName})", failed)
+      }
+    client match {
+      case kms: KmsClient =>
+        try kms.initialize(conf, settings.instanceId, settings.instanceUrl, settings.token.insecureValue)
+        catch { case failed: RuntimeException => throw translate(failed, "(all)", where, s"KMS client ${settings.name}") }
+        new KmsClientKms(kms, settings)
+      case _ => throw PmeErrors.badOption("kms", settings.name, s"a class that is a ${classOf[KmsClient].getName}")
+    }
+  }
+
+  /** The interface knows one kind of refusal. What else it throws is told apart by its cause: no network, or no key. */
+  private def translate(failed: RuntimeException, masterKeyId: String, where: String, kms: String): PmeException = {
+    val causes = PmeException.causes(failed)
+    if (causes.exists(_.isInstanceOf[KeyAccessDeniedException])) PmeErrors.keyDenied(where, masterKeyId, kms, failed)
+    else if (causes.exists(_.isInstanceOf[javax.crypto.AEADBadTagException]))
+      PmeErrors.wrappedKeyNotAuthentic(where, masterKeyId, failed)
+    else if (causes.exists(_.isInstanceOf[java.io.IOException]))
+      PmeErrors.kmsUnavailable(where, s"$kms could not be reached", failed)
+    else PmeErrors.keyNotFound(where, masterKeyId, kms, failed)
+  }
+
+  val DefaultToken: Secret = new Secret(KmsClient.KEY_ACCESS_TOKEN_DEFAULT)
+}

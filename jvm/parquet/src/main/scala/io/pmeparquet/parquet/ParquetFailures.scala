@@ -1,0 +1,59 @@
+package io.pmeparquet.parquet
+
+import java.io.{EOFException, FileNotFoundException, IOException}
+import java.nio.BufferUnderflowException
+import javax.crypto.AEADBadTagException
+
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.security.AccessControlException
+import org.apache.parquet.crypto.{ParquetCryptoRuntimeException, TagVerificationException}
+
+import io.pmeparquet.{PmeErrors, PmeException}
+
+/** Turns what parquet-java throws on an encrypted file into what a user can act on. */
+object ParquetFailures {
+
+  /** For reading structure: a footer, a column's metadata. What is not a matter of storage is damage. */
+  def naming[A](path: Path, what: String)(read: => A): A =
+    try read
+    catch {
+      case failed: Throwable => throw ofStructure(failed, path.toString, what)
+    }
+
+  private def ofStructure(failed: Throwable, file: String, what: String): Throwable =
+    known(failed, file, what).getOrElse(failed match {
+      case storage @ (_: FileNotFoundException | _: AccessControlException) => storage
+      case broken: RuntimeException => PmeErrors.damaged(file, s"$what is not readable", broken)
+      case broken: IOException if isParse(broken) => PmeErrors.damaged(file, s"$what is not readable", broken)
+      case other => other
+    })
+
+  /** For reading pages: only what surely comes from encryption or a cut file; the rest is Spark's to tell. */
+  def ofPages(failed: Throwable, file: String, what: String): Option[PmeException] = known(failed, file, what)
+
+  private def known(failed: Throwable, file: String, what: String): Option[PmeException] = {
+    val causes = PmeException.causes(failed)
+    def has(found: Throwable => Boolean) = causes.exists(found)
+    PmeException.find(failed).orElse {
+      if (has(e => e.isInstanceOf[TagVerificationException] || e.isInstanceOf[AEADBadTagException]))
+        Some(PmeErrors.notAuthentic(file, what, failed))
+      else if (has(isPlaintextRefusal)) Some(PmeErrors.plaintextFile(file))
+      else if (has(e => e.isInstanceOf[ParquetCryptoRuntimeException] || isCut(e)))
+        Some(PmeErrors.damaged(file, s"$what is not readable", failed))
+      else None
+    }
+  }
+
+  private def isCut(e: Throwable) = e match {
+    case _: EOFException | _: BufferUnderflowException | _: NegativeArraySizeException => true
+    case _ => false
+  }
+
+  // parquet-java has no type of its own for this refusal.
+  private def isPlaintextRefusal(e: Throwable) =
+    e.isInstanceOf[ParquetCryptoRuntimeException] && String.valueOf(e.getMessage).contains("plaintext file")
+
+  // parquet-java wraps what Thrift says of a structure in an IOException without a type of its own.
+  private def isParse(e: IOException) =
+    isCut(e) || PmeException.causes(e).exists(_.getClass.getName.contains(".thrift."))
+}

@@ -1,0 +1,41 @@
+package io.pmeparquet.parquet
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.crypto._
+import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
+
+/**
+ * Where parquet-java asks how to encrypt and decrypt a file. It makes one by class name from the Hadoop configuration
+ * for every file, so all state is in the scope that the configuration names.
+ */
+final class PmeCryptoFactory extends EncryptionPropertiesFactory with DecryptionPropertiesFactory {
+
+  override def getFileEncryptionProperties(
+      conf: Configuration,
+      path: Path,
+      context: WriteContext): FileEncryptionProperties =
+    new FileEncryption(Scopes.write(conf), path, conf).properties(context.getSchema)
+
+  /** None for a plaintext file that the reader allows. */
+  override def getFileDecryptionProperties(conf: Configuration, path: Path): FileDecryptionProperties =
+    FileDecryption.admit(Scopes.read(conf), path, conf)._1.orNull
+}
+
+object PmeCryptoFactory {
+
+  def useForRead(conf: Configuration, scope: ReadScope): Unit = readProperties(scope).foreach { case (name, value) =>
+    conf.set(name, value)
+  }
+
+  def readProperties(scope: ReadScope): Map[String, String] =
+    Map(
+      EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME -> classOf[PmeCryptoFactory].getName,
+      Scopes.ReadId -> scope.id
+    )
+
+  def useForWrite(conf: Configuration, scope: WriteScope): Unit = {
+    conf.set(EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME, classOf[PmeCryptoFactory].getName)
+    conf.set(Scopes.WriteId, scope.id)
+  }
+}

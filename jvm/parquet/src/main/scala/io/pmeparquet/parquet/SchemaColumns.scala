@@ -1,0 +1,54 @@
+package io.pmeparquet.parquet
+
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType, Type}
+
+import io.pmeparquet.columns.LeafColumn
+
+/** The leaf columns of a Parquet schema, each with its path and with the path as Spark names it. */
+object SchemaColumns {
+  def leaves(schema: MessageType): Seq[LeafColumn] =
+    schema.getFields.asScala.toList.flatMap(field => below(field, Seq(field.getName), Seq(field.getName)))
+
+  private def below(field: Type, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] =
+    if (field.isPrimitive) Seq(LeafColumn(path, sparkPath))
+    else {
+      val group = field.asGroupType()
+      group.getLogicalTypeAnnotation match {
+        case _: LogicalTypeAnnotation.ListLogicalTypeAnnotation if single(group) => element(group, path, sparkPath)
+        case _: LogicalTypeAnnotation.MapLogicalTypeAnnotation if single(group) => keyAndValue(group, path, sparkPath)
+        case _: LogicalTypeAnnotation.MapKeyValueTypeAnnotation if single(group) => keyAndValue(group, path, sparkPath)
+        case _ => children(group, path, sparkPath)
+      }
+    }
+
+  private def single(group: GroupType) = group.getFieldCount == 1 && group.getType(0).isRepetition(Type.Repetition.REPEATED)
+
+  private def children(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] =
+    group.getFields.asScala.toList.flatMap(child => below(child, path :+ child.getName, sparkPath :+ child.getName))
+
+  /** The Parquet format's rules for lists: the repeated field is the element, or holds it. */
+  private def element(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {
+    val repeated = group.getType(0)
+    val inner = path :+ repeated.getName
+    val isElement = repeated.isPrimitive || repeated.asGroupType().getFieldCount != 1 ||
+      repeated.getName == "array" || repeated.getName == group.getName + "_tuple"
+    if (isElement) below(repeated, inner, sparkPath :+ "element")
+    else {
+      val only = repeated.asGroupType().getType(0)
+      below(only, inner :+ only.getName, sparkPath :+ "element")
+    }
+  }
+
+  private def keyAndValue(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {
+    val repeated = group.getType(0)
+    if (repeated.isPrimitive) Seq(LeafColumn(path :+ repeated.getName, sparkPath))
+    else {
+      val inner = path :+ repeated.getName
+      repeated.asGroupType().getFields.asScala.toList.zip(Seq("key", "value")).flatMap { case (child, name) =>
+        below(child, inner :+ child.getName, sparkPath :+ name)
+      }
+    }
+  }
+}

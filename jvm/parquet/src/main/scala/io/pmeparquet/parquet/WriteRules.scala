@@ -1,0 +1,55 @@
+package io.pmeparquet.parquet
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.ParquetProperties.WriterVersion
+import org.apache.parquet.hadoop.ParquetOutputFormat
+import org.apache.parquet.hadoop.ParquetOutputFormat.JobSummaryLevel
+
+import io.pmeparquet.PmeErrors
+import io.pmeparquet.options.FileSettings
+
+/** What parquet-java can be told to do that would leave bytes of a protected column readable. */
+object WriteRules {
+
+  /** @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` */
+  def check(conf: Configuration): Unit = {
+    if (asksForSummary(conf))
+      throw PmeErrors.unsupported(
+        s"option ${ParquetOutputFormat.JOB_SUMMARY_LEVEL}",
+        "a summary file",
+        "Parquet writes _metadata and _common_metadata in plaintext, statistics included",
+        "Leave the option out or set it to NONE."
+      )
+    if (ParquetOutputFormat.getWriterVersion(conf) != WriterVersion.PARQUET_1_0)
+      throw PmeErrors.unsupported(
+        s"option ${ParquetOutputFormat.WRITER_VERSION}",
+        "writing V2 pages",
+        "parquet-java leaves their repetition and definition levels outside the ciphertext",
+        "Leave the option out or set it to v1."
+      )
+  }
+
+  // Spark sets the level to NONE where nothing is said; parquet-java's own default is ALL.
+  private def asksForSummary(conf: Configuration): Boolean =
+    Seq(ParquetOutputFormat.JOB_SUMMARY_LEVEL, OldJobSummary).exists(conf.get(_) != null) &&
+      ParquetOutputFormat.getJobSummaryLevel(conf) != JobSummaryLevel.NONE
+
+  /** Spark moves single files to partitions that have a location of their own, under new names. */
+  def checkPath(path: Path, settings: FileSettings): Unit =
+    if (path.getParent.getName.startsWith(StagingPrefix) && (settings.externalMaterial || settings.aadPrefix.isDefined))
+      throw PmeErrors.unsupported(
+        path.toString,
+        "keyMaterial=external or aadPrefix in a partition with a location of its own",
+        "Spark moves and renames files there after they are written",
+        "Use keyMaterial=internal and no aadPrefix for this table."
+      )
+
+  /** The directory of the table that is written to: Spark stages dynamic overwrites in a directory within it. */
+  def tableDirectory(outputPath: Path): String =
+    (if (outputPath.getName.startsWith(StagingPrefix)) outputPath.getParent else outputPath).toUri.getPath
+
+  /** The older name of the same setting, which parquet-java still reads. */
+  private val OldJobSummary = "parquet.enable.summary-metadata"
+  private val StagingPrefix = ".spark-staging-"
+}

@@ -1,0 +1,91 @@
+package io.pmeparquet.spark
+
+import java.util.Locale
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.internal.SQLConf
+
+import io.pmeparquet.parquet.{ReadScope, Scopes, WriteRules, WriteScope}
+import io.pmeparquet.options._
+
+/**
+ * The one place where options become settings: option of this read or write > session conf
+ * `spark.datasource.pme-parquet.<option>` > Hadoop conf `parquet.encryption.*`. Every way into the format calls it.
+ *
+ * ''Driver only'': this is where references to secrets are resolved.
+ */
+final class ConfResolver(session: SparkSession) {
+
+  def usesV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) match {
+    case "v2" => true
+    case "v1" => false
+    // Aggregates are pushed down by the V2 scan only, and only where the user asks Spark for it.
+    case _ => SparkAccess.sqlConf(session).getConf(SQLConf.PARQUET_AGGREGATE_PUSHDOWN_ENABLED)
+  }
+
+  def read(options: Map[String, String]): ReadScope = {
+    val conf = SparkAccess.hadoopConf(session, options)
+    val values = valuesOf(options)
+    Scopes.forRead(Settings.forRead(values, new KmsResolver(session, conf).resolve(values)))
+  }
+
+  /** @param conf the job's, which names the output directory */
+  def write(options: Map[String, String], conf: Configuration, outputPath: Path): WriteScope =
+    Scopes.forWrite(writeSettings(options, conf), WriteRules.tableDirectory(outputPath), conf)
+
+  def writeSettings(options: Map[String, String], conf: Configuration): WriteSettings = {
+    val values = valuesOf(options)
+    Settings.forWrite(
+      values,
+      new KmsResolver(session, conf).resolve(values),
+      SparkAccess.sqlConf(session).caseSensitiveAnalysis
+    )
+  }
+
+  private def valuesOf(options: Map[String, String]): OptionValues = {
+    options.keys.foreach(UnknownOptions.check)
+    new OptionValues(
+      Map(
+        Level.Option -> ours(options),
+        Level.SessionConf -> sessionOptions,
+        Level.HadoopConf -> ours(hadoopOptions)
+      )
+    )
+  }
+
+  private def ours(values: Map[String, String]): Map[String, String] =
+    values.collect { case (name, value) if UnknownOptions.isKnown(name) && value != null => lower(name) -> value }
+
+  private def sessionOptions: Map[String, String] = {
+    val prefix = ConfResolver.SessionPrefix
+    SparkAccess.sqlConf(session).getAllConfs.collect {
+      case (name, value) if lower(name).startsWith(prefix) =>
+        val option = name.substring(prefix.length)
+        if (!UnknownOptions.isKnown(option)) throw UnknownOptions.unknownSessionConf(name, option)
+        lower(option) -> value
+    }
+  }
+
+  private def hadoopOptions: Map[String, String] = {
+    val conf = SparkAccess.hadoopConf(session, Map.empty)
+    val below = conf.getPropsWithPrefix(PmeOptions.ParquetPrefix).asScala.toMap
+    below.map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
+  }
+
+  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+}
+
+object ConfResolver {
+  val SessionPrefix: String = s"spark.datasource.${PmeDataSource.Name}."
+
+  /** Options as the user spelled them: Spark's maps forget the case when they are walked through. */
+  def spelled(options: Map[String, String]): Map[String, String] = options match {
+    case insensitive: CaseInsensitiveMap[String @unchecked] => insensitive.originalMap
+    case other => other
+  }
+}

@@ -1,0 +1,45 @@
+package io.pmeparquet.spark
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.util.SerializableConfiguration
+
+import io.pmeparquet.PmeException
+import io.pmeparquet.parquet.{FileGate, ParquetFailures, ReadScope}
+
+/**
+ * What a task does to open a file: put the scope in place, then pass the gate.
+ *
+ * ''Crosses the wire'', and brings the scope to executors: nothing else does.
+ */
+private[spark] final class FileOpening private (
+    conf: Broadcast[SerializableConfiguration],
+    scope: ReadScope,
+    columns: Seq[Seq[String]])
+    extends Serializable {
+  @transient private lazy val gate = new FileGate(scope, columns)
+
+  def pass(path: Path): Unit =
+    try gate.check(path, conf.value.value)
+    catch { case failed: Throwable => throw translate(failed, path.toString) }
+
+  /** What was thrown while pages were read. */
+  def translate(failed: Throwable, file: String): Throwable = {
+    val what = if (columns.isEmpty) "a page" else s"a page of ${columns.map(_.mkString(".")).mkString(", ").take(500)}"
+    ParquetFailures.ofPages(failed, file, what).fold(failed)((ours: PmeException) => PmeSparkException.of(ours))
+  }
+
+  override def toString: String = s"FileOpening($scope)"
+}
+
+private[spark] object FileOpening {
+  def apply(session: SparkSession, conf: Configuration, scope: ReadScope, required: StructType): FileOpening =
+    new FileOpening(
+      session.sparkContext.broadcast(new SerializableConfiguration(conf)),
+      scope,
+      ColumnPlan.leafNames(required)
+    )
+}

@@ -1,0 +1,43 @@
+package io.pmeparquet.spark
+
+import java.io.Closeable
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+
+/** Spark's function that reads a file, behind our gate. ''Crosses the wire.'' */
+private[spark] final class GatedRead(read: PartitionedFile => Iterator[InternalRow], opening: FileOpening)
+    extends (PartitionedFile => Iterator[InternalRow])
+    with Serializable {
+
+  override def apply(file: PartitionedFile): Iterator[InternalRow] = {
+    val path = file.toPath
+    opening.pass(path)
+    val rows =
+      try read(file)
+      catch { case failed: Throwable => throw opening.translate(failed, path.toString) }
+    // Spark hands batches through iterators of rows, so elements are passed on without a look.
+    new GatedElements(rows.asInstanceOf[Iterator[AnyRef]], opening, path).asInstanceOf[Iterator[InternalRow]]
+  }
+
+  override def toString: String = s"GatedRead($opening)"
+}
+
+/** Passes rows or batches on, and failures in our terms. ''Executor only.'' */
+private final class GatedElements(elements: Iterator[AnyRef], opening: FileOpening, path: Path)
+    extends Iterator[AnyRef]
+    with Closeable {
+  override def hasNext: Boolean =
+    try elements.hasNext
+    catch { case failed: Throwable => throw opening.translate(failed, path.toString) }
+
+  override def next(): AnyRef =
+    try elements.next()
+    catch { case failed: Throwable => throw opening.translate(failed, path.toString) }
+
+  override def close(): Unit = elements match {
+    case closeable: Closeable => closeable.close()
+    case _ => ()
+  }
+}

@@ -1,0 +1,114 @@
+package io.pmeparquet.spark
+
+import java.io.{FileNotFoundException, IOException}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Paths}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.{PmeErrors, Secret, SecretReference, SecretResolver}
+import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.options.{Level, OptionSpec, OptionValues, PmeOptions}
+
+/** Makes KMS settings of options: reads the keystore and resolves secrets. ''Driver only.'' */
+private[spark] final class KmsResolver(session: SparkSession, conf: Configuration) {
+  private val secrets = new DriverSecrets(session, conf)
+
+  def resolve(values: OptionValues): KmsSettings = {
+    values.choice(PmeOptions.CallFrom)
+    val kms = values.text(PmeOptions.Kms).orElse(PmeOptions.Kms.default).get.trim
+    kms.toLowerCase(java.util.Locale.ROOT) match {
+      case "keystore" => keystore(values)
+      case "static" => KmsSettings.Static(requiredSecret(values, PmeOptions.StaticKeys, "kms=static"))
+      case reserved if PmeOptions.reserved(PmeOptions.Kms).contains(reserved) =>
+        throw PmeErrors.unsupportedOption(PmeOptions.Kms.name, kms, "keystore, static or a KmsClient class")
+      case _ if kms.contains('.') => clientClass(kms, values)
+      case _ =>
+        throw PmeErrors.badOption(PmeOptions.Kms.name, kms, "keystore, static, or the full name of a KmsClient class")
+    }
+  }
+
+  private def keystore(values: OptionValues): KmsSettings = {
+    val storeType = values.text(PmeOptions.KeystoreType).orElse(PmeOptions.KeystoreType.default).get
+    val path = values.text(PmeOptions.KeystorePath)
+    // A PKCS#11 token has no file.
+    if (path.isEmpty && !storeType.equalsIgnoreCase("PKCS11"))
+      throw PmeErrors.missingOption(PmeOptions.KeystorePath.name, "with kms=keystore (the default)")
+    val password = requiredSecret(values, PmeOptions.KeystorePassword, "with kms=keystore")
+    KmsSettings.Keystore(path.getOrElse(storeType), storeType, path.map(contentOf), password)
+  }
+
+  private def contentOf(path: String): KmsSettings.Content = {
+    val file = new Path(path)
+    def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(s"keystore $path", why, cause)
+    try {
+      val fs = file.getFileSystem(conf)
+      val length = fs.getFileStatus(file).getLen
+      if (length > KmsResolver.MaxKeystoreBytes) throw unusable(s"it is $length bytes long, which no keystore is", null)
+      val stream = fs.open(file)
+      try {
+        val bytes = new Array[Byte](length.toInt)
+        stream.readFully(0, bytes)
+        new KmsSettings.Content(bytes)
+      } finally stream.close()
+    } catch {
+      case missing: FileNotFoundException => throw unusable("there is no such file", missing)
+      case failed: IOException => throw unusable("it cannot be read", failed)
+    }
+  }
+
+  private def clientClass(name: String, values: OptionValues): KmsSettings = {
+    def text(option: OptionSpec) = values.text(option).orElse(option.default).get
+    KmsSettings.ClientClass(name, text(PmeOptions.InstanceId), text(PmeOptions.InstanceUrl), token(values))
+  }
+
+  /** parquet-java has the token itself in the Hadoop configuration; there, and only there, it may stand. */
+  private def token(values: OptionValues): Secret = values.find(PmeOptions.AccessToken) match {
+    case None => new Secret(PmeOptions.AccessToken.default.get)
+    case Some(found) if found.value == PmeOptions.AccessToken.default.get => new Secret(found.value)
+    case Some(found) if found.level == Level.HadoopConf && !isReference(found.value) => new Secret(found.value)
+    case Some(found) => secret(PmeOptions.AccessToken, found.value)
+  }
+
+  private def isReference(value: String) = SecretReference.Kinds.exists(kind => value.startsWith(kind + ":"))
+
+  private def requiredSecret(values: OptionValues, option: OptionSpec, why: String): Secret =
+    secret(option, values.text(option).getOrElse(throw PmeErrors.missingOption(option.name, why)))
+
+  private def secret(option: OptionSpec, text: String): Secret =
+    secrets.resolve(option.name, SecretReference.parse(option.name, text))
+}
+
+private[spark] object KmsResolver {
+  private val MaxKeystoreBytes = 16 * 1024 * 1024
+}
+
+/** Looks up secrets where the driver runs. */
+private final class DriverSecrets(session: SparkSession, conf: Configuration) extends SecretResolver {
+
+  override def resolve(option: String, reference: SecretReference): Secret = {
+    def notFound(why: String, cause: Throwable = null) =
+      PmeErrors.secretNotFound(option, reference.toString, why, cause)
+    val value = reference.kind match {
+      case "env" => Option(System.getenv(reference.name)).getOrElse(throw notFound("the variable is not set"))
+      case "conf" => confValue(reference.name).getOrElse(throw notFound("Spark has no such setting"))
+      case "hadoop-credential" =>
+        try
+          Option(conf.getPasswordFromCredentialProviders(reference.name))
+            .map(new String(_))
+            .getOrElse(throw notFound("no credential provider has this alias"))
+        catch { case failed: IOException => throw notFound("the credential provider cannot be read", failed) }
+      case "file" =>
+        try new String(Files.readAllBytes(Paths.get(reference.name.stripPrefix("//"))), UTF_8).stripSuffix("\n").stripSuffix("\r")
+        catch { case failed: IOException => throw notFound("the file cannot be read", failed) }
+      case other => throw new IllegalStateException(s"internal error: reference kind $other")
+    }
+    if (value.isEmpty) throw notFound("it is empty")
+    new Secret(value)
+  }
+
+  private def confValue(name: String): Option[String] =
+    session.conf.getOption(name).orElse(session.sparkContext.getConf.getOption(name))
+}

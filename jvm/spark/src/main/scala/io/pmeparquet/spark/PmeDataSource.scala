@@ -1,0 +1,68 @@
+package io.pmeparquet.spark
+
+import java.util
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.connector.catalog.{Table, TableCapability}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * START HERE. Parquet with Parquet Modular Encryption, as a user types it:
+ * {{{
+ *   df.write.format("pme-parquet").option("kms.keystore.path", …).option("footerKey", "footer").save(path)
+ *   spark.read.format("pme-parquet").option("kms.keystore.path", …).load(path)
+ * }}}
+ *
+ * A thin file source over Spark's own `parquet`. Writes, SQL and streaming go through [[PmeFileFormat]], as do reads,
+ * but for those that Spark's V2 scan serves better, which go through [[PmeTable]]. From either, the way to a page's AES
+ * call is `io.pmeparquet.parquet.PmeCryptoFactory`, `FileEncryption` or `FileDecryption`, parquet-java.
+ *
+ * ''Driver only.''
+ */
+class PmeDataSource extends FileDataSourceV2 {
+  PreWriteCheck.install()
+
+  override def shortName(): String = PmeDataSource.Name
+
+  override def fallbackFileFormat: Class[_ <: FileFormat] = classOf[PmeFileFormat]
+
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
+    if (viaV2(options)) super.inferSchema(options) else new StructType()
+
+  override def getTable(
+      schema: StructType,
+      partitioning: Array[Transform],
+      properties: util.Map[String, String]): Table =
+    if (viaV2(new CaseInsensitiveStringMap(properties))) super.getTable(schema, partitioning, properties)
+    else new V1OnlyTable(schema)
+
+  override protected def getTable(options: CaseInsensitiveStringMap): Table = table(options, None)
+
+  override protected def getTable(options: CaseInsensitiveStringMap, schema: StructType): Table =
+    table(options, Some(schema))
+
+  private def table(options: CaseInsensitiveStringMap, schema: Option[StructType]): Table = {
+    val paths = getPaths(options)
+    new PmeTable(getTableName(options, paths), sparkSession, getOptionsWithoutPaths(options), paths, schema)
+  }
+
+  private def viaV2(options: CaseInsensitiveStringMap): Boolean = PmeSparkException.translated {
+    new ConfResolver(sparkSession).usesV2Scan(options.asCaseSensitiveMap().asScala.toMap)
+  }
+}
+
+object PmeDataSource {
+  val Name = "pme-parquet"
+}
+
+/** A table that can do nothing by V2, so that Spark takes the V1 path; it touches no file. */
+private final class V1OnlyTable(tableSchema: StructType) extends Table {
+  override def name(): String = PmeDataSource.Name
+  override def schema(): StructType = tableSchema
+  override def capabilities(): util.Set[TableCapability] = util.EnumSet.noneOf(classOf[TableCapability])
+}

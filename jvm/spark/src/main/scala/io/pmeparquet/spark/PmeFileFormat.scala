@@ -1,0 +1,78 @@
+package io.pmeparquet.spark
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.mapreduce.Job
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{OutputWriterFactory, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+
+import io.pmeparquet.parquet.{PmeCryptoFactory, WriteRules}
+
+/**
+ * The V1 side of the format: all writes, SQL, streaming, and reads by default. Spark's own `parquet` does the work; here
+ * the settings are resolved, handed to [[PmeCryptoFactory]] and carried to executors.
+ *
+ * ''Driver only''; what it returns crosses the wire.
+ */
+class PmeFileFormat extends ParquetFileFormat {
+  PreWriteCheck.install()
+
+  override def shortName(): String = PmeDataSource.Name
+  override def toString: String = "PmeParquet"
+  override def hashCode(): Int = getClass.hashCode()
+  override def equals(other: Any): Boolean = other.isInstanceOf[PmeFileFormat]
+
+  override def inferSchema(
+      session: SparkSession,
+      parameters: Map[String, String],
+      files: Seq[FileStatus]): Option[StructType] = PmeSparkException.translated {
+    val options = ConfResolver.spelled(parameters)
+    SchemaInference.infer(session, options, files, new ConfResolver(session).read(options))
+  }
+
+  override def prepareWrite(
+      session: SparkSession,
+      job: Job,
+      options: Map[String, String],
+      dataSchema: StructType): OutputWriterFactory = PmeSparkException.translated {
+    val conf = job.getConfiguration
+    val spelled = ConfResolver.spelled(options)
+    // Streaming sinks hand over a configuration without the options, and Spark's own source then ignores them.
+    SparkAccess.setOptions(conf, spelled)
+    WriteRules.check(conf)
+    val scope = new ConfResolver(session).write(spelled, conf, FileOutputFormat.getOutputPath(job))
+    ColumnPlan.check(session, dataSchema, scope.settings)
+    PmeCryptoFactory.useForWrite(conf, scope)
+    new PmeOutputWriterFactory(super.prepareWrite(session, job, options, dataSchema), scope)
+  }
+
+  override def buildReaderWithPartitionValues(
+      session: SparkSession,
+      dataSchema: StructType,
+      partitionSchema: StructType,
+      requiredSchema: StructType,
+      filters: Seq[Filter],
+      options: Map[String, String],
+      hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
+    val scope = new ConfResolver(session).read(ConfResolver.spelled(options))
+    PmeCryptoFactory.useForRead(hadoopConf, scope)
+    // SEAM: reader=pages will return the page pipeline's function here, behind the same gate.
+    val read = super.buildReaderWithPartitionValues(
+      session,
+      dataSchema,
+      partitionSchema,
+      requiredSchema,
+      filters,
+      options,
+      hadoopConf
+    )
+    new GatedRead(read, FileOpening(session, hadoopConf, scope, requiredSchema))
+  }
+
+  override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean = true
+}

@@ -1,0 +1,95 @@
+package io.pmeparquet.spark
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
+import org.apache.spark.sql.internal.connector.{SupportsMetadata, SupportsPushDownCatalystFilters}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import io.pmeparquet.parquet.ReadScope
+
+/** Makes, for one V2 scan, what its tasks do to open a file. ''Driver only.'' */
+private[spark] final case class FileOpeningOf(
+    session: SparkSession,
+    options: CaseInsensitiveStringMap,
+    scope: ReadScope) {
+  def apply(columns: StructType): FileOpening = {
+    val conf = SparkAccess.hadoopConf(session, options.asCaseSensitiveMap().asScala.toMap)
+    FileOpening(session, conf, scope, columns)
+  }
+}
+
+/** Spark's builder of Parquet scans, asked everything; only what it builds is wrapped. ''Driver only.'' */
+private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: FileOpeningOf)
+    extends ScanBuilder
+    with SupportsPushDownRequiredColumns
+    with SupportsPushDownCatalystFilters
+    with SupportsPushDownAggregates {
+  override def pruneColumns(required: StructType): Unit = spark.pruneColumns(required)
+  override def pushFilters(filters: Seq[Expression]): Seq[Expression] = spark.pushFilters(filters)
+  override def pushedFilters: Array[Predicate] = spark.pushedFilters
+  override def pushAggregation(aggregation: Aggregation): Boolean = spark.pushAggregation(aggregation)
+  override def build(): Scan = PmeScan(spark.build(), opening)
+}
+
+/** Spark's Parquet scan, whose tasks open files behind our gate. ''Driver only.'' */
+private[spark] final case class PmeScan(spark: ParquetScan, opening: FileOpeningOf)
+    extends Scan
+    with Batch
+    with SupportsReportStatistics
+    with SupportsMetadata {
+  override def readSchema(): StructType = spark.readSchema()
+  override def description(): String = spark.description()
+  override def getMetaData(): Map[String, String] = spark.getMetaData()
+  override def estimateStatistics(): Statistics = spark.estimateStatistics()
+  override def toBatch: Batch = this
+  override def planInputPartitions(): Array[InputPartition] = spark.planInputPartitions()
+
+  override def createReaderFactory(): PartitionReaderFactory = {
+    // With pushed aggregates the schema names results, and the columns are those of the table that they are of.
+    val columns = if (spark.pushedAggregate.isDefined) new StructType() else spark.readDataSchema
+    new GatedReaderFactory(spark.createReaderFactory(), opening(columns))
+  }
+}
+
+/** ''Crosses the wire'', with the scope. */
+private final class GatedReaderFactory(spark: PartitionReaderFactory, opening: FileOpening)
+    extends PartitionReaderFactory {
+  override def supportColumnarReads(partition: InputPartition): Boolean = spark.supportColumnarReads(partition)
+
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    gated(partition)(spark.createReader(partition))
+
+  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
+    gated(partition)(spark.createColumnarReader(partition))
+
+  private def gated[T](partition: InputPartition)(open: => PartitionReader[T]): PartitionReader[T] = {
+    val files = partition.asInstanceOf[FilePartition].files
+    // All files of the partition are judged before any is read; Spark opens them one by one out of our sight.
+    files.foreach(file => opening.pass(file.toPath))
+    new GatedReader(open, opening, files.map(_.toPath.toString).mkString(", ").take(1000))
+  }
+
+  override def toString: String = s"GatedReaderFactory($opening)"
+}
+
+/** ''Executor only.'' */
+private final class GatedReader[T](reader: PartitionReader[T], opening: FileOpening, files: String)
+    extends PartitionReader[T] {
+  override def next(): Boolean = inOurTerms(reader.next())
+  override def get(): T = inOurTerms(reader.get())
+  override def close(): Unit = reader.close()
+
+  private def inOurTerms[A](step: => A): A =
+    try step
+    catch { case failed: Throwable => throw opening.translate(failed, files) }
+}

@@ -1,0 +1,19 @@
+/** Every version the build uses, in one place. A Spark line is compiled once, against its oldest supported release. */
+object Versions {
+  val scala212 = "2.12.18"
+  val scala213 = "2.13.16"
+
+  /** What `jvm/parquet` is compiled against: the oldest Parquet that a supported Spark brings (3.5). */
+  val parquet = "1.13.1"
+  val hadoop = "3.3.4"
+  val jackson = "2.15.2"
+  val bouncyCastle = "1.82"
+  val munit = "1.2.1"
+
+  /** A Spark line: the name in the artifact, the version compiled against, the folder of its shims. */
+  final case class SparkLine(name: String, version: String) {
+    def shims: String = s"spark-$name"
+  }
+  val spark35: SparkLine = SparkLine("3.5", "3.5.9")
+  val spark40: SparkLine = SparkLine("4.0", "4.0.4")
+}

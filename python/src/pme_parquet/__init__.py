@@ -1,0 +1,67 @@
+"""Parquet Modular Encryption for Apache Spark: the Python front end of `format("pme-parquet")`.
+
+Start at `configure`, which puts the right connector jar on a Spark session, and `Encryption`, which names the keys
+of a write. Everything here is names, types and errors; reading and writing happens in the jar. Nothing happens at
+import.
+"""
+
+from pme_parquet._config import configure, spark_config
+from pme_parquet._encryption import Encryption
+from pme_parquet._hook import install_errors
+from pme_parquet._jars import jar_path
+from pme_parquet._keystore import Keystore
+from pme_parquet._kms import KmsClass, Static
+from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
+from pme_parquet.errors import (
+    AadPrefixError,
+    AlgorithmError,
+    BadOptionError,
+    DamagedFileError,
+    KeyDeniedError,
+    KeyMetadataError,
+    KeyNotFoundError,
+    KmsUnavailableError,
+    NoKeyError,
+    NotAuthenticError,
+    PlaintextFileError,
+    PmeError,
+    SecretInOptionError,
+    UnknownColumnError,
+    UnknownOptionError,
+    UnsupportedError,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AadPrefixError",
+    "AlgorithmError",
+    "BadOptionError",
+    "DamagedFileError",
+    "Encryption",
+    "KeyDeniedError",
+    "KeyMetadataError",
+    "KeyNotFoundError",
+    "Keystore",
+    "KmsClass",
+    "KmsUnavailableError",
+    "NoKeyError",
+    "NotAuthenticError",
+    "PlaintextFileError",
+    "PmeError",
+    "SecretInOptionError",
+    "SecretReference",
+    "Static",
+    "UnknownColumnError",
+    "UnknownOptionError",
+    "UnsupportedError",
+    "__version__",
+    "conf",
+    "configure",
+    "env",
+    "file",
+    "hadoop_credential",
+    "install_errors",
+    "jar_path",
+    "spark_config",
+]

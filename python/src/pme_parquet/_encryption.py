@@ -1,0 +1,94 @@
+"""What a write encrypts and with which keys, as the options of `format("pme-parquet")`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pme_parquet._hook import install_errors
+
+if TYPE_CHECKING:
+    from pme_parquet._kms import Kms
+
+ColumnKeys = Mapping[str, str | Sequence[str]]
+KeyBits = Literal[128, 192, 256]
+
+
+@dataclass(frozen=True)
+class Encryption:
+    """The keys and the modes of a write. Only what is set becomes an option; the format's defaults stand elsewhere.
+
+    Example:
+        enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn", "address"]})
+        df.write.format("pme-parquet").options(**enc.options()).save(path)
+
+    Attributes:
+        kms: `Keystore`, `Static`, `KmsClass`, or the name of one configured in the session.
+        footer_key: master key of the footer, and of columns that no key names.
+        column_keys: master key to columns, or the text form `key: col, col.*; key2: col`.
+        uniform_key: one master key for everything, instead of the two above.
+        unlisted_columns: what happens to columns that no key names.
+        algorithm: GCM authenticates pages, CTR does not.
+        plaintext_footer: a signed footer that readers without keys can read.
+        data_key_bits: length of data keys.
+        kek_bits: length of key encryption keys.
+        double_wrapping: data keys wrapped by a key encryption key, and that one by the master key.
+        key_material: wrapped keys in the footer, or in a file beside.
+        key_management: `direct` takes the named key as the data key (`Keystore` and `Static` only).
+        aad_prefix: binds files to a name; text, or a template of `{table}`, `{path}`, `{file}`.
+        store_aad_prefix: keep the prefix in the file, or make readers supply it.
+    """
+
+    kms: Kms | str | None = None
+    footer_key: str | None = None
+    column_keys: ColumnKeys | str | None = None
+    uniform_key: str | None = None
+    unlisted_columns: Literal["footerKey", "plaintext", "error"] | None = None
+    algorithm: Literal["AES_GCM_V1", "AES_GCM_CTR_V1"] | None = None
+    plaintext_footer: bool | None = None
+    data_key_bits: KeyBits | None = None
+    kek_bits: KeyBits | None = None
+    double_wrapping: bool | None = None
+    key_material: Literal["internal", "external"] | None = None
+    key_management: Literal["envelope", "direct"] | None = None
+    aad_prefix: str | None = None
+    store_aad_prefix: bool | None = None
+
+    def options(self) -> dict[str, str]:
+        """The options of the format, for writing."""
+        install_errors()
+        given = {
+            "footerKey": self.footer_key,
+            "columnKeys": None if self.column_keys is None else _column_keys(self.column_keys),
+            "uniformKey": self.uniform_key,
+            "unlistedColumns": self.unlisted_columns,
+            "algorithm": self.algorithm,
+            "plaintextFooter": self.plaintext_footer,
+            "dataKeyBits": self.data_key_bits,
+            "kekBits": self.kek_bits,
+            "doubleWrapping": self.double_wrapping,
+            "keyMaterial": self.key_material,
+            "keyManagement": self.key_management,
+            "aadPrefix": self.aad_prefix,
+            "storeAadPrefix": self.store_aad_prefix,
+        }
+        return self._kms_options() | {k: _text(v) for k, v in given.items() if v is not None}
+
+    def _kms_options(self) -> dict[str, str]:
+        if self.kms is None:
+            return {}
+        return {"kms": self.kms} if isinstance(self.kms, str) else self.kms.options()
+
+
+def _text(value: str | bool | int) -> str:  # noqa: FBT001 the value of any option
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _column_keys(columns: ColumnKeys | str) -> str:
+    """JSON, because key ids may hold `:` and column names anything; text is passed on as it is."""
+    if isinstance(columns, str):
+        return columns
+    listed = {key: [names] if isinstance(names, str) else list(names) for key, names in columns.items()}
+    return json.dumps(listed, ensure_ascii=False)

@@ -1,0 +1,143 @@
+"""Makes failures of the connector surface as `PmeError` in Python, in classic sessions and over Spark Connect.
+
+PySpark turns every JVM exception into a Python one in a single function, `convert_exception`: one for classic
+sessions, one for Connect. `install_errors` puts a function in front of each that hands on whatever is not the
+connector's. What it raises is both a `PmeError` and what PySpark would have raised, so handlers of either work on.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+from pme_parquet.errors import BY_CONDITION, PmeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_CLASSIC = "pyspark.errors.exceptions.captured"
+_CONNECT = "pyspark.errors.exceptions.connect"
+_CONNECT_CLIENT = "pyspark.sql.connect.client.core"  # imports convert_exception by name
+_MARK = "_pme_parquet"
+_LONGEST_CHAIN = 32
+
+# The connector's message in a text: its beginning (Connect may put the class in brackets before it), or after the
+# name of the connector's exception class, as in "... failed: io.pmeparquet.spark.PmeSparkException: [PME_...] ...".
+_IN_TEXT = re.compile(r"(?:^(?:\([\w.$]+\) )?|io\.pmeparquet\.[\w.$]+: )(\[(PME_[A-Z_]+)\] [^\n]*)")
+
+
+def install_errors() -> None:
+    """Gives the connector's failures their Python classes, here and now; calling it again changes nothing.
+
+    `configure` and the `options()` of this package's classes call it. Call it yourself where you use none of them.
+    """
+    for module_name, found in ((_CLASSIC, _found_in_classic), (_CONNECT, _found_in_connect)):
+        try:
+            module = importlib.import_module(module_name)
+        except ImportError:  # no PySpark here, or one without Connect's or classic's own dependencies
+            continue
+        _put_in_front(module, found)
+    client = sys.modules.get(_CONNECT_CLIENT)
+    if client is not None:
+        client.convert_exception = sys.modules[_CONNECT].convert_exception  # type: ignore[attr-defined]
+
+
+def _put_in_front(module: Any, found: Callable[..., tuple[str, Any] | None]) -> None:  # noqa: ANN401 a module
+    original = module.convert_exception
+    if hasattr(original, _MARK):
+        return
+
+    @functools.wraps(original)
+    def convert_exception(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 PySpark's signature differs by version
+        converted = original(*args, **kwargs)
+        if isinstance(converted, PmeError):
+            return converted
+        ours = found(converted, *args)
+        return converted if ours is None else _as_pme_error(converted, *ours)
+
+    setattr(convert_exception, _MARK, True)
+    module.convert_exception = convert_exception
+
+
+def _found_in_classic(converted: Any, java: Any, *_: Any) -> tuple[str, Any] | None:  # noqa: ANN401 py4j is untyped
+    """The message of the connector's exception among the causes, or in the text where a cause did not travel."""
+    for cause in _causes(java):
+        message = str(cause.getMessage())
+        if message.startswith("[PME_") and str(cause.getClass().getName()).startswith("io.pmeparquet."):
+            return message, cause
+    text = getattr(converted, "_desc", None) or getattr(converted, "desc", None) or ""
+    return _in_texts([text], java)
+
+
+def _found_in_connect(converted: Any, *args: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
+    """The message in what the server sent: the chain of errors where it sends one, else message and stack trace."""
+    for error in (error for argument in args for error in getattr(argument, "errors", ())):
+        if any(name.startswith("io.pmeparquet.") for name in error.error_type_hierarchy):
+            return str(error.message), None
+    texts = (getattr(converted, name, None) for name in ("_message", "message", "_stacktrace"))
+    return _in_texts([str(text) for text in texts if text], None)
+
+
+def _causes(java: Any) -> Iterator[Any]:  # noqa: ANN401 as above
+    for _ in range(_LONGEST_CHAIN):
+        if java is None:
+            return
+        yield java
+        java = java.getCause()
+
+
+def _in_texts(texts: list[str], java: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
+    for text in texts:
+        match = _IN_TEXT.search(text)
+        if match and match[2] in BY_CONDITION:
+            return match[1].strip(), java
+    return None
+
+
+def _as_pme_error(converted: Exception, message: str, java: Any) -> PmeError:  # noqa: ANN401 as above
+    match = re.match(r"\[(PME_[A-Z_]+)\]", message)
+    ours = BY_CONDITION.get(match[1], PmeError) if match else PmeError
+    error = _mixed(ours, _spark_base(type(converted)))
+    raised: PmeError = error.__new__(error, message)
+    raised.__dict__.update(converted.__dict__)
+    raised.args = (message,)
+    raised.message, raised.java_exception, raised.spark_error = message, java, converted
+    return raised
+
+
+def _spark_base(converted: type[Exception]) -> type[Exception]:
+    """PySpark's class, but not its UnknownException: classic PySpark drops that one and raises the raw py4j error."""
+    return converted.__bases__[0] if converted.__name__ == "UnknownException" else converted
+
+
+_MIXED: dict[tuple[type[PmeError], type[Exception]], type[PmeError]] = {}
+
+
+def _mixed(ours: type[PmeError], sparks: type[Exception]) -> type[PmeError]:
+    """A class that is both; made here because PySpark is not imported before it is used."""
+    if (ours, sparks) not in _MIXED:
+        methods = {
+            "getCondition": _condition,
+            "getErrorClass": _condition,
+            "getMessage": _message,
+            "__reduce__": _pickled,
+        }
+        told = {"__module__": ours.__module__, "__doc__": ours.__doc__}
+        _MIXED[ours, sparks] = cast("type[PmeError]", type(ours.__name__, (ours, sparks), methods | told))
+    return _MIXED[ours, sparks]
+
+
+def _condition(error: PmeError) -> str:
+    return error.condition
+
+
+def _message(error: PmeError) -> str:
+    return error.message
+
+
+def _pickled(error: PmeError) -> tuple[type[PmeError], tuple[str]]:
+    """As the plain class, which travels between processes: the mixed one has no name to be found under."""
+    return BY_CONDITION.get(error.condition, PmeError), (error.message,)

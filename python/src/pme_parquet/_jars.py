@@ -1,0 +1,70 @@
+"""Finds the connector jar that fits the installed Spark among those the wheel carries."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from pme_parquet.errors import UnsupportedError
+
+JARS = Path(__file__).parent / "jars"
+SUPPORTED = "Spark 3.5 (Scala 2.12 or 2.13) and Spark 4.x (Scala 2.13)"
+_LINES = {("3.5", "2.12"), ("3.5", "2.13"), ("4.0", "2.13")}
+
+
+def jar_path(spark_version: str | None = None, scala: str | None = None) -> str:
+    """The path of the bundled connector jar.
+
+    Args:
+        spark_version: e.g. `3.5.9`; by default that of the installed PySpark.
+        scala: `2.12` or `2.13`; by default that of the Spark found, or else the usual one of the Spark version.
+    """
+    spark = _line(spark_version or _installed_version())
+    scala = scala or (None if spark_version else _installed_scala()) or {"3.5": "2.12"}.get(spark, "2.13")
+    if (spark, scala) not in _LINES:
+        raise UnsupportedError(
+            f"pme.jar_path: there is no connector for Spark {spark_version or _installed_version()} on Scala {scala}, "
+            f"because this version supports {SUPPORTED}. Install a supported PySpark."
+        )
+    found = sorted(JARS.glob(f"pme-parquet-spark-{spark}_{scala}-*.jar"))
+    if not found:
+        raise UnsupportedError(
+            f"pme.jar_path: this installation carries no connector jar for Spark {spark} on Scala {scala}, because it "
+            "was not installed from a wheel. Build and install one with `make wheel`, or use spark.jars.packages."
+        )
+    return str(found[-1])
+
+
+def _line(spark_version: str) -> str:
+    """The connector's name for a line of Spark versions: one jar serves every 4.x."""
+    major_minor = ".".join(re.findall(r"\d+", spark_version)[:2])
+    return "4.0" if major_minor.startswith("4.") else major_minor
+
+
+def _installed_version() -> str:
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        if find_spec("pyspark") is None:
+            raise UnsupportedError(
+                f"pme.jar_path: no PySpark is installed, and the jar depends on its version ({SUPPORTED}). "
+                "Install one with `pip install pme-parquet[spark]`, or name the version: jar_path('4.0.0')."
+            ) from None
+    # Spark's own python folder on PYTHONPATH, or one of PySpark's smaller distributions.
+    from pyspark.version import __version__ as found  # noqa: PLC0415 nothing happens at import
+
+    return str(found)
+
+
+def _installed_scala() -> str | None:
+    """The Scala version of SPARK_HOME, or else of PySpark's own jars."""
+    homes = [Path(os.environ["SPARK_HOME"])] if "SPARK_HOME" in os.environ else []
+    spec = find_spec("pyspark")
+    homes += [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
+    for home in homes:
+        for jar in sorted((home / "jars").glob("scala-library-2.*.jar")):
+            return ".".join(jar.name.removeprefix("scala-library-").split(".")[:2])
+    return None

@@ -1,0 +1,80 @@
+"""Runs the JDK's keytool: the one tool every user of Spark has that makes AES keys in a keystore.
+
+The password never stands on a command line, where other users of the machine could read it: keytool is told the
+environment variable or the file that holds it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pme_parquet.errors import BadOptionError, KmsUnavailableError, UnsupportedError
+
+if TYPE_CHECKING:
+    from pme_parquet._secrets import SecretReference
+
+# How keytool and the providers say it: SunJSSE of an entry and of the whole file, BouncyCastle.
+_WRONG_PASSWORD = ("password was incorrect", "integrity check", "wrong password", "mac calculation")
+
+
+def run(command: list[str], file: Path, name: str, password: SecretReference) -> str:
+    """Runs one command on a keystore's file and gives its output; messages call the keystore `name`."""
+    arguments = [_keytool(), "-J-Duser.language=en", *command, "-keystore", str(file)]
+    done = subprocess.run(
+        [*arguments, *_password_arguments(name, password)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        umask=0o077,
+    )
+    if done.returncode != 0:
+        raise _failure(name, done.stdout + done.stderr)
+    return done.stdout
+
+
+def _failure(keystore: str, output: str) -> Exception:
+    said = re.search(r"keytool error: (?:[\w.$]+: )?(.*)", output)
+    why = said[1].strip() if said else (output.strip().splitlines() or ["it did not say why"])[-1]
+    if any(text in output.lower() for text in _WRONG_PASSWORD):
+        return KmsUnavailableError(
+            f"{keystore}: the keystore did not open, because its password is another one or the file is damaged "
+            f"({why}). Give the reference to its password."
+        )
+    if "already exists" in why:
+        return BadOptionError(f"{keystore}: the key was not made, because {why}. Give a new key another name.")
+    return KmsUnavailableError(f"{keystore}: keytool failed, because {why}. Mend that and run again.")
+
+
+def _keytool() -> str:
+    home = os.environ.get("JAVA_HOME")
+    in_home = Path(home) / "bin" / "keytool" if home else None
+    found = str(in_home) if in_home and in_home.is_file() else shutil.which("keytool")
+    if found is None:
+        raise UnsupportedError(
+            "pme.Keystore: no keytool was found, because neither JAVA_HOME nor PATH leads to a JDK or JRE. "
+            "Install JDK 17 or set JAVA_HOME."
+        )
+    return found
+
+
+def _password_arguments(keystore: str, password: SecretReference) -> list[str]:
+    if password.scheme == "env" and not os.environ.get(password.name):
+        raise BadOptionError(
+            f"{keystore}: there is no password, because the environment variable {password.name} is not set. Set it."
+        )
+    if password.scheme == "file" and not Path(password.name).is_file():
+        raise BadOptionError(
+            f"{keystore}: there is no password, because the file {password.name} does not exist. Make it."
+        )
+    if password.scheme not in {"env", "file"}:
+        raise UnsupportedError(
+            f"{keystore}: keys cannot be made with the password {password}, because only Spark can look that up. "
+            "Give pme.env(...) or pme.file(...) here."
+        )
+    return [f"-storepass:{password.scheme}", password.name]

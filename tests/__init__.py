@@ -1,0 +1,1 @@
+"""Tests that cross a language or a process: see ``conftest.py`` for the session they share."""

@@ -1,0 +1,102 @@
+"""Fixtures every Spark test shares: one session, one keystore, one default encryption.
+
+A Spark session takes seconds to start, so there is one for the whole run. A test that changes a setting uses the
+``conf`` fixture, which puts the old value back.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.support.session import ALIASES, PASSWORD_VARIABLE, builder, session_settings, set_secrets
+from tests.support.source import FORMAT, Pair, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.support.source import Conf
+
+os.environ["TZ"] = "UTC"
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Return the session that all tests share."""
+    set_secrets()
+    session = builder(session_settings(tmp_path_factory.mktemp("spark"))).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> pme.Keystore:
+    """Return a PKCS12 keystore with the master keys ``footer``, ``pii``, ``pay`` and ``other``."""
+    set_secrets()
+    path = tmp_path_factory.mktemp("keystore") / "keys.p12"
+    store = pme.Keystore(str(path), password=pme.env(PASSWORD_VARIABLE))
+    store.create(ALIASES)
+    return store
+
+
+@pytest.fixture(scope="session")
+def enc(keys: pme.Keystore) -> pme.Encryption:
+    """Return the default encryption: every column, and the footer, under ``footer``."""
+    return pme.Encryption(kms=keys, footer_key="footer")
+
+
+@pytest.fixture
+def conf(spark: SparkSession) -> Conf:
+    """Return a context manager that changes session settings and puts them back: ``with conf({...}):``."""
+
+    @contextmanager
+    def changed(settings: dict[str, str]) -> Iterator[None]:
+        before = {name: spark.conf.get(name, None) for name in settings}
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        try:
+            yield
+        finally:
+            for name, old in before.items():
+                if old is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, old)
+
+    return changed
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> str:
+    """Return a path, as Spark takes it, where nothing is yet."""
+    return str(tmp_path / "table")
+
+
+@pytest.fixture
+def ours(spark: SparkSession, enc: pme.Encryption, keys: pme.Keystore, tmp_path: Path) -> Iterator[Source]:
+    """Return our source with the default keys; its table is dropped afterwards."""
+    source = Source(spark, FORMAT, str(tmp_path / "ours"), enc.options(), keys.options())
+    yield source
+    spark.sql(f"DROP TABLE IF EXISTS {source.table}")
+
+
+@pytest.fixture
+def theirs(spark: SparkSession, tmp_path: Path) -> Iterator[Source]:
+    """Return Spark's own parquet source."""
+    source = Source(spark, "parquet", str(tmp_path / "theirs"))
+    yield source
+    spark.sql(f"DROP TABLE IF EXISTS {source.table}")
+
+
+@pytest.fixture
+def pair(ours: Source, theirs: Source) -> Pair:
+    """Return both sources, to run the same job on."""
+    return Pair(ours, theirs)

@@ -1,0 +1,1 @@
+"""The documents and examples do what they say."""

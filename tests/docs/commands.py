@@ -1,0 +1,30 @@
+"""Runs what the documents tell a user to run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of someone who followed the README, commands of this interpreter first."""
+    scripts = str(Path(sys.executable).parent)
+    return os.environ | {
+        "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
+def run(command: list[str], directory: Path) -> str:
+    """Run a command in a directory and return what it printed; fail with all of it when the command fails."""
+    done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def shell(directory: Path, commands: str, then: str = "true") -> str:
+    """Run shell commands that must all succeed, and one more in the same shell."""
+    return run(["bash", "-euc", f"{commands}\n{then}"], directory)

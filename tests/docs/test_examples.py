@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.docs.commands import run
+from tests.docs.markdown import ROOT
+from tests.support.canary import assert_encrypted_footers, assert_no_canaries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES = ROOT / "examples"
+
+
+def example(name: str, directory: Path, *arguments: str) -> str:
+    return run([sys.executable, str(EXAMPLES / name), "--out", str(directory), *arguments], directory)
+
+
+def test_demo_runs_and_all_of_its_checks_hold(tmp_path: Path) -> None:
+    shown = example("demo.py", tmp_path, "--scale", "0.01", "--rounds", "1")
+    assert "FAILED" not in shown
+    assert "refused: PME_KEY_NOT_FOUND" in shown
+    assert "refused: PME_NOT_AUTHENTIC" in shown
+    assert re.search(r"encrypted copy: 0\n", shown)
+    assert "Try next" in shown
+    assert_encrypted_footers(tmp_path / "encrypted")
+    assert_no_canaries(tmp_path / "encrypted", ["Customer#", "c_phone"])
+
+
+def test_demo_never_shows_the_password_of_its_keystores(tmp_path: Path) -> None:
+    shown = example("demo.py", tmp_path, "--scale", "0.001", "--rounds", "0")
+    assert (tmp_path / "keys" / "password").read_text() not in shown
+
+
+def test_streaming_example_writes_across_a_restart_and_reads_back(tmp_path: Path) -> None:
+    shown = example("streaming.py", tmp_path)
+    assert "the encrypted table has 6 rows" in shown
+    assert re.search(r"P-2\|\s*75\|", shown)
+    assert_encrypted_footers(tmp_path / "pulse")
+    assert_no_canaries(tmp_path / "pulse", ["P-1", "patient"])
+
+
+def test_sql_example_reads_what_it_inserted(tmp_path: Path) -> None:
+    shown = example("sql_tables.py", tmp_path)
+    assert re.search(r"London\|\s*2\|", shown)
+    assert re.search(r"Alan\|555-0103\|", shown)
+    assert_encrypted_footers(tmp_path / "warehouse")
+    assert_no_canaries(tmp_path / "warehouse", ["Grace", "555-0102", "phone"])

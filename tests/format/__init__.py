@@ -1,0 +1,1 @@
+"""Everything Spark's own ``parquet`` source does works through ``pme-parquet`` as well."""

@@ -1,0 +1,76 @@
+"""Bucketed and sorted tables, and joins of them that need no exchange."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.support.canary import data_files
+from tests.support.frames import people
+from tests.support.source import plan, rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.support.source import Conf, Pair, Source
+
+
+def bucketed(spark: SparkSession, source: Source) -> None:
+    source.writer(people(spark), path=source.path).bucketBy(3, "id").sortBy("id").saveAsTable(source.table)
+
+
+def test_a_bucketed_table_reads_back(spark: SparkSession, pair: Pair) -> None:
+    def job(source: Source) -> DataFrame:
+        bucketed(spark, source)
+        return spark.table(source.table)
+
+    assert len(pair.same(job)) == 20
+
+
+def test_bucket_files_carry_the_bucket_number(spark: SparkSession, ours: Source) -> None:
+    bucketed(spark, ours)
+    numbers = {path.name.split("_")[1].split(".")[0] for path in data_files(ours.path)}
+    assert numbers == {"00000", "00001", "00002"}
+
+
+def test_bucketed_join_needs_no_exchange(spark: SparkSession, pair: Pair, conf: Conf) -> None:
+    def job(source: Source) -> DataFrame:
+        if not spark.catalog.tableExists(source.table):
+            bucketed(spark, source)
+        left = spark.table(source.table).alias("l")
+        return left.join(spark.table(source.table).alias("r"), "id").select("id", "l.name", "r.salary")
+
+    with conf({"spark.sql.autoBroadcastJoinThreshold": "-1"}):
+        assert len(pair.same(job)) == 20
+        assert "Exchange" not in plan(job(pair.ours))
+
+
+def test_bucket_pruning_reads_only_the_buckets_asked_for(spark: SparkSession, pair: Pair, conf: Conf) -> None:
+    def job(source: Source) -> DataFrame:
+        bucketed(spark, source)
+        return spark.table(source.table).where("id = 7")
+
+    # Spark drops the bucketing of a scan that no join or aggregate profits from, unless told not to.
+    with conf({"spark.sql.sources.bucketing.autoBucketedScan.enabled": "false"}):
+        assert len(pair.same(job)) == 1
+        assert "SelectedBucketsCount: 1 out of 3" in plan(spark.table(pair.ours.table).where("id = 7"))
+
+
+def test_partitioned_and_bucketed_together(spark: SparkSession, pair: Pair, tmp_path: Path) -> None:
+    def job(source: Source) -> DataFrame:
+        writer = source.writer(people(spark), path=str(tmp_path / source.table))
+        writer.partitionBy("country").bucketBy(2, "id").saveAsTable(source.table)
+        source.writer(people(spark, 50)).partitionBy("country").bucketBy(2, "id").mode("append").saveAsTable(
+            source.table
+        )
+        return spark.table(source.table)
+
+    assert len(pair.same(job)) == 40
+
+
+def test_insert_into_a_bucketed_table(spark: SparkSession, pair: Pair) -> None:
+    for source in (pair.ours, pair.theirs):
+        bucketed(spark, source)
+        people(spark, 70, 5).write.insertInto(source.table)
+    assert rows(spark.table(pair.ours.table)) == rows(spark.table(pair.theirs.table))

@@ -1,0 +1,63 @@
+"""Row groups and pages that are skipped by encrypted statistics, page indexes and Bloom filters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.metrics import rows_scanned
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.support.source import Pair, Source
+
+SMALL_PAGES = {"parquet.page.row.count.limit": "100"}
+BLOOM = {"parquet.bloom.filter.enabled#name": "true", "parquet.enable.dictionary": "false"}
+TOTAL = 5000
+
+
+def numbers(spark: SparkSession) -> DataFrame:
+    return spark.range(0, TOTAL, 1, 1).selectExpr("id", "concat('name-', sha2(CAST(id AS STRING), 256)) AS name")
+
+
+@pytest.mark.parametrize("scan", ["v1", "v2"])
+def test_the_page_index_skips_pages(spark: SparkSession, pair: Pair, scan: str) -> None:
+    def job(source: Source) -> DataFrame:
+        source.write(numbers(spark), "overwrite", **SMALL_PAGES)
+        return source.read(scan=scan).where("id IN (17, 4321)")
+
+    assert len(pair.same(job)) == 2
+    assert rows_scanned(job(pair.ours)) == 200
+
+
+def test_statistics_skip_the_row_group(spark: SparkSession, ours: Source) -> None:
+    ours.write(numbers(spark))
+    assert rows_scanned(ours.read().where(f"id > {TOTAL}")) == 0
+
+
+@pytest.mark.parametrize("scan", ["v1", "v2"])
+def test_a_bloom_filter_skips_the_row_group(spark: SparkSession, ours: Source, scan: str) -> None:
+    ours.write(numbers(spark), **BLOOM)
+    assert rows_scanned(ours.read(scan=scan).where("name = 'name-5-not-there'")) == 0
+
+
+def test_without_a_bloom_filter_the_row_group_is_read(spark: SparkSession, ours: Source) -> None:
+    ours.write(numbers(spark), **{"parquet.enable.dictionary": "false"})
+    assert rows_scanned(ours.read().where("name = 'name-5-not-there'")) > 0
+
+
+def test_a_bloom_filter_lets_present_values_through(spark: SparkSession, pair: Pair) -> None:
+    name = numbers(spark).where("id = 1234").collect()[0].name
+
+    def job(source: Source) -> DataFrame:
+        source.write(numbers(spark), **BLOOM)
+        return source.read().where(f"name = '{name}'")
+
+    assert len(pair.same(job)) == 1
+
+
+def test_a_dictionary_skips_the_row_group(spark: SparkSession, ours: Source) -> None:
+    ours.write(spark.range(0, TOTAL, 1, 1).selectExpr("id", "concat('v', 2 * (id % 9)) AS v"))
+    assert rows_scanned(ours.read().where("v = 'v15'")) == 0

@@ -1,0 +1,1 @@
+"""Tests of interchange: other writers' files read here, our files read there."""

@@ -1,0 +1,70 @@
+"""A KMS for PyArrow with the master keys of the testkit's ``TestKms``, wrapping as parquet-java's key tools do.
+
+``KeyToolkit.encryptKeyLocally``: base64(nonce 12, ciphertext, tag 16), AES-GCM, the master key's id as AAD.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from tests.interop.modes import COLUMNS, Mode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+NONCE_BYTES = 12
+
+
+def master_key(name: str) -> bytes:
+    """Return the master key that ``TestKms`` has under this name."""
+    return hashlib.sha256(f"pme-testkit:{name}".encode()).digest()[:16]
+
+
+class LocalKms(pe.KmsClient):  # type: ignore[misc] # PyArrow has no types
+    """Wraps and unwraps with master keys made from their names."""
+
+    def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> str:
+        nonce = os.urandom(NONCE_BYTES)
+        cipher = AESGCM(master_key(master_key_identifier))
+        sealed = cipher.encrypt(nonce, bytes(key_bytes), master_key_identifier.encode())
+        return base64.b64encode(nonce + sealed).decode()
+
+    def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
+        blob = base64.b64decode(wrapped_key)
+        cipher = AESGCM(master_key(master_key_identifier))
+        return cipher.decrypt(blob[:NONCE_BYTES], blob[NONCE_BYTES:], master_key_identifier.encode())
+
+
+def write(table: pa.Table, path: Path, mode: Mode, **settings: object) -> None:
+    """Write one encrypted file with PyArrow's key tools."""
+    keys = {"uniform_encryption": True} if mode.uniform else {"column_keys": COLUMNS}
+    config = pe.EncryptionConfiguration(
+        footer_key="footer",
+        encryption_algorithm=mode.algorithm,
+        plaintext_footer=mode.plaintext_footer,
+        double_wrapping=mode.double_wrapping,
+        internal_key_material=not mode.external,
+        data_key_length_bits=mode.bits,
+        **keys,
+    )
+    where = {"parquet_file_path": str(path)} if mode.external else {}
+    factory, connection = pe.CryptoFactory(lambda _: LocalKms()), pe.KmsConnectionConfig()
+    properties = factory.file_encryption_properties(connection, config, **where)
+    pq.write_table(table, path, encryption_properties=properties, row_group_size=25, **settings)
+
+
+def read(path: Path, *, external: bool) -> pa.Table:
+    """Read one encrypted file with PyArrow's key tools."""
+    where = {"parquet_file_path": str(path)} if external else {}
+    factory, connection = pe.CryptoFactory(lambda _: LocalKms()), pe.KmsConnectionConfig()
+    properties = factory.file_decryption_properties(connection, **where)
+    return pq.ParquetFile(path, decryption_properties=properties).read()

@@ -1,0 +1,140 @@
+"""A job in a process of its own that logs at DEBUG and writes down all Spark shows.
+
+Run as ``python -m tests.leaks.secret_job DIRECTORY``; the keys it uses lie in that directory.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pme_parquet as pme
+from tests.support.errors import DONE
+from tests.support.frames import people
+from tests.support.session import PASSWORD_VARIABLE, builder, session_settings
+from tests.support.source import FORMAT, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+LOGGING = """
+rootLogger.level = debug
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %p %c: %m%n%ex
+logger.ours.name = io.pmeparquet
+logger.ours.level = trace
+logger.parquet.name = org.apache.parquet
+logger.parquet.level = trace
+"""
+MINUTE = 60
+
+
+def session(work: Path) -> SparkSession:
+    """Return a session with everything logged and the event log on."""
+    properties = work / "log4j2.properties"
+    properties.write_text(LOGGING.format(log=work / "shown" / "driver.log"))
+    (work / "shown" / "events").mkdir(parents=True)
+    settings = {
+        **session_settings(work),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{properties}",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": f"file:{work / 'shown' / 'events'}",
+    }
+    return builder(settings).getOrCreate()
+
+
+class Job:
+    """Writes and reads with one KMS and keeps whatever Spark prints about it."""
+
+    def __init__(self, spark: SparkSession, work: Path, name: str, enc: pme.Encryption) -> None:
+        self.spark, self.name, self.enc = spark, name, enc
+        self.shown = work / "shown" / f"{name}.txt"
+        self.path = str(work / "data" / name)
+
+    def show(self, text: str) -> None:
+        with self.shown.open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+    def failing(self, action: Callable[[], object]) -> None:
+        """Keep the whole text of the error that the action must raise."""
+        outcome = DONE
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001 - it is the text of any error that is searched
+            outcome = f"{error!r}\n{error}\n{getattr(error, '__cause__', None)}"
+        assert outcome != DONE, "this was to fail"
+        self.show(outcome)
+
+    def run(self) -> None:
+        """Write in batch, in SQL and as a stream; read; show plans and tables."""
+        spark, options = self.spark, self.enc.options()
+        people(spark).write.format(FORMAT).options(**options).save(self.path)
+        frame = spark.read.format(FORMAT).options(**options).load(self.path)
+        frame.createOrReplaceTempView(f"{self.name}_view")
+        self.show(plan(frame.where("id > 3").groupBy("country").count()))
+        clause = ", ".join(f"'{name}' '{value}'" for name, value in options.items())
+        statements = [
+            f"CREATE TABLE {self.name} USING `{FORMAT}` OPTIONS ({clause}) AS SELECT * FROM {self.name}_view",
+            f"INSERT INTO {self.name} SELECT * FROM {self.name}_view",
+            f"EXPLAIN EXTENDED SELECT name FROM {self.name} WHERE id > 2",
+            f"EXPLAIN EXTENDED INSERT INTO {self.name} SELECT * FROM {self.name}_view",
+            f"EXPLAIN FORMATTED SELECT count(*) FROM {self.name}_view",
+            f"SHOW CREATE TABLE {self.name}",
+            f"DESCRIBE EXTENDED {self.name}",
+            f"DESCRIBE FORMATTED {self.name} name",
+            f"SHOW TBLPROPERTIES {self.name}",
+        ]
+        for statement in statements:
+            self.show("\n".join(str(row) for row in spark.sql(statement).collect()))
+        stream = spark.readStream.format(FORMAT).options(**options).schema(frame.schema).load(self.path)
+        sink = stream.writeStream.format(FORMAT).options(**options).trigger(availableNow=True)
+        query = sink.option("checkpointLocation", f"{self.path}-checkpoint").start(f"{self.path}-stream")
+        assert query.awaitTermination(MINUTE)
+        self.show(str(query.lastProgress))
+
+    def fail(self, wrong: dict[str, str], literal: dict[str, str]) -> None:
+        """Fail in the ways that bring a secret near an error message."""
+        reader = self.spark.read.format(FORMAT)
+        options = self.enc.options()
+        self.failing(lambda: reader.options(**{**options, **wrong}).load(self.path).collect())
+        self.failing(lambda: reader.options(**{**options, **literal}).load(self.path).collect())
+        self.failing(lambda: reader.options(**{**options, "kms.keystore.pasword": "x"}).load(self.path).collect())
+        writer = people(self.spark).write.format(FORMAT).mode("overwrite")
+        self.failing(lambda: writer.options(**{**options, "columnKeys": "footer: nobody"}).save(self.path))
+        self.failing(lambda: writer.options(**{**options, "footerKey": "absent"}).save(self.path))
+
+
+def main(work: Path) -> None:
+    """Run both jobs; the keys lie where the test put them."""
+    from tests.leaks.test_secrets import LITERAL  # the test owns the secrets
+
+    with ExitStack() as stack:
+        spark = session(work)
+        stack.callback(spark.stop)
+        keystore = pme.Keystore(str(work / "keys.p12"), password=pme.env(PASSWORD_VARIABLE))
+        static = pme.Static(pme.file(str(work / "static.keys")))
+        by_keystore = Job(spark, work, "by_keystore", pme.Encryption(kms=keystore, footer_key="footer"))
+        columns = {"pii": ["name", "address"], "pay": ["salary"]}
+        by_static = Job(
+            spark,
+            work,
+            "by_static",
+            pme.Encryption(kms=static, footer_key="footer", column_keys=columns, key_material="external"),
+        )
+        by_keystore.run()
+        by_keystore.fail({"kms.keystore.password": "env:PME_WRONG_PASSWORD"}, {"kms.keystore.password": LITERAL})
+        by_static.run()
+        by_static.fail({"kms.static.keys": f"file:{work / 'wrong.keys'}"}, {"kms.static.keys": f"footer={LITERAL}"})
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,32 @@
+"""Writes with both keys, and reads with one that lacks a column's: the refusal comes from an executor.
+
+Arguments: the table, and a file that lists only the footer's key. The schema is given, so that nothing is read
+before the executors do.
+"""
+
+import sys
+
+from pyspark.sql import SparkSession
+
+import pme_parquet as pme
+
+
+def main(path: str, fewer: str) -> None:
+    spark = pme.configure(SparkSession.builder).getOrCreate()
+    keys = pme.Static(pme.env("PME_PACKAGING_KEYS"))
+    enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name"]})
+    rows = spark.range(100).selectExpr("id", "'canary-' || id AS name")
+    rows.write.format("pme-parquet").options(**enc.options()).save(path)
+    everything = spark.read.format("pme-parquet").schema(rows.schema)
+    print(f"ROWS {everything.options(**keys.options()).load(path).where('name IS NOT NULL').count()}")
+    limited = everything.options(**pme.Static(pme.file(fewer)).options()).load(path)
+    print(f"OTHERS {limited.selectExpr('sum(id)').first()[0]}")  # type: ignore[index]
+    try:
+        limited.selectExpr("max(name)").collect()
+    except pme.PmeError as error:
+        print(f"REFUSED {error.condition} {error}")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

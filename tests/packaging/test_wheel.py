@@ -1,0 +1,72 @@
+"""What the wheel carries, and that it installs and runs beside a jar, as a cluster library does."""
+
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import pme_parquet as pme
+from tests.packaging.places import WHEEL, submit
+from tests.support.session import VERSION
+
+JARS = [f"pme-parquet-spark-{line}-{VERSION}.jar" for line in ("3.5_2.12", "3.5_2.13", "4.0_2.13")]
+
+
+def _names() -> list[str]:
+    with zipfile.ZipFile(WHEEL) as wheel:
+        return wheel.namelist()
+
+
+def test_the_wheel_carries_exactly_the_three_connector_jars() -> None:
+    assert sorted(name for name in _names() if name.endswith(".jar")) == [f"pme_parquet/jars/{jar}" for jar in JARS]
+
+
+def test_the_wheel_says_that_it_is_typed_and_under_which_licence() -> None:
+    assert "pme_parquet/py.typed" in _names()
+    assert [name for name in _names() if name.endswith("licenses/LICENSE")]
+
+
+@pytest.mark.parametrize("jar", JARS)
+def test_each_jar_holds_the_data_source_and_nothing_of_anyone_elses(jar: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(WHEEL) as wheel:
+        path = wheel.extract(f"pme_parquet/jars/{jar}", tmp_path)
+    with zipfile.ZipFile(path) as content:
+        names = content.namelist()
+    assert "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister" in names
+    assert [n for n in names if n.endswith(".class") and not n.startswith("io/pmeparquet/")] == []
+
+
+def test_the_jars_of_one_scala_version_hold_the_same_core(tmp_path: Path) -> None:
+    with zipfile.ZipFile(WHEEL) as wheel:
+        paths = [wheel.extract(f"pme_parquet/jars/{jar}", tmp_path) for jar in JARS if "2.13" in jar]
+    sizes = []
+    for path in paths:
+        with zipfile.ZipFile(path) as content:
+            sizes.append(
+                {i.filename: i.CRC for i in content.infolist() if i.filename.startswith("io/pmeparquet/keys/")}
+            )
+    assert sizes[0]
+    assert sizes[0] == sizes[1]
+
+
+@pytest.fixture(scope="module")
+def fresh_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new virtual environment with the wheel in it; PySpark is seen in the running one, after its own packages."""
+    home = tmp_path_factory.mktemp("fresh")
+    subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+    python = home / "bin" / "python"
+    subprocess.run([str(python), "-m", "pip", "install", "-q", "--no-index", "--no-deps", str(WHEEL)], check=True)
+    [site] = home.glob("lib/python*/site-packages")
+    (site / "running.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+def test_the_wheel_and_the_jar_work_as_cluster_libraries(fresh_python: Path, tmp_path: Path) -> None:
+    jar = pme.jar_path()
+    printed = submit("cluster_library.py", [str(tmp_path / "t")], {}, str(fresh_python), ["--jars", jar])
+    assert "ROWS 100" in printed
+    assert f"PACKAGE {fresh_python.parents[1]}" in printed
+    assert printed.count(Path(jar).name) == 1

@@ -1,0 +1,1 @@
+"""Tests that what ought to be refused is refused, by name, and leaves nothing behind."""

@@ -1,0 +1,96 @@
+"""Bend an encrypted Parquet file: its footer's clear parts, its modules, its length.
+
+An encrypted footer's file ends with FileCryptoMetaData, the footer module, their common length and ``PARE``; a signed
+plaintext footer's file with FileMetaData, nonce 12 and tag 16, their common length and ``PAR1`` (specification §5).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from tests.policy import thrift
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.policy.thrift import Struct
+
+MAGIC_BYTES = LENGTH_BYTES = 4
+NONCE_BYTES, TAG_BYTES = 12, 16
+SIGNATURE_BYTES = NONCE_BYTES + TAG_BYTES
+TAIL_BYTES = LENGTH_BYTES + MAGIC_BYTES
+
+# Fields of FileCryptoMetaData, EncryptionAlgorithm, AesGcmV1 and FileMetaData in parquet.thrift.
+ALGORITHM, KEY_METADATA = 1, 2
+GCM, CTR = 1, 2
+AAD_PREFIX, AAD_FILE_UNIQUE, SUPPLY_AAD_PREFIX = 1, 2, 3
+FOOTER_ALGORITHM, FOOTER_SIGNING_KEY_METADATA = 8, 9
+FOOTER_NUM_ROWS = 3
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write the file anew, and drop the checksum that Hadoop's local file system keeps beside it."""
+    path.write_bytes(content)
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def footer_start(content: bytes) -> int:
+    """Return where the footer begins, with its crypto metadata."""
+    [length] = struct.unpack("<I", content[-TAIL_BYTES:-MAGIC_BYTES])
+    return len(content) - TAIL_BYTES - int(length)
+
+
+def with_footer(content: bytes, footer: bytes) -> bytes:
+    """Return the file with another footer."""
+    return content[: footer_start(content)] + footer + struct.pack("<I", len(footer)) + content[-MAGIC_BYTES:]
+
+
+def crypto_metadata(path: Path, change: Callable[[Struct], Struct]) -> None:
+    """Change the FileCryptoMetaData of a file with an encrypted footer."""
+    content = path.read_bytes()
+    footer = content[footer_start(content) : -TAIL_BYTES]
+    reader = thrift.Reader(footer)
+    changed = thrift.write_struct(change(reader.struct()))
+    replace(path, with_footer(content, changed + footer[reader.at :]))
+
+
+def plain_footer(path: Path, change: Callable[[Struct], Struct], *, signature: bool = True) -> None:
+    """Change the FileMetaData of a file with a plaintext footer; the signature stays what it was, or goes."""
+    content = path.read_bytes()
+    footer = content[footer_start(content) : -TAIL_BYTES]
+    reader = thrift.Reader(footer)
+    changed = thrift.write_struct(change(reader.struct()))
+    replace(path, with_footer(content, changed + (footer[reader.at :] if signature else b"")))
+
+
+def aad(metadata: Struct, change: Callable[[Struct], Struct]) -> Struct:
+    """Return FileCryptoMetaData with its AesGcmV1 or AesGcmCtrV1 changed."""
+    [(number, kind, algorithm)] = thrift.get(metadata, ALGORITHM)
+    changed = [thrift.Field(number, kind, change(algorithm))]
+    return thrift.put(metadata, ALGORITHM, thrift.STRUCT, changed)
+
+
+def flip(path: Path, at: int) -> None:
+    """Flip one bit of the byte at an offset; a negative one counts from the end."""
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    replace(path, bytes(content))
+
+
+def modules(content: bytes, start: int = MAGIC_BYTES) -> list[tuple[int, int]]:
+    """Return offset and size of each module that follows the last without a gap, from a start on."""
+    found = []
+    while start + LENGTH_BYTES < footer_start(content):
+        [length] = struct.unpack("<I", content[start : start + LENGTH_BYTES])
+        size = LENGTH_BYTES + int(length)
+        found.append((start, size))
+        start += size
+    return found
+
+
+def flip_in_module(path: Path, number: int) -> None:
+    """Flip a bit in the ciphertext of one of the file's modules, counted in the order they lie in the file."""
+    offset, size = modules(path.read_bytes())[number]
+    flip(path, offset + size - TAG_BYTES - 1)

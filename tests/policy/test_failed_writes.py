@@ -1,0 +1,84 @@
+"""A write that fails leaves the table as it was, and nothing of its own behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import pme_parquet as pme
+from tests.policy.expect import refused, untouched
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.policy.conftest import Table
+
+FAILURES: dict[str, tuple[dict[str, Any], str]] = {
+    "no key": ({"footer_key": None, "column_keys": None}, "PME_NO_KEY"),
+    "unknown column": ({"column_keys": {"pii": ["sssn"]}}, "PME_UNKNOWN_COLUMN"),
+    "unknown key": ({"column_keys": {"pi": ["ssn"]}}, "PME_KEY_NOT_FOUND"),
+    "unlisted column": ({"unlisted_columns": "error"}, "PME_UNKNOWN_COLUMN"),
+    "bad value": ({"algorithm": "AES_CBC"}, "PME_BAD_OPTION"),
+    "denied key": ({"kms": pme.KmsClass(TEST_KMS), "footer_key": "denied-1"}, "PME_KEY_DENIED"),
+    "KMS down": ({"kms": pme.KmsClass(TEST_KMS), "footer_key": "down-1"}, "PME_KMS_UNAVAILABLE"),
+}
+every_failure = pytest.mark.parametrize("failure", FAILURES)
+
+
+@every_failure
+@pytest.mark.parametrize("mode", ["overwrite", "append"])
+def test_the_table_that_was_there_stays(
+    spark: SparkSession,
+    frame: DataFrame,
+    columns: pme.Encryption,
+    table: Table,
+    mode: str,
+    failure: str,
+) -> None:
+    settings, condition = FAILURES[failure]
+    options = replace(columns, **settings).options()
+    with untouched(table.path), refused(condition):
+        frame.write.format("pme-parquet").options(**options).mode(mode).save(str(table.path))
+    assert table.read(spark).count() == frame.count()
+
+
+@every_failure
+def test_dynamic_partition_overwrite_leaves_the_partitions_that_were_there(
+    frame: DataFrame, columns: pme.Encryption, target: str, failure: str
+) -> None:
+    parted = frame.selectExpr("*", "id % 2 as half")
+
+    def save(encryption: pme.Encryption) -> None:
+        writer = parted.write.format("pme-parquet").options(**encryption.options()).partitionBy("half")
+        writer.mode("overwrite").option("partitionOverwriteMode", "dynamic").save(target)
+
+    settings, condition = FAILURES[failure]
+    save(columns)
+    with untouched(target), refused(condition):
+        save(replace(columns, **settings))
+
+
+@every_failure
+def test_a_table_that_could_not_be_created_is_not_in_the_catalog(
+    spark: SparkSession, frame: DataFrame, columns: pme.Encryption, failure: str
+) -> None:
+    settings, condition = FAILURES[failure]
+    options = replace(columns, **settings).options()
+    warehouse = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
+    with untouched(warehouse / "refused"), refused(condition):
+        frame.write.format("pme-parquet").options(**options).saveAsTable("refused")
+    assert not spark.catalog.tableExists("refused")
+
+
+def test_a_job_that_dies_halfway_leaves_no_data_files(
+    spark: SparkSession, frame: DataFrame, columns: pme.Encryption, target: str
+) -> None:
+    dying = frame.repartition(2).selectExpr("ssn", "salary", "if(id = 20, raise_error('dead'), id) as id")
+    with pytest.raises(Exception, match="dead"):
+        dying.write.format("pme-parquet").options(**columns.options()).save(target)
+    left = [path.name for path in Path(target).rglob("*") if path.is_file()] if Path(target).exists() else []
+    assert left == []

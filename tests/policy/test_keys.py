@@ -1,0 +1,134 @@
+"""Keys that are not there, not allowed, not reachable or not the right ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.policy.expect import refused, untouched
+from tests.support.session import ALIASES, PASSWORD_VARIABLE, TEST_KMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.policy.conftest import Table
+
+PASSWORD = pme.env(PASSWORD_VARIABLE)
+
+
+def save(frame: DataFrame, target: str, encryption: pme.Encryption) -> None:
+    frame.write.format("pme-parquet").options(**encryption.options()).save(target)
+
+
+@pytest.mark.parametrize(
+    "lost", [{"footer_key": "fooder"}, {"column_keys": {"pi": ["ssn"]}}, {"footer_key": None, "uniform_key": "uni"}]
+)
+def test_a_write_with_a_key_the_keystore_lacks_is_refused(
+    frame: DataFrame, enc: pme.Encryption, target: str, lost: dict[str, object]
+) -> None:
+    encryption = replace(enc, **lost)  # type: ignore[arg-type] # one of three ways to name a key
+    with untouched(target), refused("PME_KEY_NOT_FOUND", "key '"):
+        save(frame, target, encryption)
+
+
+def test_a_read_with_a_keystore_that_lacks_a_column_key_names_file_and_key(
+    spark: SparkSession, frame: DataFrame, table: Table, tmp_path: Path
+) -> None:
+    store = pme.Keystore(str(tmp_path / "few.p12"), password=PASSWORD)
+    store.create(["other"])
+    with refused("PME_KEY_NOT_FOUND", table.file.name, "'footer'"):
+        table.read(spark, **store.options()).collect()
+
+
+def test_another_keystore_with_the_same_names_does_not_open_the_table(
+    spark: SparkSession, frame: DataFrame, table: Table, tmp_path: Path
+) -> None:
+    store = pme.Keystore(str(tmp_path / "wrong.p12"), password=PASSWORD)
+    store.create(ALIASES)
+    with refused("PME_NOT_AUTHENTIC", table.file.name, "'footer'"):
+        table.read(spark, **store.options()).collect()
+    assert sorted(table.read(spark).collect()) == sorted(frame.collect())
+
+
+def test_a_keystore_that_is_not_there_is_unavailable(
+    spark: SparkSession, frame: DataFrame, table: Table, target: str, tmp_path: Path
+) -> None:
+    store = pme.Keystore(str(tmp_path / "none.p12"), password=PASSWORD)
+    with untouched(target), refused("PME_KMS_UNAVAILABLE", "none.p12"):
+        save(frame, target, pme.Encryption(kms=store, footer_key="footer"))
+    with refused("PME_KMS_UNAVAILABLE", "none.p12"):
+        table.read(spark, **store.options()).collect()
+
+
+def test_a_wrong_password_is_named_as_that_and_not_repeated(
+    frame: DataFrame, keys: pme.Keystore, target: str, tmp_path: Path
+) -> None:
+    listed = tmp_path / "password"
+    listed.write_text("wrong-horse-77b2")
+    store = pme.Keystore(keys.path, password=pme.file(str(listed)))
+    refusal = refused("PME_KMS_UNAVAILABLE", "password", never=("wrong-horse",))
+    with untouched(target), refusal:
+        save(frame, target, pme.Encryption(kms=store, footer_key="footer"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "condition"),
+    [
+        ("footer=c2hvcnQ=", "PME_BAD_OPTION"),
+        ("footer=###", "PME_BAD_OPTION"),
+        ("footer", "PME_BAD_OPTION"),
+        ("", "PME_KMS_UNAVAILABLE"),
+        ("# none", "PME_BAD_OPTION"),
+        ("other=MDEyMzQ1Njc4OWFiY2RlZg==", "PME_KEY_NOT_FOUND"),
+    ],
+)
+def test_static_keys_that_are_no_keys_are_refused_and_not_repeated(
+    frame: DataFrame, target: str, tmp_path: Path, lines: str, condition: str
+) -> None:
+    listed = tmp_path / "keys"
+    listed.write_text(lines)
+    encryption = pme.Encryption(kms=pme.Static(pme.file(str(listed))), footer_key="footer")
+    with untouched(target), refused(condition, never=("c2hvcnQ", "###", "MDEyMzQ1")):
+        save(frame, target, encryption)
+
+
+def test_a_reader_that_names_its_keys_uses_no_other(spark: SparkSession, frame: DataFrame, table: Table) -> None:
+    named = table.read(spark, footerKey="footer", columnKeys="pii: ssn; pay: salary")
+    assert sorted(named.collect()) == sorted(frame.collect())
+    fewer = table.read(spark, footerKey="footer", columnKeys="pii: ssn")
+    with refused("PME_KEY_METADATA", table.file.name, "salary", "'pay'"):
+        fewer.collect()
+
+
+KMS_FAILURES = [("denied", "PME_KEY_DENIED"), ("missing", "PME_KEY_NOT_FOUND"), ("down", "PME_KMS_UNAVAILABLE")]
+
+
+@pytest.mark.parametrize(("key", "condition"), KMS_FAILURES)
+@pytest.mark.parametrize("part", ["footer", "column"])
+def test_what_the_kms_says_no_to_cannot_be_written(
+    frame: DataFrame, target: str, key: str, condition: str, part: str
+) -> None:
+    encryption = pme.Encryption(
+        kms=pme.KmsClass(TEST_KMS),
+        footer_key=f"{key}-1" if part == "footer" else "footer",
+        column_keys={f"{key}-2" if part == "column" else "pii": ["ssn"]},
+    )
+    with untouched(target), refused(condition, f"{key}-"):
+        save(frame, target, encryption)
+
+
+@pytest.mark.parametrize(("key", "condition"), KMS_FAILURES)
+def test_what_the_kms_says_no_to_cannot_be_read(
+    spark: SparkSession, frame: DataFrame, target: str, tmp_path: Path, key: str, condition: str
+) -> None:
+    listed = tmp_path / "keys"
+    listed.write_text(f"footer=MDEyMzQ1Njc4OWFiY2RlZg==\n{key}-1=MDEyMzQ1Njc4OWFiY2RlZg==\n")
+    store = pme.Static(pme.file(str(listed)))
+    save(frame, target, pme.Encryption(kms=store, footer_key=f"{key}-1"))
+    with refused(condition, ".parquet", f"'{key}-1'"):
+        spark.read.format("pme-parquet").option("kms", TEST_KMS).load(target).collect()

@@ -1,0 +1,71 @@
+"""`configure` adds the connector to the jars that are set already, wherever they are set."""
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import pme_parquet as pme
+from pme_parquet import _config
+
+OURS = "/site/pme_parquet/jars/pme-parquet-spark-4.0_2.13-0.1.0.jar"
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(_config, "jar_path", lambda **_: OURS)
+
+
+def _jars(builder: SparkSession.Builder) -> list[str]:
+    return str(builder._options["spark.jars"]).split(",")
+
+
+def _builder() -> SparkSession.Builder:
+    return SparkSession.Builder()
+
+
+def test_a_bare_builder_gets_the_jar() -> None:
+    assert _jars(pme.configure(_builder())) == [OURS]
+
+
+def test_jars_on_the_builder_stay() -> None:
+    assert _jars(pme.configure(_builder().config("spark.jars", "a.jar, b.jar"))) == ["a.jar", "b.jar", OURS]
+
+
+def test_configuring_twice_adds_the_jar_once() -> None:
+    assert _jars(pme.configure(pme.configure(_builder()))) == [OURS]
+
+
+def test_a_connector_of_the_users_own_is_left_alone() -> None:
+    own = "/opt/pme-parquet-spark-4.0_2.13-0.2.0.jar"
+    assert _jars(pme.configure(_builder().config("spark.jars", own))) == [own]
+
+
+def test_other_settings_of_the_builder_stay() -> None:
+    builder = pme.configure(_builder().config("spark.ui.enabled", "false"))
+    assert builder._options["spark.ui.enabled"] == "false"
+
+
+def test_jars_of_the_submit_arguments_stay_and_get_ours_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars 'a b.jar' --verbose pyspark-shell")
+    assert _jars(pme.configure(_builder())) == ["a b.jar", OURS]
+    assert shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"]) == ["--jars", f"a b.jar,{OURS}", "--verbose", "pyspark-shell"]
+
+
+@pytest.mark.parametrize("line", ["spark.jars a.jar,b.jar", "spark.jars=a.jar,b.jar", "  spark.jars\t a.jar,b.jar  "])
+def test_jars_of_spark_defaults_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(f"# spark.jars z.jar\n\nspark.jars.packages x:y:1\n{line}\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert _jars(pme.configure(_builder())) == ["a.jar", "b.jar", OURS]
+
+
+def test_a_connect_session_that_starts_its_server_here_gets_the_jar() -> None:
+    assert _jars(pme.configure(_builder().config("spark.remote", "local[1]"))) == [OURS]
+
+
+def test_a_connect_server_elsewhere_gets_no_jar_of_ours() -> None:
+    assert "spark.jars" not in pme.configure(_builder().config("spark.remote", "sc://elsewhere:15002"))._options

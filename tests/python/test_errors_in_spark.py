@@ -1,0 +1,99 @@
+"""The connector's failures are `PmeError`s in Python and still what PySpark raises; others' failures are untouched."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from typing import TYPE_CHECKING
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException, StreamingQueryException
+from pyspark.errors.exceptions import captured
+
+import pme_parquet as pme
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def unreadable(spark: SparkSession, enc: pme.Encryption, tmp_path: Path) -> str:
+    """A table of which another keystore, with keys of the same names, opens nothing."""
+    path = str(tmp_path / "table")
+    spark.range(3).write.format("pme-parquet").options(**enc.options()).save(path)
+    return path
+
+
+@pytest.fixture
+def others(keys: pme.Keystore, tmp_path: Path) -> dict[str, str]:
+    store = pme.Keystore(str(tmp_path / "others.p12"), password=keys.password).create(keys.aliases())
+    return store.options()
+
+
+def test_a_failure_on_the_driver_has_its_class_its_condition_and_one_clean_message(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with pytest.raises(pme.NoKeyError) as caught:
+        spark.range(1).write.format("pme-parquet").save(str(tmp_path / "t"))
+    assert caught.value.condition == "PME_NO_KEY"
+    assert str(caught.value).startswith("[PME_NO_KEY] ")
+    assert "\n" not in str(caught.value)
+
+
+def test_handlers_of_pysparks_exceptions_still_catch_it(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(PySparkException) as caught:
+        spark.range(1).write.format("pme-parquet").save(str(tmp_path / "t"))
+    assert caught.value.getErrorClass() == "PME_NO_KEY"
+
+
+def test_sparks_own_story_is_kept(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(pme.PmeError) as caught:
+        spark.range(1).write.format("pme-parquet").save(str(tmp_path / "t"))
+    assert caught.value.java_exception.getClass().getName().startswith("io.pmeparquet.")
+    assert isinstance(caught.value.spark_error, captured.CapturedException)
+
+
+def test_a_failure_on_an_executor_is_found_among_the_causes(
+    spark: SparkSession, unreadable: str, others: dict[str, str]
+) -> None:
+    frame = spark.read.schema("id LONG").format("pme-parquet").options(**others).load(unreadable)
+    with pytest.raises(pme.NotAuthenticError, match=r"^\[PME_NOT_AUTHENTIC\] .*\.parquet"):
+        frame.collect()
+
+
+def test_a_failed_stream_raises_both_classes(
+    spark: SparkSession, unreadable: str, others: dict[str, str], tmp_path: Path
+) -> None:
+    stream = spark.readStream.schema("id LONG").format("pme-parquet").options(**others).load(unreadable)
+    started = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).start()
+    with pytest.raises(pme.NotAuthenticError) as caught:
+        started.awaitTermination(60)
+    assert isinstance(caught.value, StreamingQueryException)
+
+
+def test_an_error_travels_between_processes_as_its_plain_class(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(pme.PmeError) as caught:
+        spark.range(1).write.format("pme-parquet").save(str(tmp_path / "t"))
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 its own bytes
+    assert (type(again), str(again)) == (pme.NoKeyError, str(caught.value))
+
+
+def test_failures_of_spark_itself_are_what_they_were(spark: SparkSession) -> None:
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql("SELECT nothing_of_that_name")
+    assert type(caught.value) is captured.AnalysisException
+
+
+def test_a_users_exception_that_quotes_a_condition_is_not_ours(spark: SparkSession) -> None:
+    with pytest.raises((Py4JJavaError, PySparkException)) as caught:
+        spark.sql("SELECT raise_error('[PME_NOT_AUTHENTIC] made up')").collect()
+    assert not isinstance(caught.value, pme.PmeError)
+
+
+def test_installing_again_changes_nothing() -> None:
+    before = importlib.import_module(captured.__name__).convert_exception
+    pme.install_errors()
+    assert captured.convert_exception is before

@@ -1,0 +1,127 @@
+"""Keystores made through the JDK's keytool: all keys or none, and no password on a command line or in a message."""
+
+import stat
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pme_parquet as pme
+
+PASSWORD = "swordfish-41"
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pme.Keystore:
+    monkeypatch.setenv("PME_UNIT_PASSWORD", PASSWORD)
+    return pme.Keystore(tmp_path / "keys.p12", password=pme.env("PME_UNIT_PASSWORD"))
+
+
+def _beside(store: pme.Keystore) -> list[str]:
+    return [path.name for path in Path(store.path).parent.iterdir()]
+
+
+def test_keys_are_made_added_and_listed(store: pme.Keystore) -> None:
+    assert store.create(["footer", "pii"]).aliases() == ["footer", "pii"]
+    assert store.add("pay", "an odd: name, Jan 1").aliases() == ["an odd: name, jan 1", "footer", "pay", "pii"]
+
+
+def test_only_the_owner_may_read_the_file(store: pme.Keystore) -> None:
+    store.create(["footer"])
+    assert stat.S_IMODE(Path(store.path).stat().st_mode) == 0o600
+
+
+def test_the_password_can_be_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text(PASSWORD + "\n")
+    store = pme.Keystore(tmp_path / "keys.p12", password=pme.file(tmp_path / "password"))
+    assert store.create(["footer"], bits=128).aliases() == ["footer"]
+
+
+def test_a_file_that_is_there_is_not_touched(store: pme.Keystore) -> None:
+    Path(store.path).write_bytes(b"something of the user's")
+    with pytest.raises(pme.BadOptionError, match="exists"):
+        store.create(["footer"])
+    assert Path(store.path).read_bytes() == b"something of the user's"
+
+
+def test_a_name_that_is_taken_adds_nothing_at_all(store: pme.Keystore) -> None:
+    store.create(["footer"])
+    with pytest.raises(pme.BadOptionError, match="already exists"):
+        store.add("fresh", "footer")
+    assert store.aliases() == ["footer"]
+    assert _beside(store) == ["keys.p12"]
+
+
+def test_a_failed_create_leaves_nothing(store: pme.Keystore) -> None:
+    with pytest.raises(pme.PmeError):
+        store.create(["footer"], bits=123)
+    assert _beside(store) == []
+
+
+@pytest.mark.parametrize("names", [[], "footer"])
+def test_no_names_or_one_text_are_refused(store: pme.Keystore, names: Sequence[str]) -> None:
+    with pytest.raises(pme.BadOptionError, match="names"):
+        store.create(names)
+
+
+def test_the_wrong_password_is_a_refusal_that_does_not_repeat_it(
+    store: pme.Keystore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.create(["footer"])
+    monkeypatch.setenv("PME_UNIT_PASSWORD", "another-password")
+    with pytest.raises(pme.KmsUnavailableError, match="password is another") as caught:
+        store.aliases()
+    assert "another-password" not in str(caught.value)
+
+
+def test_a_password_that_keytool_finds_too_short_is_an_error_that_names_the_users_file(
+    store: pme.Keystore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PME_UNIT_PASSWORD", "abc")
+    with pytest.raises(pme.KmsUnavailableError, match="at least 6 characters") as caught:
+        store.create(["footer"])
+    assert f"{store.path}: " in str(caught.value)
+
+
+def test_a_keystore_that_is_not_there_says_so(store: pme.Keystore) -> None:
+    for use in (store.aliases, lambda: store.add("pii")):
+        with pytest.raises(pme.KmsUnavailableError, match="no such file"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("reference", "error"),
+    [
+        (pme.env("PME_NOT_SET"), pme.BadOptionError),
+        (pme.file("/no/such/file"), pme.BadOptionError),
+        (pme.conf("spark.pme.password"), pme.UnsupportedError),
+    ],
+)
+def test_a_password_that_cannot_be_looked_up_is_named(
+    tmp_path: Path, reference: pme.SecretReference, error: type[pme.PmeError]
+) -> None:
+    with pytest.raises(error, match=reference.name):
+        pme.Keystore(tmp_path / "keys.p12", password=reference).create(["footer"])
+
+
+def test_the_password_is_not_on_keytools_command_line(store: pme.Keystore, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+    run: Any = subprocess.run
+
+    def spy(arguments: list[str], **settings: Any) -> Any:
+        seen.append(arguments)
+        return run(arguments, **settings)
+
+    monkeypatch.setattr(subprocess, "run", spy)
+    store.create(["footer"])
+    assert seen
+    assert not [part for arguments in seen for part in arguments if PASSWORD in part]
+
+
+def test_without_a_jdk_the_error_says_what_is_needed(store: pme.Keystore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(pme.UnsupportedError, match="JDK 17"):
+        store.create(["footer"])

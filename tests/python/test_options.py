@@ -1,0 +1,78 @@
+"""Every class gives exactly the options that were set, under the names of the format."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pme_parquet as pme
+
+KEYS = pme.Keystore(Path("keys.p12"), password=pme.env("PASSWORD"))
+
+
+def test_nothing_set_gives_no_option() -> None:
+    assert pme.Encryption().options() == {}
+
+
+def test_a_keystore_gives_its_place_its_type_and_where_the_password_is() -> None:
+    assert KEYS.options() == {
+        "kms": "keystore",
+        "kms.keystore.path": "keys.p12",
+        "kms.keystore.type": "PKCS12",
+        "kms.keystore.password": "env:PASSWORD",
+    }
+
+
+def test_listed_keys_give_a_reference() -> None:
+    assert pme.Static(pme.file("k.txt")).options() == {"kms": "static", "kms.static.keys": "file:k.txt"}
+
+
+def test_a_kms_class_gives_parquet_javas_names_and_only_what_is_set() -> None:
+    assert pme.KmsClass("com.example.Kms").options() == {"kms": "com.example.Kms"}
+    assert pme.KmsClass("com.example.Kms", "id", "https://kms", pme.env("TOKEN")).options() == {
+        "kms": "com.example.Kms",
+        "parquet.encryption.kms.instance.id": "id",
+        "parquet.encryption.kms.instance.url": "https://kms",
+        "parquet.encryption.key.access.token": "env:TOKEN",
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "option"),
+    [
+        ("footer_key", "footer", {"footerKey": "footer"}),
+        ("uniform_key", "all", {"uniformKey": "all"}),
+        ("unlisted_columns", "error", {"unlistedColumns": "error"}),
+        ("algorithm", "AES_GCM_CTR_V1", {"algorithm": "AES_GCM_CTR_V1"}),
+        ("plaintext_footer", True, {"plaintextFooter": "true"}),
+        ("plaintext_footer", False, {"plaintextFooter": "false"}),
+        ("data_key_bits", 256, {"dataKeyBits": "256"}),
+        ("kek_bits", 192, {"kekBits": "192"}),
+        ("double_wrapping", False, {"doubleWrapping": "false"}),
+        ("key_material", "external", {"keyMaterial": "external"}),
+        ("key_management", "direct", {"keyManagement": "direct"}),
+        ("aad_prefix", "{table}/{file}", {"aadPrefix": "{table}/{file}"}),
+        ("store_aad_prefix", False, {"storeAadPrefix": "false"}),
+        ("kms", "com.example.Kms", {"kms": "com.example.Kms"}),
+        ("kms", KEYS, KEYS.options()),
+    ],
+)
+def test_each_field_becomes_its_option(field: str, value: Any, option: dict[str, str]) -> None:
+    fields: dict[str, Any] = {field: value}
+    assert pme.Encryption(**fields).options() == option
+
+
+def test_column_keys_become_json_that_keeps_odd_names() -> None:
+    columns = {"arn:aws:kms:x": ["a; b", "ü.`x`"], "pay": "salary"}
+    given = pme.Encryption(column_keys=columns).options()["columnKeys"]
+    assert json.loads(given) == {"arn:aws:kms:x": ["a; b", "ü.`x`"], "pay": ["salary"]}
+
+
+def test_column_keys_as_text_are_passed_on_unchanged() -> None:
+    assert pme.Encryption(column_keys="pii: ssn, address.*").options() == {"columnKeys": "pii: ssn, address.*"}
+
+
+def test_values_are_checked_by_the_connector_not_here() -> None:
+    wrong: Any = 123
+    assert pme.Encryption(data_key_bits=wrong).options() == {"dataKeyBits": "123"}

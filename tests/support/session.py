@@ -1,0 +1,70 @@
+"""The Spark session of the tests: which jar, which settings, which secrets stand in the environment."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyspark
+from pyspark.sql import SparkSession
+
+import pme_parquet as pme
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = "0.1.0"
+TEST_KMS = "io.pmeparquet.testkit.TestKms"
+
+PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
+PASSWORD = "correct-horse-3c1f"
+ALIASES = ["footer", "pii", "pay", "other"]
+
+SPARK_VERSION = tuple(int(part) for part in re.findall(r"\d+", pyspark.__version__)[:2])
+
+
+def scala_version() -> str:
+    """Return the Scala version of the installed PySpark, as jar names spell it."""
+    [library] = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
+    match = re.match(r"scala-library-(\d+\.\d+)", library.name)
+    assert match, library.name
+    return match.group(1)
+
+
+def testkit_jar() -> Path:
+    """Return the test-only jar that holds ``TestKms``."""
+    jar = ROOT / "target" / "jars" / "testkit" / f"pme-parquet-testkit_{scala_version()}-{VERSION}.jar"
+    assert jar.is_file(), f"{jar} is missing: run `make build` first"
+    return jar
+
+
+def session_settings(scratch: Path) -> dict[str, str]:
+    """Return the settings every test session has in common; what Spark leaves behind goes under scratch."""
+    return {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.local.dir": str(scratch / "local"),
+        "spark.jars": str(testkit_jar()),
+    }
+
+
+def set_secrets() -> None:
+    """Put the keystore's password where the JVM, which is a child process, will find it."""
+    os.environ[PASSWORD_VARIABLE] = PASSWORD
+
+
+def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSession.Builder:
+    """Return a builder with our jar beside the testkit's."""
+    made = SparkSession.builder.master(master).appName("pme-parquet tests")
+    for name, value in settings.items():
+        made = made.config(name, value)
+    return pme.configure(made)
