@@ -18,7 +18,8 @@ def common(scala: String, source: String) = Seq(
   Test / scalaSource := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "test" / "scala",
   Test / resourceDirectory := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "test" / "resources",
   javacOptions ++= Seq("--release", "17"),
-  scalacOptions ++= warnings ++ (if (scala == scala212) Seq("-Xlint:-unused", "-Ywarn-unused:imports,privates,locals")
+  scalacOptions ++= warnings ++ (if (scala == scala212)
+                                   Seq("-Xlint:-unused", "-Ywarn-unused:imports,privates,locals")
                                  else
                                    Seq(
                                      "-release:17",
@@ -70,7 +71,11 @@ def connector(line: SparkLine, scala: String, suffix: String, core: Project, par
       // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
       pomPostProcess := PomWithoutDependencies,
       publishMavenStyle := true,
-      publishTo := Some(Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(Resolver.mavenStylePatterns))
+      publishTo := Some(
+        Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(
+          Resolver.mavenStylePatterns
+        )
+      )
     )
 
 def testkit(scala: String, suffix: String, core: Project) = module("testkit", scala, suffix)
@@ -92,10 +97,21 @@ lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, parquet213)
 lazy val testkit212 = testkit(scala212, "2_12", core212)
 lazy val testkit213 = testkit(scala213, "2_13", core213)
 
-lazy val jars = taskKey[Unit]("Copies the connector jars to target/jars and the test kit's to target/jars/testkit")
+lazy val jars =
+  taskKey[Unit]("Copies the connector jars to target/jars and the test kit's to target/jars/testkit")
 
 lazy val root = (project in file("."))
-  .aggregate(core212, core213, parquet212, parquet213, spark35_212, spark35_213, spark40_213, testkit212, testkit213)
+  .aggregate(
+    core212,
+    core213,
+    parquet212,
+    parquet213,
+    spark35_212,
+    spark35_213,
+    spark40_213,
+    testkit212,
+    testkit213
+  )
   .settings(
     publish / skip := true,
     jars := {

@@ -168,19 +168,19 @@ def test_what_this_version_cannot_do_is_refused_on_write(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("name", "value", "mention"),
     [
-        ("parquet.writer.version", "v2"),
-        ("parquet.writer.version", "PARQUET_2_0"),
-        ("parquet.summary.metadata.level", "ALL"),
-        ("parquet.summary.metadata.level", "COMMON_ONLY"),
-        ("parquet.enable.summary-metadata", "true"),
+        ("parquet.writer.version", "v2", "parquet.writer.version"),
+        ("parquet.writer.version", "PARQUET_2_0", "parquet.writer.version"),
+        ("parquet.summary.metadata.level", "ALL", "parquet.summary.metadata.level"),
+        ("parquet.summary.metadata.level", "COMMON_ONLY", "parquet.summary.metadata.level"),
+        ("parquet.enable.summary-metadata", "true", "summary"),
     ],
 )
 def test_settings_that_would_leave_bytes_in_the_clear_are_refused(
-    frame: DataFrame, enc: pme.Encryption, target: str, name: str, value: str
+    frame: DataFrame, enc: pme.Encryption, target: str, name: str, value: str, mention: str
 ) -> None:
-    with untouched(target), refused("PME_UNSUPPORTED", name):
+    with untouched(target), refused("PME_UNSUPPORTED", mention):
         save(frame, target, enc.options() | {name: value})
 
 

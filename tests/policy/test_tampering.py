@@ -87,7 +87,7 @@ def test_a_footer_that_was_made_to_say_ctr_is_refused(spark: SparkSession, frame
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda _: b"",
+    "one byte": lambda content: content[:1],
     "three bytes": lambda content: content[:3],
     "magic only": lambda content: content[:4],
     "cut by one byte": lambda content: content[:-1],
@@ -106,6 +106,13 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 def test_a_damaged_file_is_refused(spark: SparkSession, frame: DataFrame, table: Table, damage: str) -> None:
     bend.replace(table.file, DAMAGES[damage](table.file.read_bytes()))
     refused_everywhere(spark, frame, table, "PME_DAMAGED_FILE")
+
+
+def test_a_file_of_no_bytes_is_refused_where_the_schema_is_asked_of_it(spark: SparkSession, table: Table) -> None:
+    # Where the schema is given, Spark never opens files of no bytes; its own source reads no rows from them either.
+    bend.replace(table.file, b"")
+    with refused("PME_DAMAGED_FILE", table.file.name):
+        table.read(spark).collect()
 
 
 CRYPTO_METADATA: dict[str, bytes] = {

@@ -1,8 +1,8 @@
 package io.pmeparquet
 
 import java.security.{MessageDigest, SecureRandom}
-import javax.crypto.SecretKey
 import javax.crypto.spec.SecretKeySpec
+import javax.crypto.SecretKey
 
 /**
  * An AES key: 128, 192 or 256 bits. It does not print, compares in constant time, and gives up its bytes only to

@@ -44,8 +44,10 @@ object ColumnKeys {
         val key = parser.getCurrentName
         if (key.trim.isEmpty) throw unreadable("a key id is empty")
         if (parser.nextToken() != JsonToken.START_ARRAY) throw unreadable("a key needs a list of columns")
-        while (parser.nextToken() == JsonToken.VALUE_STRING) entries += Entry(key, parsePattern(parser.getText))
-        if (parser.currentToken() != JsonToken.END_ARRAY) throw unreadable("a list of columns holds only names")
+        while (parser.nextToken() == JsonToken.VALUE_STRING)
+          entries += Entry(key, parsePattern(parser.getText))
+        if (parser.currentToken() != JsonToken.END_ARRAY)
+          throw unreadable("a list of columns holds only names")
       }
       if (parser.currentToken() != JsonToken.END_OBJECT || parser.nextToken() != null)
         throw unreadable("it does not end where its JSON object ends")
@@ -129,7 +131,8 @@ object ColumnKeys {
       if (found) at += 1
       found
     }
-    private def skipBlanks(): Unit = while (at < text.length && Character.isWhitespace(text.charAt(at))) at += 1
+    private def skipBlanks(): Unit = while (at < text.length && Character.isWhitespace(text.charAt(at)))
+      at += 1
     private def fail(why: String): Nothing = throw PmeErrors.badColumnKeys(text, at, why)
 
     private def Ends = ".,;:"

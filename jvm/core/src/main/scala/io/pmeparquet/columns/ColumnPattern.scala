@@ -21,7 +21,9 @@ final case class ColumnPattern(text: String, names: Seq[NamePattern]) {
   def covers(leaf: LeafColumn, caseSensitive: Boolean): Boolean = {
     val wanted = names.map(_.regex(caseSensitive))
     leaf.spellings.exists { path =>
-      path.length >= wanted.length && wanted.zip(path).forall { case (regex, name) => regex.matcher(name).matches() }
+      path.length >= wanted.length && wanted.zip(path).forall { case (regex, name) =>
+        regex.matcher(name).matches()
+      }
     }
   }
 }

@@ -37,7 +37,8 @@ object KeyPlan {
       leaves: Seq[LeafColumn],
       keys: Option[ColumnKeys],
       unlisted: UnlistedColumns,
-      caseSensitive: Boolean): KeyPlan = keys match {
+      caseSensitive: Boolean
+  ): KeyPlan = keys match {
     case None => KeyPlan(leaves.map(_ -> ColumnProtection.FooterKey))
     case Some(columnKeys) =>
       columnKeys.entries.foreach { entry =>

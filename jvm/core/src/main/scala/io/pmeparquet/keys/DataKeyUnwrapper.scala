@@ -1,7 +1,7 @@
 package io.pmeparquet.keys
 
-import java.util.Base64
 import java.util.concurrent.ConcurrentHashMap
+import java.util.Base64
 
 import io.pmeparquet.{AesKey, PmeErrors}
 
@@ -11,7 +11,11 @@ import io.pmeparquet.{AesKey, PmeErrors}
  *
  * @param lifetimeMillis how long an unwrapped key-encryption key may be used before the KMS is asked again
  */
-final class DataKeyUnwrapper(kms: Kms, lifetimeMillis: Long, now: () => Long = () => System.currentTimeMillis) {
+final class DataKeyUnwrapper(
+    kms: Kms,
+    lifetimeMillis: Long,
+    now: () => Long = () => System.currentTimeMillis
+) {
   import DataKeyUnwrapper._
 
   private val keks = new ConcurrentHashMap[CacheKey, CachedKek]

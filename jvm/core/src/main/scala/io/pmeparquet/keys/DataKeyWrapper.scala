@@ -26,7 +26,13 @@ final class DoubleWrapper(keks: JobKeks) extends DataKeyWrapper {
     val kek = keks.of(masterKeyId)
     val wrapped = LocalWrap.wrap(dek, kek.key.toSecretKey, kek.id, random)
     val material = KeyMaterial.Kek(Base64.getEncoder.encodeToString(kek.id), kek.wrapped)
-    KeyMaterial(isFooterKey, masterKeyId, wrapped, Some(material), if (isFooterKey) Some(keks.instance) else None)
+    KeyMaterial(
+      isFooterKey,
+      masterKeyId,
+      wrapped,
+      Some(material),
+      if (isFooterKey) Some(keks.instance) else None
+    )
   }
 }
 
@@ -40,7 +46,10 @@ final class DoubleWrapper(keks: JobKeks) extends DataKeyWrapper {
  */
 final class JobKeks(keks: Map[String, JobKeks.Kek], val instance: (String, String)) extends Serializable {
   def of(masterKeyId: String): JobKeks.Kek =
-    keks.getOrElse(masterKeyId, throw new IllegalStateException(s"internal error: no KEK made for '$masterKeyId'"))
+    keks.getOrElse(
+      masterKeyId,
+      throw new IllegalStateException(s"internal error: no KEK made for '$masterKeyId'")
+    )
 }
 
 object JobKeks {

@@ -17,7 +17,8 @@ final case class KeyMaterial(
     masterKeyId: String,
     wrappedDek: String,
     kek: Option[KeyMaterial.Kek],
-    kms: Option[(String, String)] = None) {
+    kms: Option[(String, String)] = None
+) {
   import KeyMaterial.Field
 
   /** @param internal whether it stands in the file itself, as key metadata, or in a file beside */
@@ -75,7 +76,8 @@ object KeyMaterial {
   private[keys] def of(fields: Fields): KeyMaterial = {
     fields.requireType()
     val kek =
-      if (fields.flag(Field.DoubleWrapping)) Some(Kek(fields.text(Field.KekId), fields.text(Field.WrappedKek)))
+      if (fields.flag(Field.DoubleWrapping))
+        Some(Kek(fields.text(Field.KekId), fields.text(Field.WrappedKek)))
       else None
     KeyMaterial(
       fields.flag(Field.IsFooterKey),
@@ -88,7 +90,8 @@ object KeyMaterial {
   /** The fields of a JSON object, each asked for by name and type. */
   private[keys] final class Fields(values: Map[String, Value], where: String) {
     def requireType(): Unit =
-      if (text(Field.Type) != Type1) throw PmeErrors.keyMetadata(where, s"its key material is not of type $Type1")
+      if (text(Field.Type) != Type1)
+        throw PmeErrors.keyMetadata(where, s"its key material is not of type $Type1")
     def text(name: String): String = values.get(name) match {
       case Some(Text(value)) if value.nonEmpty => value
       case _ => throw PmeErrors.keyMetadata(where, s"it has no text '$name'")

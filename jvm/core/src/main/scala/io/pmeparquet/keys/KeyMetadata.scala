@@ -1,11 +1,11 @@
 package io.pmeparquet.keys
 
-import java.nio.ByteBuffer
 import java.nio.charset.{CharacterCodingException, CodingErrorAction}
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.ByteBuffer
 
-import io.pmeparquet.PmeErrors
 import io.pmeparquet.keys.KeyMaterial.{Field, Fields}
+import io.pmeparquet.PmeErrors
 
 /**
  * What a file keeps with a key (Parquet `key_metadata`, specification §4.3): the key material itself, a reference to
@@ -32,7 +32,8 @@ object KeyMetadata {
     if (text.startsWith("{")) {
       val fields = Fields.parse(text, where)
       fields.requireType()
-      if (fields.flag(Field.InternalStorage)) Internal(KeyMaterial.of(fields)) else External(fields.text(Field.Reference))
+      if (fields.flag(Field.InternalStorage)) Internal(KeyMaterial.of(fields))
+      else External(fields.text(Field.Reference))
     } else {
       if (text.isEmpty || text.length > MaxDirectCharacters || text.exists(Character.isISOControl(_)))
         throw PmeErrors.keyMetadata(where, "it is neither key material nor the name of a key")

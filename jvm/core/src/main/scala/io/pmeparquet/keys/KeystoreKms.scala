@@ -55,7 +55,11 @@ final class KeystoreKms private (name: String, keystore: KeyStore, password: Arr
       try keystore.getKey(id, password)
       catch {
         case failed @ (_: UnrecoverableKeyException | _: NoSuchAlgorithmException | _: KeyStoreException) =>
-          throw PmeErrors.kmsUnavailable(where, s"$describe does not open entry '$id' with its password", failed)
+          throw PmeErrors.kmsUnavailable(
+            where,
+            s"$describe does not open entry '$id' with its password",
+            failed
+          )
       }
     key match {
       case secret: SecretKey => secret
@@ -80,7 +84,8 @@ object KeystoreKms {
     catch {
       case failed: IOException =>
         val why =
-          if (failed.getCause.isInstanceOf[UnrecoverableKeyException]) "its password is wrong" else s"it is no whole $storeType keystore"
+          if (failed.getCause.isInstanceOf[UnrecoverableKeyException]) "its password is wrong"
+          else s"it is no whole $storeType keystore"
         throw PmeErrors.kmsUnavailable(s"keystore $name", why, failed)
       case failed: GeneralSecurityException =>
         throw PmeErrors.kmsUnavailable(s"keystore $name", s"it cannot be opened as $storeType", failed)
@@ -108,7 +113,9 @@ object KeystoreKms {
   // The provider is used for this keystore only; it is not installed, so the JVM's other code sees no difference.
   private def bouncyCastle(): Provider =
     try
-      Thread.currentThread().getContextClassLoader
+      Thread
+        .currentThread()
+        .getContextClassLoader
         .loadClass(BouncyCastleProvider)
         .getDeclaredConstructor()
         .newInstance()

@@ -31,7 +31,8 @@ object LocalWrap {
       wrapping: SecretKey,
       aad: Array[Byte],
       random: SecureRandom,
-      provider: Option[Provider]): String = {
+      provider: Option[Provider]
+  ): String = {
     val nonce = new Array[Byte](NonceBytes)
     random.nextBytes(nonce)
     val cipher = instance(provider)
@@ -50,7 +51,8 @@ object LocalWrap {
       aad: Array[Byte],
       where: String,
       masterKey: String,
-      provider: Option[Provider] = None): AesKey = {
+      provider: Option[Provider] = None
+  ): AesKey = {
     val bytes = decode(wrapped, where)
     try {
       val cipher = instance(provider)
@@ -60,16 +62,22 @@ object LocalWrap {
     } catch {
       case failed: AEADBadTagException => throw PmeErrors.wrappedKeyNotAuthentic(where, masterKey, failed)
       case failed: GeneralSecurityException =>
-        throw PmeErrors.kmsUnavailable(where, s"the cipher refused to unwrap (${failed.getClass.getName})", failed)
+        throw PmeErrors.kmsUnavailable(
+          where,
+          s"the cipher refused to unwrap (${failed.getClass.getName})",
+          failed
+        )
     }
   }
 
   def aadOf(masterKeyId: String): Array[Byte] = masterKeyId.getBytes(UTF_8)
 
   private def decode(wrapped: String, where: String): Array[Byte] = {
-    def unusable(why: String, cause: Throwable = null): PmeException = PmeErrors.keyMetadata(where, why, cause)
+    def unusable(why: String, cause: Throwable = null): PmeException =
+      PmeErrors.keyMetadata(where, why, cause)
     // Four characters of base64 hold three bytes.
-    if (wrapped.length > (MaxWrappedBytes + 2) / 3 * 4) throw unusable("a wrapped key is too long for an AES key")
+    if (wrapped.length > (MaxWrappedBytes + 2) / 3 * 4)
+      throw unusable("a wrapped key is too long for an AES key")
     val bytes =
       try Base64.getDecoder.decode(wrapped)
       catch { case failed: IllegalArgumentException => throw unusable("a wrapped key is not base64", failed) }

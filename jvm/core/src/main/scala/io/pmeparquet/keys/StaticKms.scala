@@ -35,13 +35,15 @@ object StaticKms {
   /** Empty lines and lines that begin with `#` are passed over. */
   def parse(secret: Secret): StaticKms = {
     val lines = secret.insecureValue.split("\r?\n").map(_.trim).zipWithIndex
-    val keys = lines.collect { case (line, number) if line.nonEmpty && !line.startsWith("#") =>
-      keyOf(line, number + 1)
+    val keys = lines.collect {
+      case (line, number) if line.nonEmpty && !line.startsWith("#") =>
+        keyOf(line, number + 1)
     }
     keys.groupBy(_._1).collectFirst { case (name, several) if several.length > 1 => name }.foreach { name =>
       throw PmeErrors.contradiction(KeysOption, s"key '$name' is listed twice", "List it once.")
     }
-    if (keys.isEmpty) throw PmeErrors.contradiction(KeysOption, "it lists no key", "Add lines 'name=base64key'.")
+    if (keys.isEmpty)
+      throw PmeErrors.contradiction(KeysOption, "it lists no key", "Add lines 'name=base64key'.")
     new StaticKms(keys.toMap)
   }
 

@@ -37,7 +37,11 @@ object AadPrefix {
 
   def parse(template: String): AadPrefix = {
     def unusable(why: String) =
-      PmeErrors.badOption("aadPrefix", template.take(100), s"text or a template of {table}, {path}, {file}; $why")
+      PmeErrors.badOption(
+        "aadPrefix",
+        template.take(100),
+        s"text or a template of {table}, {path}, {file}; $why"
+      )
     if (template.isEmpty) throw unusable("it is empty")
     if (template.length > MaxCharacters) throw unusable(s"it is longer than $MaxCharacters characters")
     val matcher = placeholder.matcher(template)

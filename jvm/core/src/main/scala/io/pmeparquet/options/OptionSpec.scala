@@ -29,7 +29,8 @@ final case class OptionSpec(
     default: Option[String] = None,
     parquetName: Option[String] = None,
     secret: Boolean = false,
-    since: String = "0.1.0") {
+    since: String = "0.1.0"
+) {
 
   /** The option as messages and documents name its values. */
   def allowed: String = values.mkString(", ")

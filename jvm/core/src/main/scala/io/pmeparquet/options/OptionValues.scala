@@ -32,13 +32,14 @@ final class OptionValues(levels: Map[Level, Map[String, String]]) {
   import OptionValues.{Found, KeyGroup}
 
   /** A key group taken whole: a level that names `uniformKey` overrides lower levels' other keys, and vice versa. */
-  private val keyGroup: Map[OptionSpec, Found] = Level.all.foldLeft(Map.empty[OptionSpec, Found]) { (above, level) =>
-    val here = KeyGroup.flatMap(option => at(level, option).map(option -> _)).toMap
-    val excluded =
-      if (above.contains(PmeOptions.UniformKey)) KeyGroup.toSet
-      else if (above.nonEmpty) Set(PmeOptions.UniformKey)
-      else Set.empty[OptionSpec]
-    here.filterNot { case (option, _) => excluded.contains(option) } ++ above
+  private val keyGroup: Map[OptionSpec, Found] = Level.all.foldLeft(Map.empty[OptionSpec, Found]) {
+    (above, level) =>
+      val here = KeyGroup.flatMap(option => at(level, option).map(option -> _)).toMap
+      val excluded =
+        if (above.contains(PmeOptions.UniformKey)) KeyGroup.toSet
+        else if (above.nonEmpty) Set(PmeOptions.UniformKey)
+        else Set.empty[OptionSpec]
+      here.filterNot { case (option, _) => excluded.contains(option) } ++ above
   }
 
   def find(option: OptionSpec): Option[Found] =
@@ -54,7 +55,7 @@ final class OptionValues(levels: Map[Level, Map[String, String]]) {
 
   private def checked(option: OptionSpec, value: String): String =
     option.values.find(_.equalsIgnoreCase(value)).getOrElse {
-      if (PmeOptions.reserved.getOrElse(option, Nil).exists(_.equalsIgnoreCase(value)))
+      if (PmeOptions.isReserved(option, value))
         throw PmeErrors.unsupportedOption(option.name, value, option.allowed)
       throw PmeErrors.badOption(option.name, value, s"one of: ${option.allowed}")
     }
@@ -63,7 +64,9 @@ final class OptionValues(levels: Map[Level, Map[String, String]]) {
     val values = levels.getOrElse(level, Map.empty)
     val own = values.get(lower(option.name)).map(Found(_, level, parquetName = false))
     val parquet = PmeOptions.parquetNameOf(option).filter(_ != option.name).flatMap { name =>
-      values.get(lower(name)).map(value => Found(ParquetNames.translate(option, value), level, parquetName = true))
+      values
+        .get(lower(name))
+        .map(value => Found(ParquetNames.translate(option, value), level, parquetName = true))
     }
     (own, parquet) match {
       case (Some(a), Some(b)) if a.value != b.value =>
@@ -97,6 +100,10 @@ private object ParquetNames {
       case "true" => whenTrue
       case "false" => whenFalse
       case _ =>
-        throw PmeErrors.badOption(PmeOptions.parquetNameOf(option).getOrElse(option.name), value, "one of: true, false")
+        throw PmeErrors.badOption(
+          PmeOptions.parquetNameOf(option).getOrElse(option.name),
+          value,
+          "one of: true, false"
+        )
     }
 }

@@ -29,7 +29,12 @@ object PmeOptions {
     default = Some("PKCS12")
   )
   val KeystorePassword =
-    OptionSpec("kms.keystore.password", Both, "Reference to the password of keystore and keys.", secret = true)
+    OptionSpec(
+      "kms.keystore.password",
+      Both,
+      "Reference to the password of keystore and keys.",
+      secret = true
+    )
   val StaticKeys = OptionSpec(
     "kms.static.keys",
     Both,
@@ -163,8 +168,8 @@ object PmeOptions {
   val Scan = OptionSpec(
     "scan",
     Read,
-    "The Spark read path. `auto` takes `v1`, which has `_metadata`, dynamic partition pruning and bucketed joins, " +
-      "unless `spark.sql.parquet.aggregatePushdown` is true, which only `v2` can do.",
+    "The Spark read path. `auto` takes `v1`, which has `_metadata`, dynamic partition pruning and bucketed joins, and " +
+      "`v2` for aggregates that footers can answer, where `spark.sql.parquet.aggregatePushdown` is true.",
     values = Seq("auto", "v2", "v1")
   )
   val CryptoProvider = OptionSpec(
@@ -176,9 +181,19 @@ object PmeOptions {
 
   // parquet-java's options that have no name of ours. Their names are parquet-java's.
   val InstanceId =
-    OptionSpec("parquet.encryption.kms.instance.id", Both, "Handed to a KMS class.", default = Some("DEFAULT"))
+    OptionSpec(
+      "parquet.encryption.kms.instance.id",
+      Both,
+      "Handed to a KMS class.",
+      default = Some("DEFAULT")
+    )
   val InstanceUrl =
-    OptionSpec("parquet.encryption.kms.instance.url", Both, "Handed to a KMS class.", default = Some("DEFAULT"))
+    OptionSpec(
+      "parquet.encryption.kms.instance.url",
+      Both,
+      "Handed to a KMS class.",
+      default = Some("DEFAULT")
+    )
   val AccessToken = OptionSpec(
     "parquet.encryption.key.access.token",
     Both,
@@ -201,6 +216,10 @@ object PmeOptions {
     DeniedColumns -> Seq("null", "drop"),
     Reader -> Seq("pages")
   )
+
+  /** A provider's name can be any; all of them are for a later version. */
+  def isReserved(option: OptionSpec, value: String): Boolean =
+    option == CryptoProvider || reserved.getOrElse(option, Nil).exists(_.equalsIgnoreCase(value))
 
   /** Prefixes of options that belong to KMS kinds of a later version. */
   val reservedPrefixes: Seq[String] = Seq("kms.vault.", "kms.aws.", "kms.gcp.", "kms.azure.", "kms.hadoop.")

@@ -1,8 +1,8 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.PmeErrors
 import io.pmeparquet.columns.{ColumnKeys, UnlistedColumns}
 import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.PmeErrors
 
 /** The checked options of one write: where its master keys live, and how its files are encrypted. */
 final case class WriteSettings(kms: KmsSettings, files: FileSettings)
@@ -21,8 +21,8 @@ final case class FileSettings(
     directKeys: Boolean,
     aadPrefix: Option[AadPrefix],
     storeAadPrefix: Boolean,
-    caseSensitive: Boolean)
-    extends Serializable {
+    caseSensitive: Boolean
+) extends Serializable {
 
   /** Every master key the write may use. */
   def masterKeys: Seq[String] = (footerKey +: columnKeys.toSeq.flatMap(_.entries.map(_.masterKeyId))).distinct
@@ -42,8 +42,8 @@ final case class ReadSettings(
     aadPrefix: Option[AadPrefix],
     allowPlaintextFiles: Boolean,
     allowClearLevels: Boolean,
-    kekLifetimeMillis: Long)
-    extends Serializable
+    kekLifetimeMillis: Long
+) extends Serializable
 
 sealed abstract class EncryptionAlgorithm(val name: String) extends Serializable
 
@@ -95,12 +95,19 @@ object Settings {
     WriteSettings(kms, files)
   }
 
+  /** Fails where a write names no key, or keys that contradict each other. */
+  def requireKeys(values: OptionValues): Unit = {
+    writeKeys(values)
+    ()
+  }
+
   def forRead(values: OptionValues, kms: KmsSettings): ReadSettings = {
     checkEvery(values)
     val key = values.text(PmeOptions.UniformKey).orElse(values.text(PmeOptions.FooterKey))
     // Only columnKeys and a footer key together tell all keys of a table.
-    val allowed = for (footer <- key; columns <- values.text(PmeOptions.ColumnKeys))
-      yield ColumnKeys.parse(columns).entries.map(_.masterKeyId).toSet + footer
+    val allowed =
+      for (footer <- key; columns <- values.text(PmeOptions.ColumnKeys))
+        yield ColumnKeys.parse(columns).entries.map(_.masterKeyId).toSet + footer
     ReadSettings(
       kms,
       key,
@@ -113,7 +120,7 @@ object Settings {
     )
   }
 
-  /** Whether the read goes through Spark's V2 scan; none where Spark's own configuration decides. */
+  /** The Spark read path: a value of option `scan`. */
   def scan(values: OptionValues): String = values.choice(PmeOptions.Scan)
 
   private final case class Keys(footerKey: String, columnKeys: Option[ColumnKeys], unlisted: UnlistedColumns)
@@ -136,7 +143,8 @@ object Settings {
       case (None, Some(key), Some(found)) =>
         // parquet-java's name brings parquet-java's default; docs/decisions tells why.
         val default = if (found.parquetName) UnlistedColumns.Plaintext else UnlistedColumns.UseFooterKey
-        val unlisted = values.text(PmeOptions.Unlisted).fold[UnlistedColumns](default)(_ => unlistedOf(values))
+        val unlisted =
+          values.text(PmeOptions.Unlisted).fold[UnlistedColumns](default)(_ => unlistedOf(values))
         Keys(key, Some(ColumnKeys.parse(found.value)), unlisted)
     }
   }
@@ -157,10 +165,11 @@ object Settings {
     UnlistedColumns.all.find(_.optionValue == choice).get
   }
 
-  private def nonEmpty(values: OptionValues, option: OptionSpec): Option[String] = values.text(option).map { key =>
-    if (key.trim.isEmpty) throw PmeErrors.badOption(option.name, key, "the id of a master key")
-    key
-  }
+  private def nonEmpty(values: OptionValues, option: OptionSpec): Option[String] =
+    values.text(option).map { key =>
+      if (key.trim.isEmpty) throw PmeErrors.badOption(option.name, key, "the id of a master key")
+      key
+    }
 
   private def lifetimeMillis(values: OptionValues): Long = {
     val text = values.text(PmeOptions.CacheLifetime).orElse(PmeOptions.CacheLifetime.default).get
@@ -168,7 +177,11 @@ object Settings {
       try text.trim.toLong
       catch { case _: NumberFormatException => -1L }
     if (seconds < 0 || seconds > MaxLifetimeSeconds)
-      throw PmeErrors.badOption(PmeOptions.CacheLifetime.name, text, s"a number of seconds from 0 to $MaxLifetimeSeconds")
+      throw PmeErrors.badOption(
+        PmeOptions.CacheLifetime.name,
+        text,
+        s"a number of seconds from 0 to $MaxLifetimeSeconds"
+      )
     seconds * 1000
   }
 
@@ -176,5 +189,5 @@ object Settings {
 
   /** A bad value is an error even where the option is not used: a misunderstanding is better met early. */
   private def checkEvery(values: OptionValues): Unit =
-    PmeOptions.all.filter(_.values.nonEmpty).foreach { option => values.choice(option) }
+    PmeOptions.all.filter(_.values.nonEmpty).foreach(option => values.choice(option))
 }

@@ -9,7 +9,8 @@ import io.pmeparquet.{PmeErrors, PmeException}
  * that begin with `kms` or are a slip of the finger away from one of ours.
  */
 object UnknownOptions {
-  private val ours: Seq[String] = (PmeOptions.all.map(_.name) ++ PmeOptions.all.flatMap(PmeOptions.parquetNameOf(_))).distinct
+  private val ours: Seq[String] =
+    (PmeOptions.all.map(_.name) ++ PmeOptions.all.flatMap(PmeOptions.parquetNameOf(_))).distinct
   private val known: Set[String] = ours.map(lower).toSet
 
   def isKnown(name: String): Boolean = known.contains(lower(name))
@@ -19,11 +20,16 @@ object UnknownOptions {
     val text = lower(name)
     if (!known.contains(text)) {
       PmeOptions.reservedPrefixes.find(text.startsWith).foreach { prefix =>
-        throw PmeErrors.unsupportedOption(name, "(any value)", "kms=keystore, kms=static or a KmsClient class")
+        throw PmeErrors.unsupportedOption(
+          name,
+          "(any value)",
+          "kms=keystore, kms=static or a KmsClient class"
+        )
       }
       val nearest = ours.minBy(candidate => distance(text, lower(candidate)))
       val slips = distance(text, lower(nearest))
-      if (text.startsWith("kms") || slips <= tolerance(nearest)) throw PmeErrors.unknownOption("option", name, nearest)
+      if (text.startsWith("kms") || slips <= tolerance(nearest))
+        throw PmeErrors.unknownOption("option", name, nearest)
     }
   }
 
@@ -43,10 +49,12 @@ object UnknownOptions {
     val first = Array.range(0, b.length + 1)
     a.indices
       .foldLeft(first) { (previous, i) =>
-        b.indices.scanLeft(i + 1) { (left, j) =>
-          val substitution = previous(j) + (if (a(i) == b(j)) 0 else 1)
-          math.min(substitution, math.min(left, previous(j + 1)) + 1)
-        }.toArray
+        b.indices
+          .scanLeft(i + 1) { (left, j) =>
+            val substitution = previous(j) + (if (a(i) == b(j)) 0 else 1)
+            math.min(substitution, math.min(left, previous(j + 1)) + 1)
+          }
+          .toArray
       }
       .last
   }

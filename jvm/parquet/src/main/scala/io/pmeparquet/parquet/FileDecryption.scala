@@ -13,7 +13,11 @@ import io.pmeparquet.PmeErrors
 private[parquet] object FileDecryption {
 
   /** @return what opens the file, and its keys; no properties for a plaintext file that is allowed */
-  def admit(scope: ReadScope, path: Path, conf: Configuration): (Option[FileDecryptionProperties], FileKeys) = {
+  def admit(
+      scope: ReadScope,
+      path: Path,
+      conf: Configuration
+  ): (Option[FileDecryptionProperties], FileKeys) = {
     val keys = new FileKeys(path, conf, scope)
     val properties = scope.admissions.tailOf(path, conf) match {
       case FileTail.Plaintext =>
@@ -29,14 +33,16 @@ private[parquet] object FileDecryption {
       path: Path,
       conf: Configuration,
       tail: FileTail.Encrypted,
-      keys: FileKeys): FileDecryptionProperties = {
+      keys: FileKeys
+  ): FileDecryptionProperties = {
     val prefix = FooterPolicy.check(path, tail, scope.settings)
     val builder = FileDecryptionProperties.builder().withKeyRetriever(keys)
     // parquet-java refuses plaintext files itself where properties are given: a file that is swapped between our look
     // and its own is not read. It compares the stored prefix with the one given here, too.
     prefix.foreach(builder.withAADPrefix)
     if (tail.footerKeyMetadata.isEmpty) {
-      val keyId = scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))
+      val keyId =
+        scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))
       builder.withFooterKey(scope.unwrapper(conf).direct(keyId, s"$path, footer").insecureBytes)
     }
     builder.build()

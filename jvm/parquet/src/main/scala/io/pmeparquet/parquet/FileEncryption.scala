@@ -2,8 +2,8 @@ package io.pmeparquet.parquet
 
 import java.security.SecureRandom
 
-import scala.collection.JavaConverters._
 import scala.collection.mutable
+import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -11,10 +11,10 @@ import org.apache.parquet.crypto.{ColumnEncryptionProperties, FileEncryptionProp
 import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.AesKey
 import io.pmeparquet.columns.{ColumnProtection, KeyPlan}
 import io.pmeparquet.keys.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.options.EncryptionAlgorithm
+import io.pmeparquet.AesKey
 
 /** Makes the keys of one file to be written, and what parquet-java needs to know of them. */
 private[parquet] final class FileEncryption(scope: WriteScope, path: Path, conf: Configuration) {
@@ -25,7 +25,8 @@ private[parquet] final class FileEncryption(scope: WriteScope, path: Path, conf:
   private val beside = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 
   def properties(schema: MessageType): FileEncryptionProperties = {
-    val plan = KeyPlan.of(SchemaColumns.leaves(schema), settings.columnKeys, settings.unlisted, settings.caseSensitive)
+    val plan =
+      KeyPlan.of(SchemaColumns.leaves(schema), settings.columnKeys, settings.unlisted, settings.caseSensitive)
     val (footerKey, footerMetadata) = dataKey(settings.footerKey, isFooterKey = true)
     val builder = FileEncryptionProperties
       .builder(footerKey.insecureBytes)
@@ -51,7 +52,11 @@ private[parquet] final class FileEncryption(scope: WriteScope, path: Path, conf:
         case ColumnProtection.ColumnKey(masterKeyId) =>
           val (key, metadata) = dataKey(masterKeyId, isFooterKey = false)
           val properties =
-            ColumnEncryptionProperties.builder(column).withKey(key.insecureBytes).withKeyMetaData(metadata).build()
+            ColumnEncryptionProperties
+              .builder(column)
+              .withKey(key.insecureBytes)
+              .withKeyMetaData(metadata)
+              .build()
           Some(column -> properties)
       }
     }.toMap

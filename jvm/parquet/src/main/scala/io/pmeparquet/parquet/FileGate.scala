@@ -7,14 +7,14 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.ParquetReadOptions
 import org.apache.parquet.crypto.FileDecryptionProperties
-import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, ParquetMetadata}
 import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.ParquetReadOptions
 
-import io.pmeparquet.PmeErrors
 import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.PmeErrors
 
 /**
  * Opens a file's footer and the metadata of the columns a query wants, before any page is read: so that a missing key,
@@ -25,10 +25,11 @@ import io.pmeparquet.columns.LeafColumn
 final class FileGate(scope: ReadScope, columns: Seq[Seq[String]]) {
   private val wanted = columns.map(_.map(lower))
 
-  private val passed = Collections.synchronizedMap(new util.LinkedHashMap[(Path, Long, Long), Unit](16, 0.75f, true) {
-    override def removeEldestEntry(eldest: util.Map.Entry[(Path, Long, Long), Unit]): Boolean =
-      size() > FileGate.MaxFiles
-  })
+  private val passed =
+    Collections.synchronizedMap(new util.LinkedHashMap[(Path, Long, Long), Unit](16, 0.75f, true) {
+      override def removeEldestEntry(eldest: util.Map.Entry[(Path, Long, Long), Unit]): Boolean =
+        size() > FileGate.MaxFiles
+    })
 
   /** @throws io.pmeparquet.PmeException whatever keeps the query from reading this file */
   def check(path: Path, conf: Configuration): Unit = {
@@ -41,16 +42,23 @@ final class FileGate(scope: ReadScope, columns: Seq[Seq[String]]) {
     }
   }
 
-  private def open(path: Path, conf: Configuration, properties: FileDecryptionProperties, keys: FileKeys): Unit = {
+  private def open(
+      path: Path,
+      conf: Configuration,
+      properties: FileDecryptionProperties,
+      keys: FileKeys
+  ): Unit = {
     val reader = ParquetFailures.naming(path, "its footer") {
       val options = ParquetReadOptions.builder().withDecryption(properties).build()
       ParquetFileReader.open(HadoopInputFile.fromPath(path, conf), options)
     }
-    try columnsOf(reader.getFooter).foreach { case (leaf, chunk) =>
-      ParquetFailures.naming(path, s"the metadata of column '${leaf.display}'") {
-        keys.forColumn(leaf.display)(checkColumn(path, leaf, chunk))
+    try
+      columnsOf(reader.getFooter).foreach { case (leaf, chunk) =>
+        ParquetFailures.naming(path, s"the metadata of column '${leaf.display}'") {
+          keys.forColumn(leaf.display)(checkColumn(path, leaf, chunk))
+        }
       }
-    } finally reader.close()
+    finally reader.close()
   }
 
   private def checkColumn(path: Path, leaf: LeafColumn, chunk: ColumnChunkMetaData): Unit = {
@@ -64,7 +72,9 @@ final class FileGate(scope: ReadScope, columns: Seq[Seq[String]]) {
   }
 
   private def hasLevels(chunk: ColumnChunkMetaData): Boolean =
-    chunk.getPath.size > 1 || !chunk.getPrimitiveType.isRepetition(org.apache.parquet.schema.Type.Repetition.REQUIRED)
+    chunk.getPath.size > 1 || !chunk.getPrimitiveType.isRepetition(
+      org.apache.parquet.schema.Type.Repetition.REQUIRED
+    )
 
   private def columnsOf(footer: ParquetMetadata): Seq[(LeafColumn, ColumnChunkMetaData)] = {
     val leaves = SchemaColumns.leaves(footer.getFileMetaData.getSchema).filter(isWanted)

@@ -29,7 +29,12 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
   private def keyOf(keyMetadata: Array[Byte]): AesKey = KeyMetadata.parse(keyMetadata, where) match {
     case KeyMetadata.Internal(one) => unwrap(one)
     case KeyMetadata.External(reference) =>
-      unwrap(material.getOrElse(reference, throw PmeErrors.keyMetadata(where, s"its key material has no '$reference'")))
+      unwrap(
+        material.getOrElse(
+          reference,
+          throw PmeErrors.keyMetadata(where, s"its key material has no '$reference'")
+        )
+      )
     case KeyMetadata.Direct(keyId) =>
       requireAllowed(keyId)
       scope.unwrapper(conf).direct(keyId, where)
@@ -60,7 +65,8 @@ object MaterialFiles {
     val json =
       try {
         val length = fs.getFileStatus(file).getLen
-        if (length > MaterialFile.MaxBytes) throw PmeErrors.keyMetadata(path.toString, s"$file is $length bytes long")
+        if (length > MaterialFile.MaxBytes)
+          throw PmeErrors.keyMetadata(path.toString, s"$file is $length bytes long")
         val stream = fs.open(file)
         try {
           val bytes = new Array[Byte](length.toInt)

@@ -4,9 +4,11 @@ import java.io.{ByteArrayInputStream, EOFException, IOException}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.US_ASCII
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, FSDataInputStream}
-import org.apache.parquet.format.{EncryptionAlgorithm, Util}
+import org.apache.hadoop.fs.{FSDataInputStream, FileStatus}
+import org.apache.parquet.format.{EncryptionAlgorithm, FileMetaData, Util}
 
 import io.pmeparquet.PmeErrors
 
@@ -23,8 +25,8 @@ object FileTail {
       aadPrefix: Option[Array[Byte]],
       supplyAadPrefix: Boolean,
       aadFileUnique: Array[Byte],
-      footerKeyMetadata: Option[Array[Byte]])
-      extends FileTail
+      footerKeyMetadata: Option[Array[Byte]]
+  ) extends FileTail
 
   private val MagicBytes = 4
   private val LengthBytes = 4
@@ -61,8 +63,10 @@ object FileTail {
     if (footerLength <= 0 || footerLength > length - MinFileBytes)
       throw PmeErrors.damaged(file, s"its footer cannot be $footerLength bytes long in $length bytes")
     val start = length - TailBytes - footerLength
-    if (magic == EncryptedFooter) encrypted(readAt(stream, start, footerLength.min(MaxCryptoMetadataBytes)), file)
-    else if (footerLength > MaxFooterBytes) throw PmeErrors.damaged(file, s"its footer says $footerLength bytes")
+    if (magic == EncryptedFooter)
+      encrypted(readAt(stream, start, footerLength.min(MaxCryptoMetadataBytes)), footerLength, file)
+    else if (footerLength > MaxFooterBytes)
+      throw PmeErrors.damaged(file, s"its footer says $footerLength bytes")
     else plainFooter(readAt(stream, start, footerLength), file)
   }
 
@@ -72,16 +76,35 @@ object FileTail {
     bytes
   }
 
-  private def encrypted(bytes: Array[Byte], file: String): FileTail = {
-    val metadata = parse(file, "its crypto metadata")(Util.readFileCryptoMetaData(new ByteArrayInputStream(bytes)))
+  private def encrypted(bytes: Array[Byte], footerLength: Int, file: String): FileTail = {
+    val stream = new ByteArrayInputStream(bytes)
+    val metadata = parse(file, "its crypto metadata")(Util.readFileCryptoMetaData(stream))
+    // The module's own length is not authenticated, and parquet-java allocates what it says (specification §5.1).
+    val consumed = bytes.length - stream.available()
+    if (stream.available() < LengthBytes) throw PmeErrors.damaged(file, "it has no footer module")
+    val module = ByteBuffer.wrap(bytes, consumed, LengthBytes).order(ByteOrder.LITTLE_ENDIAN).getInt
+    if (module != footerLength - consumed - LengthBytes)
+      throw PmeErrors.damaged(
+        file,
+        s"its footer module says $module bytes where another length is left for it"
+      )
     of(metadata.getEncryption_algorithm, metadata.getKey_metadata, plaintextFooter = false, file)
   }
 
   private def plainFooter(bytes: Array[Byte], file: String): FileTail = {
-    val footer = parse(file, "its footer")(Util.readFileMetaData(new ByteArrayInputStream(bytes), true))
-    if (!footer.isSetEncryption_algorithm) Plaintext
-    else of(footer.getEncryption_algorithm, footer.getFooter_signing_key_metadata, plaintextFooter = true, file)
+    val footer = parse(file, "its footer")(Util.readFileMetaData(new ByteArrayInputStream(bytes)))
+    if (footer.isSetEncryption_algorithm)
+      of(footer.getEncryption_algorithm, footer.getFooter_signing_key_metadata, plaintextFooter = true, file)
+    else if (hasEncryptedColumns(footer))
+      throw PmeErrors.notAuthentic(file, "its footer, which has no signature,")
+    else Plaintext
   }
+
+  /** A footer that says nothing of encryption but has encrypted columns was stripped of its signature. */
+  private def hasEncryptedColumns(footer: FileMetaData): Boolean =
+    Option(footer.getRow_groups).exists(_.asScala.exists(_.getColumns.asScala.exists { column =>
+      column.isSetCrypto_metadata || column.isSetEncrypted_column_metadata
+    }))
 
   private def parse[A](file: String, what: String)(read: => A): A =
     try read
@@ -90,7 +113,12 @@ object FileTail {
         throw PmeErrors.damaged(file, s"$what is not readable", failed)
     }
 
-  private def of(algorithm: EncryptionAlgorithm, key: Array[Byte], plaintextFooter: Boolean, file: String): FileTail = {
+  private def of(
+      algorithm: EncryptionAlgorithm,
+      key: Array[Byte],
+      plaintextFooter: Boolean,
+      file: String
+  ): FileTail = {
     val (ctr, prefix, supply, unique) =
       if (algorithm.isSetAES_GCM_V1) {
         val gcm = algorithm.getAES_GCM_V1
@@ -99,6 +127,13 @@ object FileTail {
         val ctr = algorithm.getAES_GCM_CTR_V1
         (true, ctr.getAad_prefix, ctr.isSupply_aad_prefix, ctr.getAad_file_unique)
       } else throw PmeErrors.damaged(file, "it names no known encryption algorithm")
-    Encrypted(plaintextFooter, ctr, Option(prefix), supply, Option(unique).getOrElse(Array.emptyByteArray), Option(key))
+    Encrypted(
+      plaintextFooter,
+      ctr,
+      Option(prefix),
+      supply,
+      Option(unique).getOrElse(Array.emptyByteArray),
+      Option(key)
+    )
   }
 }

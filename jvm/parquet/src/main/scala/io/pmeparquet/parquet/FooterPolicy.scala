@@ -4,8 +4,8 @@ import java.util.Arrays
 
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.PmeErrors
 import io.pmeparquet.options.{EncryptionAlgorithm, ReadSettings}
+import io.pmeparquet.PmeErrors
 
 /** What a reader accepts of a file, decided from its tail alone, before any page is read. */
 object FooterPolicy {
@@ -35,7 +35,8 @@ object FooterPolicy {
         throw PmeErrors.aadPrefix(file, "the file both keeps a prefix and says that it does not")
       case (Some(wanted), Some(stored)) if !Arrays.equals(wanted, stored) =>
         throw PmeErrors.aadPrefix(file, "the file keeps another one")
-      case (Some(_), None) if !tail.supplyAadPrefix => throw PmeErrors.aadPrefix(file, "the file was written without one")
+      case (Some(_), None) if !tail.supplyAadPrefix =>
+        throw PmeErrors.aadPrefix(file, "the file was written without one")
       case (None, None) if tail.supplyAadPrefix =>
         throw PmeErrors.aadPrefix(file, "the writer did not keep it in the file and aadPrefix is not set")
       case _ => expected

@@ -1,8 +1,8 @@
 package io.pmeparquet.parquet
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.crypto.KeyAccessDeniedException
 import org.apache.parquet.crypto.keytools.KmsClient
+import org.apache.parquet.crypto.KeyAccessDeniedException
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, Secret}
 import io.pmeparquet.keys.{KeystoreKms, Kms, KmsSettings, StaticKms}
@@ -51,21 +51,35 @@ object KmsClientKms {
       try conf.getClassByName(settings.name).getDeclaredConstructor().newInstance()
       catch {
         case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
-          throw PmeErrors.kmsUnavailable(where, s"it cannot be loaded (${failed.getClass.getSimpleName})", failed)
+          throw PmeErrors.kmsUnavailable(
+            where,
+            s"it cannot be loaded (${failed.getClass.getSimpleName})",
+            failed
+          )
       }
     client match {
       case kms: KmsClient =>
         try kms.initialize(conf, settings.instanceId, settings.instanceUrl, settings.token.insecureValue)
-        catch { case failed: RuntimeException => throw translate(failed, "(all)", where, s"KMS client ${settings.name}") }
+        catch {
+          case failed: RuntimeException =>
+            throw translate(failed, "(all)", where, s"KMS client ${settings.name}")
+        }
         new KmsClientKms(kms, settings)
-      case _ => throw PmeErrors.badOption("kms", settings.name, s"a class that is a ${classOf[KmsClient].getName}")
+      case _ =>
+        throw PmeErrors.badOption("kms", settings.name, s"a class that is a ${classOf[KmsClient].getName}")
     }
   }
 
   /** The interface knows one kind of refusal. What else it throws is told apart by its cause: no network, or no key. */
-  private def translate(failed: RuntimeException, masterKeyId: String, where: String, kms: String): PmeException = {
+  private def translate(
+      failed: RuntimeException,
+      masterKeyId: String,
+      where: String,
+      kms: String
+  ): PmeException = {
     val causes = PmeException.causes(failed)
-    if (causes.exists(_.isInstanceOf[KeyAccessDeniedException])) PmeErrors.keyDenied(where, masterKeyId, kms, failed)
+    if (causes.exists(_.isInstanceOf[KeyAccessDeniedException]))
+      PmeErrors.keyDenied(where, masterKeyId, kms, failed)
     else if (causes.exists(_.isInstanceOf[javax.crypto.AEADBadTagException]))
       PmeErrors.wrappedKeyNotAuthentic(where, masterKeyId, failed)
     else if (causes.exists(_.isInstanceOf[java.io.IOException]))

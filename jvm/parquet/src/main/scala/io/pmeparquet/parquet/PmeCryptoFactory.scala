@@ -14,7 +14,8 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
   override def getFileEncryptionProperties(
       conf: Configuration,
       path: Path,
-      context: WriteContext): FileEncryptionProperties =
+      context: WriteContext
+  ): FileEncryptionProperties =
     new FileEncryption(Scopes.write(conf), path, conf).properties(context.getSchema)
 
   /** None for a plaintext file that the reader allows. */
@@ -24,8 +25,9 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
 
 object PmeCryptoFactory {
 
-  def useForRead(conf: Configuration, scope: ReadScope): Unit = readProperties(scope).foreach { case (name, value) =>
-    conf.set(name, value)
+  def useForRead(conf: Configuration, scope: ReadScope): Unit = readProperties(scope).foreach {
+    case (name, value) =>
+      conf.set(name, value)
   }
 
   def readProperties(scope: ReadScope): Map[String, String] =
@@ -35,7 +37,10 @@ object PmeCryptoFactory {
     )
 
   def useForWrite(conf: Configuration, scope: WriteScope): Unit = {
-    conf.set(EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME, classOf[PmeCryptoFactory].getName)
+    conf.set(
+      EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME,
+      classOf[PmeCryptoFactory].getName
+    )
     conf.set(Scopes.WriteId, scope.id)
   }
 }

@@ -16,17 +16,23 @@ object SchemaColumns {
     else {
       val group = field.asGroupType()
       group.getLogicalTypeAnnotation match {
-        case _: LogicalTypeAnnotation.ListLogicalTypeAnnotation if single(group) => element(group, path, sparkPath)
-        case _: LogicalTypeAnnotation.MapLogicalTypeAnnotation if single(group) => keyAndValue(group, path, sparkPath)
-        case _: LogicalTypeAnnotation.MapKeyValueTypeAnnotation if single(group) => keyAndValue(group, path, sparkPath)
+        case _: LogicalTypeAnnotation.ListLogicalTypeAnnotation if single(group) =>
+          element(group, path, sparkPath)
+        case _: LogicalTypeAnnotation.MapLogicalTypeAnnotation if single(group) =>
+          keyAndValue(group, path, sparkPath)
+        case _: LogicalTypeAnnotation.MapKeyValueTypeAnnotation if single(group) =>
+          keyAndValue(group, path, sparkPath)
         case _ => children(group, path, sparkPath)
       }
     }
 
-  private def single(group: GroupType) = group.getFieldCount == 1 && group.getType(0).isRepetition(Type.Repetition.REPEATED)
+  private def single(group: GroupType) =
+    group.getFieldCount == 1 && group.getType(0).isRepetition(Type.Repetition.REPEATED)
 
   private def children(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] =
-    group.getFields.asScala.toList.flatMap(child => below(child, path :+ child.getName, sparkPath :+ child.getName))
+    group.getFields.asScala.toList.flatMap(child =>
+      below(child, path :+ child.getName, sparkPath :+ child.getName)
+    )
 
   /** The Parquet format's rules for lists: the repeated field is the element, or holds it. */
   private def element(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {

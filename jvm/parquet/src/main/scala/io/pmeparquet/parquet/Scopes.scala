@@ -1,16 +1,16 @@
 package io.pmeparquet.parquet
 
 import java.lang.ref.WeakReference
-import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
+import java.util.UUID
 
 import scala.collection.mutable
 import scala.reflect.ClassTag
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.keys._
 import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.keys._
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
 
 /**
@@ -30,7 +30,8 @@ final class ReadScope private[parquet] (id: String, val settings: ReadSettings) 
 
   /** Opens the KMS at first use in this JVM. */
   def unwrapper(conf: Configuration): DataKeyUnwrapper = synchronized {
-    if (opened == null) opened = new DataKeyUnwrapper(KmsAccess.open(settings.kms, conf), settings.kekLifetimeMillis)
+    if (opened == null)
+      opened = new DataKeyUnwrapper(KmsAccess.open(settings.kms, conf), settings.kekLifetimeMillis)
     opened
   }
 
@@ -51,8 +52,8 @@ final class WriteScope private[parquet] (
     val settings: FileSettings,
     keks: Option[JobKeks],
     kms: Option[KmsSettings],
-    val tableDirectory: String)
-    extends Scope(id) {
+    val tableDirectory: String
+) extends Scope(id) {
   @transient private var opened: Kms = _
 
   def wrapper(conf: Configuration): DataKeyWrapper = keks match {
@@ -62,7 +63,10 @@ final class WriteScope private[parquet] (
 
   def open(conf: Configuration): Kms = synchronized {
     if (opened == null)
-      opened = KmsAccess.open(kms.getOrElse(throw new IllegalStateException("internal error: no KMS in scope")), conf)
+      opened = KmsAccess.open(
+        kms.getOrElse(throw new IllegalStateException("internal error: no KMS in scope")),
+        conf
+      )
     opened
   }
 
@@ -91,7 +95,27 @@ object Scopes {
    *
    * @throws io.pmeparquet.PmeException what the KMS says of a key it does not have or does not give
    */
-  def forWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
+  def forWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope =
+    recent
+      .synchronized(prepared.remove(settings -> tableDirectory))
+      .getOrElse(make(settings, tableDirectory, conf))
+
+  /** Makes a scope ahead of the job that will take it, once: the KMS is not asked again. */
+  def prepareWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): Unit = {
+    val key = settings -> tableDirectory
+    if (!recent.synchronized(prepared.contains(key))) {
+      val scope = make(settings, tableDirectory, conf)
+      recent.synchronized {
+        prepared.put(key, scope)
+        if (prepared.size > MaxPrepared) prepared.remove(prepared.head._1)
+      }
+    }
+  }
+
+  private val prepared = mutable.LinkedHashMap.empty[(WriteSettings, String), WriteScope]
+  private val MaxPrepared = 16
+
+  private def make(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
     val where = s"write to $tableDirectory"
     val files = settings.files
     val kms = KmsAccess.open(settings.kms, conf)

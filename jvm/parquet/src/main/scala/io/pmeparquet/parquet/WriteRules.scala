@@ -6,8 +6,8 @@ import org.apache.parquet.column.ParquetProperties.WriterVersion
 import org.apache.parquet.hadoop.ParquetOutputFormat
 import org.apache.parquet.hadoop.ParquetOutputFormat.JobSummaryLevel
 
-import io.pmeparquet.PmeErrors
 import io.pmeparquet.options.FileSettings
+import io.pmeparquet.PmeErrors
 
 /** What parquet-java can be told to do that would leave bytes of a protected column readable. */
 object WriteRules {
@@ -37,7 +37,11 @@ object WriteRules {
 
   /** Spark moves single files to partitions that have a location of their own, under new names. */
   def checkPath(path: Path, settings: FileSettings): Unit =
-    if (path.getParent.getName.startsWith(StagingPrefix) && (settings.externalMaterial || settings.aadPrefix.isDefined))
+    if (
+      path.getParent.getName.startsWith(
+        StagingPrefix
+      ) && (settings.externalMaterial || settings.aadPrefix.isDefined)
+    )
       throw PmeErrors.unsupported(
         path.toString,
         "keyMaterial=external or aadPrefix in a partition with a location of its own",

@@ -1,8 +1,8 @@
 package io.pmeparquet.spark
 
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
 import org.apache.spark.sql.types._
+import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.KeyPlan
 import io.pmeparquet.options.FileSettings
@@ -18,7 +18,8 @@ private[spark] object ColumnPlan {
   }
 
   /** The leaf columns of a schema, as Spark names them. */
-  def leafNames(schema: StructType): Seq[Seq[String]] = schema.fields.toSeq.flatMap(f => below(f.dataType, Seq(f.name)))
+  def leafNames(schema: StructType): Seq[Seq[String]] =
+    schema.fields.toSeq.flatMap(f => below(f.dataType, Seq(f.name)))
 
   private def below(dataType: DataType, path: Seq[String]): Seq[Seq[String]] = dataType match {
     case struct: StructType => struct.fields.toSeq.flatMap(field => below(field.dataType, path :+ field.name))

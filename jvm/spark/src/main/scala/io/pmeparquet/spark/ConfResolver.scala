@@ -6,12 +6,11 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.{ReadScope, Scopes, WriteRules, WriteScope}
 import io.pmeparquet.options._
+import io.pmeparquet.parquet.{ReadScope, Scopes, WriteRules, WriteScope}
 
 /**
  * The one place where options become settings: option of this read or write > session conf
@@ -21,12 +20,10 @@ import io.pmeparquet.options._
  */
 final class ConfResolver(session: SparkSession) {
 
-  def usesV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) match {
-    case "v2" => true
-    case "v1" => false
-    // Aggregates are pushed down by the V2 scan only, and only where the user asks Spark for it.
-    case _ => SparkAccess.sqlConf(session).getConf(SQLConf.PARQUET_AGGREGATE_PUSHDOWN_ENABLED)
-  }
+  /** V1 unless asked for: it is the path on which Spark gives most. [[AggregatePushDown]] tells the exception. */
+  def usesV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) == "v2"
+
+  def allowsV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) != "v1"
 
   def read(options: Map[String, String]): ReadScope = {
     val conf = SparkAccess.hadoopConf(session, options)
@@ -34,12 +31,21 @@ final class ConfResolver(session: SparkSession) {
     Scopes.forRead(Settings.forRead(values, new KmsResolver(session, conf).resolve(values)))
   }
 
-  /** @param conf the job's, which names the output directory */
+  /** @param conf the job's */
   def write(options: Map[String, String], conf: Configuration, outputPath: Path): WriteScope =
     Scopes.forWrite(writeSettings(options, conf), WriteRules.tableDirectory(outputPath), conf)
 
-  def writeSettings(options: Map[String, String], conf: Configuration): WriteSettings = {
+  /** Asks the KMS for all that [[write]] will need, so that a write that cannot succeed is known before it begins. */
+  def prepareWrite(options: Map[String, String], conf: Configuration, outputPath: Path): WriteSettings = {
+    val settings = writeSettings(options, conf)
+    Scopes.prepareWrite(settings, WriteRules.tableDirectory(outputPath), conf)
+    settings
+  }
+
+  private def writeSettings(options: Map[String, String], conf: Configuration): WriteSettings = {
     val values = valuesOf(options)
+    // A write that names no key is told so, and not that its KMS is missing too.
+    Settings.requireKeys(values)
     Settings.forWrite(
       values,
       new KmsResolver(session, conf).resolve(values),
@@ -59,7 +65,9 @@ final class ConfResolver(session: SparkSession) {
   }
 
   private def ours(values: Map[String, String]): Map[String, String] =
-    values.collect { case (name, value) if UnknownOptions.isKnown(name) && value != null => lower(name) -> value }
+    values.collect {
+      case (name, value) if UnknownOptions.isKnown(name) && value != null => lower(name) -> value
+    }
 
   private def sessionOptions: Map[String, String] = {
     val prefix = ConfResolver.SessionPrefix

@@ -3,12 +3,12 @@ package io.pmeparquet.spark
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.PmeException
 import io.pmeparquet.parquet.{FileGate, ParquetFailures, ReadScope}
+import io.pmeparquet.PmeException
 
 /**
  * What a task does to open a file: put the scope in place, then pass the gate.
@@ -18,8 +18,8 @@ import io.pmeparquet.parquet.{FileGate, ParquetFailures, ReadScope}
 private[spark] final class FileOpening private (
     conf: Broadcast[SerializableConfiguration],
     scope: ReadScope,
-    columns: Seq[Seq[String]])
-    extends Serializable {
+    columns: Seq[Seq[String]]
+) extends Serializable {
   @transient private lazy val gate = new FileGate(scope, columns)
 
   def pass(path: Path): Unit =
@@ -28,8 +28,11 @@ private[spark] final class FileOpening private (
 
   /** What was thrown while pages were read. */
   def translate(failed: Throwable, file: String): Throwable = {
-    val what = if (columns.isEmpty) "a page" else s"a page of ${columns.map(_.mkString(".")).mkString(", ").take(500)}"
-    ParquetFailures.ofPages(failed, file, what).fold(failed)((ours: PmeException) => PmeSparkException.of(ours))
+    val what =
+      if (columns.isEmpty) "a page" else s"a page of ${columns.map(_.mkString(".")).mkString(", ").take(500)}"
+    ParquetFailures
+      .ofPages(failed, file, what)
+      .fold(failed)((ours: PmeException) => PmeSparkException.of(ours))
   }
 
   override def toString: String = s"FileOpening($scope)"

@@ -26,7 +26,11 @@ private[spark] final class KmsResolver(session: SparkSession, conf: Configuratio
         throw PmeErrors.unsupportedOption(PmeOptions.Kms.name, kms, "keystore, static or a KmsClient class")
       case _ if kms.contains('.') => clientClass(kms, values)
       case _ =>
-        throw PmeErrors.badOption(PmeOptions.Kms.name, kms, "keystore, static, or the full name of a KmsClient class")
+        throw PmeErrors.badOption(
+          PmeOptions.Kms.name,
+          kms,
+          "keystore, static, or the full name of a KmsClient class"
+        )
     }
   }
 
@@ -46,7 +50,8 @@ private[spark] final class KmsResolver(session: SparkSession, conf: Configuratio
     try {
       val fs = file.getFileSystem(conf)
       val length = fs.getFileStatus(file).getLen
-      if (length > KmsResolver.MaxKeystoreBytes) throw unusable(s"it is $length bytes long, which no keystore is", null)
+      if (length > KmsResolver.MaxKeystoreBytes)
+        throw unusable(s"it is $length bytes long, which no keystore is", null)
       val stream = fs.open(file)
       try {
         val bytes = new Array[Byte](length.toInt)
@@ -68,7 +73,8 @@ private[spark] final class KmsResolver(session: SparkSession, conf: Configuratio
   private def token(values: OptionValues): Secret = values.find(PmeOptions.AccessToken) match {
     case None => new Secret(PmeOptions.AccessToken.default.get)
     case Some(found) if found.value == PmeOptions.AccessToken.default.get => new Secret(found.value)
-    case Some(found) if found.level == Level.HadoopConf && !isReference(found.value) => new Secret(found.value)
+    case Some(found) if found.level == Level.HadoopConf && !isReference(found.value) =>
+      new Secret(found.value)
     case Some(found) => secret(PmeOptions.AccessToken, found.value)
   }
 
@@ -101,7 +107,10 @@ private final class DriverSecrets(session: SparkSession, conf: Configuration) ex
             .getOrElse(throw notFound("no credential provider has this alias"))
         catch { case failed: IOException => throw notFound("the credential provider cannot be read", failed) }
       case "file" =>
-        try new String(Files.readAllBytes(Paths.get(reference.name.stripPrefix("//"))), UTF_8).stripSuffix("\n").stripSuffix("\r")
+        try
+          new String(Files.readAllBytes(Paths.get(reference.name.stripPrefix("//"))), UTF_8)
+            .stripSuffix("\n")
+            .stripSuffix("\r")
         catch { case failed: IOException => throw notFound("the file cannot be read", failed) }
       case other => throw new IllegalStateException(s"internal error: reference kind $other")
     }

@@ -6,8 +6,8 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.connector.catalog.{Table, TableCapability}
 import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetDataSourceV2
 import org.apache.spark.sql.execution.datasources.FileFormat
-import org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -19,13 +19,14 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * }}}
  *
  * A thin file source over Spark's own `parquet`. Writes, SQL and streaming go through [[PmeFileFormat]], as do reads,
- * but for those that Spark's V2 scan serves better, which go through [[PmeTable]]. From either, the way to a page's AES
+ * but for those that Spark's V2 scan serves better, which go through [[PmeTable]]. It is a `ParquetDataSourceV2` because
+ * Spark's DDL (`ALTER TABLE … ADD COLUMNS`) takes no other. From either side, the way to a page's AES
  * call is `io.pmeparquet.parquet.PmeCryptoFactory`, `FileEncryption` or `FileDecryption`, parquet-java.
  *
  * ''Driver only.''
  */
-class PmeDataSource extends FileDataSourceV2 {
-  PreWriteCheck.install()
+class PmeDataSource extends ParquetDataSourceV2 {
+  SessionSetup.install()
 
   override def shortName(): String = PmeDataSource.Name
 
@@ -37,13 +38,14 @@ class PmeDataSource extends FileDataSourceV2 {
   override def getTable(
       schema: StructType,
       partitioning: Array[Transform],
-      properties: util.Map[String, String]): Table =
+      properties: util.Map[String, String]
+  ): Table =
     if (viaV2(new CaseInsensitiveStringMap(properties))) super.getTable(schema, partitioning, properties)
     else new V1OnlyTable(schema)
 
-  override protected def getTable(options: CaseInsensitiveStringMap): Table = table(options, None)
+  override def getTable(options: CaseInsensitiveStringMap): Table = table(options, None)
 
-  override protected def getTable(options: CaseInsensitiveStringMap, schema: StructType): Table =
+  override def getTable(options: CaseInsensitiveStringMap, schema: StructType): Table =
     table(options, Some(schema))
 
   private def table(options: CaseInsensitiveStringMap, schema: Option[StructType]): Table = {

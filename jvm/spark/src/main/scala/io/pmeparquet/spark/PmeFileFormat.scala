@@ -2,14 +2,14 @@ package io.pmeparquet.spark
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.hadoop.mapreduce.Job
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
-import org.apache.spark.sql.SparkSession
+import org.apache.hadoop.mapreduce.Job
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{OutputWriterFactory, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.{PmeCryptoFactory, WriteRules}
 
@@ -20,7 +20,7 @@ import io.pmeparquet.parquet.{PmeCryptoFactory, WriteRules}
  * ''Driver only''; what it returns crosses the wire.
  */
 class PmeFileFormat extends ParquetFileFormat {
-  PreWriteCheck.install()
+  SessionSetup.install()
 
   override def shortName(): String = PmeDataSource.Name
   override def toString: String = "PmeParquet"
@@ -30,7 +30,8 @@ class PmeFileFormat extends ParquetFileFormat {
   override def inferSchema(
       session: SparkSession,
       parameters: Map[String, String],
-      files: Seq[FileStatus]): Option[StructType] = PmeSparkException.translated {
+      files: Seq[FileStatus]
+  ): Option[StructType] = PmeSparkException.translated {
     val options = ConfResolver.spelled(parameters)
     SchemaInference.infer(session, options, files, new ConfResolver(session).read(options))
   }
@@ -39,7 +40,8 @@ class PmeFileFormat extends ParquetFileFormat {
       session: SparkSession,
       job: Job,
       options: Map[String, String],
-      dataSchema: StructType): OutputWriterFactory = PmeSparkException.translated {
+      dataSchema: StructType
+  ): OutputWriterFactory = PmeSparkException.translated {
     val conf = job.getConfiguration
     val spelled = ConfResolver.spelled(options)
     // Streaming sinks hand over a configuration without the options, and Spark's own source then ignores them.
@@ -58,7 +60,8 @@ class PmeFileFormat extends ParquetFileFormat {
       requiredSchema: StructType,
       filters: Seq[Filter],
       options: Map[String, String],
-      hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
+      hadoopConf: Configuration
+  ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
     val scope = new ConfResolver(session).read(ConfResolver.spelled(options))
     PmeCryptoFactory.useForRead(hadoopConf, scope)
     // SEAM: reader=pages will return the page pipeline's function here, behind the same gate.

@@ -2,18 +2,18 @@ package io.pmeparquet.spark
 
 import scala.collection.JavaConverters._
 
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.FilePartition
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
+import org.apache.spark.sql.execution.datasources.FilePartition
 import org.apache.spark.sql.internal.connector.{SupportsMetadata, SupportsPushDownCatalystFilters}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.ReadScope
 
@@ -21,7 +21,8 @@ import io.pmeparquet.parquet.ReadScope
 private[spark] final case class FileOpeningOf(
     session: SparkSession,
     options: CaseInsensitiveStringMap,
-    scope: ReadScope) {
+    scope: ReadScope
+) {
   def apply(columns: StructType): FileOpening = {
     val conf = SparkAccess.hadoopConf(session, options.asCaseSensitiveMap().asScala.toMap)
     FileOpening(session, conf, scope, columns)
@@ -64,7 +65,8 @@ private[spark] final case class PmeScan(spark: ParquetScan, opening: FileOpening
 /** ''Crosses the wire'', with the scope. */
 private final class GatedReaderFactory(spark: PartitionReaderFactory, opening: FileOpening)
     extends PartitionReaderFactory {
-  override def supportColumnarReads(partition: InputPartition): Boolean = spark.supportColumnarReads(partition)
+  override def supportColumnarReads(partition: InputPartition): Boolean =
+    spark.supportColumnarReads(partition)
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     gated(partition)(spark.createReader(partition))

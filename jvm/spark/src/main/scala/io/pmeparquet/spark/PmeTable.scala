@@ -5,15 +5,15 @@ import java.util
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.FileStatus
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.TableCapability
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
-import org.apache.spark.sql.execution.datasources.FileFormat
-import org.apache.spark.sql.execution.datasources.v2.FileTable
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScanBuilder
+import org.apache.spark.sql.execution.datasources.v2.FileTable
+import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.PmeCryptoFactory
 
@@ -26,8 +26,8 @@ class PmeTable(
     session: SparkSession,
     tableOptions: CaseInsensitiveStringMap,
     paths: Seq[String],
-    userSchema: Option[StructType])
-    extends FileTable(session, tableOptions, paths, userSchema) {
+    userSchema: Option[StructType]
+) extends FileTable(session, tableOptions, paths, userSchema) {
 
   override def formatName: String = "PmeParquet"
 
@@ -42,14 +42,15 @@ class PmeTable(
     SchemaInference.infer(session, spelled, files, new ConfResolver(session).read(spelled))
   }
 
-  override def newScanBuilder(scanOptions: CaseInsensitiveStringMap): ScanBuilder = PmeSparkException.translated {
-    // Spark 3.5 hands over the scan's options alone, later ones both: the table's hold where the scan says nothing.
-    val spelled = spelledOptions(tableOptions) ++ spelledOptions(scanOptions)
-    val scope = new ConfResolver(session).read(spelled)
-    val options = new CaseInsensitiveStringMap((spelled ++ PmeCryptoFactory.readProperties(scope)).asJava)
-    val spark = new ParquetScanBuilder(session, fileIndex, schema, dataSchema, options)
-    new PmeScanBuilder(spark, FileOpeningOf(session, options, scope))
-  }
+  override def newScanBuilder(scanOptions: CaseInsensitiveStringMap): ScanBuilder =
+    PmeSparkException.translated {
+      // Spark 3.5 hands over the scan's options alone, later ones both: the table's hold where the scan says nothing.
+      val spelled = spelledOptions(tableOptions) ++ spelledOptions(scanOptions)
+      val scope = new ConfResolver(session).read(spelled)
+      val options = new CaseInsensitiveStringMap((spelled ++ PmeCryptoFactory.readProperties(scope)).asJava)
+      val spark = new ParquetScanBuilder(session, fileIndex, schema, dataSchema, options)
+      new PmeScanBuilder(spark, FileOpeningOf(session, options, scope))
+    }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     throw new IllegalStateException("internal error: writes go through PmeFileFormat")

@@ -4,7 +4,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.hadoop.{Footer, ParquetFileReader}
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetFileFormat,
   ParquetOptions,
@@ -12,6 +11,7 @@ import org.apache.spark.sql.execution.datasources.parquet.{
 }
 import org.apache.spark.sql.pmeparquet.SchemaMerge
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.{ParquetFailures, PmeCryptoFactory, ReadScope}
@@ -26,7 +26,8 @@ private[spark] object SchemaInference {
       session: SparkSession,
       options: Map[String, String],
       files: Seq[FileStatus],
-      scope: ReadScope): Option[StructType] = {
+      scope: ReadScope
+  ): Option[StructType] = {
     val sqlConf = SparkAccess.sqlConf(session)
     val data = files.map(_.getPath).filterNot(path => SummaryFiles.contains(path.getName)).sortBy(_.toString)
     val merge = new ParquetOptions(options, sqlConf).mergeSchema
@@ -45,7 +46,8 @@ private[spark] object SchemaInference {
       session: SparkSession,
       files: Seq[Path],
       conf: Configuration,
-      scope: ReadScope): Seq[StructType] = {
+      scope: ReadScope
+  ): Seq[StructType] = {
     val broadcast = session.sparkContext.broadcast(new SerializableConfiguration(conf))
     val slices = files.size.min(session.sparkContext.defaultParallelism)
     val read = new ReadSchemas(broadcast.value, scope)

@@ -1,8 +1,8 @@
 package io.pmeparquet.spark
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.SparkSession
 
 /** What the format asks of a session. The same for every Spark it is compiled for. */
 private[spark] object SparkAccess {
@@ -13,8 +13,10 @@ private[spark] object SparkAccess {
     session.sessionState.newHadoopConfWithOptions(options)
 
   /** As Spark does where it puts options into a configuration by itself. */
-  def setOptions(conf: Configuration, options: Map[String, String]): Unit = options.foreach { case (name, value) =>
-    if (value != null && !PathOptions.contains(name.toLowerCase(java.util.Locale.ROOT))) conf.set(name, value)
+  def setOptions(conf: Configuration, options: Map[String, String]): Unit = options.foreach {
+    case (name, value) =>
+      if (value != null && !PathOptions.contains(name.toLowerCase(java.util.Locale.ROOT)))
+        conf.set(name, value)
   }
 
   /** What Spark's schema converter reads from a configuration; Spark sets it only on its own way. */
@@ -25,7 +27,9 @@ private[spark] object SparkAccess {
     conf.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED.key, sqlConf.parquetInferTimestampNTZEnabled)
     conf.setBoolean(SQLConf.LEGACY_PARQUET_NANOS_AS_LONG.key, sqlConf.legacyParquetNanosAsLong)
     // Settings that later Sparks add are read from the configuration too, so all are handed over.
-    sqlConf.getAllConfs.foreach { case (name, value) => if (name.startsWith("spark.sql.parquet.")) conf.set(name, value) }
+    sqlConf.getAllConfs.foreach { case (name, value) =>
+      if (name.startsWith("spark.sql.parquet.")) conf.set(name, value)
+    }
   }
 
   private val PathOptions = Set("path", "paths")

@@ -6,15 +6,16 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.crypto.KeyAccessDeniedException
 import org.apache.parquet.crypto.keytools.{KeyToolkit, KmsClient}
+import org.apache.parquet.crypto.KeyAccessDeniedException
 
 /**
  * A KMS client for tests, as a user of parquet-java would write one. The master key of an id is derived from the id, so
  * that tests in any language can wrap and unwrap. Ids that begin with `denied`, `missing` or `down` fail accordingly.
  */
 class TestKms extends KmsClient {
-  override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit = ()
+  override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
+    ()
 
   override def wrapKey(key: Array[Byte], masterKeyId: String): String =
     KeyToolkit.encryptKeyLocally(key, master(masterKeyId), masterKeyId.getBytes(UTF_8))

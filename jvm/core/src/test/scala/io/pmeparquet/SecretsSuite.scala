@@ -1,0 +1,46 @@
+package io.pmeparquet
+
+import munit.FunSuite
+
+import io.pmeparquet.keys.KmsSettings
+
+class SecretsSuite extends FunSuite {
+  private val secret = new Secret("hunter2")
+
+  test("a secret does not print, by itself or within settings") {
+    val settings =
+      KmsSettings.Keystore("k.p12", "PKCS12", Some(new KmsSettings.Content("bytes".getBytes)), secret)
+    assert(!s"$secret $settings ${KmsSettings.Static(secret)}".contains("hunter2"))
+    assert(!settings.toString.contains("bytes,"))
+  }
+
+  test("an AES key prints its length and nothing else") {
+    val key = AesKey.of(Array.tabulate(16)(_.toByte), "test")
+    assertEquals(key.toString, "AesKey(128 bits)")
+  }
+
+  test("an AES key of another length is refused") {
+    val failed = intercept[PmeException](AesKey.of(new Array[Byte](15), "file f, column 'a'"))
+    assertEquals(failed.getCondition(), "PME_KEY_METADATA")
+    assert(failed.getMessage.contains("column 'a'"))
+  }
+
+  test("settings with the same secrets are equal, with others not") {
+    def settings(password: String, bytes: String) =
+      KmsSettings.Keystore("k", "PKCS12", Some(new KmsSettings.Content(bytes.getBytes)), new Secret(password))
+    assertEquals(settings("a", "x"), settings("a", "x"))
+    assertNotEquals(settings("a", "x"), settings("b", "x"))
+    assertNotEquals(settings("a", "x"), settings("a", "y"))
+  }
+
+  test("a reference to a secret is read, a secret written out is refused and not repeated") {
+    assertEquals(SecretReference.parse("o", "env:NAME"), SecretReference("env", "NAME"))
+    assertEquals(SecretReference.parse("o", "file:/a:b"), SecretReference("file", "/a:b"))
+    Seq("hunter2", "hunter2:x", "env:", "").foreach { text =>
+      val failed = intercept[PmeException](SecretReference.parse("kms.keystore.password", text))
+      assertEquals(failed.getCondition(), "PME_SECRET_IN_OPTION")
+      assert(!failed.getMessage.contains("hunter2"))
+      assert(failed.getMessage.contains("kms.keystore.password"))
+    }
+  }
+}

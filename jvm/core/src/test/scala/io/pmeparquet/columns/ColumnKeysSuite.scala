@@ -1,0 +1,110 @@
+package io.pmeparquet.columns
+
+import munit.FunSuite
+
+import io.pmeparquet.columns.ColumnProtection.{ColumnKey, FooterKey}
+import io.pmeparquet.PmeException
+
+class ColumnKeysSuite extends FunSuite {
+  private def leaf(path: String*) = LeafColumn(path, path)
+  private val tags = LeafColumn(Seq("tags", "list", "element"), Seq("tags", "element"))
+  private val leaves =
+    Seq(
+      leaf("ssn"),
+      leaf("address", "street"),
+      leaf("address", "zip"),
+      tags,
+      leaf("odd.name"),
+      leaf("s*r"),
+      leaf("star")
+    )
+
+  private def plan(
+      text: String,
+      unlisted: UnlistedColumns = UnlistedColumns.UseFooterKey,
+      exact: Boolean = false
+  ) =
+    KeyPlan.of(leaves, Some(ColumnKeys.parse(text)), unlisted, exact).columns.toMap
+  private def keyed(text: String): Set[String] =
+    plan(text).collect { case (column, ColumnKey("k")) => column.sparkPath.mkString("/") }.toSet
+  private def condition(run: => Any) = intercept[PmeException](run).getCondition()
+
+  test("both grammars say the same") {
+    val text = plan("k: ssn, address ; k2 : tags;")
+    assertEquals(plan("""{"k": ["ssn", "address"], "k2": ["tags"]}"""), text)
+    assertEquals(text(tags), ColumnKey("k2"): ColumnProtection)
+    assertEquals(text(leaf("star")), FooterKey: ColumnProtection)
+  }
+
+  test("a struct covers its leaves, and so does a star below it") {
+    assertEquals(keyed("k: address"), Set("address/street", "address/zip"))
+    assertEquals(keyed("k: address.*"), Set("address/street", "address/zip"))
+    assertEquals(keyed("k: address.zip"), Set("address/zip"))
+  }
+
+  test("a list is named as Spark names it, or as Parquet does") {
+    Seq("tags", "tags.element", "tags.list.element").foreach(name =>
+      assertEquals(keyed(s"k: $name"), Set("tags/element"))
+    )
+  }
+
+  test("a star matches within one name, and is a character in backticks") {
+    assertEquals(keyed("k: s*"), Set("ssn", "s*r", "star"))
+    assertEquals(keyed("k: `s*r`"), Set("s*r"))
+    assertEquals(keyed("k: add*.z*"), Set("address/zip"))
+  }
+
+  test("names with dots stand in backticks, in JSON too") {
+    assertEquals(keyed("k: `odd.name`"), Set("odd.name"))
+    assertEquals(keyed("""{"k": ["`odd.name`"]}"""), Set("odd.name"))
+  }
+
+  test("a key id with colons is given in JSON") {
+    val columns = plan("""{"arn:aws:kms:x:1:key/2": ["ssn"]}""")
+    assertEquals(columns(leaf("ssn")), ColumnKey("arn:aws:kms:x:1:key/2"): ColumnProtection)
+  }
+
+  test("names are matched as Spark matches them") {
+    assertEquals(keyed("k: SSN"), Set("ssn"))
+    assertEquals(condition(plan("k: SSN", exact = true)), "PME_UNKNOWN_COLUMN")
+  }
+
+  test("a name that matches nothing lists the candidates") {
+    val failed = intercept[PmeException](plan("k: snn"))
+    assertEquals(failed.getCondition(), "PME_UNKNOWN_COLUMN")
+    assert(
+      failed.getMessage.contains("snn") && failed.getMessage.contains("address.street") && failed.getMessage
+        .contains("`odd.name`")
+    )
+  }
+
+  test("a column with two keys is refused") {
+    assertEquals(condition(plan("k: address; k2: address.zip")), "PME_BAD_OPTION")
+  }
+
+  test("columns without key: footer key, plaintext or an error") {
+    assertEquals(
+      plan("k: ssn", UnlistedColumns.Plaintext)(tags),
+      ColumnProtection.Plaintext: ColumnProtection
+    )
+    assertEquals(condition(plan("k: ssn", UnlistedColumns.Error)), "PME_UNKNOWN_COLUMN")
+  }
+
+  test("text that cannot be read says where") {
+    Seq(
+      "",
+      "k",
+      "k:",
+      "k: a b: c",
+      ": a",
+      "k: a,,b",
+      "k: `a",
+      "{",
+      """{"k": "a"}""",
+      """{"k": [1]}""",
+      """{"k": [""]}""",
+      "{}"
+    )
+      .foreach(text => assertEquals(condition(ColumnKeys.parse(text)), "PME_BAD_OPTION", text))
+  }
+}

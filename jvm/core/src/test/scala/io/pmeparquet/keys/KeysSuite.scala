@@ -1,0 +1,189 @@
+package io.pmeparquet.keys
+
+import java.io.ByteArrayOutputStream
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.{KeyStore, Provider, SecureRandom}
+import java.util.Base64
+import javax.crypto.spec.SecretKeySpec
+
+import munit.FunSuite
+import org.bouncycastle.jce.provider.BouncyCastleProvider
+
+import io.pmeparquet.{AesKey, PmeException, Secret}
+
+class KeysSuite extends FunSuite {
+  private val random = new SecureRandom(Array[Byte](1))
+  private def key(fill: Int, bytes: Int = 16) = AesKey.of(Array.fill(bytes)(fill.toByte), "test")
+  private def static(entries: (String, AesKey)*) = new StaticKms(entries.toMap)
+
+  private def keystore(
+      storeType: String,
+      provider: Option[Provider],
+      entries: (String, AesKey)*
+  ): Array[Byte] = {
+    val store = provider.fold(KeyStore.getInstance(storeType))(KeyStore.getInstance(storeType, _))
+    val password = "pw".toCharArray
+    store.load(null, password)
+    entries.foreach { case (name, k) =>
+      store.setEntry(
+        name,
+        new KeyStore.SecretKeyEntry(new SecretKeySpec(k.insecureBytes, "AES")),
+        new KeyStore.PasswordProtection(password)
+      )
+    }
+    val out = new ByteArrayOutputStream
+    store.store(out, password)
+    out.toByteArray
+  }
+
+  private def condition(run: => Any): String = intercept[PmeException](run).getCondition()
+
+  test("a key wrapped under a master key comes back") {
+    Seq(16, 24, 32).foreach { bytes =>
+      val kms = static("m" -> key(9, 32))
+      assertEquals(kms.unwrap(kms.wrap(key(5, bytes), "m", "w"), "m", "w"), key(5, bytes))
+    }
+  }
+
+  test("a wrapped key does not open under another key of the same name") {
+    val wrapped = static("m" -> key(1)).wrap(key(5), "m", "w")
+    assertEquals(condition(static("m" -> key(2)).unwrap(wrapped, "m", "w")), "PME_NOT_AUTHENTIC")
+  }
+
+  test("a wrapped key does not open under another name of the same key") {
+    val kms = static("m" -> key(1), "n" -> key(1))
+    assertEquals(condition(kms.unwrap(kms.wrap(key(5), "m", "w"), "n", "w")), "PME_NOT_AUTHENTIC")
+  }
+
+  test("every bent bit of a wrapped key is noticed") {
+    val kms = static("m" -> key(1))
+    val wrapped = Base64.getDecoder.decode(kms.wrap(key(5), "m", "w"))
+    for (bit <- 0 until wrapped.length * 8) {
+      val bent = wrapped.clone()
+      bent(bit / 8) = (bent(bit / 8) ^ (1 << (bit % 8))).toByte
+      assertEquals(
+        condition(kms.unwrap(Base64.getEncoder.encodeToString(bent), "m", "w")),
+        "PME_NOT_AUTHENTIC"
+      )
+    }
+  }
+
+  test("a wrapped key that is too short, too long or not base64 is refused before any cipher") {
+    val kms = static("m" -> key(1))
+    Seq("", "AAAA", "A" * 200, "!!!!").foreach { text =>
+      assertEquals(condition(kms.unwrap(text, "m", "w")), "PME_KEY_METADATA")
+    }
+  }
+
+  test("static keys are read from lines, and a bad line is told by number, not by content") {
+    val text = "# comment\n\nfooter=" + Base64.getEncoder.encodeToString(new Array[Byte](16)) + "\n"
+    assert(StaticKms.parse(new Secret(text)).directKey("footer", "w").isDefined)
+    Seq("footer", "a=AAAA", "a=%%%secret%%%", "").foreach { bad =>
+      val failed = intercept[PmeException](StaticKms.parse(new Secret(bad)))
+      assertEquals(failed.getCondition(), "PME_BAD_OPTION")
+      assert(!failed.getMessage.contains("%%%") && !failed.getMessage.contains("AAAA"))
+    }
+  }
+
+  test("a PKCS12 keystore wraps and unwraps as static keys do") {
+    val kms = KeystoreKms.open("k", "PKCS12", Some(keystore("PKCS12", None, "m" -> key(7))), new Secret("pw"))
+    assertEquals(static("m" -> key(7)).unwrap(kms.wrap(key(5), "m", "w"), "m", "w"), key(5))
+    assertEquals(condition(kms.wrap(key(5), "absent", "w")), "PME_KEY_NOT_FOUND")
+  }
+
+  test("a BCFKS keystore opens with BouncyCastle on the class path and not installed") {
+    val content = keystore("BCFKS", Some(new BouncyCastleProvider), "m" -> key(7))
+    val kms = KeystoreKms.open("k", "BCFKS", Some(content), new Secret("pw"))
+    assertEquals(kms.directKey("m", "w"), Some(key(7)))
+  }
+
+  test("a keystore with a wrong password, damaged, or of an unknown type says so") {
+    val content = keystore("PKCS12", None, "m" -> key(7))
+    def open(storeType: String, bytes: Array[Byte], password: String) =
+      intercept[PmeException](KeystoreKms.open("k.p12", storeType, Some(bytes), new Secret(password)))
+    val wrong = open("PKCS12", content, "hunter2")
+    assertEquals(wrong.getCondition(), "PME_KMS_UNAVAILABLE")
+    assert(wrong.getMessage.contains("password is wrong") && !wrong.getMessage.contains("hunter2"))
+    assertEquals(open("PKCS12", content.take(50), "pw").getCondition(), "PME_KMS_UNAVAILABLE")
+    assertEquals(open("NOSUCH", content, "pw").getCondition(), "PME_UNSUPPORTED")
+  }
+
+  private def metadata(json: String) = KeyMetadata.parse(json.getBytes(UTF_8), "f")
+  private val material =
+    KeyMaterial(isFooterKey = true, "m", "d2R", Some(KeyMaterial.Kek("aWQ=", "a2Vr")), Some("I" -> "U"))
+
+  test("key material says what it was given, internal and external, single and double wrapped") {
+    Seq(material, material.copy(kek = None), material.copy(isFooterKey = false, kms = None)).foreach { one =>
+      assertEquals(
+        metadata(one.toJson(internal = true)),
+        KeyMetadata.Internal(one.copy(kms = None)): KeyMetadata
+      )
+      assertEquals(KeyMaterial.parse(one.toJson(internal = false), "f"), one.copy(kms = None))
+    }
+    val reference = KeyMetadata.External("footerKey")
+    assertEquals(KeyMetadata.parse(KeyMetadata.bytesOf(reference), "f"), reference: KeyMetadata)
+    assertEquals(metadata("kf"), KeyMetadata.Direct("kf"): KeyMetadata)
+  }
+
+  test("key metadata that is garbage, deep, huge, doubled or not text is refused") {
+    val json = material.toJson(internal = true)
+    val bad = Seq(
+      "{",
+      "{}",
+      "[]x\u0000",
+      json + "x",
+      json.replace("PKMT1", "PKMT2"),
+      json.replace("\"masterKeyID\":\"m\"", "\"masterKeyID\":7"),
+      json.replace("\"masterKeyID\":\"m\"", "\"masterKeyID\":\"m\",\"masterKeyID\":\"n\""),
+      json.replace("\"masterKeyID\":\"m\",", ""),
+      "{\"keyMaterialType\":" + "[" * 5000 + "]" * 5000 + "}",
+      "x" * 70000,
+      "{" + " " * 70000 + "}",
+      ""
+    )
+    bad.foreach(text => assertEquals(condition(metadata(text)), "PME_KEY_METADATA", text.take(60)))
+    assertEquals(condition(KeyMetadata.parse(Array(0xc3.toByte, 0x28.toByte), "f")), "PME_KEY_METADATA")
+  }
+
+  private final class CountingKms(inner: Kms) extends Kms {
+    var wraps = 0
+    var unwraps = 0
+    override def describe: String = "counting"
+    override def wrap(k: AesKey, id: String, where: String): String = { wraps += 1; inner.wrap(k, id, where) }
+    override def unwrap(w: String, id: String, where: String): AesKey = {
+      unwraps += 1; inner.unwrap(w, id, where)
+    }
+    override def directKey(id: String, where: String): Option[AesKey] = None
+  }
+
+  test("a job asks the KMS once per master key, and a reader once per key-encryption key until it expires") {
+    val kms = new CountingKms(static("a" -> key(1), "b" -> key(2)))
+    val wrapper = new DoubleWrapper(JobKeks.make(kms, Seq("a", "b", "a"), 128, "job"))
+    val wrapped =
+      for (id <- Seq("a", "b"); n <- 1 to 50)
+        yield wrapper.wrap(key(n), id, isFooterKey = false, "f") -> key(n)
+    assertEquals(kms.wraps, 2)
+    var clock = 0L
+    val unwrapper = new DataKeyUnwrapper(kms, 1000, () => clock)
+    wrapped.foreach { case (one, expected) => assertEquals(unwrapper.unwrap(one, "f"), expected) }
+    assertEquals(kms.unwraps, 2)
+    clock = 2000
+    unwrapper.unwrap(wrapped.head._1, "f")
+    assertEquals(kms.unwraps, 3)
+  }
+
+  test("material moved to another master key's name does not open, warm or cold") {
+    val kms = static("a" -> key(1), "b" -> key(2))
+    val honest =
+      new DoubleWrapper(JobKeks.make(kms, Seq("a"), 128, "job")).wrap(key(3), "a", isFooterKey = false, "f")
+    val unwrapper = new DataKeyUnwrapper(kms, 1000)
+    unwrapper.unwrap(honest, "f")
+    assertEquals(condition(unwrapper.unwrap(honest.copy(masterKeyId = "b"), "f")), "PME_NOT_AUTHENTIC")
+  }
+
+  test("nonces of wrapped keys do not repeat") {
+    val nonces =
+      (1 to 1000).map(_ => LocalWrap.wrap(key(1), key(2).toSecretKey, Array.emptyByteArray, random).take(16))
+    assertEquals(nonces.distinct.size, 1000)
+  }
+}

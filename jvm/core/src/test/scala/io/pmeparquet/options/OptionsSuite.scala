@@ -1,0 +1,145 @@
+package io.pmeparquet.options
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import munit.FunSuite
+
+import io.pmeparquet.{PmeException, Secret}
+import io.pmeparquet.columns.UnlistedColumns
+import io.pmeparquet.keys.KmsSettings
+
+class OptionsSuite extends FunSuite {
+  private val kms = KmsSettings.Static(new Secret("x"))
+  private def values(
+      option: Map[String, String],
+      session: Map[String, String] = Map.empty,
+      hadoop: Map[String, String] = Map.empty
+  ) =
+    new OptionValues(
+      Map(
+        Level.Option -> lower(option),
+        Level.SessionConf -> lower(session),
+        Level.HadoopConf -> lower(hadoop)
+      )
+    )
+  private def lower(map: Map[String, String]) = map.map { case (k, v) => k.toLowerCase -> v }
+  private def write(values: OptionValues) = Settings.forWrite(values, kms, caseSensitive = false).files
+  private def condition(run: => Any) = intercept[PmeException](run).getCondition()
+
+  test("an option overrides the session, and the session Hadoop") {
+    val hadoop = Map("parquet.encryption.footer.key" -> "h")
+    val session = Map("footerKey" -> "s")
+    assertEquals(write(values(Map("footerKey" -> "o"), session, hadoop)).footerKey, "o")
+    assertEquals(write(values(Map.empty, session, hadoop)).footerKey, "s")
+    assertEquals(write(values(Map.empty, Map.empty, hadoop)).footerKey, "h")
+  }
+
+  test("a level that names a uniform key overrides lower levels' other keys, and the other way round") {
+    val uniform = write(values(Map("uniformKey" -> "u"), Map("footerKey" -> "s", "columnKeys" -> "k: a")))
+    assertEquals((uniform.footerKey, uniform.columnKeys), ("u", None))
+    assertEquals(write(values(Map("footerKey" -> "f"), Map("uniformKey" -> "u"))).footerKey, "f")
+  }
+
+  test("no key at all, or none for the footer, is refused") {
+    assertEquals(condition(write(values(Map.empty))), "PME_NO_KEY")
+    assertEquals(condition(write(values(Map("columnKeys" -> "k: a")))), "PME_NO_KEY")
+  }
+
+  test("options that contradict each other are refused") {
+    Seq(
+      Map("uniformKey" -> "u", "footerKey" -> "f"),
+      Map("footerKey" -> "f", "unlistedColumns" -> "plaintext"),
+      Map("footerKey" -> "f", "storeAadPrefix" -> "false"),
+      Map("footerKey" -> "f", "keyManagement" -> "direct", "keyMaterial" -> "external"),
+      Map("footerKey" -> "f", "parquet.encryption.footer.key" -> "g"),
+      Map("footerKey" -> " ")
+    ).foreach(option => assertEquals(condition(write(values(option))), "PME_BAD_OPTION", option.toString))
+  }
+
+  test("every option with listed values refuses another one, read or write") {
+    PmeOptions.all.filter(o => o.values.nonEmpty && o != PmeOptions.CryptoProvider).foreach { option =>
+      val failed = intercept[PmeException](Settings.forRead(values(Map(option.name -> "nonsense")), kms))
+      assertEquals(failed.getCondition(), "PME_BAD_OPTION")
+      option.values.foreach(value => assert(failed.getMessage.contains(value)))
+    }
+  }
+
+  test("what a later version brings is refused as unsupported") {
+    PmeOptions.reserved.filterNot(_._1 == PmeOptions.Kms).foreach { case (option, reserved) =>
+      reserved.foreach { value =>
+        assertEquals(
+          condition(Settings.forRead(values(Map(option.name -> value)), kms)),
+          "PME_UNSUPPORTED",
+          value
+        )
+      }
+    }
+    assertEquals(
+      condition(Settings.forRead(values(Map("cryptoProvider" -> "SunJCE")), kms)),
+      "PME_UNSUPPORTED"
+    )
+  }
+
+  test("parquet-java's names keep parquet-java's meaning and defaults") {
+    val names = Map("parquet.encryption.footer.key" -> "f", "parquet.encryption.column.keys" -> "k:a,b;k2:c")
+    val plain = write(values(Map.empty, Map.empty, names))
+    assertEquals(plain.unlisted, UnlistedColumns.Plaintext: UnlistedColumns)
+    assertEquals(plain.masterKeys, Seq("f", "k", "k2"))
+    val complete =
+      write(values(Map.empty, Map.empty, names + ("parquet.encryption.complete.columns" -> "true")))
+    assertEquals(complete.unlisted, UnlistedColumns.UseFooterKey: UnlistedColumns)
+    val own = write(values(Map("footerKey" -> "f", "columnKeys" -> "k: a")))
+    assertEquals(own.unlisted, UnlistedColumns.UseFooterKey: UnlistedColumns)
+    val external =
+      write(values(Map("parquet.encryption.key.material.store.internally" -> "false"), Map.empty, names))
+    assert(external.externalMaterial)
+  }
+
+  test("a misspelt option names the nearest, and Spark's own options are left alone") {
+    Seq(
+      "footerKy" -> "footerKey",
+      "kms.keystore.pth" -> "kms.keystore.path",
+      "kmsStuff" -> "kms",
+      "Colunm_Keys" -> "columnKeys"
+    )
+      .foreach { case (typo, right) =>
+        val failed = intercept[PmeException](UnknownOptions.check(typo))
+        assertEquals(failed.getCondition(), "PME_UNKNOWN_OPTION")
+        if (typo != "kmsStuff") assert(failed.getMessage.contains(s"'$right'"), failed.getMessage)
+      }
+    assertEquals(condition(UnknownOptions.check("parquet.encryption.colum.keys")), "PME_UNKNOWN_OPTION")
+    assertEquals(condition(UnknownOptions.check("kms.vault.url")), "PME_UNSUPPORTED")
+    Seq(
+      "compression",
+      "mergeSchema",
+      "basePath",
+      "path",
+      "paths",
+      "pathGlobFilter",
+      "recursiveFileLookup",
+      "maxRecordsPerFile",
+      "partitionOverwriteMode",
+      "parquet.block.size",
+      "parquet.encryption.key.list",
+      "checkpointLocation",
+      "queryName",
+      "ignoreCorruptFiles",
+      "datetimeRebaseMode",
+      "serialization.format",
+      "maxFilesPerTrigger",
+      "latestFirst",
+      "FOOTERKEY"
+    )
+      .foreach(UnknownOptions.check)
+  }
+
+  test("an AAD prefix is filled from the table's place, partitions left out") {
+    def fill(template: String) =
+      new String(AadPrefix.parse(template).bytesFor("/data/sales/y=1/m=2", "part-0.parquet"), UTF_8)
+    assertEquals(fill("{table}|{path}|{file}"), "sales|/data/sales|part-0.parquet")
+    assertEquals(fill("plain $1 \\ text"), "plain $1 \\ text")
+    Seq("", "{nothing}", "x" * 5000).foreach(text =>
+      assertEquals(condition(AadPrefix.parse(text)), "PME_BAD_OPTION")
+    )
+  }
+}

@@ -1,0 +1,197 @@
+package io.pmeparquet.parquet
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
+import java.nio.file.Files
+import java.util.Base64
+
+import munit.FunSuite
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.crypto.keytools.KeyToolkit
+import org.apache.parquet.schema.MessageTypeParser
+
+import io.pmeparquet.{AesKey, PmeException, Secret}
+import io.pmeparquet.keys.{KmsSettings, LocalWrap, StaticKms}
+import io.pmeparquet.options._
+
+class ParquetLayerSuite extends FunSuite {
+  private val master = Array.tabulate(16)(_.toByte)
+  private val secretText = "m=" + Base64.getEncoder.encodeToString(master)
+  private val kms = KmsSettings.Static(new Secret(secretText))
+  private val conf = new Configuration(false)
+  private def condition(run: => Any) = intercept[PmeException](run).getCondition()
+
+  private def readSettings(options: (String, String)*) =
+    Settings.forRead(
+      new OptionValues(Map(Level.Option -> options.map { case (k, v) => k.toLowerCase -> v }.toMap)),
+      kms
+    )
+  private def writeSettings(options: (String, String)*) =
+    Settings.forWrite(
+      new OptionValues(Map(Level.Option -> options.map { case (k, v) => k.toLowerCase -> v }.toMap)),
+      kms,
+      caseSensitive = false
+    )
+
+  test("keys wrapped here open with parquet-java's key tools, and the other way round") {
+    val key = AesKey.of(Array.fill(32)(7.toByte), "test")
+    val ours = StaticKms.parse(new Secret(secretText)).wrap(key, "m", "w")
+    assertEquals(
+      KeyToolkit.decryptKeyLocally(ours, master, "m".getBytes(UTF_8)).toSeq,
+      key.insecureBytes.toSeq
+    )
+    val theirs = KeyToolkit.encryptKeyLocally(key.insecureBytes, master, "m".getBytes(UTF_8))
+    assertEquals(
+      LocalWrap.unwrap(theirs, AesKey.of(master, "t").toSecretKey, "m".getBytes(UTF_8), "w", "m"),
+      key
+    )
+  }
+
+  test("leaf columns are named as Spark names them, in every form lists and maps have") {
+    val schema = MessageTypeParser.parseMessageType("""message m {
+      optional binary a (UTF8);
+      optional group three (LIST) { repeated group list { optional int32 element; } }
+      optional group two (LIST) { repeated int32 array; }
+      optional group structs (LIST) { repeated group array { optional int32 x; optional int32 y; } }
+      optional group m (MAP) { repeated group key_value { required binary key (UTF8); optional group value { optional int32 v; } } }
+    }""")
+    val names =
+      SchemaColumns.leaves(schema).map(leaf => leaf.path.mkString(".") -> leaf.sparkPath.mkString("."))
+    assertEquals(
+      names,
+      Seq(
+        "a" -> "a",
+        "three.list.element" -> "three.element",
+        "two.array" -> "two.element",
+        "structs.array.x" -> "structs.element.x",
+        "structs.array.y" -> "structs.element.y",
+        "m.key_value.key" -> "m.key",
+        "m.key_value.value.v" -> "m.value.v"
+      )
+    )
+  }
+
+  private val path = new Path("file:/data/t/p=1/f.parquet")
+  private def tail(
+      ctr: Boolean = false,
+      prefix: Option[String] = None,
+      supply: Boolean = false,
+      unique: Int = 8
+  ) =
+    FileTail.Encrypted(
+      plaintextFooter = false,
+      ctr,
+      prefix.map(_.getBytes(UTF_8)),
+      supply,
+      new Array[Byte](unique),
+      None
+    )
+
+  test("the footer policy refuses another algorithm, another prefix and a shifted boundary") {
+    assertEquals(condition(FooterPolicy.check(path, tail(ctr = true), readSettings())), "PME_ALGORITHM")
+    FooterPolicy.check(path, tail(ctr = true), readSettings("algorithm" -> "AES_GCM_CTR_V1"))
+    Seq(0, 7, 9).foreach(n =>
+      assertEquals(condition(FooterPolicy.check(path, tail(unique = n), readSettings())), "PME_AAD_PREFIX")
+    )
+    val wanted = readSettings("aadPrefix" -> "{table}/{file}")
+    assert(FooterPolicy.check(path, tail(prefix = Some("t/f.parquet")), wanted).isDefined)
+    assert(FooterPolicy.check(path, tail(supply = true), wanted).isDefined)
+    assertEquals(
+      condition(FooterPolicy.check(path, tail(prefix = Some("t/g.parquet")), wanted)),
+      "PME_AAD_PREFIX"
+    )
+    assertEquals(condition(FooterPolicy.check(path, tail(), wanted)), "PME_AAD_PREFIX")
+    assertEquals(condition(FooterPolicy.check(path, tail(supply = true), readSettings())), "PME_AAD_PREFIX")
+    assertEquals(
+      condition(FooterPolicy.check(path, tail(prefix = Some("x"), supply = true), readSettings())),
+      "PME_AAD_PREFIX"
+    )
+  }
+
+  private def tailOf(bytes: Array[Byte]): FileTail = {
+    val file = Files.createTempFile("tail", ".parquet")
+    Files.write(file, bytes)
+    val hadoop = new Path(file.toUri)
+    val fs = hadoop.getFileSystem(conf)
+    try FileTail.read(conf, fs.getFileStatus(hadoop))
+    finally Files.delete(file)
+  }
+
+  test("a tail that cannot be one is damage, and allocates nothing that it claims") {
+    def little(n: Int) = Array(n, n >> 8, n >> 16, n >> 24).map(_.toByte)
+    val magic = "PARE".getBytes
+    val bad = Seq(
+      Array.emptyByteArray,
+      "PAR1".getBytes,
+      Array.fill(100)(1.toByte),
+      magic ++ new Array[Byte](50) ++ little(Int.MaxValue) ++ magic,
+      magic ++ new Array[Byte](50) ++ little(-1) ++ magic,
+      magic ++ new Array[Byte](50) ++ little(0) ++ magic,
+      magic ++ Array.fill(50)(0xff.toByte) ++ little(50) ++ magic,
+      "PAR1".getBytes ++ Array.fill(50)(0x19.toByte) ++ little(50) ++ "PAR1".getBytes
+    )
+    bad.foreach(bytes => assertEquals(condition(tailOf(bytes)), "PME_DAMAGED_FILE"))
+  }
+
+  private def serialized(value: AnyRef): String = {
+    val bytes = new ByteArrayOutputStream
+    val out = new ObjectOutputStream(bytes)
+    out.writeObject(value)
+    out.close()
+    new String(bytes.toByteArray, ISO_8859_1)
+  }
+
+  test("with double wrapping, what executors get to write holds no master key and no way to the KMS") {
+    val scope = Scopes.forWrite(writeSettings("footerKey" -> "m"), "/t", conf)
+    val crossed = serialized(scope)
+    assert(!crossed.contains(secretText) && !crossed.contains(new String(master, ISO_8859_1)))
+    assert(
+      serialized(Scopes.forWrite(writeSettings("footerKey" -> "m", "doubleWrapping" -> "false"), "/t", conf))
+        .contains(secretText)
+    )
+  }
+
+  test("a scope prints its id alone, and comes back as the one that is known") {
+    val scope = Scopes.forRead(readSettings())
+    assertEquals(scope.toString, s"ReadScope(${scope.id})")
+    val copy =
+      new ObjectInputStream(new ByteArrayInputStream(serialized(scope).getBytes(ISO_8859_1))).readObject()
+    assert(copy eq scope)
+  }
+
+  test("readers with equal settings share a scope, readers with other keys do not") {
+    assert(Scopes.forRead(readSettings()) eq Scopes.forRead(readSettings()))
+    val other = readSettings().copy(kms =
+      KmsSettings.Static(new Secret("n=" + Base64.getEncoder.encodeToString(master)))
+    )
+    assert(!(Scopes.forRead(readSettings()) eq Scopes.forRead(other)))
+  }
+
+  test("a write whose key the KMS does not have fails before any file is touched") {
+    assertEquals(
+      condition(Scopes.forWrite(writeSettings("footerKey" -> "absent"), "/t", conf)),
+      "PME_KEY_NOT_FOUND"
+    )
+    assertEquals(
+      condition(
+        Scopes.forWrite(writeSettings("footerKey" -> "absent", "doubleWrapping" -> "false"), "/t", conf)
+      ),
+      "PME_KEY_NOT_FOUND"
+    )
+  }
+
+  test("summary files and V2 pages are refused, and nothing else is") {
+    def withConf(name: String, value: String) = { val c = new Configuration(false); c.set(name, value); c }
+    Seq(
+      "parquet.summary.metadata.level" -> "ALL",
+      "parquet.enable.summary-metadata" -> "true",
+      "parquet.writer.version" -> "v2",
+      "parquet.writer.version" -> "PARQUET_2_0"
+    ).foreach { case (name, value) =>
+      assertEquals(condition(WriteRules.check(withConf(name, value))), "PME_UNSUPPORTED", name)
+    }
+    WriteRules.check(new Configuration(false))
+    WriteRules.check(withConf("parquet.summary.metadata.level", "NONE"))
+  }
+}

@@ -1,0 +1,30 @@
+package io.pmeparquet.spark
+
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.SparkSession
+
+/**
+ * What the format adds to a session that makes use of it, once, so that a user need not configure an extension: our
+ * optimizer rules, and our name in Spark's list of sources that take filters on nested fields.
+ */
+private[spark] object SessionSetup {
+  private val rules = Seq(PreWriteCheck, AggregatePushDown)
+
+  def install(): Unit =
+    SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach { session =>
+      val methods = session.sessionState.experimentalMethods
+      methods.synchronized {
+        val missing = rules.filterNot(methods.extraOptimizations.contains)
+        if (missing.nonEmpty) methods.extraOptimizations = methods.extraOptimizations ++ missing
+        takeNestedFilters(SparkAccess.sqlConf(session))
+      }
+    }
+
+  // Only beside "parquet": a user who took that off the list wants no such filters.
+  private def takeNestedFilters(conf: SQLConf): Unit = {
+    val sources = conf.getConf(SQLConf.NESTED_PREDICATE_PUSHDOWN_FILE_SOURCE_LIST)
+    val names = sources.split(",").map(_.trim).toSeq
+    if (names.contains("parquet") && !names.contains(PmeDataSource.Name))
+      conf.setConf(SQLConf.NESTED_PREDICATE_PUSHDOWN_FILE_SOURCE_LIST, s"$sources,${PmeDataSource.Name}")
+  }
+}
