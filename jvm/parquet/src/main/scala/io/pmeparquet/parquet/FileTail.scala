@@ -109,8 +109,10 @@ object FileTail {
   private def parse[A](file: String, what: String)(read: => A): A =
     try read
     catch {
-      case failed @ (_: IOException | _: RuntimeException | _: StackOverflowError) =>
+      case failed @ (_: IOException | _: RuntimeException) =>
         throw PmeErrors.damaged(file, s"$what is not readable", failed)
+      // Not kept as a cause: Spark ends an executor on whose failure an error of the virtual machine is found.
+      case _: StackOverflowError => throw PmeErrors.damaged(file, s"$what is nested too deeply")
     }
 
   private def of(

@@ -17,6 +17,8 @@ object ParquetFailures {
   def naming[A](path: Path, what: String)(read: => A): A =
     try read
     catch {
+      // Not kept as a cause: Spark ends an executor on whose failure an error of the virtual machine is found.
+      case _: StackOverflowError => throw PmeErrors.damaged(path.toString, s"$what is nested too deeply")
       case failed: Throwable => throw ofStructure(failed, path.toString, what)
     }
 

@@ -18,9 +18,12 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
   ): FileEncryptionProperties =
     new FileEncryption(Scopes.write(conf), path, conf).properties(context.getSchema)
 
-  /** None for a plaintext file that the reader allows. */
+  /**
+   * None for a plaintext file that the reader allows, and where no path is given: parquet-java 1.13 asks so for a footer
+   * it has already read without keys, which only an admitted plaintext file's can be.
+   */
   override def getFileDecryptionProperties(conf: Configuration, path: Path): FileDecryptionProperties =
-    FileDecryption.admit(Scopes.read(conf), path, conf)._1.orNull
+    if (path == null) null else FileDecryption.admit(Scopes.read(conf), path, conf)._1.orNull
 }
 
 object PmeCryptoFactory {

@@ -47,7 +47,10 @@ class PmeTable(
       // Spark 3.5 hands over the scan's options alone, later ones both: the table's hold where the scan says nothing.
       val spelled = spelledOptions(tableOptions) ++ spelledOptions(scanOptions)
       val scope = new ConfResolver(session).read(spelled)
-      val options = new CaseInsensitiveStringMap((spelled ++ PmeCryptoFactory.readProperties(scope)).asJava)
+      val ours = PmeCryptoFactory.readProperties(scope) + PmeTable.NothingSkipped
+      val options = new CaseInsensitiveStringMap(
+        (spelled.filterNot(_._1.equalsIgnoreCase(PmeTable.NothingSkipped._1)) ++ ours).asJava
+      )
       val spark = new ParquetScanBuilder(session, fileIndex, schema, dataSchema, options)
       new PmeScanBuilder(spark, FileOpeningOf(session, options, scope))
     }
@@ -56,4 +59,10 @@ class PmeTable(
     throw new IllegalStateException("internal error: writes go through PmeFileFormat")
 
   private def spelledOptions(options: CaseInsensitiveStringMap) = options.asCaseSensitiveMap().asScala.toMap
+}
+
+private object PmeTable {
+
+  /** Spark's V2 reader skips a file on any failure, beneath us; an altered or plaintext file is not to be skipped. */
+  val NothingSkipped: (String, String) = "ignoreCorruptFiles" -> "false"
 }
