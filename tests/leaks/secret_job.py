@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pme_parquet as pme
 from tests.support.errors import DONE
 from tests.support.frames import people
-from tests.support.session import PASSWORD_VARIABLE, builder, session_settings
+from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
 from tests.support.source import FORMAT, plan
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def session(work: Path) -> SparkSession:
     (work / "shown" / "events").mkdir(parents=True)
     settings = {
         **session_settings(work),
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{properties}",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Dlog4j2.configurationFile=file:{properties}",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
         "spark.eventLog.dir": f"file:{work / 'shown' / 'events'}",

@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 VERSION = "0.1.0"
 TEST_KMS = "io.pmeparquet.testkit.TestKms"
 
+# Hundreds of tiny queries: the optimizing compiler and parallel collectors cost more than they bring.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
 ALIASES = ["footer", "pii", "pay", "other"]
@@ -47,6 +50,7 @@ def session_settings(scratch: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",

@@ -8,8 +8,9 @@ import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
+import org.apache.spark.sql.execution.datasources.v2.FileScanBuilder
 import org.apache.spark.sql.execution.datasources.FilePartition
-import org.apache.spark.sql.internal.connector.{SupportsMetadata, SupportsPushDownCatalystFilters}
+import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -29,11 +30,12 @@ private[spark] final case class FileOpeningOf(
   }
 }
 
-/** Spark's builder of Parquet scans, asked everything; only what it builds is wrapped. ''Driver only.'' */
+/**
+ * Spark's builder of Parquet scans, asked everything; only what it builds is wrapped. A `FileScanBuilder`, because Spark
+ * 3.5 pushes filters into no other builder of files. ''Driver only.''
+ */
 private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: FileOpeningOf)
-    extends ScanBuilder
-    with SupportsPushDownRequiredColumns
-    with SupportsPushDownCatalystFilters
+    extends FileScanBuilder(opening.session, spark.fileIndex, spark.dataSchema)
     with SupportsPushDownAggregates {
   override def pruneColumns(required: StructType): Unit = spark.pruneColumns(required)
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = spark.pushFilters(filters)
