@@ -14,6 +14,7 @@ val warnings = Seq("-deprecation", "-feature", "-unchecked", "-Xlint:_", "-Xfata
 def common(scala: String, source: String) = Seq(
   scalaVersion := scala,
   Compile / scalaSource := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "main" / "scala",
+  Compile / javaSource := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "main" / "java",
   Compile / resourceDirectory := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "main" / "resources",
   Test / scalaSource := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "test" / "scala",
   Test / resourceDirectory := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "test" / "resources",

@@ -13,12 +13,15 @@ object UnknownOptions {
     (PmeOptions.all.map(_.name) ++ PmeOptions.all.flatMap(PmeOptions.parquetNameOf(_))).distinct
   private val known: Set[String] = ours.map(lower).toSet
 
+  /** Options of other sources that happen to lie near a name of ours, and that generic code hands to every source. */
+  private val Namesakes = Set("header")
+
   def isKnown(name: String): Boolean = known.contains(lower(name))
 
   /** For an option of a read or write. */
   def check(name: String): Unit = {
     val text = lower(name)
-    if (!known.contains(text)) {
+    if (!known.contains(text) && !Namesakes.contains(text)) {
       PmeOptions.reservedPrefixes.find(text.startsWith).foreach { prefix =>
         throw PmeErrors.unsupportedOption(
           name,

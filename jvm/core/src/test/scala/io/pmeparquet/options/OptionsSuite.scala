@@ -128,6 +128,7 @@ class OptionsSuite extends FunSuite {
       "serialization.format",
       "maxFilesPerTrigger",
       "latestFirst",
+      "header",
       "FOOTERKEY"
     )
       .foreach(UnknownOptions.check)

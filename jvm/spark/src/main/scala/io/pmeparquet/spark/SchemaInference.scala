@@ -9,7 +9,6 @@ import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetOptions,
   ParquetToSparkSchemaConverter
 }
-import org.apache.spark.sql.pmeparquet.SchemaMerge
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
