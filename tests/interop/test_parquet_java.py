@@ -97,3 +97,14 @@ def test_v2_pages_of_parquet_java_are_read_only_when_clear_levels_are_allowed(
     with refused("PME_UNSUPPORTED", ".parquet", "clearLevels=allow"):
         read(spark, "pme-parquet", options, target).collect()
     assert rows(read(spark, "pme-parquet", options | {"clearLevels": "allow"}, target)) == expected
+
+
+def test_v2_pages_under_the_footer_key_are_read_only_when_clear_levels_are_allowed(
+    spark: SparkSession, target: str, expected: Table
+) -> None:
+    uniform = {"parquet.encryption.uniform.key": "everything", "parquet.encryption.kms.client.class": TEST_KMS}
+    write(spark, "parquet", FACTORY | uniform | {"parquet.writer.version": "v2"}, target)
+    options = {"kms": TEST_KMS}
+    with refused("PME_UNSUPPORTED", ".parquet", "clearLevels=allow"):
+        read(spark, "pme-parquet", options, target).collect()
+    assert rows(read(spark, "pme-parquet", options | {"clearLevels": "allow"}, target)) == expected

@@ -67,3 +67,22 @@ def test_a_reference_to_a_file_that_is_not_there_is_refused(frame: DataFrame, ta
     options = {"kms": "static", "kms.static.keys": f"file:{tmp_path / 'none'}", "footerKey": "footer"}
     with untouched(target), refused("PME_KMS_UNAVAILABLE", "kms.static.keys", "none"):
         save(frame, target, options)
+
+
+def test_a_secret_of_another_kms_than_the_chosen_one_is_refused_too(
+    frame: DataFrame, keys: pme.Keystore, target: str
+) -> None:
+    literal = "footer=MDEyMzQ1Njc4OWFiY2RlZg=="
+    options = keys.options() | {"footerKey": "footer", "kms.static.keys": literal}
+    with untouched(target), refused("PME_SECRET_IN_OPTION", "kms.static.keys", never=(literal,)):
+        save(frame, target, options)
+
+
+def test_a_table_is_not_made_with_a_secret_among_its_options(spark: SparkSession) -> None:
+    literal = "footer=MDEyMzQ1Njc4OWFiY2RlZg=="
+    with refused("PME_SECRET_IN_OPTION", "kms.static.keys", never=(literal,)):
+        spark.sql(
+            "CREATE TABLE keeps_no_secret (id BIGINT) USING `pme-parquet` "
+            f"OPTIONS ('kms' = 'static', 'kms.static.keys' = '{literal}', 'footerKey' = 'footer')"
+        )
+    assert not spark.catalog.tableExists("keeps_no_secret")

@@ -17,9 +17,19 @@ object KmsSettings {
       extends KmsSettings
   final case class Static(keys: Secret) extends KmsSettings
 
-  /** Any `org.apache.parquet.crypto.keytools.KmsClient`. */
-  final case class ClientClass(name: String, instanceId: String, instanceUrl: String, token: Secret)
-      extends KmsSettings
+  /**
+   * Any `org.apache.parquet.crypto.keytools.KmsClient`.
+   *
+   * @param identity
+   *   tells apart configurations and users: a client may read whatever it likes from the Hadoop configuration
+   */
+  final case class ClientClass(
+      name: String,
+      instanceId: String,
+      instanceUrl: String,
+      token: Secret,
+      identity: String
+  ) extends KmsSettings
 
   /** The bytes of a keystore file, as read on the driver. */
   final class Content(private val bytes: Array[Byte]) extends Serializable {

@@ -35,10 +35,19 @@ object LocalWrap {
   ): String = {
     val nonce = new Array[Byte](NonceBytes)
     random.nextBytes(nonce)
-    val cipher = instance(provider)
-    cipher.init(Cipher.ENCRYPT_MODE, wrapping, new GCMParameterSpec(TagBytes * 8, nonce))
-    cipher.updateAAD(aad)
-    Base64.getEncoder.encodeToString(nonce ++ cipher.doFinal(key.insecureBytes))
+    try {
+      val cipher = instance(provider)
+      cipher.init(Cipher.ENCRYPT_MODE, wrapping, new GCMParameterSpec(TagBytes * 8, nonce))
+      cipher.updateAAD(aad)
+      Base64.getEncoder.encodeToString(nonce ++ cipher.doFinal(key.insecureBytes))
+    } catch {
+      case failed: GeneralSecurityException =>
+        throw PmeErrors.kmsUnavailable(
+          "write",
+          s"a master key does not wrap (${failed.getClass.getName})",
+          failed
+        )
+    }
   }
 
   /**

@@ -141,8 +141,9 @@ object Settings {
       case (None, None, Some(_)) => throw PmeErrors.noFooterKey
       case (None, Some(key), None) => Keys(key, None, footerOnly(values))
       case (None, Some(key), Some(found)) =>
-        // parquet-java's name brings parquet-java's default; docs/decisions tells why.
-        val default = if (found.parquetName) UnlistedColumns.Plaintext else UnlistedColumns.UseFooterKey
+        // parquet-java's names, both of them, bring parquet-java's default; docs/decisions tells why.
+        val parquetNames = found.parquetName && values.find(PmeOptions.FooterKey).exists(_.parquetName)
+        val default = if (parquetNames) UnlistedColumns.Plaintext else UnlistedColumns.UseFooterKey
         val unlisted =
           values.text(PmeOptions.Unlisted).fold[UnlistedColumns](default)(_ => unlistedOf(values))
         Keys(key, Some(ColumnKeys.parse(found.value)), unlisted)

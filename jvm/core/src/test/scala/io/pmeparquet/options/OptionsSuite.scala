@@ -95,6 +95,11 @@ class OptionsSuite extends FunSuite {
     assert(external.externalMaterial)
   }
 
+  test("a footer key of ours over parquet-java's column keys leaves nothing in plaintext") {
+    val files = write(values(Map("footerKey" -> "f"), Map.empty, Map("parquet.encryption.column.keys" -> "k:a")))
+    assertEquals(files.unlisted, UnlistedColumns.UseFooterKey: UnlistedColumns)
+  }
+
   test("a misspelt option names the nearest, and Spark's own options are left alone") {
     Seq(
       "footerKy" -> "footerKey",

@@ -55,8 +55,8 @@ private[parquet] object FileDecryption {
  */
 private[parquet] final class Admissions {
   private val tails = Collections.synchronizedMap(
-    new util.LinkedHashMap[(Path, Long, Long), FileTail](16, 0.75f, true) {
-      override def removeEldestEntry(eldest: util.Map.Entry[(Path, Long, Long), FileTail]): Boolean =
+    new util.LinkedHashMap[(Path, Long, Long), (FileTail, Long)](16, 0.75f, true) {
+      override def removeEldestEntry(eldest: util.Map.Entry[(Path, Long, Long), (FileTail, Long)]): Boolean =
         size() > Admissions.MaxFiles
     }
   )
@@ -64,9 +64,9 @@ private[parquet] final class Admissions {
   def tailOf(path: Path, conf: Configuration): FileTail = {
     val status: FileStatus = path.getFileSystem(conf).getFileStatus(path)
     val key = (path, status.getLen, status.getModificationTime)
-    Option(tails.get(key)).getOrElse {
+    Option(tails.get(key)).filter(_._2 - System.nanoTime() > 0).map(_._1).getOrElse {
       val tail = FileTail.read(conf, status)
-      tails.put(key, tail)
+      tails.put(key, (tail, System.nanoTime() + Admissions.LifetimeNanos))
       tail
     }
   }
@@ -74,4 +74,7 @@ private[parquet] final class Admissions {
 
 private[parquet] object Admissions {
   private val MaxFiles = 1000
+
+  /** Long enough to open a split; who alters files can forge their length and time. */
+  private val LifetimeNanos = 5L * 1000 * 1000 * 1000
 }

@@ -25,8 +25,12 @@ private[parquet] final class FileEncryption(scope: WriteScope, path: Path, conf:
   private val beside = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 
   def properties(schema: MessageType): FileEncryptionProperties = {
-    val plan =
-      KeyPlan.of(SchemaColumns.leaves(schema), settings.columnKeys, settings.unlisted, settings.caseSensitive)
+    val leaves = SchemaColumns.leaves(schema)
+    if (leaves.size != schema.getColumns.size)
+      throw new IllegalStateException(
+        s"internal error: ${leaves.size} of ${schema.getColumns.size} columns known"
+      )
+    val plan = KeyPlan.of(leaves, settings.columnKeys, settings.unlisted, settings.caseSensitive)
     val (footerKey, footerMetadata) = dataKey(settings.footerKey, isFooterKey = true)
     val builder = FileEncryptionProperties
       .builder(footerKey.insecureBytes)

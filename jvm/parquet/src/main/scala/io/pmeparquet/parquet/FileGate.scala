@@ -55,21 +55,30 @@ final class FileGate(scope: ReadScope, columns: Seq[Seq[String]]) {
     try
       columnsOf(reader.getFooter).foreach { case (leaf, chunk) =>
         ParquetFailures.naming(path, s"the metadata of column '${leaf.display}'") {
-          keys.forColumn(leaf.display)(checkColumn(path, leaf, chunk))
+          keys.forColumn(leaf.display)(checkColumn(path, leaf, chunk, reader.getFooter))
         }
       }
     finally reader.close()
   }
 
-  private def checkColumn(path: Path, leaf: LeafColumn, chunk: ColumnChunkMetaData): Unit = {
+  private def checkColumn(
+      path: Path,
+      leaf: LeafColumn,
+      chunk: ColumnChunkMetaData,
+      footer: ParquetMetadata
+  ): Unit = {
     // Asking for anything decrypts the column's metadata, and so asks for its key.
     val stats = chunk.getEncodingStats
-    if (chunk.isEncrypted && !scope.settings.allowClearLevels) {
+    if (isEncrypted(chunk, footer) && !scope.settings.allowClearLevels) {
       // Whether pages are V2 is only said by encoding stats; a file that does not say is not trusted to have none.
       val clear = if (stats == null) chunk.getValueCount > 0 else stats.usesV2Pages()
       if (clear && hasLevels(chunk)) throw PmeErrors.clearLevels(path.toString, leaf.display)
     }
   }
+
+  // The chunk itself knows of column keys only; the decryptor knows of the footer key too.
+  private def isEncrypted(chunk: ColumnChunkMetaData, footer: ParquetMetadata): Boolean =
+    Option(footer.getFileMetaData.getFileDecryptor).exists(_.getColumnSetup(chunk.getPath).isEncrypted)
 
   private def hasLevels(chunk: ColumnChunkMetaData): Boolean =
     chunk.getPath.size > 1 || !chunk.getPrimitiveType.isRepetition(

@@ -40,11 +40,15 @@ object ParquetFailures {
       if (has(e => e.isInstanceOf[TagVerificationException] || e.isInstanceOf[AEADBadTagException]))
         Some(PmeErrors.notAuthentic(file, what, failed))
       else if (has(isPlaintextRefusal)) Some(PmeErrors.plaintextFile(file))
-      else if (has(e => e.isInstanceOf[ParquetCryptoRuntimeException] || isCut(e)))
+      else if (has(e => e.isInstanceOf[ParquetCryptoRuntimeException] || isCut(e) || isOfCipher(e)))
         Some(PmeErrors.damaged(file, s"$what is not readable", failed))
       else None
     }
   }
+
+  // parquet-java's ciphers throw a bare IOException for a module whose length, which nothing authenticates, cannot be.
+  private def isOfCipher(e: Throwable) =
+    e.getStackTrace.take(3).exists(_.getClassName.startsWith("org.apache.parquet.crypto."))
 
   private def isCut(e: Throwable) = e match {
     case _: EOFException | _: BufferUnderflowException | _: NegativeArraySizeException => true

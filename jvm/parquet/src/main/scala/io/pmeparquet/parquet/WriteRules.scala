@@ -35,6 +35,10 @@ object WriteRules {
     Seq(ParquetOutputFormat.JOB_SUMMARY_LEVEL, OldJobSummary).exists(conf.get(_) != null) &&
       ParquetOutputFormat.getJobSummaryLevel(conf) != JobSummaryLevel.NONE
 
+  /** parquet-java takes statistics of encrypted columns out of a plaintext footer, but not these, made since 1.15. */
+  def keepQuiet(conf: Configuration, settings: FileSettings): Unit =
+    if (settings.plaintextFooter) conf.setBoolean("parquet.size.statistics.enabled", false)
+
   /** Spark moves single files to partitions that have a location of their own, under new names. */
   def checkPath(path: Path, settings: FileSettings): Unit =
     if (

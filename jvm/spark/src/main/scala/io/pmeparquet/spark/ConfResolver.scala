@@ -11,6 +11,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options._
 import io.pmeparquet.parquet.{ReadScope, Scopes, WriteRules, WriteScope}
+import io.pmeparquet.SecretReference
 
 /**
  * The one place where options become settings: option of this read or write > session conf
@@ -28,7 +29,7 @@ final class ConfResolver(session: SparkSession) {
   def read(options: Map[String, String]): ReadScope = {
     val conf = SparkAccess.hadoopConf(session, options)
     val values = valuesOf(options)
-    Scopes.forRead(Settings.forRead(values, new KmsResolver(session, conf).resolve(values)))
+    Scopes.forRead(Settings.forRead(values, new KmsResolver(session, conf, options).resolve(values)))
   }
 
   /** @param conf the job's */
@@ -48,13 +49,15 @@ final class ConfResolver(session: SparkSession) {
     Settings.requireKeys(values)
     Settings.forWrite(
       values,
-      new KmsResolver(session, conf).resolve(values),
+      new KmsResolver(session, conf, options).resolve(values),
       SparkAccess.sqlConf(session).caseSensitiveAnalysis
     )
   }
 
   private def valuesOf(options: Map[String, String]): OptionValues = {
     options.keys.foreach(UnknownOptions.check)
+    refuseSecrets(ours(options))
+    refuseSecrets(sessionOptions)
     new OptionValues(
       Map(
         Level.Option -> ours(options),
@@ -63,6 +66,19 @@ final class ConfResolver(session: SparkSession) {
       )
     )
   }
+
+  /** Fails where an option is unknown, or holds a secret: for options that are kept before they are used. */
+  def checkNames(options: Map[String, String]): Unit = {
+    options.keys.foreach(UnknownOptions.check)
+    refuseSecrets(ours(options))
+  }
+
+  // Of every KMS, the chosen one or not: Spark shows the value either way.
+  private def refuseSecrets(values: Map[String, String]): Unit =
+    for {
+      option <- PmeOptions.all if option.secret
+      value <- values.get(lower(option.name)) if !option.default.contains(value)
+    } SecretReference.parse(option.name, value)
 
   private def ours(values: Map[String, String]): Map[String, String] =
     values.collect {

@@ -6,6 +6,7 @@ import java.nio.file.{Files, Paths}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference, SecretResolver}
@@ -13,7 +14,11 @@ import io.pmeparquet.keys.KmsSettings
 import io.pmeparquet.options.{Level, OptionSpec, OptionValues, PmeOptions}
 
 /** Makes KMS settings of options: reads the keystore and resolves secrets. ''Driver only.'' */
-private[spark] final class KmsResolver(session: SparkSession, conf: Configuration) {
+private[spark] final class KmsResolver(
+    session: SparkSession,
+    conf: Configuration,
+    options: Map[String, String]
+) {
   private val secrets = new DriverSecrets(session, conf)
 
   def resolve(values: OptionValues): KmsSettings = {
@@ -66,7 +71,26 @@ private[spark] final class KmsResolver(session: SparkSession, conf: Configuratio
 
   private def clientClass(name: String, values: OptionValues): KmsSettings = {
     def text(option: OptionSpec) = values.text(option).orElse(option.default).get
-    KmsSettings.ClientClass(name, text(PmeOptions.InstanceId), text(PmeOptions.InstanceUrl), token(values))
+    KmsSettings.ClientClass(
+      name,
+      text(PmeOptions.InstanceId),
+      text(PmeOptions.InstanceUrl),
+      token(values),
+      identity
+    )
+  }
+
+  /** A digest of all that a client could look at: the configuration with the options, and the user. */
+  private def identity: String = {
+    val digest = java.security.MessageDigest.getInstance("SHA-256")
+    val entries = SparkAccess.hadoopConf(session, options).iterator()
+    val lines = scala.collection.mutable.ArrayBuffer(UserGroupInformation.getCurrentUser.toString)
+    while (entries.hasNext) {
+      val entry = entries.next()
+      lines += s"${entry.getKey}=${entry.getValue}"
+    }
+    lines.sorted.foreach(line => digest.update((line + "\n").getBytes(UTF_8)))
+    java.util.Base64.getEncoder.encodeToString(digest.digest())
   }
 
   /** parquet-java has the token itself in the Hadoop configuration; there, and only there, it may stand. */

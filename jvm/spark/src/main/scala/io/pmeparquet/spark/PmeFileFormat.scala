@@ -50,6 +50,7 @@ class PmeFileFormat extends ParquetFileFormat {
     val scope = new ConfResolver(session).write(spelled, conf, FileOutputFormat.getOutputPath(job))
     ColumnPlan.check(session, dataSchema, scope.settings)
     PmeCryptoFactory.useForWrite(conf, scope)
+    WriteRules.keepQuiet(conf, scope.settings)
     new PmeOutputWriterFactory(super.prepareWrite(session, job, options, dataSchema), scope)
   }
 

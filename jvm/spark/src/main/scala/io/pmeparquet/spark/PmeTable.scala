@@ -45,7 +45,10 @@ class PmeTable(
   override def newScanBuilder(scanOptions: CaseInsensitiveStringMap): ScanBuilder =
     PmeSparkException.translated {
       // Spark 3.5 hands over the scan's options alone, later ones both: the table's hold where the scan says nothing.
-      val spelled = spelledOptions(tableOptions) ++ spelledOptions(scanOptions)
+      val scan = spelledOptions(scanOptions)
+      val spelled = spelledOptions(tableOptions).filterNot { case (name, _) =>
+        scanOptions.containsKey(name)
+      } ++ scan
       val scope = new ConfResolver(session).read(spelled)
       val ours = PmeCryptoFactory.readProperties(scope) + PmeTable.NothingSkipped
       val options = new CaseInsensitiveStringMap(

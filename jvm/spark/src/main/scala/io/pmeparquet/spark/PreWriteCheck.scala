@@ -1,13 +1,18 @@
 package io.pmeparquet.spark
 
 import org.apache.spark.sql.{SaveMode, SparkSession}
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.command.{
+  CreateDataSourceTableAsSelectCommand,
+  CreateDataSourceTableCommand
+}
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /**
- * Judges an overwrite before Spark deletes what is there. Spark asks a file format only afterwards, and a misspelt key
+ * Judges the options of a new table before the catalog keeps and shows them, and an overwrite before Spark deletes what is there. Spark asks a file format only afterwards, and a misspelt key
  * would then cost the table. A rule of the optimizer is the one place that every overwrite passes first.
  *
  * ''Driver only.''
@@ -19,10 +24,21 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       case write: InsertIntoHadoopFsRelationCommand
           if write.mode == SaveMode.Overwrite && write.fileFormat.isInstanceOf[PmeFileFormat] =>
         PmeSparkException.translated(check(write))
+      case create: CreateDataSourceTableCommand if isOurs(create.table) =>
+        PmeSparkException.translated(
+          new ConfResolver(SparkSession.active).checkNames(create.table.storage.properties)
+        )
+      case create: CreateDataSourceTableAsSelectCommand if isOurs(create.table) =>
+        PmeSparkException.translated(
+          new ConfResolver(SparkSession.active).checkNames(create.table.storage.properties)
+        )
       case _ => ()
     }
     plan
   }
+
+  private def isOurs(table: CatalogTable): Boolean =
+    table.provider.exists(_.equalsIgnoreCase(PmeDataSource.Name))
 
   private def check(write: InsertIntoHadoopFsRelationCommand): Unit = {
     val session = SparkSession.active
