@@ -96,7 +96,8 @@ class OptionsSuite extends FunSuite {
   }
 
   test("a footer key of ours over parquet-java's column keys leaves nothing in plaintext") {
-    val files = write(values(Map("footerKey" -> "f"), Map.empty, Map("parquet.encryption.column.keys" -> "k:a")))
+    val files =
+      write(values(Map("footerKey" -> "f"), Map.empty, Map("parquet.encryption.column.keys" -> "k:a")))
     assertEquals(files.unlisted, UnlistedColumns.UseFooterKey: UnlistedColumns)
   }
 
