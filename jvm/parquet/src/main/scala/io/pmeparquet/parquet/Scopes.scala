@@ -35,10 +35,6 @@ final class ReadScope private[parquet] (id: String, val settings: ReadSettings) 
     opened
   }
 
-  /** The key of files without key metadata. */
-  def namedKey(conf: Configuration, keyId: String, where: String): AesKey =
-    unwrapper(conf).direct(keyId, where)
-
   private def readResolve(): AnyRef = Scopes.intern(this)
 }
 
