@@ -22,7 +22,7 @@ LINTED := python tests examples
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo test test-all test-quick test-scala lint format docs-check publish-local publish-maven clean help
+.PHONY: build wheel venv demo test test-all test-quick test-scala lint format docs-check docs-update publish-local publish-maven clean help
 
 help:
 	@sed -n 's/^# //p' Makefile | head -3
@@ -63,6 +63,10 @@ pytest-%: .venvs/pyspark-%/.wheel $(PUBLISHED)
 
 docs-check: .venv/.wheel
 	.venv/bin/python -m pytest tests/docs
+
+# Writes docs/options.md and docs/errors.md anew from the code.
+docs-update: | .venv/.ready
+	UPDATE_DOCS=1 scripts/sbt core-2_13/test
 
 publish-local publish-maven: $(PUBLISHED)
 

@@ -71,6 +71,14 @@ object PmeErrors {
         s"The columns are: ${listed(candidates)}."
     )
 
+  def partitionColumn(pattern: String, column: String): PmeException =
+    fail(
+      Unsupported,
+      s"option columnKeys: '$pattern' takes in column '$column', which cannot be protected, because the data is " +
+        "partitioned by it and its values stand readable in the names of directories. " +
+        s"Leave '$column' out of partitionBy, or name the other columns without a wildcard."
+    )
+
   def twoKeys(column: String, first: String, second: String): PmeException =
     fail(
       BadOption,

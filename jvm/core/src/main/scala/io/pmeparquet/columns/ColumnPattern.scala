@@ -17,6 +17,10 @@ final case class NamePattern(text: String, quoted: Boolean) {
  */
 final case class ColumnPattern(text: String, names: Seq[NamePattern]) {
 
+  /** Whether it names a top-level column itself. */
+  def namesColumn(column: String, caseSensitive: Boolean): Boolean =
+    names.size == 1 && names.head.regex(caseSensitive).matcher(column).matches()
+
   /** Whether a leaf column lies at or below the named place. */
   def covers(leaf: LeafColumn, caseSensitive: Boolean): Boolean = {
     val wanted = names.map(_.regex(caseSensitive))

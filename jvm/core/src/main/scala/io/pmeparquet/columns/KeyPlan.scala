@@ -53,6 +53,16 @@ object KeyPlan {
       KeyPlan(named.map { case (leaf, key) => leaf -> key.map(ColumnProtection.ColumnKey).getOrElse(rest) })
   }
 
+  /**
+   * Fails where a pattern takes in a partition column: its values stand readable in the names of directories. A pattern
+   * without wildcard needs no such check, since partition columns are none of the file's.
+   */
+  def checkPartitions(columns: Seq[String], keys: Option[ColumnKeys], caseSensitive: Boolean): Unit =
+    for {
+      entry <- keys.toSeq.flatMap(_.entries)
+      column <- columns if entry.pattern.namesColumn(column, caseSensitive)
+    } throw PmeErrors.partitionColumn(entry.pattern.text, column)
+
   private def keyOf(leaf: LeafColumn, keys: ColumnKeys, caseSensitive: Boolean): Option[String] = {
     val ids = keys.entries.filter(_.pattern.covers(leaf, caseSensitive)).map(_.masterKeyId).distinct
     ids match {

@@ -1,30 +1,30 @@
 package io.pmeparquet.keys
 
-import java.util.concurrent.ConcurrentHashMap
 import java.util.Base64
 
-import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
 
 /**
- * Gets data keys back. Key-encryption keys are kept for a while, so that the KMS is asked once per distinct one and not
- * once per file and column. One per read scope: what one reader's KMS gave is never seen by another reader.
+ * Gets data keys back. What the KMS unwrapped is kept for a while, so that it is asked once per distinct wrapped key and
+ * not once per file, column and look at them. One per read scope: what one reader's KMS gave is never seen by another.
  *
- * @param lifetimeMillis how long an unwrapped key-encryption key may be used before the KMS is asked again
+ * @param lifetimeMillis how long a key that the KMS unwrapped may be used before the KMS is asked again
  */
 final class DataKeyUnwrapper(
     kms: Kms,
     lifetimeMillis: Long,
-    now: () => Long = () => System.currentTimeMillis
+    now: () => Long = RecentValues.monotonicMillis
 ) {
   import DataKeyUnwrapper._
 
-  private val keks = new ConcurrentHashMap[CacheKey, CachedKek]
+  private val unwrapped = new RecentValues[WrappedKey, AesKey](MaxKept, lifetimeMillis, now)
 
   /** @param where the file and column the key is of, for messages */
   def unwrap(material: KeyMaterial, where: String): AesKey = material.kek match {
-    case None => kms.unwrap(material.wrappedDek, material.masterKeyId, where)
+    case None =>
+      byKms(WrappedKey(kekId = None, material.wrappedDek, material.masterKeyId), where)
     case Some(kek) =>
-      val key = kekOf(kek, material.masterKeyId, where)
+      val key = byKms(WrappedKey(Some(kek.id), kek.wrapped, material.masterKeyId), where)
       LocalWrap.unwrap(material.wrappedDek, key.toSecretKey, kekAad(kek, where), where, material.masterKeyId)
   }
 
@@ -38,17 +38,8 @@ final class DataKeyUnwrapper(
       )
     }
 
-  private def kekOf(kek: KeyMaterial.Kek, masterKeyId: String, where: String): AesKey = {
-    // All that the KMS sees is part of the cache's key, so altered material never meets an honest entry.
-    val cached = keks.compute(
-      CacheKey(kek.id, kek.wrapped, masterKeyId),
-      (_, current) =>
-        if (current != null && now() < current.expires) current
-        else CachedKek(kms.unwrap(kek.wrapped, masterKeyId, where), now() + lifetimeMillis)
-    )
-    if (keks.size > MaxCached) keks.values.removeIf(entry => entry.expires <= now())
-    cached.key
-  }
+  private def byKms(key: WrappedKey, where: String): AesKey =
+    unwrapped.get(key)(kms.unwrap(key.wrapped, key.masterKeyId, where))
 
   private def kekAad(kek: KeyMaterial.Kek, where: String): Array[Byte] =
     try Base64.getDecoder.decode(kek.id)
@@ -59,9 +50,9 @@ final class DataKeyUnwrapper(
 }
 
 object DataKeyUnwrapper {
-  private final case class CacheKey(kekId: String, wrapped: String, masterKeyId: String)
-  private final case class CachedKek(key: AesKey, expires: Long)
 
-  /** Above this many entries, expired ones are swept out. */
-  private val MaxCached = 1000
+  /** All that the KMS sees, and the id beside it: altered material never meets an honest entry. */
+  private final case class WrappedKey(kekId: Option[String], wrapped: String, masterKeyId: String)
+
+  private val MaxKept = 1000
 }

@@ -24,7 +24,8 @@ final class DoubleWrapper(keks: JobKeks) extends DataKeyWrapper {
 
   override def wrap(dek: AesKey, masterKeyId: String, isFooterKey: Boolean, where: String): KeyMaterial = {
     val kek = keks.of(masterKeyId)
-    val wrapped = LocalWrap.wrap(dek, kek.key.toSecretKey, kek.id, random)
+    kek.used.count(where)
+    val wrapped = LocalWrap.wrap(dek, kek.key.toSecretKey, kek.id, random, where)
     val material = KeyMaterial.Kek(Base64.getEncoder.encodeToString(kek.id), kek.wrapped)
     KeyMaterial(
       isFooterKey,
@@ -38,7 +39,7 @@ final class DoubleWrapper(keks: JobKeks) extends DataKeyWrapper {
 
 /**
  * The key-encryption keys of one write job: one per master key, wrapped by the KMS once, on the driver. A job wraps one
- * data key per file and column, far from the 2^32 encryptions that NIST SP 800-38D §8.3 allows under one key.
+ * data key per file and column; each JVM counts its own.
  *
  * ''Crosses the wire'' within the job's scope: it lets executors write without the KMS. Prints no key.
  *
@@ -53,7 +54,9 @@ final class JobKeks(keks: Map[String, JobKeks.Kek], val instance: (String, Strin
 }
 
 object JobKeks {
-  final class Kek(val id: Array[Byte], val key: AesKey, val wrapped: String) extends Serializable
+  final class Kek(val id: Array[Byte], val key: AesKey, val wrapped: String) extends Serializable {
+    @transient lazy val used: Invocations = new Invocations
+  }
 
   /** @throws io.pmeparquet.PmeException what the KMS says of a master key it does not have or does not give */
   def make(kms: Kms, masterKeyIds: Seq[String], bits: Int, where: String): JobKeks = {

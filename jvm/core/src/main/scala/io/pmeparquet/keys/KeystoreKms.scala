@@ -28,6 +28,7 @@ final class KeystoreKms private (name: String, keystore: KeyStore, password: Arr
       master(masterKeyId, where),
       LocalWrap.aadOf(masterKeyId),
       random,
+      where,
       providerOf(masterKeyId, where)
     )
 

@@ -22,16 +22,17 @@ object LocalWrap {
   /** The longest key is 32 bytes; what is wrapped is never longer than that and its framing. */
   private val MaxWrappedBytes = NonceBytes + AesKey.AllowedBits.max / 8 + TagBytes
 
-  def wrap(key: AesKey, wrapping: SecretKey, aad: Array[Byte], random: SecureRandom): String =
-    wrap(key, wrapping, aad, random, None)
-
-  /** @param provider where the wrapping key lives, for a key that cannot leave its provider */
+  /**
+   * @param where what the key is of, for messages
+   * @param provider where the wrapping key lives, for a key that cannot leave its provider
+   */
   def wrap(
       key: AesKey,
       wrapping: SecretKey,
       aad: Array[Byte],
       random: SecureRandom,
-      provider: Option[Provider]
+      where: String,
+      provider: Option[Provider] = None
   ): String = {
     val nonce = new Array[Byte](NonceBytes)
     random.nextBytes(nonce)
@@ -42,11 +43,7 @@ object LocalWrap {
       Base64.getEncoder.encodeToString(nonce ++ cipher.doFinal(key.insecureBytes))
     } catch {
       case failed: GeneralSecurityException =>
-        throw PmeErrors.kmsUnavailable(
-          "write",
-          s"a master key does not wrap (${failed.getClass.getName})",
-          failed
-        )
+        throw PmeErrors.kmsUnavailable(where, s"a key does not wrap (${failed.getClass.getName})", failed)
     }
   }
 

@@ -12,7 +12,7 @@ final class StaticKms(keys: Map[String, AesKey]) extends Kms {
   override def describe: String = "kms=static"
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
-    LocalWrap.wrap(key, master(masterKeyId, where).toSecretKey, LocalWrap.aadOf(masterKeyId), random)
+    LocalWrap.wrap(key, master(masterKeyId, where).toSecretKey, LocalWrap.aadOf(masterKeyId), random, where)
 
   override def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey =
     LocalWrap.unwrap(

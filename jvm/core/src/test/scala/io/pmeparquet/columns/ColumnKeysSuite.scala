@@ -82,6 +82,17 @@ class ColumnKeysSuite extends FunSuite {
     assertEquals(condition(plan("k: address; k2: address.zip")), "PME_BAD_OPTION")
   }
 
+  test("a wildcard that takes in a partition column is refused, and a struct's field of its name is not") {
+    def check(keys: String, exact: Boolean = false) =
+      KeyPlan.checkPartitions(Seq("day_pii"), Some(ColumnKeys.parse(keys)), exact)
+    val failed = intercept[PmeException](check("k: *_PII"))
+    assertEquals(failed.getCondition(), "PME_UNSUPPORTED")
+    assert(failed.getMessage.contains("*_PII") && failed.getMessage.contains("day_pii"))
+    check("k: *_PII", exact = true)
+    check("k: address.*_pii; k2: ssn")
+    KeyPlan.checkPartitions(Seq("day_pii"), None, caseSensitive = false)
+  }
+
   test("columns without key: footer key, plaintext or an error") {
     assertEquals(
       plan("k: ssn", UnlistedColumns.Plaintext)(tags),

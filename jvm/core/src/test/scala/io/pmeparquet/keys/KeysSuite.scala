@@ -172,6 +172,34 @@ class KeysSuite extends FunSuite {
     assertEquals(kms.unwraps, 3)
   }
 
+  test("a singly wrapped key is asked for once too, and at most a thousand are kept") {
+    val kms = new CountingKms(static("a" -> key(1)))
+    val unwrapper = new DataKeyUnwrapper(kms, 1000, () => 0L)
+    val many = (0 to 1000).map(n => new SingleWrapper(kms).wrap(key(n % 100), "a", isFooterKey = false, "f"))
+    def unwraps(material: KeyMaterial) = { unwrapper.unwrap(material, "f"); kms.unwraps }
+    assertEquals(unwraps(many.head), 1)
+    assertEquals(unwraps(many.head), 1)
+    many.tail.foreach(unwraps)
+    assertEquals(kms.unwraps, 1001)
+    assertEquals(unwraps(many.last), 1001)
+    assertEquals(unwraps(many.head), 1002)
+  }
+
+  test("a key is not used more often than random nonces allow") {
+    assertEquals(Invocations.Limit, 1L << 32)
+    val used = new Invocations(limit = 2)
+    used.count("f")
+    used.count("f")
+    assert(intercept[IllegalStateException](used.count("f")).getMessage.contains("f: "))
+  }
+
+  test("a key-encryption key counts each data key it wraps") {
+    val keks = JobKeks.make(static("a" -> key(1)), Seq("a"), 128, "job")
+    val wrapper = new DoubleWrapper(keks)
+    (1 to 3).foreach(n => wrapper.wrap(key(n), "a", isFooterKey = false, "f"))
+    assertEquals(keks.of("a").used.total, 3L)
+  }
+
   test("material moved to another master key's name does not open, warm or cold") {
     val kms = static("a" -> key(1), "b" -> key(2))
     val honest =
@@ -183,7 +211,9 @@ class KeysSuite extends FunSuite {
 
   test("nonces of wrapped keys do not repeat") {
     val nonces =
-      (1 to 1000).map(_ => LocalWrap.wrap(key(1), key(2).toSecretKey, Array.emptyByteArray, random).take(16))
+      (1 to 1000).map(_ =>
+        LocalWrap.wrap(key(1), key(2).toSecretKey, Array.emptyByteArray, random, "f").take(16)
+      )
     assertEquals(nonces.distinct.size, 1000)
   }
 }

@@ -1,13 +1,10 @@
 package io.pmeparquet.parquet
 
-import java.util
-import java.util.Collections
-
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.FileDecryptionProperties
 
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{PmeErrors, RecentValues}
 
 /** Admits files to a read: their tail is read and judged, then parquet-java is told how to open them. */
 private[parquet] object FileDecryption {
@@ -51,24 +48,15 @@ private[parquet] object FileDecryption {
 
 /**
  * The tails this scope has read in this JVM. Spark builds read options about three times per split, each time asking
- * the crypto factory; a file counts as the same while its length and modification time are.
+ * the crypto factory.
  */
-private[parquet] final class Admissions {
-  private val tails = Collections.synchronizedMap(
-    new util.LinkedHashMap[(Path, Long, Long), (FileTail, Long)](16, 0.75f, true) {
-      override def removeEldestEntry(eldest: util.Map.Entry[(Path, Long, Long), (FileTail, Long)]): Boolean =
-        size() > Admissions.MaxFiles
-    }
-  )
+private[parquet] final class Admissions(now: () => Long = RecentValues.monotonicMillis) {
+  private val tails =
+    new RecentValues[FileVersion, FileTail](Admissions.MaxFiles, Admissions.LifetimeMillis, now)
 
   def tailOf(path: Path, conf: Configuration): FileTail = {
-    val status: FileStatus = path.getFileSystem(conf).getFileStatus(path)
-    val key = (path, status.getLen, status.getModificationTime)
-    Option(tails.get(key)).filter(_._2 - System.nanoTime() > 0).map(_._1).getOrElse {
-      val tail = FileTail.read(conf, status)
-      tails.put(key, (tail, System.nanoTime() + Admissions.LifetimeNanos))
-      tail
-    }
+    val file = FileVersion.of(path, conf)
+    tails.get(file)(FileTail.read(conf, file))
   }
 }
 
@@ -76,5 +64,5 @@ private[parquet] object Admissions {
   private val MaxFiles = 1000
 
   /** Long enough to open a split; who alters files can forge their length and time. */
-  private val LifetimeNanos = 5L * 1000 * 1000 * 1000
+  private[parquet] val LifetimeMillis = 5000L
 }

@@ -1,8 +1,5 @@
 package io.pmeparquet.parquet
 
-import java.util
-import java.util.{Collections, Locale}
-
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
@@ -13,33 +10,20 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.ParquetReadOptions
 
+import io.pmeparquet.{PmeErrors, RecentValues}
 import io.pmeparquet.columns.LeafColumn
-import io.pmeparquet.PmeErrors
 
 /**
  * Opens a file's footer and the metadata of the columns a query wants, before any page is read: so that a missing key,
  * a wrong one or an unsafe page layout is told with file and column, and a query that cannot finish does not begin.
- *
- * @param columns the leaf columns the query reads, as Spark names them
  */
-final class FileGate(scope: ReadScope, columns: Seq[Seq[String]]) {
-  private val wanted = columns.map(_.map(lower))
-
-  private val passed =
-    Collections.synchronizedMap(new util.LinkedHashMap[(Path, Long, Long), Unit](16, 0.75f, true) {
-      override def removeEldestEntry(eldest: util.Map.Entry[(Path, Long, Long), Unit]): Boolean =
-        size() > FileGate.MaxFiles
-    })
+final class FileGate(scope: ReadScope, columns: WantedColumns) {
+  private val passed = new RecentValues[FileVersion, Unit](FileGate.MaxFiles, FileGate.LifetimeMillis)
 
   /** @throws io.pmeparquet.PmeException whatever keeps the query from reading this file */
-  def check(path: Path, conf: Configuration): Unit = {
-    val status = path.getFileSystem(conf).getFileStatus(path)
-    val key = (path, status.getLen, status.getModificationTime)
-    if (!passed.containsKey(key)) {
-      val (properties, keys) = FileDecryption.admit(scope, path, conf)
-      properties.foreach(open(path, conf, _, keys))
-      passed.put(key, ())
-    }
+  def check(path: Path, conf: Configuration): Unit = passed.get(FileVersion.of(path, conf)) {
+    val (properties, keys) = FileDecryption.admit(scope, path, conf)
+    properties.foreach(open(path, conf, _, keys))
   }
 
   private def open(
@@ -86,7 +70,7 @@ final class FileGate(scope: ReadScope, columns: Seq[Seq[String]]) {
     )
 
   private def columnsOf(footer: ParquetMetadata): Seq[(LeafColumn, ColumnChunkMetaData)] = {
-    val leaves = SchemaColumns.leaves(footer.getFileMetaData.getSchema).filter(isWanted)
+    val leaves = columns.in(footer.getFileMetaData.getSchema)
     val byPath = leaves.map(leaf => leaf.path -> leaf).toMap
     for {
       block <- footer.getBlocks.asScala.toList
@@ -94,16 +78,11 @@ final class FileGate(scope: ReadScope, columns: Seq[Seq[String]]) {
       leaf <- byPath.get(chunk.getPath.toArray.toList)
     } yield leaf -> chunk
   }
-
-  // Lists and maps have several spellings in Parquet; a column named above or below counts as named.
-  private def isWanted(leaf: LeafColumn): Boolean = {
-    val name = leaf.sparkPath.map(lower)
-    wanted.exists(column => column.startsWith(name) || name.startsWith(column))
-  }
-
-  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
 }
 
 object FileGate {
   private val MaxFiles = 1000
+
+  /** As long as a query runs: parquet-java authenticates again what it reads. */
+  private val LifetimeMillis = Long.MaxValue
 }

@@ -87,5 +87,12 @@ object MaterialFiles {
     finally stream.close()
   }
 
+  /** Removes the key material of a file that was not finished. */
+  def remove(path: Path, conf: Configuration): Unit = {
+    val file = beside(path)
+    file.getFileSystem(conf).delete(file, false)
+    ()
+  }
+
   private def beside(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
 }

@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets.US_ASCII
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FSDataInputStream, FileStatus}
+import org.apache.hadoop.fs.FSDataInputStream
 import org.apache.parquet.format.{EncryptionAlgorithm, FileMetaData, Util}
 
 import io.pmeparquet.PmeErrors
@@ -43,10 +43,10 @@ object FileTail {
   /** A footer of a table of ten thousand columns and a thousand row groups stays below this. */
   private val MaxFooterBytes = 512 * 1024 * 1024
 
-  def read(conf: Configuration, status: FileStatus): FileTail = {
-    val path = status.getPath
+  def read(conf: Configuration, version: FileVersion): FileTail = {
+    val path = version.path
     val file = path.toString
-    val length = status.getLen
+    val length = version.length
     if (length < MinFileBytes) throw PmeErrors.damaged(file, s"it is $length bytes long")
     val stream = path.getFileSystem(conf).open(path)
     try read(stream, file, length)

@@ -9,7 +9,17 @@ import io.pmeparquet.columns.LeafColumn
 /** The leaf columns of a Parquet schema, each with its path and with the path as Spark names it. */
 object SchemaColumns {
   def leaves(schema: MessageType): Seq[LeafColumn] =
-    schema.getFields.asScala.toList.flatMap(field => below(field, Seq(field.getName), Seq(field.getName)))
+    schema.getFields.asScala.toList.flatMap(field => named(field, Nil, Nil))
+
+  /** A repeated field outside of lists and maps is a list of its own, as protobuf's converters write it. */
+  private def named(field: Type, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {
+    val name = sparkPath :+ field.getName
+    below(
+      field,
+      path :+ field.getName,
+      if (field.isRepetition(Type.Repetition.REPEATED)) name :+ "element" else name
+    )
+  }
 
   private def below(field: Type, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] =
     if (field.isPrimitive) Seq(LeafColumn(path, sparkPath))
@@ -30,9 +40,7 @@ object SchemaColumns {
     group.getFieldCount == 1 && group.getType(0).isRepetition(Type.Repetition.REPEATED)
 
   private def children(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] =
-    group.getFields.asScala.toList.flatMap(child =>
-      below(child, path :+ child.getName, sparkPath :+ child.getName)
-    )
+    group.getFields.asScala.toList.flatMap(child => named(child, path, sparkPath))
 
   /** The Parquet format's rules for lists: the repeated field is the element, or holds it. */
   private def element(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {

@@ -1,5 +1,7 @@
 package io.pmeparquet.parquet
 
+import scala.util.matching.Regex
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.ParquetProperties.WriterVersion
@@ -56,6 +58,21 @@ object WriteRules {
   /** The directory of the table that is written to: Spark stages dynamic overwrites in a directory within it. */
   def tableDirectory(outputPath: Path): String =
     (if (outputPath.getName.startsWith(StagingPrefix)) outputPath.getParent else outputPath).toUri.getPath
+
+  /** The partition columns of a file about to be written, from the directories below its table's. */
+  def partitionColumns(file: Path, tableDirectory: String): Seq[String] = {
+    val below = file.getParent.toUri.getPath.stripPrefix(tableDirectory).split('/').toSeq
+    below.reverse.takeWhile(_.contains('=')).map(directory => unescaped(directory.takeWhile(_ != '=')))
+  }
+
+  /** Spark writes characters that directories cannot have as %XX. */
+  private def unescaped(name: String): String =
+    EscapedCharacter.replaceAllIn(
+      name,
+      found => Regex.quoteReplacement(Integer.parseInt(found.group(1), 16).toChar.toString)
+    )
+
+  private val EscapedCharacter = "%([0-9A-Fa-f]{2})".r
 
   /** The older name of the same setting, which parquet-java still reads. */
   private val OldJobSummary = "parquet.enable.summary-metadata"

@@ -1,14 +1,16 @@
 package io.pmeparquet.parquet
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.nio.file.Files
-import java.util.Base64
+import java.util.{Base64, Collections}
 
 import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.keytools.KeyToolkit
+import org.apache.parquet.format.{FileMetaData, SchemaElement, Util}
 import org.apache.parquet.schema.MessageTypeParser
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
@@ -54,6 +56,8 @@ class ParquetLayerSuite extends FunSuite {
       optional group three (LIST) { repeated group list { optional int32 element; } }
       optional group two (LIST) { repeated int32 array; }
       optional group structs (LIST) { repeated group array { optional int32 x; optional int32 y; } }
+      repeated int32 plain;
+      repeated group groups { optional int32 x; }
       optional group m (MAP) { repeated group key_value { required binary key (UTF8); optional group value { optional int32 v; } } }
     }""")
     val names =
@@ -66,6 +70,8 @@ class ParquetLayerSuite extends FunSuite {
         "two.array" -> "two.element",
         "structs.array.x" -> "structs.element.x",
         "structs.array.y" -> "structs.element.y",
+        "plain" -> "plain.element",
+        "groups.x" -> "groups.element.x",
         "m.key_value.key" -> "m.key",
         "m.key_value.value.v" -> "m.value.v"
       )
@@ -113,9 +119,40 @@ class ParquetLayerSuite extends FunSuite {
     val file = Files.createTempFile("tail", ".parquet")
     Files.write(file, bytes)
     val hadoop = new Path(file.toUri)
-    val fs = hadoop.getFileSystem(conf)
-    try FileTail.read(conf, fs.getFileStatus(hadoop))
+    try FileTail.read(conf, FileVersion.of(hadoop, conf))
     finally Files.delete(file)
+  }
+
+  private def emptyPlaintextFile: Array[Byte] = {
+    val root = new SchemaElement("m").setNum_children(0)
+    val footer = new ByteArrayOutputStream
+    Util.writeFileMetaData(
+      new FileMetaData(1, Collections.singletonList(root), 0, Collections.emptyList()),
+      footer
+    )
+    val magic = "PAR1".getBytes
+    val length = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(footer.size).array
+    magic ++ footer.toByteArray ++ length ++ magic
+  }
+
+  test("a tail is remembered for the opening of a split, and read again afterwards") {
+    val file = Files.createTempFile("tail", ".parquet")
+    Files.write(file, "PAR1....PAR1".getBytes)
+    val hadoop = new Path(file.toUri)
+    var clock = 0L
+    val admissions = new Admissions(() => clock)
+    // A file that cannot be read is not remembered; one that can stays known while its bytes go bad under one name.
+    intercept[PmeException](admissions.tailOf(hadoop, conf))
+    Files.write(file, emptyPlaintextFile)
+    assertEquals(admissions.tailOf(hadoop, conf), FileTail.Plaintext: FileTail)
+    val (length, modified) = (Files.size(file), Files.getLastModifiedTime(file))
+    Files.write(file, new Array[Byte](length.toInt))
+    Files.setLastModifiedTime(file, modified)
+    clock = Admissions.LifetimeMillis - 1
+    assertEquals(admissions.tailOf(hadoop, conf), FileTail.Plaintext: FileTail)
+    clock = Admissions.LifetimeMillis
+    assertEquals(condition(admissions.tailOf(hadoop, conf)), "PME_DAMAGED_FILE")
+    Files.delete(file)
   }
 
   test("a tail that cannot be one is damage, and allocates nothing that it claims") {

@@ -1,12 +1,12 @@
 package io.pmeparquet.spark
 
-import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetUtils, SparkToParquetSchemaConverter}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.columns.KeyPlan
+import io.pmeparquet.columns.{ColumnKeys, KeyPlan}
 import io.pmeparquet.options.FileSettings
-import io.pmeparquet.parquet.SchemaColumns
+import io.pmeparquet.parquet.{SchemaColumns, WantedColumn, WantedColumns}
 
 /** Spark schemas as the key plan and the file gate see them. ''Driver only.'' */
 private[spark] object ColumnPlan {
@@ -17,15 +17,42 @@ private[spark] object ColumnPlan {
     KeyPlan.of(SchemaColumns.leaves(schema), settings.columnKeys, settings.unlisted, settings.caseSensitive)
   }
 
-  /** The leaf columns of a schema, as Spark names them. */
-  def leafNames(schema: StructType): Seq[Seq[String]] =
-    schema.fields.toSeq.flatMap(f => below(f.dataType, Seq(f.name)))
+  /** Fails where `columnKeys` takes in a column whose values become names of directories. */
+  def checkPartitions(session: SparkSession, columns: Seq[String], keys: Option[ColumnKeys]): Unit =
+    KeyPlan.checkPartitions(columns, keys, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
 
-  private def below(dataType: DataType, path: Seq[String]): Seq[Seq[String]] = dataType match {
-    case struct: StructType => struct.fields.toSeq.flatMap(field => below(field.dataType, path :+ field.name))
-    case array: ArrayType => below(array.elementType, path :+ "element")
-    case map: MapType => below(map.keyType, path :+ "key") ++ below(map.valueType, path :+ "value")
-    case udt: UserDefinedType[_] => below(udt.sqlType, path)
-    case _ => Seq(path)
+  /** The leaf columns that a read of this schema needs, to be found in files as Spark will find them. */
+  def wanted(session: SparkSession, schema: StructType): WantedColumns = {
+    val conf = SparkAccess.sqlConf(session)
+    val columns = schema.fields.toSeq.flatMap { field =>
+      def id(of: StructField) = conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldId(of)
+      val top = WantedColumn(
+        Seq(field.name),
+        fieldId = if (id(field)) Some(ParquetUtils.getFieldId(field)) else None,
+        byNestedIds = anyField(field.dataType)(id)
+      )
+      below(field.dataType, top)
+    }
+    WantedColumns(columns, conf.caseSensitiveAnalysis)
+  }
+
+  private def anyField(dataType: DataType)(found: StructField => Boolean): Boolean = dataType match {
+    case struct: StructType => struct.fields.exists(field => found(field) || anyField(field.dataType)(found))
+    case array: ArrayType => anyField(array.elementType)(found)
+    case map: MapType => anyField(map.keyType)(found) || anyField(map.valueType)(found)
+    case _ => false
+  }
+
+  private def below(dataType: DataType, at: WantedColumn): Seq[WantedColumn] = {
+    def child(name: String) = at.copy(path = at.path :+ name)
+    def inner(name: String) = child(name).copy(inCollection = true)
+    dataType match {
+      case struct: StructType =>
+        struct.fields.toSeq.flatMap(field => below(field.dataType, child(field.name)))
+      case array: ArrayType => below(array.elementType, inner("element"))
+      case map: MapType => below(map.keyType, inner("key")) ++ below(map.valueType, inner("value"))
+      case udt: UserDefinedType[_] => below(udt.sqlType, at)
+      case _ => Seq(at)
+    }
   }
 }

@@ -9,6 +9,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.options._
 import io.pmeparquet.parquet.{ReadScope, Scopes, WriteRules, WriteScope}
 import io.pmeparquet.SecretReference
@@ -43,6 +44,9 @@ final class ConfResolver(session: SparkSession) {
     settings
   }
 
+  def columnKeys(options: Map[String, String]): Option[ColumnKeys] =
+    valuesOf(options).text(PmeOptions.ColumnKeys).map(ColumnKeys.parse)
+
   private def writeSettings(options: Map[String, String], conf: Configuration): WriteSettings = {
     val values = valuesOf(options)
     // A write that names no key is told so, and not that its KMS is missing too.
@@ -55,13 +59,13 @@ final class ConfResolver(session: SparkSession) {
   }
 
   private def valuesOf(options: Map[String, String]): OptionValues = {
-    options.keys.foreach(UnknownOptions.check)
-    refuseSecrets(ours(options))
-    refuseSecrets(sessionOptions)
+    checkNames(options)
+    val session = sessionOptions
+    refuseSecrets(session)
     new OptionValues(
       Map(
         Level.Option -> ours(options),
-        Level.SessionConf -> sessionOptions,
+        Level.SessionConf -> session,
         Level.HadoopConf -> ours(hadoopOptions)
       )
     )

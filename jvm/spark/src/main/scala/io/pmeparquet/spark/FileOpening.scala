@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.parquet.{FileGate, ParquetFailures, ReadScope}
+import io.pmeparquet.parquet.{FileGate, ParquetFailures, ReadScope, WantedColumns}
 import io.pmeparquet.PmeException
 
 /**
@@ -18,7 +18,7 @@ import io.pmeparquet.PmeException
 private[spark] final class FileOpening private (
     conf: Broadcast[SerializableConfiguration],
     scope: ReadScope,
-    columns: Seq[Seq[String]]
+    columns: WantedColumns
 ) extends Serializable {
   @transient private lazy val gate = new FileGate(scope, columns)
 
@@ -29,7 +29,8 @@ private[spark] final class FileOpening private (
   /** What was thrown while pages were read. */
   def translate(failed: Throwable, file: String): Throwable = {
     val what =
-      if (columns.isEmpty) "a page" else s"a page of ${columns.map(_.mkString(".")).mkString(", ").take(500)}"
+      if (columns.columns.isEmpty) "a page"
+      else s"a page of ${columns.columns.map(_.display).mkString(", ").take(500)}"
     ParquetFailures
       .ofPages(failed, file, what)
       .fold(failed)((ours: PmeException) => PmeSparkException.of(ours))
@@ -43,6 +44,6 @@ private[spark] object FileOpening {
     new FileOpening(
       session.sparkContext.broadcast(new SerializableConfiguration(conf)),
       scope,
-      ColumnPlan.leafNames(required)
+      ColumnPlan.wanted(session, required)
     )
 }

@@ -4,8 +4,10 @@ import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.TaskAttemptContext
 import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.TaskContext
 
-import io.pmeparquet.parquet.{WriteRules, WriteScope}
+import io.pmeparquet.columns.KeyPlan
+import io.pmeparquet.parquet.{MaterialFiles, WriteRules, WriteScope}
 
 /** Spark's writer factory, which brings the write's scope to executors. ''Crosses the wire.'' */
 private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, scope: WriteScope)
@@ -15,8 +17,20 @@ private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, 
 
   override def newInstance(path: String, dataSchema: StructType, context: TaskAttemptContext): OutputWriter =
     PmeSparkException.translated {
-      WriteRules.checkPath(new Path(path), scope.settings)
+      val file = new Path(path)
+      val settings = scope.settings
+      WriteRules.checkPath(file, settings)
+      // Streaming sinks tell a format of no partition columns but by the directories they write to.
+      val partitions = WriteRules.partitionColumns(file, scope.tableDirectory)
+      KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
+      if (settings.externalMaterial) removeMaterialOnFailure(file, context)
       factory.newInstance(path, dataSchema, context)
+    }
+
+  // A streaming sink writes to the table's directory at once, and removes the files it knows of only.
+  private def removeMaterialOnFailure(file: Path, context: TaskAttemptContext): Unit =
+    Option(TaskContext.get()).foreach {
+      _.addTaskFailureListener((_, _) => MaterialFiles.remove(file, context.getConfiguration))
     }
 
   override def toString: String = s"PmeOutputWriterFactory($scope)"

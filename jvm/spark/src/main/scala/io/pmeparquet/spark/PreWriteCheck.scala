@@ -11,9 +11,12 @@ import org.apache.spark.sql.execution.command.{
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 import org.apache.spark.sql.types.{StructField, StructType}
 
+import io.pmeparquet.parquet.WriteRules
+
 /**
- * Judges the options of a new table before the catalog keeps and shows them, and an overwrite before Spark deletes what is there. Spark asks a file format only afterwards, and a misspelt key
- * would then cost the table. A rule of the optimizer is the one place that every overwrite passes first.
+ * Judges the options of a new table before the catalog keeps and shows them, and an overwrite before Spark deletes what
+ * is there. Spark asks a file format only afterwards, and a misspelt key would then cost the table. A rule of the
+ * optimizer is the one place that every overwrite passes first, and that knows the partition columns.
  *
  * ''Driver only.''
  */
@@ -21,32 +24,32 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     plan match {
-      case write: InsertIntoHadoopFsRelationCommand
-          if write.mode == SaveMode.Overwrite && write.fileFormat.isInstanceOf[PmeFileFormat] =>
+      case write: InsertIntoHadoopFsRelationCommand if write.fileFormat.isInstanceOf[PmeFileFormat] =>
         PmeSparkException.translated(check(write))
-      case create: CreateDataSourceTableCommand if isOurs(create.table) =>
-        PmeSparkException.translated(
-          new ConfResolver(SparkSession.active).checkNames(create.table.storage.properties)
-        )
-      case create: CreateDataSourceTableAsSelectCommand if isOurs(create.table) =>
-        PmeSparkException.translated(
-          new ConfResolver(SparkSession.active).checkNames(create.table.storage.properties)
-        )
+      case create: CreateDataSourceTableCommand => checkTable(create.table)
+      case create: CreateDataSourceTableAsSelectCommand => checkTable(create.table)
       case _ => ()
     }
     plan
   }
 
-  private def isOurs(table: CatalogTable): Boolean =
-    table.provider.exists(_.equalsIgnoreCase(PmeDataSource.Name))
+  private def checkTable(table: CatalogTable): Unit =
+    if (table.provider.exists(_.equalsIgnoreCase(PmeDataSource.Name)))
+      PmeSparkException.translated(
+        new ConfResolver(SparkSession.active).checkNames(table.storage.properties)
+      )
 
   private def check(write: InsertIntoHadoopFsRelationCommand): Unit = {
     val session = SparkSession.active
     val options = ConfResolver.spelled(write.options)
-    val conf = SparkAccess.hadoopConf(session, options)
-    io.pmeparquet.parquet.WriteRules.check(conf)
-    val settings = new ConfResolver(session).prepareWrite(options, conf, write.outputPath)
-    ColumnPlan.check(session, dataSchema(write), settings.files)
+    val resolver = new ConfResolver(session)
+    ColumnPlan.checkPartitions(session, write.partitionColumns.map(_.name), resolver.columnKeys(options))
+    if (write.mode == SaveMode.Overwrite) {
+      val conf = SparkAccess.hadoopConf(session, options)
+      WriteRules.check(conf)
+      val settings = resolver.prepareWrite(options, conf, write.outputPath)
+      ColumnPlan.check(session, dataSchema(write), settings.files)
+    }
   }
 
   private def dataSchema(write: InsertIntoHadoopFsRelationCommand): StructType = {

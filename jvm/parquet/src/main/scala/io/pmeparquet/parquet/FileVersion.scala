@@ -1,0 +1,14 @@
+package io.pmeparquet.parquet
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+/** A file as it stands now: it counts as the same while its length and modification time are. */
+private[parquet] final case class FileVersion(path: Path, length: Long, modified: Long)
+
+private[parquet] object FileVersion {
+  def of(path: Path, conf: Configuration): FileVersion = {
+    val status = path.getFileSystem(conf).getFileStatus(path)
+    FileVersion(path, status.getLen, status.getModificationTime)
+  }
+}
