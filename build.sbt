@@ -42,7 +42,10 @@ def module(source: String, scala: String, suffix: String): Project =
 def core(scala: String, suffix: String) = module("core", scala, suffix).settings(
   libraryDependencies ++= Seq(
     "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided,
-    "org.bouncycastle" % "bcprov-jdk18on" % bouncyCastle % Test
+    "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Test,
+    "org.bouncycastle" % "bcprov-jdk18on" % bouncyCastle % Test,
+    "org.conscrypt" % "conscrypt-openjdk-uber" % conscrypt % Test,
+    "software.amazon.cryptools" % "AmazonCorrettoCryptoProvider" % corretto % Test classifier correttoPlatform
   )
 )
 
@@ -64,8 +67,6 @@ def connector(line: SparkLine, scala: String, suffix: String, core: Project, par
     .settings(
       moduleName := s"pme-parquet-spark-${line.name}",
       publish / skip := false,
-      Compile / unmanagedSourceDirectories +=
-        (ThisBuild / baseDirectory).value / "jvm" / "spark" / "src" / "main" / line.shims,
       libraryDependencies += "org.apache.spark" %% "spark-sql" % line.version % Provided,
       Compile / packageBin / mappings ++=
         (core / Compile / packageBin / mappings).value ++ (parquet / Compile / packageBin / mappings).value,

@@ -8,12 +8,15 @@ object Versions {
   val hadoop = "3.3.4"
   val jackson = "2.15.2"
   val bouncyCastle = "1.82"
+  val conscrypt = "2.5.2"
+  val corretto = "2.5.0"
+
+  /** Amazon's provider is native code, for Linux on two kinds of processor. */
+  val correttoPlatform: String = if (sys.props("os.arch") == "aarch64") "linux-aarch_64" else "linux-x86_64"
   val munit = "1.2.1"
 
-  /** A Spark line: the name in the artifact, the version compiled against, the folder of its shims. */
-  final case class SparkLine(name: String, version: String) {
-    def shims: String = s"spark-$name"
-  }
+  /** A Spark line: the name in the artifact, the version compiled against. The sources are the same for both. */
+  final case class SparkLine(name: String, version: String)
   val spark35: SparkLine = SparkLine("3.5", "3.5.9")
   val spark40: SparkLine = SparkLine("4.0", "4.0.4")
 }

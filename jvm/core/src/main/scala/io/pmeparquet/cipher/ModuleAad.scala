@@ -1,0 +1,47 @@
+package io.pmeparquet.cipher
+
+/**
+ * The AAD of the modules of one column chunk, or of the footer (specification §4.4): file AAD ‖ kind ‖ row group ordinal ‖
+ * column ordinal ‖ page ordinal, ordinals as two bytes, little endian. One array serves all modules of the chunk in turn.
+ *
+ * @param fileAad AAD prefix ‖ aad_file_unique
+ */
+final class ModuleAad(fileAad: Array[Byte], rowGroup: Int, column: Int) {
+  import ModuleAad._
+
+  private val array = java.util.Arrays.copyOf(fileAad, fileAad.length + SuffixBytes)
+  putShort(fileAad.length + RowGroupAt, rowGroup)
+  putShort(fileAad.length + ColumnAt, column)
+
+  /** The array that [[select]] fills; valid to the length that it returns. */
+  def bytes: Array[Byte] = array
+
+  /** @return how many bytes of [[bytes]] are the AAD of this module */
+  def select(kind: ModuleKind, page: Int): Int = {
+    array(fileAad.length) = kind.code
+    kind match {
+      case ModuleKind.Footer => fileAad.length + RowGroupAt
+      case _ if kind.hasPageOrdinal =>
+        putShort(fileAad.length + PageAt, page)
+        fileAad.length + SuffixBytes
+      case _ => fileAad.length + PageAt
+    }
+  }
+
+  private def putShort(at: Int, value: Int): Unit = {
+    array(at) = value.toByte
+    array(at + 1) = (value >> 8).toByte
+  }
+}
+
+object ModuleAad {
+  private val RowGroupAt = 1
+  private val ColumnAt = 3
+  private val PageAt = 5
+  private val SuffixBytes = 7
+
+  /** Ordinals are signed 16-bit numbers (specification §4.4.2). */
+  val MaxOrdinal: Int = Short.MaxValue
+
+  def ofFooter(fileAad: Array[Byte]): ModuleAad = new ModuleAad(fileAad, 0, 0)
+}

@@ -1,0 +1,26 @@
+package io.pmeparquet.cipher
+
+/**
+ * How an encrypted module stands in a file (specification §5.1): length (4 bytes, little endian) ‖ nonce ‖ ciphertext,
+ * and for GCM ‖ tag. The length counts what follows it.
+ */
+object ModuleFrame {
+  val LengthBytes = 4
+  val NonceBytes = 12
+  val TagBytes = 16
+
+  /** What a GCM module is longer than its plaintext. */
+  val GcmOverheadBytes: Int = LengthBytes + NonceBytes + TagBytes
+
+  /** What a CTR module is longer than its plaintext. */
+  val CtrOverheadBytes: Int = LengthBytes + NonceBytes
+
+  /** The signature after a plaintext footer: nonce ‖ tag (specification §5.5). */
+  val SignatureBytes: Int = NonceBytes + TagBytes
+
+  /** The length that stands at a place in an array; any 32-bit number, to be checked before it is used. */
+  def lengthAt(bytes: Array[Byte], at: Int): Int =
+    (bytes(at) & 0xff) | (bytes(at + 1) & 0xff) << 8 | (bytes(at + 2) & 0xff) << 16 | (bytes(
+      at + 3
+    ) & 0xff) << 24
+}

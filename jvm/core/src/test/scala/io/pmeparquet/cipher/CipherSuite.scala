@@ -1,0 +1,120 @@
+package io.pmeparquet.cipher
+
+import javax.crypto.spec.GCMParameterSpec
+import javax.crypto.AEADBadTagException
+import javax.crypto.Cipher
+
+import scala.collection.JavaConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import munit.FunSuite
+
+import io.pmeparquet.{AesKey, PmeException}
+
+class CipherSuite extends FunSuite {
+  private def hex(text: String): Array[Byte] = text.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
+
+  private lazy val wycheproof: Seq[JsonNode] = {
+    val file = getClass.getResourceAsStream("/wycheproof_aes_gcm_test.json")
+    val groups = new ObjectMapper().readTree(file).get("testGroups").asScala.toSeq
+    groups
+      .filter(group => group.get("ivSize").asInt == 96 && group.get("tagSize").asInt == 128)
+      .flatMap(_.get("tests").asScala)
+  }
+
+  private val providers = Seq("auto", "SunJCE", "BC", "AmazonCorrettoCryptoProvider", "Conscrypt")
+
+  /** Conscrypt has no AES-GCM with 192 bits. */
+  private def keySizes(provider: String) = if (provider == "Conscrypt") Seq(128, 256) else Seq(128, 192, 256)
+
+  providers.foreach { name =>
+    test(s"provider $name gives the verdict of every Wycheproof vector") {
+      val provider = CryptoProvider.of(name)
+      if (name != "auto") assertEquals(provider.name, name)
+      assertEquals(wycheproof.size, 197)
+      wycheproof.filter(vector => keySizes(name).contains(vector.get("key").asText.length * 4)).foreach {
+        vector =>
+          def field(name: String) = hex(vector.get(name).asText)
+          val module = field("iv") ++ field("ct") ++ field("tag")
+          val out = new Array[Byte](module.length)
+          val aad = field("aad")
+          def open() =
+            new AesGcm(AesKey.of(field("key"), "test"), provider)
+              .open(module, 0, module.length, aad, aad.length, out, 0)
+          val id = s"tcId ${vector.get("tcId").asInt}"
+          vector.get("result").asText match {
+            case "valid" => assertEquals(out.take(open()).toSeq, field("msg").toSeq, id)
+            case "invalid" => intercept[AEADBadTagException](open())
+            case other => fail(s"$id has an unknown verdict: $other")
+          }
+      }
+    }
+
+    test(
+      s"provider $name opens modules of every size to 100 bytes and some large ones, at any place of an array"
+    ) {
+      val key = AesKey.of(Array.tabulate(32)(_.toByte), "test")
+      val gcm = new AesGcm(key, CryptoProvider.of(name))
+      val ctr = new AesCtr(key, CryptoProvider.of(name))
+      val nonce = Array.tabulate(12)(i => (i * 7).toByte)
+      ((0 to 100) ++ Seq(4096, 65537, 1 << 20)).foreach { size =>
+        val plain = Array.tabulate(size)(i => (i * 31).toByte)
+        val sun = Cipher.getInstance("AES/GCM/NoPadding", "SunJCE")
+        sun.init(Cipher.ENCRYPT_MODE, key.toSecretKey, new GCMParameterSpec(128, nonce))
+        sun.updateAAD(Array[Byte](1, 2))
+        val module = Array[Byte](9, 9, 9) ++ nonce ++ sun.doFinal(plain)
+        val out = new Array[Byte](size + 100)
+        val length = gcm.open(module, 3, module.length - 3, Array[Byte](1, 2, 3), 2, out, 5)
+        assertEquals(length, size)
+        assert(java.util.Arrays.equals(out.slice(5, 5 + size), plain), s"GCM $size")
+        val counted = Cipher.getInstance("AES/CTR/NoPadding", "SunJCE")
+        counted.init(
+          Cipher.ENCRYPT_MODE,
+          key.toSecretKey,
+          new javax.crypto.spec.IvParameterSpec(nonce ++ Array[Byte](0, 0, 0, 1))
+        )
+        val stream = Array[Byte](9, 9, 9) ++ nonce ++ counted.doFinal(plain)
+        assertEquals(ctr.open(stream, 3, stream.length - 3, Array.emptyByteArray, 0, out, 5), size)
+        assert(java.util.Arrays.equals(out.slice(5, 5 + size), plain), s"CTR $size")
+      }
+    }
+  }
+
+  test("a provider that is not there, or fails its self-test, is refused by name") {
+    val missing = intercept[PmeException](CryptoProvider.of("Nobody"))
+    assertEquals(missing.getCondition(), "PME_UNSUPPORTED")
+    assert(missing.getMessage.contains("Nobody") && missing.getMessage.contains("SunJCE"))
+    // It is a provider, and has no AES.
+    assertEquals(intercept[PmeException](CryptoProvider.of("SunRsaSign")).getCondition(), "PME_UNSUPPORTED")
+  }
+
+  test("the AAD of a module is laid out as the specification has it") {
+    val aad = new ModuleAad(Array[Byte](10, 11), 0x0102, 0x0304)
+    def of(kind: ModuleKind, page: Int) = {
+      val length = aad.select(kind, page); aad.bytes.take(length).toSeq
+    }
+    assertEquals(of(ModuleKind.DataPage, 0x0506), Seq[Byte](10, 11, 2, 2, 1, 4, 3, 6, 5))
+    assertEquals(of(ModuleKind.DataPageHeader, 1), Seq[Byte](10, 11, 4, 2, 1, 4, 3, 1, 0))
+    assertEquals(of(ModuleKind.DictionaryPage, 7), Seq[Byte](10, 11, 3, 2, 1, 4, 3))
+    assertEquals(of(ModuleKind.BloomFilterBitset, 0), Seq[Byte](10, 11, 9, 2, 1, 4, 3))
+    assertEquals(of(ModuleKind.Footer, 0), Seq[Byte](10, 11, 0))
+  }
+
+  test("a signature is that of its content, key and AAD only") {
+    val key = AesKey.of(Array.fill(16)(1.toByte), "test")
+    val gcm = new AesGcm(key, CryptoProvider.of("auto"))
+    val (nonce, content, aad) = (Array.fill(12)(5.toByte), Array.tabulate(1000)(_.toByte), Array[Byte](1, 2))
+    val sun = Cipher.getInstance("AES/GCM/NoPadding")
+    sun.init(Cipher.ENCRYPT_MODE, key.toSecretKey, new GCMParameterSpec(128, nonce))
+    sun.updateAAD(aad)
+    val signature = nonce ++ sun.doFinal(content).takeRight(16)
+    def signs(content: Array[Byte], aad: Array[Byte], signature: Array[Byte]) =
+      gcm.signs(content, 0, content.length, aad, aad.length, signature)
+    assert(signs(content, aad, signature))
+    assert(!signs(content.updated(500, 0.toByte), aad, signature))
+    assert(!signs(content, Array[Byte](1, 3), signature))
+    signature.indices.foreach(i =>
+      assert(!signs(content, aad, signature.updated(i, (signature(i) ^ 1).toByte)))
+    )
+  }
+}
