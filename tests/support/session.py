@@ -46,7 +46,10 @@ def testkit_jar() -> Path:
 
 def session_settings(scratch: Path) -> dict[str, str]:
     """Return the settings every test session has in common; what Spark leaves behind goes under scratch."""
-    return {
+    # The whole suite can be run through one reader; unset, each test takes the format's default.
+    reader = os.environ.get("PME_TEST_READER")
+    chosen = {"spark.datasource.pme-parquet.reader": reader} if reader else {}
+    return chosen | {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",

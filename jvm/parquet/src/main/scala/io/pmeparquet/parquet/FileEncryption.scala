@@ -30,6 +30,7 @@ private[parquet] final class FileEncryption(scope: WriteScope, path: Path, conf:
       throw new IllegalStateException(
         s"internal error: ${leaves.size} of ${schema.getColumns.size} columns known"
       )
+    if (settings.plaintextFooter) WriteRules.refuseGeometry(schema, where)
     val plan = KeyPlan.of(leaves, settings.columnKeys, settings.unlisted, settings.caseSensitive)
     val (footerKey, footerMetadata) = dataKey(settings.footerKey, isFooterKey = true)
     val builder = FileEncryptionProperties

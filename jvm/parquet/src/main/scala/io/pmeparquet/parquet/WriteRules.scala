@@ -1,5 +1,6 @@
 package io.pmeparquet.parquet
 
+import scala.collection.JavaConverters._
 import scala.util.matching.Regex
 
 import org.apache.hadoop.conf.Configuration
@@ -7,6 +8,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.ParquetProperties.WriterVersion
 import org.apache.parquet.hadoop.ParquetOutputFormat
 import org.apache.parquet.hadoop.ParquetOutputFormat.JobSummaryLevel
+import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType}
 
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.PmeErrors
@@ -37,9 +39,22 @@ object WriteRules {
     Seq(ParquetOutputFormat.JOB_SUMMARY_LEVEL, OldJobSummary).exists(conf.get(_) != null) &&
       ParquetOutputFormat.getJobSummaryLevel(conf) != JobSummaryLevel.NONE
 
-  /** parquet-java takes statistics of encrypted columns out of a plaintext footer, but not these, made since 1.15. */
-  def keepQuiet(conf: Configuration, settings: FileSettings): Unit =
-    if (settings.plaintextFooter) conf.setBoolean("parquet.size.statistics.enabled", false)
+  /** parquet-java leaves the bounding boxes of geometries in a readable footer, encrypted or not. */
+  def refuseGeometry(schema: MessageType, where: String): Unit =
+    schema.getColumns.asScala
+      .find(column => Option(column.getPrimitiveType.getLogicalTypeAnnotation).exists(isGeometry))
+      .foreach { column =>
+        throw PmeErrors.unsupported(
+          s"$where, column '${column.getPath.mkString(".")}'",
+          "plaintextFooter=true with geometries",
+          "parquet-java keeps their bounding boxes in a readable footer",
+          "Use plaintextFooter=false."
+        )
+      }
+
+  // Known by name: the oldest parquet-java that this is compiled against has no such types.
+  private def isGeometry(annotation: LogicalTypeAnnotation): Boolean =
+    Seq("GEOMETRY", "GEOGRAPHY").exists(annotation.toString.startsWith)
 
   /** Spark moves single files to partitions that have a location of their own, under new names. */
   def checkPath(path: Path, settings: FileSettings): Unit =

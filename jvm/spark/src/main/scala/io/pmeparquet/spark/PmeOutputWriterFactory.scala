@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.TaskContext
 
 import io.pmeparquet.columns.KeyPlan
-import io.pmeparquet.parquet.{MaterialFiles, WriteRules, WriteScope}
+import io.pmeparquet.parquet.{MaterialFiles, SizeStatistics, WriteRules, WriteScope}
 
 /** Spark's writer factory, which brings the write's scope to executors. ''Crosses the wire.'' */
 private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, scope: WriteScope)
@@ -24,7 +24,17 @@ private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, 
       val partitions = WriteRules.partitionColumns(file, scope.tableDirectory)
       KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
       if (settings.externalMaterial) removeMaterialOnFailure(file, context)
-      factory.newInstance(path, dataSchema, context)
+      val writer = factory.newInstance(path, dataSchema, context)
+      if (settings.plaintextFooter) quietly(writer, path)
+      writer
+    }
+
+  private def quietly(writer: OutputWriter, path: String): Unit =
+    try SizeStatistics.turnOff(writer, path)
+    catch {
+      case failed: Throwable =>
+        writer.close()
+        throw failed
     }
 
   // A streaming sink writes to the table's directory at once, and removes the files it knows of only.

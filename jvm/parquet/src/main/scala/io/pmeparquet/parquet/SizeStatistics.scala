@@ -1,0 +1,64 @@
+package io.pmeparquet.parquet
+
+import java.lang.reflect.Field
+
+import scala.util.Try
+
+import org.apache.parquet.column.ParquetProperties
+import org.apache.parquet.hadoop.ParquetRecordWriter
+
+import io.pmeparquet.PmeErrors
+
+/**
+ * parquet-java takes the statistics of encrypted columns out of a plaintext footer, but not the size statistics that it
+ * makes since 1.15: total length of values, number of nulls, lengths of lists. They can be turned off in its properties
+ * only, and its output format, which Spark writes through, hands no setting on to those. So a writer's properties are
+ * changed before its first row. Members that are not as expected end the write: nothing is left to chance.
+ */
+object SizeStatistics {
+  private val Property = "sizeStatistics"
+
+  /** @param spark Spark's writer of one file, which has not written anything yet */
+  def turnOff(spark: AnyRef, where: String): Unit =
+    if (areMade)
+      try {
+        val records = valueOf[ParquetRecordWriter[_]](spark, "recordWriter")
+        val writer = valueOf[AnyRef](records, "internalWriter")
+        val field = open(classOf[ParquetProperties], Property)
+        field.set(valueOf[ParquetProperties](writer, "props"), field.get(without))
+        val restart = writer.getClass.getDeclaredMethod("initStore")
+        restart.setAccessible(true)
+        restart.invoke(writer)
+        ()
+      } catch {
+        case missing @ (_: ReflectiveOperationException | _: RuntimeException) =>
+          throw PmeErrors.unsupported(
+            where,
+            "plaintextFooter=true",
+            "this version of parquet-java leaves sizes of protected values in a readable footer, and the way to turn " +
+              s"that off is not as known (${missing.getMessage})",
+            "Use plaintextFooter=false."
+          )
+      }
+
+  private def areMade: Boolean =
+    classOf[ParquetProperties].getMethods.exists(_.getName == "getSizeStatisticsEnabled")
+
+  private def without: ParquetProperties = {
+    val builder = ParquetProperties.builder()
+    builder.getClass
+      .getMethod("withSizeStatisticsEnabled", java.lang.Boolean.TYPE)
+      .invoke(builder, Boolean.box(false))
+    builder.build()
+  }
+
+  private def valueOf[A](of: AnyRef, name: String): A = open(of.getClass, name).get(of).asInstanceOf[A]
+
+  private def open(of: Class[_], name: String): Field = {
+    val classes = Iterator.iterate[Class[_]](of)(_.getSuperclass).takeWhile(_ != null)
+    val found = classes.flatMap(one => Try(one.getDeclaredField(name)).toOption).take(1).toList.headOption
+    val field = found.getOrElse(throw new NoSuchFieldException(s"${of.getName}.$name"))
+    field.setAccessible(true)
+    field
+  }
+}
