@@ -56,6 +56,9 @@ def parquetModule(scala: String, suffix: String, core: Project) = module("parque
       "org.apache.parquet" % "parquet-hadoop" % Versions.parquet % Provided,
       "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided,
       "org.apache.hadoop" % "hadoop-client-runtime" % hadoop % Provided,
+      "com.github.luben" % "zstd-jni" % zstd % Provided,
+      "org.lz4" % "lz4-java" % lz4 % Provided,
+      "org.xerial.snappy" % "snappy-java" % snappy % Provided,
       "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided
     )
   )

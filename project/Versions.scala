@@ -6,6 +6,11 @@ object Versions {
   /** What `jvm/parquet` is compiled against: the oldest Parquet that a supported Spark brings (3.5). */
   val parquet = "1.13.1"
   val hadoop = "3.3.4"
+
+  // As Spark 3.5 brings them.
+  val zstd = "1.5.5-4"
+  val lz4 = "1.8.0"
+  val snappy = "1.1.10.5"
   val jackson = "2.15.2"
   val bouncyCastle = "1.82"
   val conscrypt = "2.5.2"

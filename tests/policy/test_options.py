@@ -136,7 +136,6 @@ def test_a_uniform_key_excludes_other_keys(
 
 
 LATER = [
-    ("reader", "pages"),
     ("deniedColumns", "null"),
     ("deniedColumns", "drop"),
     ("kms", "vault"),
@@ -144,7 +143,7 @@ LATER = [
     ("kms", "gcp"),
     ("kms", "azure"),
     ("kms", "hadoop"),
-    ("cryptoProvider", "SunJCE"),
+    ("cryptoProvider", "NoSuchProvider"),
     ("kms.callFrom", "driver"),
 ]
 

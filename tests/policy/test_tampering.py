@@ -60,11 +60,14 @@ def test_a_plaintext_footer_whose_signature_was_cut_off_is_refused(
     refused_everywhere(spark, frame, signed, "PME_NOT_AUTHENTIC", "footer")
 
 
-@pytest.mark.parametrize("module", [0, 1, 2, 3])
-def test_an_altered_module_of_a_column_names_file_and_column(spark: SparkSession, table: Table, module: int) -> None:
+@pytest.mark.parametrize(("module", "column"), [(0, "ssn"), (1, "ssn"), (2, "salary"), (3, "salary")])
+@pytest.mark.parametrize("reader", ["pages", "spark"])
+def test_an_altered_module_of_a_column_names_file_and_column(
+    spark: SparkSession, table: Table, reader: str, module: int, column: str
+) -> None:
     bend.flip_in_module(table.file, module)
-    with refused("PME_NOT_AUTHENTIC", table.file.name, "ssn"):
-        table.read(spark).collect()
+    with refused("PME_NOT_AUTHENTIC", table.file.name, column):
+        table.read(spark, reader=reader).collect()
 
 
 def test_swapped_modules_do_not_open(spark: SparkSession, table: Table) -> None:

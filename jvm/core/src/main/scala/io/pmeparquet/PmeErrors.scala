@@ -45,8 +45,13 @@ object PmeErrors {
   def unsupportedOption(option: String, value: String, instead: String): PmeException =
     fail(Unsupported, s"option $option: '$value' is not supported in this version. Use $instead.")
 
-  def unsupported(where: String, what: String, why: String, remedy: String): PmeException =
-    fail(Unsupported, s"$where: $what is not supported, because $why. $remedy")
+  def unsupported(
+      where: String,
+      what: String,
+      why: String,
+      remedy: String,
+      cause: Throwable = null
+  ): PmeException = fail(Unsupported, s"$where: $what is not supported, because $why. $remedy", cause)
 
   // ---- which column gets which key
 

@@ -5,8 +5,12 @@ import javax.crypto.Cipher
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
-/** The JCE provider that the modules of a read are opened with. It has passed its self-test. */
-final class CryptoProvider private (val provider: Provider) {
+/**
+ * The JCE provider that the modules of a read are opened with. It has passed its self-test.
+ *
+ * @param option the value of option `cryptoProvider` that it stands for
+ */
+final class CryptoProvider private (val provider: Provider, val option: String) {
 
   // Amazon's provider has no AES-CTR; the JVM's own serves then.
   private lazy val counterMode: Provider =
@@ -50,13 +54,25 @@ object CryptoProvider {
    */
   def of(name: String): CryptoProvider = chosen.computeIfAbsent(name, choose)
 
+  /** parquet-java takes the first provider of the JVM that has AES-GCM; a write that asks for another is refused. */
+  def requireForWrite(name: String): Unit = {
+    val first = Cipher.getInstance(AesGcm.Transformation).getProvider.getName
+    if (!name.equalsIgnoreCase(Auto) && !name.equalsIgnoreCase(first))
+      throw PmeErrors.unsupported(
+        "option cryptoProvider",
+        s"'$name' to write",
+        s"parquet-java encrypts with the first provider of the JVM, which is $first",
+        "Use auto, or put the provider first in the JVM's java.security."
+      )
+  }
+
   private def choose(name: String): CryptoProvider =
     if (name.equalsIgnoreCase(Auto)) {
       val quick = find(Preferred).filter(SelfTest.failure(_).isEmpty)
-      tested(quick.getOrElse(Cipher.getInstance(AesGcm.Transformation).getProvider))
-    } else tested(find(name).getOrElse(throw missing(name)))
+      tested(quick.getOrElse(Cipher.getInstance(AesGcm.Transformation).getProvider), name)
+    } else tested(find(name).getOrElse(throw missing(name)), name)
 
-  private def tested(provider: Provider): CryptoProvider = {
+  private def tested(provider: Provider, option: String): CryptoProvider = {
     SelfTest.failure(provider).foreach { why =>
       throw PmeErrors.unsupported(
         "option cryptoProvider",
@@ -65,7 +81,7 @@ object CryptoProvider {
         "Use auto, or another provider."
       )
     }
-    new CryptoProvider(provider)
+    new CryptoProvider(provider, option)
   }
 
   private def find(name: String): Option[Provider] =
@@ -100,7 +116,8 @@ object CryptoProvider {
       s"Use auto, add its jar, or name one of: ${Security.getProviders.map(_.getName).mkString(", ")}."
     )
 
-  private[cipher] def untested(provider: Provider): CryptoProvider = new CryptoProvider(provider)
+  private[cipher] def untested(provider: Provider): CryptoProvider =
+    new CryptoProvider(provider, provider.getName)
 
   /** Known answers: a provider that gets them wrong, or takes a wrong tag for right, is not used. */
   private object SelfTest {

@@ -161,9 +161,10 @@ object PmeOptions {
   val Reader = OptionSpec(
     "reader",
     Read,
-    "`spark`: Spark's own readers behind our policy; `auto` takes it in this version. `pages` is reserved for a " +
-      "later one.",
-    values = Seq("auto", "spark")
+    "`pages`: our page pipeline, in which every length that a file names is checked before it is believed. `spark`: " +
+      "Spark's own readers behind our policy. `auto` takes `pages`. Where a Spark was changed so that `pages` does not " +
+      "fit it, `spark` is taken and a warning says why.",
+    values = Seq("auto", "pages", "spark")
   )
   val Scan = OptionSpec(
     "scan",
@@ -175,8 +176,10 @@ object PmeOptions {
   val CryptoProvider = OptionSpec(
     "cryptoProvider",
     Both,
-    "In this version the JVM chooses; other values are reserved for a later one.",
-    values = Seq("auto")
+    "The JCE provider that `reader=pages` decrypts with, by name: installed, or on the class path. It must pass a " +
+      "self-test. `auto` takes Amazon's where it is on the class path, else the JVM's own. Writes and `reader=spark` " +
+      "use the provider that comes first in the JVM; a write that names another is refused.",
+    default = Some("auto")
   )
 
   // parquet-java's options that have no name of ours. Their names are parquet-java's.

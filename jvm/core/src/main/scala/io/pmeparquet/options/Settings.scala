@@ -1,5 +1,6 @@
 package io.pmeparquet.options
 
+import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnKeys, UnlistedColumns}
 import io.pmeparquet.keys.KmsSettings
 import io.pmeparquet.PmeErrors
@@ -42,7 +43,8 @@ final case class ReadSettings(
     aadPrefix: Option[AadPrefix],
     allowPlaintextFiles: Boolean,
     allowClearLevels: Boolean,
-    kekLifetimeMillis: Long
+    kekLifetimeMillis: Long,
+    cryptoProvider: String
 ) extends Serializable
 
 sealed abstract class EncryptionAlgorithm(val name: String) extends Serializable
@@ -63,6 +65,7 @@ object Settings {
     val direct = values.choice(PmeOptions.KeyManagement) == "direct"
     val external = values.choice(PmeOptions.KeyMaterial) == "external"
     val prefix = values.text(PmeOptions.AadPrefix).map(AadPrefix.parse)
+    CryptoProvider.requireForWrite(providerOf(values))
     if (direct && !kms.isInstanceOf[KmsSettings.Keystore] && !kms.isInstanceOf[KmsSettings.Static])
       throw PmeErrors.contradiction(
         "keyManagement and kms",
@@ -116,9 +119,13 @@ object Settings {
       values.text(PmeOptions.AadPrefix).map(AadPrefix.parse),
       values.choice(PmeOptions.PlaintextFiles) == "allow",
       values.choice(PmeOptions.ClearLevels) == "allow",
-      lifetimeMillis(values)
+      lifetimeMillis(values),
+      CryptoProvider.of(providerOf(values)).option
     )
   }
+
+  /** The reader of pages: auto, pages or spark. */
+  def reader(values: OptionValues): String = values.choice(PmeOptions.Reader)
 
   /** The Spark read path: a value of option `scan`. */
   def scan(values: OptionValues): String = values.choice(PmeOptions.Scan)
@@ -171,6 +178,9 @@ object Settings {
       if (key.trim.isEmpty) throw PmeErrors.badOption(option.name, key, "the id of a master key")
       key
     }
+
+  private def providerOf(values: OptionValues): String =
+    values.text(PmeOptions.CryptoProvider).orElse(PmeOptions.CryptoProvider.default).get.trim
 
   private def lifetimeMillis(values: OptionValues): Long = {
     val text = values.text(PmeOptions.CacheLifetime).orElse(PmeOptions.CacheLifetime.default).get

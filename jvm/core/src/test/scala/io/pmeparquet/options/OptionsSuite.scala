@@ -75,7 +75,7 @@ class OptionsSuite extends FunSuite {
       }
     }
     assertEquals(
-      condition(Settings.forRead(values(Map("cryptoProvider" -> "SunJCE")), kms)),
+      condition(Settings.forRead(values(Map("cryptoProvider" -> "NoSuchProvider")), kms)),
       "PME_UNSUPPORTED"
     )
   }

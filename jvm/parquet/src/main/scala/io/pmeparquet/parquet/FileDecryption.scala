@@ -4,7 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.FileDecryptionProperties
 
-import io.pmeparquet.{PmeErrors, RecentValues}
+import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
 
 /** Admits files to a read: their tail is read and judged, then parquet-java is told how to open them. */
 private[parquet] object FileDecryption {
@@ -37,12 +37,16 @@ private[parquet] object FileDecryption {
     // parquet-java refuses plaintext files itself where properties are given: a file that is swapped between our look
     // and its own is not read. It compares the stored prefix with the one given here, too.
     prefix.foreach(builder.withAADPrefix)
-    if (tail.footerKeyMetadata.isEmpty) {
-      val keyId =
-        scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))
-      builder.withFooterKey(scope.unwrapper(conf).direct(keyId, s"$path, footer").insecureBytes)
-    }
+    if (tail.footerKeyMetadata.isEmpty)
+      builder.withFooterKey(footerKeyWithoutMetadata(scope, path, conf).insecureBytes)
     builder.build()
+  }
+
+  /** The key that the reader names for files that name none. */
+  def footerKeyWithoutMetadata(scope: ReadScope, path: Path, conf: Configuration): AesKey = {
+    val keyId =
+      scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))
+    scope.unwrapper(conf).direct(keyId, s"$path, footer")
   }
 }
 

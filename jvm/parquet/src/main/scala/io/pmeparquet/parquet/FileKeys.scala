@@ -26,7 +26,7 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
     finally column = None
   }
 
-  private def keyOf(keyMetadata: Array[Byte]): AesKey = KeyMetadata.parse(keyMetadata, where) match {
+  private[parquet] def keyOf(keyMetadata: Array[Byte]): AesKey = KeyMetadata.parse(keyMetadata, where) match {
     case KeyMetadata.Internal(one) => unwrap(one)
     case KeyMetadata.External(reference) =>
       unwrap(

@@ -8,7 +8,7 @@ import io.pmeparquet.options.{EncryptionAlgorithm, ReadSettings}
 import io.pmeparquet.PmeErrors
 
 /** What a reader accepts of a file, decided from its tail alone, before any page is read. */
-object FooterPolicy {
+private[parquet] object FooterPolicy {
 
   /**
    * The algorithm's fields are not authenticated, and prefix and unique part of the AAD are joined without a

@@ -9,9 +9,10 @@ import scala.reflect.ClassTag
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
 import io.pmeparquet.keys._
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
+import io.pmeparquet.parquet.pages.{OpenFile, ReadCounters}
 
 /**
  * One reader's or one write job's configuration, identity and caches. Nothing is cached outside a scope.
@@ -27,6 +28,12 @@ sealed abstract class Scope(val id: String) extends Serializable {
 final class ReadScope private[parquet] (id: String, val settings: ReadSettings) extends Scope(id) {
   @transient private var opened: DataKeyUnwrapper = _
   @transient private[parquet] lazy val admissions: Admissions = new Admissions
+
+  /** The files whose footers this scope has opened in this JVM, for as long as it may use keys without the KMS. */
+  @transient private[parquet] lazy val files: RecentValues[FileVersion, OpenFile] =
+    new RecentValues(OpenFile.MaxFiles, settings.kekLifetimeMillis)
+
+  @transient lazy val counters: ReadCounters = new ReadCounters
 
   /** Opens the KMS at first use in this JVM. */
   def unwrapper(conf: Configuration): DataKeyUnwrapper = synchronized {

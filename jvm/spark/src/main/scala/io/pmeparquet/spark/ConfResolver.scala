@@ -27,6 +27,10 @@ final class ConfResolver(session: SparkSession) {
 
   def allowsV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) != "v1"
 
+  /** Whether a read goes through our page pipeline; where this Spark does not fit it, through Spark's own reader. */
+  def usesPages(options: Map[String, String]): Boolean =
+    Settings.reader(valuesOf(options)) != "spark" && PipelineCheck.fits()
+
   def read(options: Map[String, String]): ReadScope = {
     val conf = SparkAccess.hadoopConf(session, options)
     val values = valuesOf(options)

@@ -16,7 +16,7 @@ import io.pmeparquet.PmeException
  * ''Crosses the wire'', and brings the scope to executors: nothing else does.
  */
 private[spark] final class FileOpening private (
-    conf: Broadcast[SerializableConfiguration],
+    val conf: Broadcast[SerializableConfiguration],
     scope: ReadScope,
     columns: WantedColumns
 ) extends Serializable {

@@ -6,14 +6,21 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 
-/** Spark's function that reads a file, behind our gate. ''Crosses the wire.'' */
-private[spark] final class GatedRead(read: PartitionedFile => Iterator[InternalRow], opening: FileOpening)
-    extends (PartitionedFile => Iterator[InternalRow])
+/**
+ * A function that reads a file, with its failures in our terms. ''Crosses the wire.''
+ *
+ * @param gated whether the file has to pass our gate first: Spark's own reader does not look
+ */
+private[spark] final class GatedRead(
+    read: PartitionedFile => Iterator[InternalRow],
+    opening: FileOpening,
+    gated: Boolean
+) extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
 
   override def apply(file: PartitionedFile): Iterator[InternalRow] = {
     val path = file.toPath
-    opening.pass(path)
+    if (gated) opening.pass(path)
     val rows =
       try read(file)
       catch { case failed: Throwable => throw opening.translate(failed, path.toString) }

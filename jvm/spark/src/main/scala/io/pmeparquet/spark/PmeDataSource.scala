@@ -20,8 +20,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  *
  * A thin file source over Spark's own `parquet`. Writes, SQL and streaming go through [[PmeFileFormat]], as do reads,
  * but for those that Spark's V2 scan serves better, which go through [[PmeTable]]. It is a `ParquetDataSourceV2` because
- * Spark's DDL (`ALTER TABLE … ADD COLUMNS`) takes no other. From either side, the way to a page's AES
- * call is `io.pmeparquet.parquet.PmeCryptoFactory`, `FileEncryption` or `FileDecryption`, parquet-java.
+ * Spark's DDL (`ALTER TABLE … ADD COLUMNS`) takes no other. From either side, the way to a page's AES call is, to read,
+ * `PagesRead`, `io.pmeparquet.parquet.pages.PagedFile`, `ChunkPages`, `io.pmeparquet.cipher.AesGcm`; to write,
+ * `io.pmeparquet.parquet.PmeCryptoFactory`, `FileEncryption`, parquet-java.
  *
  * ''Driver only.''
  */

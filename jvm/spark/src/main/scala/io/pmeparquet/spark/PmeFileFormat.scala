@@ -4,6 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
 import org.apache.hadoop.mapreduce.Job
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{OutputWriterFactory, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
@@ -12,6 +13,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.{PmeCryptoFactory, WriteRules}
+import io.pmeparquet.spark.pages.{PagesRead, RowPredicate, SparkReadRules}
 
 /**
  * The V1 side of the format: all writes, SQL, streaming, and reads by default. Spark's own `parquet` does the work; here
@@ -19,8 +21,11 @@ import io.pmeparquet.parquet.{PmeCryptoFactory, WriteRules}
  *
  * ''Driver only''; what it returns crosses the wire.
  */
-class PmeFileFormat extends ParquetFileFormat {
+class PmeFileFormat(dataFilters: Seq[Expression]) extends ParquetFileFormat {
   SessionSetup.install()
+
+  /** As Spark makes it; [[KeepFilters]] puts one that knows a scan's filters in its place. */
+  def this() = this(Nil)
 
   override def shortName(): String = PmeDataSource.Name
   override def toString: String = "PmeParquet"
@@ -50,7 +55,6 @@ class PmeFileFormat extends ParquetFileFormat {
     val scope = new ConfResolver(session).write(spelled, conf, FileOutputFormat.getOutputPath(job))
     ColumnPlan.check(session, dataSchema, scope.settings)
     PmeCryptoFactory.useForWrite(conf, scope)
-    WriteRules.keepQuiet(conf, scope.settings)
     new PmeOutputWriterFactory(super.prepareWrite(session, job, options, dataSchema), scope)
   }
 
@@ -65,8 +69,8 @@ class PmeFileFormat extends ParquetFileFormat {
   ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
     val scope = new ConfResolver(session).read(ConfResolver.spelled(options))
     PmeCryptoFactory.useForRead(hadoopConf, scope)
-    // SEAM: reader=pages will return the page pipeline's function here, behind the same gate.
-    val read = super.buildReaderWithPartitionValues(
+    // Asked for in any case: it prepares the configuration that both readers go by.
+    val spark = super.buildReaderWithPartitionValues(
       session,
       dataSchema,
       partitionSchema,
@@ -75,7 +79,25 @@ class PmeFileFormat extends ParquetFileFormat {
       options,
       hadoopConf
     )
-    new GatedRead(read, FileOpening(session, hadoopConf, scope, requiredSchema))
+    val opening = FileOpening(session, hadoopConf, scope, requiredSchema)
+    if (!new ConfResolver(session).usesPages(ConfResolver.spelled(options)))
+      new GatedRead(spark, opening, gated = true)
+    else {
+      val conf = SparkAccess.sqlConf(session)
+      val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
+      val rules = SparkReadRules.of(conf, result, options)
+      val pages = new PagesRead(
+        opening.conf,
+        scope,
+        rules,
+        requiredSchema,
+        partitionSchema,
+        filters,
+        RowPredicate.of(dataFilters, requiredSchema)
+      )
+      // The pipeline makes every check of the gate itself, page by page.
+      new GatedRead(pages, opening, gated = false)
+    }
   }
 
   override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean = true

@@ -2,21 +2,25 @@ package io.pmeparquet.spark
 
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.{FileSourceOptions, InternalRow}
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
 import org.apache.spark.sql.execution.datasources.v2.FileScanBuilder
 import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.internal.connector.SupportsMetadata
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.spark.pages._
 
 /** Makes, for one V2 scan, what its tasks do to open a file. ''Driver only.'' */
 private[spark] final case class FileOpeningOf(
@@ -24,10 +28,13 @@ private[spark] final case class FileOpeningOf(
     options: CaseInsensitiveStringMap,
     scope: ReadScope
 ) {
-  def apply(columns: StructType): FileOpening = {
-    val conf = SparkAccess.hadoopConf(session, options.asCaseSensitiveMap().asScala.toMap)
-    FileOpening(session, conf, scope, columns)
-  }
+  def apply(columns: StructType): FileOpening =
+    of(SparkAccess.hadoopConf(session, options.asCaseSensitiveMap().asScala.toMap), columns)
+
+  def of(conf: Configuration, columns: StructType): FileOpening = FileOpening(session, conf, scope, columns)
+
+  def usesPages: Boolean =
+    new ConfResolver(session).usesPages(options.asCaseSensitiveMap().asScala.toMap)
 }
 
 /**
@@ -60,7 +67,37 @@ private[spark] final case class PmeScan(spark: ParquetScan, opening: FileOpening
   override def createReaderFactory(): PartitionReaderFactory = {
     // With pushed aggregates the schema names results, and the columns are those of the table that they are of.
     val columns = if (spark.pushedAggregate.isDefined) new StructType() else spark.readDataSchema
-    new GatedReaderFactory(spark.createReaderFactory(), opening(columns))
+    // Asked for in any case: it prepares the configuration that both readers go by.
+    val factory = spark.createReaderFactory()
+    if (spark.pushedAggregate.isDefined || !opening.usesPages)
+      new GatedReaderFactory(factory, opening(columns))
+    else pages(opening.of(spark.hadoopConf, columns))
+  }
+
+  private def pages(opened: FileOpening): PartitionReaderFactory = {
+    val conf = SparkAccess.sqlConf(opening.session)
+    val json = spark.hadoopConf.get(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA)
+    val required = DataType.fromJson(json).asInstanceOf[StructType]
+    val partitions = spark.readPartitionSchema
+    val result = StructType(required.fields ++ partitions.fields)
+    val rules = SparkReadRules.of(conf, result, opening.options.asCaseSensitiveMap().asScala.toMap)
+    def read(batches: Boolean) = new GatedRead(
+      new PagesRead(
+        opened.conf,
+        opening.scope,
+        rules.copy(returningBatch = batches),
+        required,
+        partitions,
+        spark.pushedFilters.toSeq,
+        RowPredicate.of(spark.dataFilters, required)
+      ),
+      opened,
+      gated = false
+    )
+    val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&
+      !WholeStageCodegenExec.isTooManyFields(conf, result) && rules.vectorized
+    val fileOptions = new FileSourceOptions(opening.options.asCaseSensitiveMap().asScala.toMap)
+    new PagesReaderFactory(read(batches = false), read(batches = true), columnar, fileOptions)
   }
 }
 

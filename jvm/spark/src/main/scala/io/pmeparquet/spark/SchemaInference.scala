@@ -1,9 +1,11 @@
 package io.pmeparquet.spark
 
+import java.util.Collections
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.parquet.format.converter.ParquetMetadataConverter
-import org.apache.parquet.hadoop.{Footer, ParquetFileReader}
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.Footer
 import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetFileFormat,
   ParquetOptions,
@@ -13,7 +15,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.parquet.{ParquetFailures, PmeCryptoFactory, ReadScope}
+import io.pmeparquet.parquet.pages.PagedFile
+import io.pmeparquet.parquet.ReadScope
 
 /**
  * The schema of a set of files, from their footers. Spark's own inference would lose the scope on its way to executors,
@@ -32,10 +35,9 @@ private[spark] object SchemaInference {
     val merge = new ParquetOptions(options, sqlConf).mergeSchema
     val conf = SparkAccess.hadoopConf(session, options)
     SparkAccess.setSchemaFlags(conf, sqlConf)
-    PmeCryptoFactory.useForRead(conf, scope)
     val schemas =
       if (merge && data.size > 1) readOnExecutors(session, data, conf, scope)
-      else data.headOption.map(readSchema(_, conf)).toSeq
+      else data.headOption.map(readSchema(_, conf, scope)).toSeq
     schemas.reduceOption(SchemaMerge.merge(_, _, sqlConf.caseSensitiveAnalysis))
   }
 
@@ -64,25 +66,18 @@ private[spark] object SchemaInference {
       extends (Path => StructType)
       with Serializable {
     override def apply(file: Path): StructType = PmeSparkException.translated {
-      // The scope is named so that it comes along; the configuration leads to it by its id.
-      require(conf.value.get(io.pmeparquet.parquet.Scopes.ReadId) == scope.id)
-      readSchema(file, conf.value)
+      readSchema(file, conf.value, scope)
     }
   }
 
-  private def readSchema(file: Path, conf: Configuration): StructType = {
-    val footer = ParquetFailures.naming(file, "its footer")(readFooter(file, conf))
-    ParquetFileFormat.readSchemaFromFooter(footer, new ParquetToSparkSchemaConverter(conf))
-  }
-
-  private def readFooter(file: Path, conf: Configuration): Footer = {
-    val options = org.apache.parquet.HadoopReadOptions
-      .builder(conf, file)
-      .withMetadataFilter(ParquetMetadataConverter.SKIP_ROW_GROUPS)
-      .build()
-    val reader =
-      ParquetFileReader.open(org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(file, conf), options)
-    try new Footer(file, reader.getFooter)
-    finally reader.close()
+  private def readSchema(file: Path, conf: Configuration, scope: ReadScope): StructType = {
+    val opened = new PagedFile(scope, file, conf)
+    try {
+      val metadata = new ParquetMetadata(opened.metadata, Collections.emptyList[BlockMetaData])
+      ParquetFileFormat.readSchemaFromFooter(
+        new Footer(file, metadata),
+        new ParquetToSparkSchemaConverter(conf)
+      )
+    } finally opened.close()
   }
 }

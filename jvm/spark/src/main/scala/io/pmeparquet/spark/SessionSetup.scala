@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSession
 
 /**
  * What the format adds to a session that makes use of it, once, so that a user need not configure an extension: our
- * optimizer rules, and our name in Spark's list of sources that take filters on nested fields.
+ * optimizer rules and planning strategy, and our name in Spark's list of sources that take filters on nested fields.
  */
 private[spark] object SessionSetup {
   private val rules = Seq(PreWriteCheck, AggregatePushDown)
@@ -16,6 +16,8 @@ private[spark] object SessionSetup {
       methods.synchronized {
         val missing = rules.filterNot(methods.extraOptimizations.contains)
         if (missing.nonEmpty) methods.extraOptimizations = methods.extraOptimizations ++ missing
+        if (!methods.extraStrategies.contains(KeepFilters))
+          methods.extraStrategies = methods.extraStrategies :+ KeepFilters
         takeNestedFilters(SparkAccess.sqlConf(session))
       }
     }

@@ -1,0 +1,306 @@
+package io.pmeparquet.parquet.pages
+
+import java.io.ByteArrayInputStream
+import java.util.zip.CRC32
+
+import scala.annotation.tailrec
+
+import org.apache.parquet.bytes.BytesInput
+import org.apache.parquet.column.page.{DataPage, DataPageV1, DataPageV2, DictionaryPage, PageReader}
+import org.apache.parquet.format.{PageHeader, PageType, Util}
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+
+import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.parquet.FileTail
+import io.pmeparquet.PmeErrors
+
+/** How pages are taken from a chunk. */
+private[parquet] final case class PageRules(
+    allowClearLevels: Boolean,
+    verifyChecksums: Boolean,
+    vectorized: Boolean
+)
+
+/**
+ * The pages of one column chunk, decrypted and decompressed one by one as a reader asks for them. Every length that
+ * stands in the file is checked against what is left of the chunk before it is used. For one thread.
+ *
+ * With vectorized decoders a data page is valid until the next is asked for.
+ *
+ * @param pages which pages to take, and where they lie
+ * @param wanted rows of the row group; pages without any of them are passed over, undecrypted, where it can be told
+ */
+private[parquet] final class ChunkPages(
+    chunk: Chunk,
+    modules: Option[ChunkModules],
+    codec: Codec,
+    pages: PagePlaces,
+    wanted: Option[Rows],
+    rules: PageRules,
+    file: String
+) extends PageReader {
+  private val where = s"$file, column '${chunk.display}'"
+  private val converter = new ParquetMetadataConverter
+  private val values = chunk.meta.getValueCount
+  private var valuesSeen = 0L
+  private var output = Array.emptyByteArray
+  private var dictionary: Option[DictionaryPage] = None
+  private var dictionaryRead = false
+
+  private var nextRow = 0L
+
+  override def getTotalValueCount: Long = values
+
+  override def readDictionaryPage(): DictionaryPage = {
+    if (!dictionaryRead) {
+      dictionary = if (mayHaveDictionary) pages.dictionary.flatMap(readDictionary) else None
+      dictionaryRead = true
+    }
+    dictionary.orNull
+  }
+
+  // Only its kind of header opens in an encrypted chunk, so there the metadata, which is authenticated, has to tell.
+  private def mayHaveDictionary = modules.isEmpty || {
+    val offset = chunk.meta.getDictionaryPageOffset
+    chunk.meta.hasDictionaryPage || (offset > 0 && offset < chunk.meta.getFirstDataPageOffset)
+  }
+
+  @tailrec
+  override def readPage(): DataPage = {
+    // What comes first in a chunk is known to be its dictionary only when that was looked for.
+    readDictionaryPage()
+    pages.next() match {
+      case Some(place) =>
+        val page = dataPage(place)
+        if (page == null) readPage() else page
+      case None =>
+        if (pages.areAll && valuesSeen != values)
+          throw PmeErrors.damaged(where, s"its pages hold $valuesSeen values where its metadata says $values")
+        null
+    }
+  }
+
+  private def readDictionary(place: PagePlace): Option[DictionaryPage] = {
+    val (header, body) = headerOf(place, ModuleKind.DictionaryPageHeader)
+    if (header.getType == PageType.DICTIONARY_PAGE && header.isSetDictionary_page_header) {
+      val size = uncompressed(header)
+      val end = bodyEnd(header, body, place)
+      val out = new Array[Byte](size)
+      content(place, body, end, ModuleKind.DictionaryPage, size, out)
+      pages.passed(place, end)
+      val dictionary = header.getDictionary_page_header
+      if (dictionary.getNum_values < 0)
+        throw PmeErrors.damaged(where, "its dictionary says a negative number of values")
+      val encoding = converter.getEncoding(dictionary.getEncoding)
+      Some(new DictionaryPage(BytesInput.from(out), size, dictionary.getNum_values, encoding))
+    } else if (modules.isEmpty) None
+    else throw PmeErrors.damaged(where, "it has another page where its dictionary should be")
+  }
+
+  /** The page, or null where none of its rows is wanted. */
+  private def dataPage(place: PagePlace): DataPage = {
+    val (header, body) = headerOf(place, ModuleKind.DataPageHeader)
+    val end = bodyEnd(header, body, place)
+    pages.passed(place, end)
+    header.getType match {
+      case PageType.DATA_PAGE if header.isSetData_page_header =>
+        val page = header.getData_page_header
+        count(page.getNum_values)
+        // Without repetition each value, null or not, is a row.
+        val rows = rowsOf(place, if (flat) Some(page.getNum_values) else None)
+        if (isWanted(rows)) v1(header, place, body, end, rows) else null
+      case PageType.DATA_PAGE_V2 if header.isSetData_page_header_v2 =>
+        val page = header.getData_page_header_v2
+        count(page.getNum_values)
+        if (page.getNum_rows < 0) throw contradiction(place)
+        val rows = rowsOf(place, Some(page.getNum_rows))
+        if (isWanted(rows)) v2(header, place, body, end, rows) else null
+      case other => throw PmeErrors.damaged(where, s"its page ${place.ordinal} is a $other")
+    }
+  }
+
+  private def flat = chunk.descriptor.getMaxRepetitionLevel == 0
+
+  private def rowsOf(place: PagePlace, counted: Option[Int]): Option[PageRows] = place.rows.orElse {
+    counted.map { count =>
+      val rows = PageRows(nextRow, count)
+      nextRow += count
+      rows
+    }
+  }
+
+  private def isWanted(rows: Option[PageRows]): Boolean = wanted.forall { some =>
+    rows.forall(page => page.count > 0 && some.overlaps(page.first, page.first + page.count - 1))
+  }
+
+  private def v1(
+      header: PageHeader,
+      place: PagePlace,
+      body: Int,
+      end: Int,
+      rows: Option[PageRows]
+  ): DataPage = {
+    val page = header.getData_page_header
+    val size = uncompressed(header)
+    val out = room(size)
+    content(place, body, end, ModuleKind.DataPage, size, out)
+    val bytes = BytesInput.from(out, 0, size)
+    val repetition = converter.getEncoding(page.getRepetition_level_encoding)
+    val definition = converter.getEncoding(page.getDefinition_level_encoding)
+    val encoding = converter.getEncoding(page.getEncoding)
+    rows match {
+      case None => new DataPageV1(bytes, page.getNum_values, size, null, repetition, definition, encoding)
+      case Some(PageRows(first, count)) =>
+        new DataPageV1(bytes, page.getNum_values, size, first, count, null, repetition, definition, encoding)
+    }
+  }
+
+  private def v2(
+      header: PageHeader,
+      place: PagePlace,
+      body: Int,
+      end: Int,
+      rows: Option[PageRows]
+  ): DataPage = {
+    val page = header.getData_page_header_v2
+    val (rl, dl) = (page.getRepetition_levels_byte_length, page.getDefinition_levels_byte_length)
+    val size = uncompressed(header)
+    if (rl < 0 || dl < 0 || rl.toLong + dl > size || page.getNum_nulls < 0) throw contradiction(place)
+    val parts =
+      V2Parts.of(place, body, end, rl + dl, modules.map(_.pages), rules.allowClearLevels, file, chunk.display)
+    val data = size - rl - dl
+    val out = room(data)
+    val compressed = !page.isSetIs_compressed || page.isIs_compressed
+    val valuesCodec = if (compressed && data > 0) codec else Codecs.None
+    Codecs.run(where, valuesCodec, parts.values, parts.valuesAt, parts.valuesLength, out, 0, data)
+    val repetition = BytesInput.from(parts.levels, parts.levelsAt, rl)
+    val definition = BytesInput.from(parts.levels, parts.levelsAt + rl, dl)
+    val encoding = converter.getEncoding(page.getEncoding)
+    val bytes = BytesInput.from(out, 0, data)
+    val (count, nulls, first) = (page.getNum_rows, page.getNum_nulls, rows.fold(0L)(_.first))
+    DataPageV2.uncompressed(
+      count,
+      nulls,
+      page.getNum_values,
+      first,
+      repetition,
+      definition,
+      encoding,
+      bytes,
+      null
+    )
+  }
+
+  private def contradiction(place: PagePlace) =
+    PmeErrors.damaged(where, s"the header of its page ${place.ordinal} contradicts itself")
+
+  /** The page header at a place, and the array index where the page's body begins. */
+  private def headerOf(place: PagePlace, kind: ModuleKind): (PageHeader, Int) = {
+    val segment = place.segment
+    val at = segment.at + (place.offset - segment.offset).toInt
+    modules match {
+      case None =>
+        val end = FileTail.parse(where, "a page header")(ThriftBounds.end(segment.array, at, segment.until))
+        (parsed(segment.array, at, end), end)
+      case Some(ciphers) =>
+        val headers = ciphers.headers
+        val end = headers.end(segment.array, at, segment.until, Limits.PageHeaderBytes, kind)
+        val length = headers.open(segment.array, at, end, kind, place.ordinal)
+        // parquet-java leaves zero bytes after the header.
+        val struct = FileTail.parse(where, "a page header")(ThriftBounds.end(headers.plaintext, 0, length))
+        (parsed(headers.plaintext, 0, struct), end)
+    }
+  }
+
+  private def parsed(bytes: Array[Byte], at: Int, end: Int): PageHeader =
+    FileTail.parse(where, "a page header")(Util.readPageHeader(new ByteArrayInputStream(bytes, at, end - at)))
+
+  private def bodyEnd(header: PageHeader, body: Int, place: PagePlace): Int = {
+    val length = header.getCompressed_page_size
+    if (length < 0 || length > place.segment.until - body)
+      throw PmeErrors.damaged(
+        where,
+        s"a page says $length bytes where ${place.segment.until - body} are left of its column chunk"
+      )
+    if (rules.verifyChecksums && header.isSetCrc) {
+      val crc = new CRC32
+      crc.update(place.segment.array, body, length)
+      if (crc.getValue.toInt != header.getCrc)
+        throw PmeErrors.damaged(where, "the checksum of a page does not match")
+    }
+    body + length
+  }
+
+  private def uncompressed(header: PageHeader): Int = {
+    val size = header.getUncompressed_page_size
+    if (size < 0 || size > Limits.PageBytes)
+      throw PmeErrors.damaged(
+        where,
+        s"a page says it decompresses to $size bytes, where at most ${Limits.PageBytes} are believed in a heap of this size"
+      )
+    size
+  }
+
+  /** Decrypts and decompresses a page's body into `out`, which has room for `size` bytes. */
+  private def content(
+      place: PagePlace,
+      body: Int,
+      end: Int,
+      kind: ModuleKind,
+      size: Int,
+      out: Array[Byte]
+  ): Unit = {
+    val array = place.segment.array
+    modules match {
+      case None => Codecs.run(where, codec, array, body, end - body, out, 0, size)
+      case Some(ciphers) =>
+        val module = ChunkPages.moduleEnd(ciphers.pages, array, body, end, kind, where)
+        if (codec.isNone) {
+          if (end - body - ciphers.pages.overheadBytes != size)
+            throw PmeErrors.damaged(
+              where,
+              s"a page has ${end - body - ciphers.pages.overheadBytes} bytes where its header says $size"
+            )
+          ciphers.pages.open(array, body, module, kind, place.ordinal, out, 0)
+        } else {
+          val length = ciphers.pages.open(array, body, module, kind, place.ordinal)
+          Codecs.run(where, codec, ciphers.pages.plaintext, 0, length, out, 0, size)
+        }
+    }
+    ()
+  }
+
+  private def count(more: Int): Unit = {
+    if (more < 0 || valuesSeen + more > values)
+      throw PmeErrors.damaged(where, s"its pages hold more values than the $values that its metadata says")
+    valuesSeen += more
+  }
+
+  private def room(size: Int): Array[Byte] =
+    if (!rules.vectorized) new Array[Byte](size)
+    else {
+      if (output.length < size) output = new Array[Byte](Modules.roomFor(size))
+      output
+    }
+}
+
+private[parquet] object ChunkPages {
+
+  /** A page's length field is not authenticated; it must say what the page header, which is, says (specification §5.1). */
+  def moduleEnd(
+      cipher: Modules,
+      bytes: Array[Byte],
+      body: Int,
+      end: Int,
+      kind: ModuleKind,
+      where: String
+  ): Int = {
+    val module = cipher.end(bytes, body, end, Limits.PageBytes, kind)
+    if (module != end)
+      throw PmeErrors.damaged(
+        where,
+        s"a ${kind.name} says ${module - body - ModuleFrame.LengthBytes} bytes where its header leaves ${end - body - ModuleFrame.LengthBytes}"
+      )
+    module
+  }
+}

@@ -1,0 +1,172 @@
+package io.pmeparquet.parquet.pages
+
+import java.io.IOException
+import java.util.zip.{DataFormatException, GZIPInputStream}
+
+import com.github.luben.zstd.Zstd
+import net.jpountz.lz4.LZ4Factory
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.bytes.BytesInput
+import org.apache.parquet.hadoop.metadata.CompressionCodecName
+import org.apache.parquet.hadoop.CodecFactory
+import org.xerial.snappy.Snappy
+
+import io.pmeparquet.PmeErrors
+
+/** Decompresses pages in one call each, from and into arrays of the caller. For one thread. */
+private[parquet] trait Codec {
+
+  /** Whether pages stand as they are, so that one can be decrypted to where it is wanted. */
+  def isNone: Boolean = false
+
+  /**
+   * @param size what the page's header says its content is; the array has room for it from `outOffset` on
+   * @return how many bytes were written, `size` if the header tells the truth
+   */
+  def decompress(in: Array[Byte], offset: Int, length: Int, out: Array[Byte], outOffset: Int, size: Int): Int
+}
+
+/** The codecs of one read. What Spark's own libraries do in one call is done so; the rest goes through parquet-java. */
+private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
+  private lazy val others = new CodecFactory(conf, 0)
+
+  def of(name: CompressionCodecName): Codec = name match {
+    case CompressionCodecName.UNCOMPRESSED => Codecs.None
+    case CompressionCodecName.SNAPPY => Codecs.OneSnappy
+    case CompressionCodecName.ZSTD => Codecs.OneZstd
+    case CompressionCodecName.GZIP => Codecs.Gzip
+    case CompressionCodecName.LZ4_RAW => Codecs.Lz4Raw
+    case other => new ByParquet(other)
+  }
+
+  /** LZ4 in Hadoop's framing, LZO and Brotli, as far as their libraries are there. */
+  private final class ByParquet(name: CompressionCodecName) extends Codec {
+    private val decompressor =
+      try others.getDecompressor(name)
+      catch {
+        case missing: RuntimeException =>
+          throw PmeErrors.unsupported(
+            s"codec ${name.name}",
+            "reading its pages",
+            "its library is not on the class path",
+            "Add the library, or write the table with another codec.",
+            missing
+          )
+      }
+
+    override def decompress(
+        in: Array[Byte],
+        offset: Int,
+        length: Int,
+        out: Array[Byte],
+        outOffset: Int,
+        size: Int
+    ): Int = {
+      val bytes = decompressor.decompress(BytesInput.from(in, offset, length), size).toByteArray
+      System.arraycopy(bytes, 0, out, outOffset, bytes.length.min(size))
+      bytes.length
+    }
+  }
+
+  override def close(): Unit = others.release()
+}
+
+private[parquet] object Codecs {
+
+  /** Runs a codec; whatever it says of bad input is damage. */
+  def run(
+      where: String,
+      codec: Codec,
+      in: Array[Byte],
+      offset: Int,
+      length: Int,
+      out: Array[Byte],
+      outOffset: Int,
+      size: Int
+  ): Unit = {
+    val written =
+      try codec.decompress(in, offset, length, out, outOffset, size)
+      catch {
+        case failed @ (_: IOException | _: RuntimeException | _: DataFormatException) =>
+          throw PmeErrors.damaged(where, "a page does not decompress", failed)
+      }
+    if (written != size)
+      throw PmeErrors.damaged(where, s"a page says it decompresses to $size bytes and does to $written")
+  }
+
+  object None extends Codec {
+    override def isNone: Boolean = true
+
+    override def decompress(
+        in: Array[Byte],
+        offset: Int,
+        length: Int,
+        out: Array[Byte],
+        outOffset: Int,
+        size: Int
+    ): Int = {
+      if (length == size) System.arraycopy(in, offset, out, outOffset, size)
+      length
+    }
+  }
+
+  private object OneSnappy extends Codec {
+    override def decompress(
+        in: Array[Byte],
+        offset: Int,
+        length: Int,
+        out: Array[Byte],
+        outOffset: Int,
+        size: Int
+    ): Int = {
+      // Native code writes what the stream says, so that is looked at first.
+      val says = Snappy.uncompressedLength(in, offset, length)
+      if (says != size) says else Snappy.uncompress(in, offset, length, out, outOffset)
+    }
+  }
+
+  private object OneZstd extends Codec {
+    override def decompress(
+        in: Array[Byte],
+        offset: Int,
+        length: Int,
+        out: Array[Byte],
+        outOffset: Int,
+        size: Int
+    ): Int =
+      Zstd.decompressByteArray(out, outOffset, size, in, offset, length).toInt
+  }
+
+  private object Lz4Raw extends Codec {
+    private val decompressor = LZ4Factory.fastestInstance().safeDecompressor()
+
+    override def decompress(
+        in: Array[Byte],
+        offset: Int,
+        length: Int,
+        out: Array[Byte],
+        outOffset: Int,
+        size: Int
+    ): Int =
+      decompressor.decompress(in, offset, length, out, outOffset, size)
+  }
+
+  private object Gzip extends Codec {
+    override def decompress(
+        in: Array[Byte],
+        offset: Int,
+        length: Int,
+        out: Array[Byte],
+        outOffset: Int,
+        size: Int
+    ): Int = {
+      val stream = new GZIPInputStream(new java.io.ByteArrayInputStream(in, offset, length), GzipBufferBytes)
+      try {
+        val read = stream.readNBytes(out, outOffset, size)
+        if (read == size && stream.read() >= 0) size + 1 else read
+      } finally stream.close()
+    }
+  }
+
+  private val GzipBufferBytes = 16 * 1024
+}

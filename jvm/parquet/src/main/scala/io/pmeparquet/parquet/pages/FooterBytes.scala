@@ -1,0 +1,53 @@
+package io.pmeparquet.parquet.pages
+
+import java.nio.charset.StandardCharsets.US_ASCII
+
+import io.pmeparquet.cipher.ModuleFrame
+import io.pmeparquet.PmeErrors
+
+/**
+ * The footer of a file as it stands there, read but not yet believed: what lies before the length and magic at its end
+ * (specification §5.3).
+ *
+ * @param encrypted whether the magic says that the footer is encrypted (`PARE`) or not (`PAR1`)
+ */
+private[parquet] final class FooterBytes(val encrypted: Boolean, val segment: Segment)
+
+private[parquet] object FooterBytes {
+  private val MagicBytes = 4
+  private val LengthBytes = 4
+  private val TailBytes = LengthBytes + MagicBytes
+  private val MinFileBytes = MagicBytes + TailBytes
+  private val EncryptedFooter = "PARE"
+  private val PlainFooter = "PAR1"
+
+  /** Most footers come with the first read. */
+  private val FirstReadBytes = 64 * 1024
+
+  /** Where the first page can begin. */
+  val FirstPageOffset: Int = MagicBytes
+
+  def read(bytes: FileBytes): FooterBytes = {
+    val file = bytes.file.path.toString
+    val length = bytes.file.length
+    if (length < MinFileBytes) throw PmeErrors.damaged(file, s"it is $length bytes long")
+    val first = length.min(FirstReadBytes.toLong).toInt
+    val tail = bytes.read(Range(length - first, first))
+    val footerLength = ModuleFrame.lengthAt(tail.array, tail.until - TailBytes)
+    val magic = new String(tail.array, tail.until - MagicBytes, MagicBytes, US_ASCII)
+    if (magic != EncryptedFooter && magic != PlainFooter)
+      throw PmeErrors.damaged(file, "it does not end with PAR1 or PARE")
+    if (footerLength <= 0 || footerLength > length - MinFileBytes)
+      throw PmeErrors.damaged(file, s"its footer cannot be $footerLength bytes long in $length bytes")
+    if (footerLength > Limits.FooterBytes)
+      throw PmeErrors.damaged(
+        file,
+        s"its footer says $footerLength bytes, and more than ${Limits.FooterBytes} are not parsed in a heap of this size"
+      )
+    val range = Range(length - TailBytes - footerLength, footerLength)
+    new FooterBytes(
+      magic == EncryptedFooter,
+      if (range.offset >= tail.offset) tail.slice(range) else bytes.read(range)
+    )
+  }
+}

@@ -1,0 +1,181 @@
+package io.pmeparquet.parquet.pages
+
+import java.io.ByteArrayInputStream
+
+import org.apache.parquet.column.values.bloomfilter.{BlockSplitBloomFilter, BloomFilter}
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+import org.apache.parquet.format.Util
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData, ColumnPath}
+import org.apache.parquet.hadoop.BloomFilterReader
+import org.apache.parquet.internal.column.columnindex.{ColumnIndex, OffsetIndex}
+import org.apache.parquet.internal.filter2.columnindex.ColumnIndexStore
+import org.apache.parquet.internal.hadoop.metadata.IndexReference
+
+import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.parquet.FileTail
+import io.pmeparquet.PmeErrors
+
+/** Opens index and filter modules of one file's chunks. For one thread. */
+private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes) {
+
+  /**
+   * Reads the indexes of a row group in as few requests as their places allow.
+   *
+   * @param filtered columns whose column indexes are wanted; of all chunks the offset indexes are
+   * @return none where a chunk has no offset index: then no page can be found by its rows
+   */
+  def read(chunks: Seq[Chunk], filtered: Set[ColumnPath]): Option[RowGroupIndexes] =
+    if (chunks.isEmpty || chunks.exists(_.meta.getOffsetIndexReference == null)) None
+    else {
+      val wanted = chunks.flatMap { chunk =>
+        val column =
+          if (filtered.contains(chunk.meta.getPath)) Option(chunk.meta.getColumnIndexReference) else None
+        Seq(chunk -> chunk.meta.getOffsetIndexReference) ++ column.map(chunk -> _)
+      }
+      val segments = bytes.readAll(wanted.map { case (chunk, reference) => rangeOf(chunk, reference) })
+      val found = wanted
+        .zip(segments)
+        .map { case ((chunk, reference), segment) =>
+          (chunk.meta.getPath, reference eq chunk.meta.getOffsetIndexReference) -> (chunk -> segment)
+        }
+        .toMap
+      val offsets = found.collect { case ((path, true), (chunk, segment)) =>
+        path -> offsetIndex(chunk, segment)
+      }
+      val columns = found.collect { case ((path, false), (chunk, segment)) =>
+        path -> columnIndex(chunk, segment)
+      }
+      Some(new RowGroupIndexes(offsets, columns))
+    }
+
+  private def rangeOf(chunk: Chunk, reference: IndexReference): Range = {
+    if (reference.getLength < 0 || reference.getLength > Limits.IndexBytes)
+      throw PmeErrors.damaged(where(chunk), s"an index says ${reference.getLength} bytes")
+    Range(reference.getOffset, reference.getLength)
+  }
+
+  private def offsetIndex(chunk: Chunk, segment: Segment): OffsetIndex = {
+    val index = OpenFile.structure(file.version.path, s"the offset index of column '${chunk.display}'") {
+      ParquetMetadataConverter.fromParquetOffsetIndex(
+        module(chunk, segment, ModuleKind.OffsetIndex)(Util.readOffsetIndex(_))
+      )
+    }
+    check(chunk, index)
+    index
+  }
+
+  /** Pages lie in their chunk one after the other, and so do their rows. */
+  private def check(chunk: Chunk, index: OffsetIndex): Unit = {
+    val end = chunk.meta.getStartingPos + chunk.meta.getTotalSize
+    (0 until index.getPageCount).foreach { page =>
+      val (offset, size, row) =
+        (index.getOffset(page), index.getCompressedPageSize(page), index.getFirstRowIndex(page))
+      val (after, rowAfter) =
+        if (page == 0) (chunk.meta.getStartingPos, 0L)
+        else
+          (
+            index.getOffset(page - 1) + index.getCompressedPageSize(page - 1),
+            index.getFirstRowIndex(page - 1)
+          )
+      if (offset < after || size < 0 || offset + size > end || row < rowAfter)
+        throw PmeErrors.damaged(where(chunk), s"its offset index contradicts itself at page $page")
+    }
+  }
+
+  private def columnIndex(chunk: Chunk, segment: Segment): ColumnIndex =
+    OpenFile.structure(file.version.path, s"the column index of column '${chunk.display}'") {
+      ParquetMetadataConverter.fromParquetColumnIndex(
+        chunk.meta.getPrimitiveType,
+        module(chunk, segment, ModuleKind.ColumnIndex)(Util.readColumnIndex(_))
+      )
+    }
+
+  /** parquet-java's way to the Bloom filters of a row group. */
+  def bloomFilters(chunks: Seq[Chunk], block: BlockMetaData): BloomFilterReader =
+    new BloomFilterReader(null, block) {
+      override def readBloomFilter(meta: ColumnChunkMetaData): BloomFilter =
+        chunks
+          .find(_.meta.getPath == meta.getPath)
+          .filter(_.meta.getBloomFilterOffset > 0)
+          .map(bloomFilter)
+          .orNull
+    }
+
+  private def bloomFilter(chunk: Chunk): BloomFilter = {
+    val offset = chunk.meta.getBloomFilterOffset
+    val first = bytes.read(
+      Range(offset, (file.version.length - offset).max(0).min(Indexes.BloomHeaderBytes.toLong).toInt)
+    )
+    val (header, headerEnd) = headerOf(chunk, first)
+    val bitset = header.getNumBytes
+    if (bitset < 0 || bitset > Limits.IndexBytes)
+      throw PmeErrors.damaged(where(chunk), s"its Bloom filter says $bitset bytes")
+    val at = offset + (headerEnd - first.at)
+    file.modules(chunk) match {
+      case None =>
+        val segment = bytes.read(Range(at, bitset))
+        new BlockSplitBloomFilter(segment.array)
+      case Some(ciphers) =>
+        val segment = bytes.read(Range(at, bitset + ModuleFrame.GcmOverheadBytes))
+        val kind = ModuleKind.BloomFilterBitset
+        val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.IndexBytes, kind)
+        val plain = new Array[Byte](bitset)
+        if (end != segment.until)
+          throw PmeErrors.damaged(where(chunk), "its Bloom filter has another size than its header says")
+        ciphers.headers.open(segment.array, segment.at, end, kind, 0, plain, 0)
+        new BlockSplitBloomFilter(plain)
+    }
+  }
+
+  private def headerOf(chunk: Chunk, segment: Segment) = file.modules(chunk) match {
+    case None =>
+      val end = FileTail.parse(where(chunk), "its Bloom filter header")(
+        ThriftBounds.end(segment.array, segment.at, segment.until)
+      )
+      (parsedHeader(chunk, segment.array, segment.at, end), end)
+    case Some(ciphers) =>
+      val kind = ModuleKind.BloomFilterHeader
+      val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.PageHeaderBytes, kind)
+      val length = ciphers.headers.open(segment.array, segment.at, end, kind, 0)
+      (parsedHeader(chunk, ciphers.headers.plaintext, 0, length), end)
+  }
+
+  private def parsedHeader(chunk: Chunk, array: Array[Byte], at: Int, end: Int) =
+    FileTail.parse(where(chunk), "its Bloom filter header") {
+      ThriftBounds.end(array, at, end)
+      Util.readBloomFilterHeader(new ByteArrayInputStream(array, at, end - at))
+    }
+
+  private def module[A](chunk: Chunk, segment: Segment, kind: ModuleKind)(
+      parse: ByteArrayInputStream => A
+  ): A = {
+    val (array, at, length) = file.modules(chunk) match {
+      case None => (segment.array, segment.at, segment.length)
+      case Some(ciphers) =>
+        val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.IndexBytes, kind)
+        val length = ciphers.headers.open(segment.array, segment.at, end, kind, 0)
+        (ciphers.headers.plaintext, 0, length)
+    }
+    FileTail.parse(where(chunk), s"its ${kind.name}") {
+      val end = ThriftBounds.end(array, at, at + length)
+      parse(new ByteArrayInputStream(array, at, end - at))
+    }
+  }
+
+  private def where(chunk: Chunk) = s"${file.version.path}, column '${chunk.display}'"
+}
+
+private object Indexes {
+
+  /** A Bloom filter's header is some twenty bytes, and a module of it some fifty. */
+  val BloomHeaderBytes = 256
+}
+
+private[parquet] final class RowGroupIndexes(
+    offsets: Map[ColumnPath, OffsetIndex],
+    columns: Map[ColumnPath, ColumnIndex]
+) extends ColumnIndexStore {
+  override def getColumnIndex(path: ColumnPath): ColumnIndex = columns.getOrElse(path, null)
+  override def getOffsetIndex(path: ColumnPath): OffsetIndex =
+    offsets.getOrElse(path, throw new ColumnIndexStore.MissingOffsetIndexException(path))
+}

@@ -1,0 +1,91 @@
+package io.pmeparquet.parquet.pages
+
+import java.security.GeneralSecurityException
+import javax.crypto.AEADBadTagException
+
+import io.pmeparquet.cipher.{ModuleAad, ModuleCipher, ModuleFrame, ModuleKind}
+import io.pmeparquet.PmeErrors
+
+/**
+ * Opens the modules of one column chunk or footer, one after the other, into a scratch array that grows to the largest of
+ * them. For one thread.
+ *
+ * @param where file and column, for messages
+ */
+private[parquet] final class Modules(
+    cipher: ModuleCipher,
+    aad: ModuleAad,
+    where: String,
+    counters: ReadCounters
+) {
+  private var scratch = Array.emptyByteArray
+
+  /** The plaintext of the module opened last, from index 0 on. */
+  def plaintext: Array[Byte] = scratch
+
+  def overheadBytes: Int = cipher.overheadBytes
+
+  /**
+   * Where a module ends that begins at `at`: its length field is checked against what is left and a limit.
+   *
+   * @param until where the place ends that the module must lie in
+   * @param limit the most that its plaintext may be
+   */
+  def end(bytes: Array[Byte], at: Int, until: Int, limit: Int, kind: ModuleKind): Int = {
+    def damaged(why: String) = PmeErrors.damaged(where, s"its ${kind.name} $why")
+    if (until - at < cipher.overheadBytes) throw damaged(s"has ${until - at} bytes left for it")
+    val length = ModuleFrame.lengthAt(bytes, at)
+    if (
+      length < cipher.overheadBytes - ModuleFrame.LengthBytes || length > until - at - ModuleFrame.LengthBytes
+    )
+      throw damaged(s"says $length bytes where ${until - at - ModuleFrame.LengthBytes} are left")
+    if (length - (cipher.overheadBytes - ModuleFrame.LengthBytes) > limit)
+      throw damaged(s"says $length bytes where at most $limit make sense")
+    at + ModuleFrame.LengthBytes + length
+  }
+
+  /**
+   * Opens the module that stands from `at` to `end`, its length field included.
+   *
+   * @return length of [[plaintext]]
+   */
+  def open(bytes: Array[Byte], at: Int, end: Int, kind: ModuleKind, page: Int): Int = {
+    val size = end - at - cipher.overheadBytes
+    if (scratch.length < size) scratch = new Array[Byte](Modules.roomFor(size))
+    open(bytes, at, end, kind, page, scratch, 0)
+  }
+
+  /** As [[open]], into an array of the caller that has room for the plaintext. */
+  def open(
+      bytes: Array[Byte],
+      at: Int,
+      end: Int,
+      kind: ModuleKind,
+      page: Int,
+      out: Array[Byte],
+      outOffset: Int
+  ): Int = {
+    if (page > ModuleAad.MaxOrdinal)
+      throw PmeErrors.damaged(
+        where,
+        s"it has more pages than an encrypted file can (${ModuleAad.MaxOrdinal})"
+      )
+    val aadLength = aad.select(kind, page)
+    counters.modules.increment()
+    val start = at + ModuleFrame.LengthBytes
+    try cipher.open(bytes, start, end - start, aad.bytes, aadLength, out, outOffset)
+    catch {
+      case failed: AEADBadTagException =>
+        val which = if (kind == ModuleKind.DataPage || kind == ModuleKind.DataPageHeader) s" $page" else ""
+        throw PmeErrors.notAuthentic(where, s"its ${kind.name}$which", failed)
+      case failed: GeneralSecurityException =>
+        throw PmeErrors.damaged(where, s"its ${kind.name} cannot be decrypted", failed)
+    }
+  }
+}
+
+private[parquet] object Modules {
+
+  /** Room to grow, so that an array is not made anew for each page that is a little larger than the last. */
+  def roomFor(size: Int): Int = (size.toLong + size / 4 + 64).min((Int.MaxValue - 8).toLong).toInt.max(size)
+}

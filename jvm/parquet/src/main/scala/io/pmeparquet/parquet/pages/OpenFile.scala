@@ -1,0 +1,342 @@
+package io.pmeparquet.parquet.pages
+
+import java.io.ByteArrayInputStream
+import java.nio.ByteBuffer
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, FileMetaData, RowGroup, Util}
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
+import org.apache.parquet.schema.MessageType
+
+import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.cipher._
+import io.pmeparquet.parquet._
+
+/**
+ * A file whose footer was read, judged by the scope's policy, authenticated and parsed. It holds keys and no pages, and
+ * serves all tasks of this JVM that read the file within the scope.
+ */
+private[parquet] final class OpenFile private (
+    val version: FileVersion,
+    footer: FileMetaData,
+    crypto: Option[FileCrypto],
+    val counters: ReadCounters
+) {
+  private val converter = new ParquetMetadataConverter
+
+  /** Schema, key-value metadata and writer, as parquet-java has them. */
+  val fileMetaData: org.apache.parquet.hadoop.metadata.FileMetaData =
+    OpenFile.structure(version.path, "its footer")(
+      converter.fromParquetMetadata(without(Nil)).getFileMetaData
+    )
+
+  def schema: MessageType = fileMetaData.getSchema
+  def isEncrypted: Boolean = crypto.isDefined
+
+  private val descriptors: IndexedSeq[ColumnDescriptor] = schema.getColumns.asScala.toIndexedSeq
+  private val ordinals: Map[Seq[String], Int] = descriptors.map(_.getPath.toSeq).zipWithIndex.toMap
+  private val display: Map[Seq[String], String] =
+    SchemaColumns.leaves(schema).map(leaf => leaf.path -> leaf.display).toMap
+
+  private val groups: IndexedSeq[RowGroup] =
+    Option(footer.getRow_groups).map(_.asScala.toIndexedSeq).getOrElse(IndexedSeq.empty)
+
+  /** Index of the first row of each row group in the file. */
+  private val firstRows: IndexedSeq[Long] = groups.scanLeft(0L)(_ + _.getNum_rows)
+
+  groups.zipWithIndex.foreach { case (group, index) =>
+    if (group.getNum_rows < 0 || group.getColumns.size != descriptors.size)
+      throw PmeErrors.damaged(
+        version.path.toString,
+        s"its row group $index has ${group.getNum_rows} rows and ${group.getColumns.size} columns, where the schema has ${descriptors.size}"
+      )
+  }
+
+  /**
+   * The row groups that belong to a split of the file: those whose middle lies in it, so that each belongs to one split
+   * wherever the splits are cut. Without those that have no rows.
+   */
+  def rowGroups(start: Long, length: Long): Seq[Int] =
+    groups.indices.filter { index =>
+      val middle = middleOf(groups(index), index)
+      middle >= start && middle < start + length && groups(index).getNum_rows > 0
+    }
+
+  private def middleOf(group: RowGroup, index: Int): Long = {
+    val first = group.getColumns.get(0)
+    val offset =
+      if (group.isSetFile_offset) group.getFile_offset
+      else if (first.isSetMeta_data) first.getMeta_data.getData_page_offset
+      else version.length / groups.size * index
+    val size = if (group.isSetTotal_compressed_size) group.getTotal_compressed_size else 0L
+    // Whatever a file says, the middle is a place in it, and so in one of its splits.
+    (offset + size / 2).max(0L).min(version.length - 1)
+  }
+
+  def rowCount(rowGroup: Int): Long = groups(rowGroup).getNum_rows
+  def firstRow(rowGroup: Int): Long = firstRows(rowGroup)
+
+  /**
+   * The chunks of a row group's columns, decrypting the metadata of each.
+   *
+   * @throws io.pmeparquet.PmeException where a column's key is missing, refused or wrong
+   */
+  def chunks(rowGroup: Int, columns: Seq[Seq[String]]): RowGroupChunks = {
+    val group = groups(rowGroup)
+    val opened = columns.map { path =>
+      val ordinal = ordinals.getOrElse(
+        path,
+        throw new IllegalStateException(s"internal error: no column ${path.mkString(".")}")
+      )
+      (ordinal, display(path), open(rowGroup, ordinal, display(path)))
+    }
+    val copy = new RowGroup(
+      opened.map(_._3.chunk).asJava,
+      group.getTotal_byte_size,
+      group.getNum_rows
+    ).setOrdinal(ordinalOf(group, rowGroup).toShort)
+    val block: Option[BlockMetaData] =
+      if (columns.isEmpty) None
+      else
+        Some(OpenFile.structure(version.path, s"the metadata of row group $rowGroup") {
+          converter.fromParquetMetadata(without(Seq(copy))).getBlocks.get(0)
+        })
+    val metadata = block.map(_.getColumns.asScala.toSeq).getOrElse(Nil)
+    val chunks = opened.zip(metadata).map { case ((ordinal, name, column), meta) =>
+      new Chunk(descriptors(ordinal), meta, name, ordinal, ordinalOf(group, rowGroup), column.key)
+    }
+    new RowGroupChunks(rowGroup, chunks, block)
+  }
+
+  /** The ciphers of a chunk's modules; none where it is not encrypted. */
+  def modules(chunk: Chunk): Option[ChunkModules] = for (file <- crypto; key <- chunk.key) yield {
+    val where = s"${version.path}, column '${chunk.display}'"
+    val gcm = new AesGcm(key, file.provider)
+    val pages = if (file.ctr) new AesCtr(key, file.provider) else gcm
+    def aad = new ModuleAad(file.fileAad, chunk.rowGroupOrdinal, chunk.ordinal)
+    new ChunkModules(new Modules(gcm, aad, where, counters), new Modules(pages, aad, where, counters))
+  }
+
+  private def ordinalOf(group: RowGroup, index: Int): Int =
+    if (group.isSetOrdinal) group.getOrdinal.toInt else index
+
+  private def without(rowGroups: Seq[RowGroup]): FileMetaData = {
+    val copy = new FileMetaData(footer.getVersion, footer.getSchema, footer.getNum_rows, rowGroups.asJava)
+    copy.setKey_value_metadata(footer.getKey_value_metadata)
+    copy.setCreated_by(footer.getCreated_by)
+    copy.setColumn_orders(footer.getColumn_orders)
+    copy
+  }
+
+  private def open(rowGroup: Int, ordinal: Int, name: String): OpenedColumn = {
+    val group = groups(rowGroup)
+    val chunk = group.getColumns.get(ordinal)
+    val where = s"${version.path}, column '$name'"
+    val (metadata, key) =
+      if (!chunk.isSetCrypto_metadata) (chunk.getMeta_data, None)
+      else {
+        val file = crypto.getOrElse(
+          throw PmeErrors.notAuthentic(where, "its metadata, in a footer without signature,")
+        )
+        val withFooterKey = chunk.getCrypto_metadata.isSetENCRYPTION_WITH_FOOTER_KEY
+        val key = if (withFooterKey) file.footerKey else columnKey(file, chunk, name)
+        val metadata =
+          if (withFooterKey && file.footerEncrypted) chunk.getMeta_data
+          else decrypted(file, key, chunk, ordinalOf(group, rowGroup), ordinal, where)
+        (metadata, Some(key))
+      }
+    if (metadata == null) throw PmeErrors.damaged(where, "it has no metadata")
+    if (metadata.getPath_in_schema.asScala != descriptors(ordinal).getPath.toSeq)
+      throw PmeErrors.damaged(
+        where,
+        s"its metadata is that of column ${metadata.getPath_in_schema.asScala.mkString(".")}"
+      )
+    new OpenedColumn(plain(chunk, metadata), key)
+  }
+
+  /** The chunk as that of an unencrypted file, for parquet-java to make its own metadata of. */
+  private def plain(chunk: ColumnChunk, metadata: ColumnMetaData): ColumnChunk = {
+    val copy = new ColumnChunk(chunk)
+    copy.setMeta_data(metadata)
+    copy.unsetCrypto_metadata()
+    copy.unsetEncrypted_column_metadata()
+    copy.unsetFile_path()
+    copy
+  }
+
+  private val columnKeys = new ConcurrentHashMap[ByteBuffer, AesKey]
+
+  private def columnKey(file: FileCrypto, chunk: ColumnChunk, name: String): AesKey = {
+    val metadata = chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata
+    if (metadata == null) throw PmeErrors.noKeyMetadata(s"${version.path}, column '$name'")
+    columnKeys.computeIfAbsent(
+      ByteBuffer.wrap(metadata),
+      _ => {
+        counters.keys.increment()
+        file.keys.forColumn(name)(file.keys.keyOf(metadata))
+      }
+    )
+  }
+
+  private def decrypted(
+      file: FileCrypto,
+      key: AesKey,
+      chunk: ColumnChunk,
+      rowGroupOrdinal: Int,
+      ordinal: Int,
+      where: String
+  ): ColumnMetaData = {
+    val bytes = chunk.getEncrypted_column_metadata
+    if (bytes == null) throw PmeErrors.damaged(where, "it has no encrypted metadata")
+    val aad = new ModuleAad(file.fileAad, rowGroupOrdinal, ordinal)
+    val modules = new Modules(new AesGcm(key, file.provider), aad, where, counters)
+    val kind = ModuleKind.ColumnMetaData
+    val end = modules.end(bytes, 0, bytes.length, Limits.FooterBytes, kind)
+    if (end != bytes.length) throw PmeErrors.damaged(where, "its encrypted metadata has bytes after its end")
+    val length = modules.open(bytes, 0, end, kind, 0)
+    FileTail.parse(where, "its metadata") {
+      val struct = ThriftBounds.end(modules.plaintext, 0, length)
+      Util.readColumnMetaData(new ByteArrayInputStream(modules.plaintext, 0, struct), null, null)
+    }
+  }
+}
+
+/** What an encrypted file's modules are opened with. */
+private[parquet] final class FileCrypto(
+    val footerKey: AesKey,
+    val keys: FileKeys,
+    val fileAad: Array[Byte],
+    val ctr: Boolean,
+    val footerEncrypted: Boolean,
+    val provider: CryptoProvider
+)
+
+private final class OpenedColumn(val chunk: ColumnChunk, val key: Option[AesKey])
+
+/** The ciphers of one chunk: `headers` for page headers, indexes and filters, `pages` for pages. */
+private[parquet] final class ChunkModules(val headers: Modules, val pages: Modules)
+
+/**
+ * A column chunk, its metadata decrypted.
+ *
+ * @param display the column as messages name it
+ * @param ordinal the column's place in its row group, which its modules are bound to
+ * @param key none where it is not encrypted
+ */
+private[parquet] final class Chunk(
+    val descriptor: ColumnDescriptor,
+    val meta: ColumnChunkMetaData,
+    val display: String,
+    val ordinal: Int,
+    val rowGroupOrdinal: Int,
+    val key: Option[AesKey]
+)
+
+private[parquet] final class RowGroupChunks(
+    val rowGroup: Int,
+    val chunks: Seq[Chunk],
+    val block: Option[BlockMetaData]
+)
+
+private[parquet] object OpenFile {
+
+  /** @throws io.pmeparquet.PmeException whatever keeps this scope from reading the file */
+  def apply(scope: ReadScope, path: Path, conf: Configuration): OpenFile = {
+    val version = FileVersion.of(path, conf)
+    scope.files.get(version)(read(scope, version, conf))
+  }
+
+  private def read(scope: ReadScope, version: FileVersion, conf: Configuration): OpenFile = {
+    val file = version.path.toString
+    val bytes = new FileBytes(version, conf, scope.counters)
+    try {
+      scope.counters.footers.increment()
+      val footer = FooterBytes.read(bytes)
+      FileTail.of(footer, file) match {
+        case FileTail.Plaintext =>
+          if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(file)
+          new OpenFile(version, parsed(footer.segment, file), None, scope.counters)
+        case tail: FileTail.Encrypted =>
+          val crypto = cryptoOf(scope, version, conf, tail)
+          val content = authenticated(footer.segment, crypto, file, scope.counters)
+          new OpenFile(version, content, Some(crypto), scope.counters)
+      }
+    } finally bytes.close()
+  }
+
+  private def cryptoOf(
+      scope: ReadScope,
+      version: FileVersion,
+      conf: Configuration,
+      tail: FileTail.Encrypted
+  ): FileCrypto = {
+    val prefix = FooterPolicy.check(version.path, tail, scope.settings).orElse(tail.aadPrefix)
+    val keys = new FileKeys(version.path, conf, scope)
+    scope.counters.keys.increment()
+    val footerKey = tail.footerKeyMetadata match {
+      case Some(metadata) => keys.keyOf(metadata)
+      case None => FileDecryption.footerKeyWithoutMetadata(scope, version.path, conf)
+    }
+    new FileCrypto(
+      footerKey,
+      keys,
+      prefix.getOrElse(Array.emptyByteArray) ++ tail.aadFileUnique,
+      tail.ctr,
+      footerEncrypted = !tail.plaintextFooter,
+      CryptoProvider.of(scope.settings.cryptoProvider)
+    )
+  }
+
+  private def authenticated(
+      bytes: Segment,
+      crypto: FileCrypto,
+      file: String,
+      counters: ReadCounters
+  ): FileMetaData = {
+    val aad = ModuleAad.ofFooter(crypto.fileAad)
+    val gcm = new AesGcm(crypto.footerKey, crypto.provider)
+    if (crypto.footerEncrypted) {
+      val modules = new Modules(gcm, aad, file, counters)
+      val at = FileTail.cryptoMetadataEnd(bytes, file)
+      val length = modules.open(bytes.array, at, bytes.until, ModuleKind.Footer, 0)
+      parsed(new Segment(modules.plaintext, 0, 0, length), file)
+    } else {
+      val signatureAt = bytes.until - ModuleFrame.SignatureBytes
+      if (FileTail.structEnd(bytes, file) > signatureAt)
+        throw PmeErrors.notAuthentic(file, "its footer, which has no signature,")
+      val signature = java.util.Arrays.copyOfRange(bytes.array, signatureAt, bytes.until)
+      counters.modules.increment()
+      if (
+        !gcm.signs(
+          bytes.array,
+          bytes.at,
+          signatureAt - bytes.at,
+          aad.bytes,
+          aad.select(ModuleKind.Footer, 0),
+          signature
+        )
+      )
+        throw PmeErrors.notAuthentic(file, "its footer")
+      parsed(bytes, file)
+    }
+  }
+
+  private def parsed(bytes: Segment, file: String): FileMetaData = {
+    val end = FileTail.structEnd(bytes, file)
+    FileTail.parse(file, "its footer") {
+      Util.readFileMetaData(new ByteArrayInputStream(bytes.array, bytes.at, end - bytes.at))
+    }
+  }
+
+  /** What contradicts itself in a structure is damage of the file. */
+  def structure[A](path: Path, what: String)(read: => A): A = ParquetFailures.naming(path, what)(read)
+
+  /** How many files a scope keeps open: their footers are the largest thing that it holds. */
+  val MaxFiles = 64
+}

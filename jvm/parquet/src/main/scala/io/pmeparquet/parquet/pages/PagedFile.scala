@@ -1,0 +1,163 @@
+package io.pmeparquet.parquet.pages
+
+import java.io.Closeable
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.page.{DictionaryPage, DictionaryPageReadStore}
+import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.filter2.bloomfilterlevel.BloomFilterImpl
+import org.apache.parquet.filter2.compat.FilterCompat
+import org.apache.parquet.filter2.dictionarylevel.DictionaryFilter
+import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewriter}
+import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
+import org.apache.parquet.hadoop.metadata.{ColumnPath, FileMetaData}
+import org.apache.parquet.hadoop.ParquetInputFormat
+import org.apache.parquet.internal.filter2.columnindex.ColumnIndexFilter
+import org.apache.parquet.schema.MessageType
+
+import io.pmeparquet.parquet.ReadScope
+
+/**
+ * One split of one file, row group by row group, for one task. The way from here to a page's AES call:
+ * [[PagedRowGroup.pages]], `ChunkPages`, `Modules`, `AesGcm`.
+ */
+final class PagedFile(scope: ReadScope, path: Path, conf: Configuration) extends Closeable {
+  private val file = OpenFile(scope, path, conf)
+  private val bytes = new FileBytes(file.version, conf, file.counters)
+  private val codecs = new Codecs(conf)
+  private val indexes = new Indexes(file, bytes)
+
+  private def isSet(name: String, otherwise: Boolean) = conf.getBoolean(name, otherwise)
+
+  /** Schema, key-value metadata and writer. */
+  def metadata: FileMetaData = file.fileMetaData
+
+  /**
+   * The row groups of a split that may hold rows for a filter, each found when it is asked for.
+   *
+   * @param requested the columns that are read, of which the file need not have all
+   * @param filter what parquet-java's filters for row groups and pages can make use of
+   * @param vectorized whether Spark's vectorized decoders read the pages: they copy values, so that a page may be
+   *   overwritten by the next of its column, and they can leave out single rows. parquet-column's record assembly keeps
+   *   values, and loses count where the last wanted row is the only one in its page; it gets all rows.
+   */
+  def rowGroups(
+      start: Long,
+      length: Long,
+      requested: MessageType,
+      filter: Option[FilterPredicate],
+      vectorized: Boolean
+  ): Iterator[PagedRowGroup] = {
+    val here = file.schema.getColumns.asScala.map(_.getPath.toSeq).toSet
+    val columns = requested.getColumns.asScala.map(_.getPath.toSeq).filter(here.contains).toSeq
+    val rules = PageRules(
+      scope.settings.allowClearLevels,
+      isSet(ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED, otherwise = false),
+      vectorized
+    )
+    // parquet-java's filters take no negations, and take a column that they are not shown for one without values.
+    val judged = filter
+      .filter(PredicateColumns.of(_).forall(path => columns.contains(path.toArray.toSeq)))
+      .map(LogicalInverseRewriter.rewrite)
+    file.rowGroups(start, length).iterator.flatMap(rowGroup(_, columns, judged, rules))
+  }
+
+  private def rowGroup(
+      index: Int,
+      columns: Seq[Seq[String]],
+      filter: Option[FilterPredicate],
+      rules: PageRules
+  ): Option[PagedRowGroup] = {
+    val opened = file.chunks(index, columns)
+    val useful = filter.filter(_ => opened.block.isDefined)
+    if (useful.exists(canDrop(_, opened))) None
+    else {
+      val filtered =
+        useful.filter(_ =>
+          rules.vectorized && isSet(ParquetInputFormat.COLUMN_INDEX_FILTERING_ENABLED, otherwise = true)
+        )
+      val found = filtered.flatMap(predicate => indexes.read(opened.chunks, PredicateColumns.of(predicate)))
+      val selected = for (predicate <- filtered; store <- found) yield rowsOf(index, predicate, store, opened)
+      val some = selected.filter(_.count < file.rowCount(index))
+      if (some.exists(_.isEmpty)) None
+      else
+        Some(
+          new PagedRowGroup(
+            file,
+            bytes,
+            codecs,
+            opened.chunks,
+            index,
+            found,
+            () => indexes.read(opened.chunks, Set.empty),
+            some,
+            rules
+          )
+        )
+    }
+  }
+
+  private def canDrop(predicate: FilterPredicate, opened: RowGroupChunks): Boolean = {
+    val columns = opened.chunks.map(_.meta).asJava
+    (isSet(ParquetInputFormat.STATS_FILTERING_ENABLED, otherwise = true) && StatisticsFilter.canDrop(
+      predicate,
+      columns
+    )) ||
+    (isSet(ParquetInputFormat.DICTIONARY_FILTERING_ENABLED, otherwise = true) && DictionaryFilter.canDrop(
+      predicate,
+      columns,
+      dictionaries(opened)
+    )) ||
+    (isSet(ParquetInputFormat.BLOOM_FILTERING_ENABLED, otherwise = true) &&
+      BloomFilterImpl.canDrop(predicate, columns, indexes.bloomFilters(opened.chunks, opened.block.get)))
+  }
+
+  private def dictionaries(opened: RowGroupChunks) = new DictionaryPageReadStore {
+    override def readDictionaryPage(column: ColumnDescriptor): DictionaryPage =
+      opened.chunks.find(_.descriptor == column).map(dictionary).orNull
+  }
+
+  private def dictionary(chunk: Chunk): DictionaryPage = {
+    val length = chunk.meta.getFirstDataPageOffset - chunk.meta.getStartingPos
+    if (length <= 0 || length > Limits.PageBytes) null
+    else {
+      val segment = bytes.read(Range(chunk.meta.getStartingPos, length.toInt))
+      val rules = PageRules(allowClearLevels = false, verifyChecksums = false, vectorized = false)
+      new ChunkPages(
+        chunk,
+        file.modules(chunk),
+        codecs.of(chunk.meta.getCodec),
+        new AllPages(segment),
+        None,
+        rules,
+        path.toString
+      ).readDictionaryPage()
+    }
+  }
+
+  private def rowsOf(
+      index: Int,
+      predicate: FilterPredicate,
+      store: RowGroupIndexes,
+      opened: RowGroupChunks
+  ): Rows =
+    OpenFile.structure(path, "its page index") {
+      val paths: Set[ColumnPath] = opened.chunks.map(_.meta.getPath).toSet
+      Rows.of(
+        ColumnIndexFilter.calculateRowRanges(
+          FilterCompat.get(predicate),
+          store,
+          paths.asJava,
+          file.rowCount(index)
+        )
+      )
+    }
+
+  override def close(): Unit = {
+    bytes.close()
+    codecs.close()
+  }
+}

@@ -1,0 +1,169 @@
+package io.pmeparquet.parquet.pages
+
+import java.util.{Optional, PrimitiveIterator}
+import java.util.stream.LongStream
+
+import scala.collection.mutable
+
+import org.apache.parquet.column.page.{PageReadStore, PageReader}
+import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.hadoop.metadata.ColumnPath
+
+import io.pmeparquet.PmeErrors
+
+/**
+ * A row group of which some rows are wanted, none of it read yet but metadata and indexes. For one thread.
+ *
+ * @param found indexes that were read to select rows
+ * @param readIndexes reads them where that was not needed
+ * @param selected rows that the page index has left; none: all
+ */
+final class PagedRowGroup private[pages] (
+    file: OpenFile,
+    bytes: FileBytes,
+    codecs: Codecs,
+    val chunks: Seq[Chunk],
+    index: Int,
+    found: Option[RowGroupIndexes],
+    readIndexes: () => Option[RowGroupIndexes],
+    val selected: Option[Rows],
+    rules: PageRules
+) {
+
+  /** Where pages lie; not read before some of them can be left out. */
+  private lazy val indexes: Option[RowGroupIndexes] = found.orElse(readIndexes())
+
+  private val segments = mutable.Map.empty[Range, Segment]
+
+  /** Rows that will be read. */
+  def rowCount: Long = selected.fold(file.rowCount(index))(_.count)
+
+  /** Whether rows can be told apart without reading all pages of all columns. */
+  def canSkip: Boolean =
+    chunks.forall(chunk =>
+      chunk.descriptor.getMaxRepetitionLevel == 0 || chunk.meta.getOffsetIndexReference != null
+    )
+
+  /** The rows that will be read, by their place in the row group. */
+  def rowIndexes: PrimitiveIterator.OfLong =
+    selected.fold(LongStream.range(0, file.rowCount(index)).iterator())(_.iterator)
+
+  /** The pages of all columns that are read. */
+  def pages(wanted: Option[Rows]): PageReadStore = pages(chunks.map(_.meta.getPath).toSet, wanted)
+
+  /**
+   * The pages of some columns, in as few reads as their places allow.
+   *
+   * @param wanted rows, or none for [[selected]]
+   */
+  def pages(columns: Set[ColumnPath], wanted: Option[Rows]): PageReadStore = {
+    val rows = wanted.orElse(selected)
+    val read = chunks.filter(chunk => columns.contains(chunk.meta.getPath))
+    val ranges = read.map(chunk => rangesOf(chunk, rows))
+    fetch(ranges.flatMap(_.all))
+    val readers = read
+      .zip(ranges)
+      .map { case (chunk, places) =>
+        chunk.descriptor -> (new ChunkPages(
+          chunk,
+          file.modules(chunk),
+          codecs.of(chunk.meta.getCodec),
+          placesOf(places),
+          rows,
+          rules,
+          file.version.path.toString
+        ): PageReader)
+      }
+      .toMap
+    new RowGroupPages(rows.fold(file.rowCount(index))(_.count), file.firstRow(index), rows, readers)
+  }
+
+  private def rangesOf(chunk: Chunk, rows: Option[Rows]): Places =
+    rows.flatMap(some => indexes.map(some -> _)) match {
+      case Some((some, offsets)) =>
+        val index = offsets.getOffsetIndex(chunk.meta.getPath)
+        val pages = (0 until index.getPageCount).flatMap { page =>
+          val first = index.getFirstRowIndex(page)
+          val last = index.getLastRowIndex(page, file.rowCount(this.index))
+          if (last >= first && some.overlaps(first, last))
+            Seq(
+              (
+                Range(index.getOffset(page), index.getCompressedPageSize(page)),
+                page,
+                PageRows(first, (last - first + 1).toInt)
+              )
+            )
+          else Nil
+        }
+        val start = chunk.meta.getStartingPos
+        val before = if (index.getPageCount == 0) 0 else index.getOffset(0) - start
+        Parts(if (before > 0) Some(rangeOf(chunk, start, before)) else None, pages)
+      case _ => Whole(rangeOf(chunk, chunk.meta.getStartingPos, chunk.meta.getTotalSize))
+    }
+
+  private def rangeOf(chunk: Chunk, offset: Long, length: Long): Range = {
+    if (offset < FooterBytes.FirstPageOffset || length < 0 || offset + length > file.version.length)
+      throw PmeErrors.damaged(
+        s"${file.version.path}, column '${chunk.display}'",
+        s"its column chunk is said to be $length bytes from $offset on, in a file of ${file.version.length}"
+      )
+    if (length > Int.MaxValue - 8)
+      throw PmeErrors.unsupported(
+        s"${file.version.path}, column '${chunk.display}'",
+        s"a column chunk of $length bytes",
+        "the page pipeline reads a chunk into one array",
+        "Set reader=spark for this table."
+      )
+    Range(offset, length.toInt)
+  }
+
+  private def fetch(ranges: Seq[Range]): Unit = {
+    val missing = ranges.filterNot(range =>
+      segments.keys.exists(has => range.offset >= has.offset && range.end <= has.end)
+    )
+    segments ++= missing.zip(bytes.readAll(missing))
+  }
+
+  private def segment(range: Range): Segment =
+    segments.getOrElse(
+      range,
+      segments.collectFirst {
+        case (has, segment) if range.offset >= has.offset && range.end <= has.end => segment.slice(range)
+      }.get
+    )
+
+  private def placesOf(places: Places): PagePlaces = places match {
+    case Whole(range) => new AllPages(segment(range))
+    case Parts(dictionary, pages) =>
+      new SomePages(
+        dictionary.map(range => PagePlace(segment(range), range.offset, 0, None)),
+        pages.map { case (range, ordinal, rows) =>
+          PagePlace(segment(range), range.offset, ordinal, Some(rows))
+        }
+      )
+  }
+}
+
+/** What is read of a chunk. */
+private sealed trait Places { def all: Seq[Range] }
+private final case class Whole(range: Range) extends Places {
+  override def all: Seq[Range] = Seq(range)
+}
+private final case class Parts(dictionary: Option[Range], pages: Seq[(Range, Int, PageRows)]) extends Places {
+  override def all: Seq[Range] = dictionary.toSeq ++ pages.map(_._1)
+}
+
+/** Pages of a row group, as parquet-column's readers and Spark's take them. */
+private final class RowGroupPages(
+    rowCount: Long,
+    firstRow: Long,
+    rows: Option[Rows],
+    readers: Map[ColumnDescriptor, PageReader]
+) extends PageReadStore {
+  override def getPageReader(column: ColumnDescriptor): PageReader =
+    readers.getOrElse(column, throw new IllegalArgumentException(s"internal error: $column is not read"))
+  override def getRowCount: Long = rowCount
+  override def getRowIndexOffset: Optional[java.lang.Long] = Optional.of(firstRow)
+  override def getRowIndexes: Optional[PrimitiveIterator.OfLong] =
+    rows.fold(Optional.empty[PrimitiveIterator.OfLong]())(some => Optional.of(some.iterator))
+}

@@ -1,0 +1,122 @@
+package io.pmeparquet.parquet.pages
+
+/**
+ * Walks over a struct in Thrift's compact protocol without making anything of it: every string and list must fit into
+ * the bytes that are there, and nesting has a limit. What passes can be parsed in memory proportional to its size;
+ * Thrift's own reader would first allocate what a list says it holds.
+ */
+private[parquet] object ThriftBounds {
+
+  final class Unbounded(message: String) extends Exception(message)
+
+  /**
+   * @return where the struct that begins at `from` ends
+   * @throws ThriftBounds.Unbounded where it does not end before `until`, or is no struct at all
+   */
+  def end(bytes: Array[Byte], from: Int, until: Int): Int = {
+    val walk = new Walk(bytes, from, until)
+    walk.struct(0)
+    walk.at
+  }
+
+  // Thrift's compact type codes.
+  private val Stop = 0
+  private val True = 1
+  private val False = 2
+  private val I8 = 3
+  private val I16 = 4
+  private val I32 = 5
+  private val I64 = 6
+  private val Double = 7
+  private val Binary = 8
+  private val List = 9
+  private val Set = 10
+  private val Map = 11
+  private val Struct = 12
+  private val DoubleBytes = 8
+  private val MaxVarintBytes = 10
+  private val LongSize = 15
+
+  private final class Walk(bytes: Array[Byte], from: Int, until: Int) {
+    var at: Int = from
+
+    def struct(depth: Int): Unit = {
+      if (depth > Limits.ThriftDepth) throw new Unbounded("it is nested too deeply")
+      var open = true
+      while (open) {
+        val header = next()
+        val kind = header & 0x0f
+        if (kind == Stop) open = false
+        else {
+          if ((header >> 4 & 0x0f) == 0) varint()
+          // The value of a boolean field is in its type.
+          if (kind != True && kind != False) value(kind, depth)
+        }
+      }
+    }
+
+    private def value(kind: Int, depth: Int): Unit = kind match {
+      case True | False | I8 => skip(1)
+      case I16 | I32 | I64 => varint(); ()
+      case Double => skip(DoubleBytes)
+      case Binary => skip(varint())
+      case List | Set => list(depth)
+      case Map => map(depth)
+      case Struct => struct(depth + 1)
+      case _ => throw new Unbounded(s"it has a field of unknown type $kind")
+    }
+
+    private def list(depth: Int): Unit = {
+      val header = next()
+      val short = header >> 4 & 0x0f
+      elements(if (short == LongSize) varint() else short.toLong, 1)(value(header & 0x0f, depth + 1))
+    }
+
+    private def map(depth: Int): Unit = {
+      val size = varint()
+      if (size > 0) {
+        val kinds = next()
+        elements(size, 2) {
+          value(kinds >> 4 & 0x0f, depth + 1)
+          value(kinds & 0x0f, depth + 1)
+        }
+      }
+    }
+
+    private def elements(size: Long, leastBytes: Int)(element: => Unit): Unit = {
+      if (size < 0 || size > (until - at) / leastBytes)
+        throw new Unbounded(s"a list says it has $size elements where ${until - at} bytes are left")
+      var left = size
+      while (left > 0) {
+        element
+        left -= 1
+      }
+    }
+
+    private def next(): Int = {
+      if (at >= until) throw new Unbounded("it ends too early")
+      at += 1
+      bytes(at - 1).toInt
+    }
+
+    private def varint(): Long = {
+      var value = 0L
+      var shift = 0
+      var more = true
+      while (more) {
+        if (shift >= MaxVarintBytes * 7) throw new Unbounded("a number does not end")
+        val byte = next()
+        value |= (byte & 0x7fL) << shift
+        shift += 7
+        more = (byte & 0x80) != 0
+      }
+      value
+    }
+
+    private def skip(count: Long): Unit = {
+      if (count < 0 || count > until - at)
+        throw new Unbounded(s"a value says it is $count bytes long where ${until - at} are left")
+      at += count.toInt
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package io.pmeparquet.parquet.pages
+
+import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.PmeErrors
+
+/**
+ * A V2 data page taken apart: its levels, which are not compressed, and its values, which may be.
+ *
+ * @param levels the array that holds the levels from `levelsAt` on, repetition levels first
+ * @param values the array that holds the values from `valuesAt` on, as they are compressed
+ */
+private[parquet] final class V2Parts(
+    val levels: Array[Byte],
+    val levelsAt: Int,
+    val values: Array[Byte],
+    val valuesAt: Int,
+    val valuesLength: Int
+)
+
+/**
+ * The two ways in which encrypted V2 pages are written. Arrow encrypts levels and values as one module; parquet-java
+ * leaves the levels before the module, readable and unauthenticated. Which of the two a page is, is told by where a
+ * module stands whose length fits.
+ */
+private[parquet] object V2Parts {
+  def of(
+      place: PagePlace,
+      body: Int,
+      end: Int,
+      levelBytes: Int,
+      cipher: Option[Modules],
+      allowClearLevels: Boolean,
+      file: String,
+      column: String
+  ): V2Parts = {
+    val bytes = place.segment.array
+    val page = place.ordinal
+    val where = s"$file, column '${column}'"
+    def tooShort = PmeErrors.damaged(where, s"its page $page is shorter than its levels")
+    cipher match {
+      case None =>
+        if (end - body < levelBytes) throw tooShort
+        new V2Parts(bytes, body, bytes, body + levelBytes, end - body - levelBytes)
+      case Some(modules) if isModule(bytes, body, end) =>
+        ChunkPages.moduleEnd(modules, bytes, body, end, ModuleKind.DataPage, where)
+        val length = modules.open(bytes, body, end, ModuleKind.DataPage, page)
+        if (length < levelBytes) throw tooShort
+        // Copied, since the next page is decrypted into the same array while its levels may still be read.
+        val plain = java.util.Arrays.copyOf(modules.plaintext, length)
+        new V2Parts(plain, 0, plain, levelBytes, length - levelBytes)
+      case Some(modules) =>
+        if (levelBytes > 0 && !allowClearLevels) throw PmeErrors.clearLevels(file, column)
+        if (end - body < levelBytes) throw tooShort
+        val module = body + levelBytes
+        ChunkPages.moduleEnd(modules, bytes, module, end, ModuleKind.DataPage, where)
+        val length = modules.open(bytes, module, end, ModuleKind.DataPage, page)
+        new V2Parts(bytes, body, modules.plaintext, 0, length)
+    }
+  }
+
+  private def isModule(bytes: Array[Byte], at: Int, end: Int): Boolean =
+    end - at >= ModuleFrame.LengthBytes && ModuleFrame.lengthAt(
+      bytes,
+      at
+    ) == end - at - ModuleFrame.LengthBytes
+}

@@ -1,0 +1,241 @@
+package io.pmeparquet.parquet.pages
+
+import java.nio.file.Files
+import java.util.Base64
+
+import scala.collection.JavaConverters._
+
+import munit.FunSuite
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.page.PageReadStore
+import org.apache.parquet.example.data.simple.convert.GroupRecordConverter
+import org.apache.parquet.example.data.simple.SimpleGroupFactory
+import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
+import org.apache.parquet.hadoop.example.ExampleParquetWriter
+import org.apache.parquet.hadoop.metadata.{ColumnPath, CompressionCodecName}
+import org.apache.parquet.io.ColumnIOFactory
+import org.apache.parquet.schema.{MessageType, MessageTypeParser}
+
+import io.pmeparquet.{PmeException, Secret}
+import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.options._
+import io.pmeparquet.parquet.{PmeCryptoFactory, ReadScope, Scopes}
+
+/** Files written by parquet-java under our keys, read by the page pipeline: what is read, and what it costs. */
+class PagedFileSuite extends FunSuite {
+  private val RowCount = 1000
+  private val PageRows = 100
+  private val schema = MessageTypeParser.parseMessageType(
+    "message m { required int32 id; optional binary name (UTF8); required int64 other; }"
+  )
+
+  private val kms = KmsSettings.Static(
+    new Secret(
+      Seq("f", "n")
+        .map(name => s"$name=${Base64.getEncoder.encodeToString(Array.fill(16)(name.head.toByte))}")
+        .mkString("\n")
+    )
+  )
+  private def values(options: (String, String)*) =
+    new OptionValues(Map(Level.Option -> options.map { case (name, value) =>
+      name.toLowerCase -> value
+    }.toMap))
+
+  private def readScope(options: (String, String)*): ReadScope = {
+    // A number of seconds that no other test has: scopes of equal settings are one.
+    PagedFileSuite.scopes += 1
+    val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + PagedFileSuite.scopes).toString
+    Scopes.forRead(Settings.forRead(values(options :+ own: _*), kms))
+  }
+
+  private def written(options: (String, String)*): Path = {
+    val directory = Files.createTempDirectory("paged")
+    val file = new Path(directory.toUri.toString, "f.parquet")
+    val settings = Settings.forWrite(
+      values(options ++ Seq("footerKey" -> "f", "columnKeys" -> "n: name"): _*),
+      kms,
+      caseSensitive = true
+    )
+    val conf = new Configuration(false)
+    PmeCryptoFactory.useForWrite(conf, Scopes.forWrite(settings, directory.toString, conf))
+    val writer = ExampleParquetWriter
+      .builder(file)
+      .withConf(conf)
+      .withType(schema)
+      .withCompressionCodec(CompressionCodecName.SNAPPY)
+      .withPageRowCountLimit(PageRows)
+      .withDictionaryEncoding(false)
+      .build()
+    val groups = new SimpleGroupFactory(schema)
+    (0 until RowCount).foreach { i =>
+      val group = groups.newGroup().append("id", i)
+      if (i % 3 > 0) group.append("name", s"name $i")
+      writer.write(group.append("other", i * 7L))
+    }
+    writer.close()
+    file
+  }
+
+  private def opened[A](scope: ReadScope, path: Path)(use: PagedFile => A): A = {
+    val file = new PagedFile(scope, path, new Configuration(false))
+    try use(file)
+    finally file.close()
+  }
+
+  private def groupsOf(file: PagedFile, requested: MessageType, filter: Option[FilterPredicate] = None) =
+    file.rowGroups(0, Long.MaxValue / 2, requested, filter, vectorized = true).toList
+
+  private def ids(pages: PageReadStore, requested: MessageType): Seq[Int] = {
+    val reader =
+      new ColumnIOFactory()
+        .getColumnIO(requested, schema)
+        .getRecordReader(pages, new GroupRecordConverter(requested))
+    (0L until pages.getRowCount).map(_ => reader.read().getInteger("id", 0))
+  }
+
+  private def only(columns: String*) =
+    new MessageType("m", columns.map(name => schema.getFields.get(schema.getFieldIndex(name))).asJava)
+
+  private val ways = Seq(
+    Seq.empty,
+    Seq("plaintextFooter" -> "true"),
+    Seq("algorithm" -> "AES_GCM_CTR_V1"),
+    Seq("keyMaterial" -> "external"),
+    Seq("doubleWrapping" -> "false", "dataKeyBits" -> "256"),
+    Seq("aadPrefix" -> "{file}", "storeAadPrefix" -> "false")
+  )
+
+  ways.foreach { way =>
+    test(s"a file written with ${if (way.isEmpty) "the defaults" else way.mkString(", ")} is read whole") {
+      val scope = readScope(way.filter { case (name, _) => name == "algorithm" || name == "aadPrefix" }: _*)
+      opened(scope, written(way: _*)) { file =>
+        val groups = groupsOf(file, schema)
+        assertEquals(groups.flatMap(group => ids(group.pages(None), schema)), (0 until RowCount).toList)
+      }
+    }
+  }
+
+  test("a scan of one file costs one read of its footer and one of its columns") {
+    val scope = readScope()
+    val path = written()
+    opened(scope, path)(file => groupsOf(file, schema).foreach(group => ids(group.pages(None), schema)))
+    val pages = 3 * RowCount / PageRows
+    // The footer's bytes come with one read, and the columns lie side by side.
+    assertEquals(scope.counters.reads.sum, 2L)
+    assertEquals(scope.counters.footers.sum, 1L)
+    // The footer's key, and that of `name`; `id` and `other` have the footer's.
+    assertEquals(scope.counters.keys.sum, 2L)
+    // The footer, the metadata of `name`, and a header and a body for each page.
+    assertEquals(scope.counters.modules.sum, 1L + 1 + 2 * pages)
+  }
+
+  test("a second look at the same file reads no footer and asks for no key") {
+    val scope = readScope()
+    val path = written()
+    (1 to 3).foreach(_ => opened(scope, path)(file => groupsOf(file, only("id"))))
+    assertEquals(scope.counters.footers.sum, 1L)
+    assertEquals(scope.counters.keys.sum, 1L)
+    assertEquals(scope.counters.reads.sum, 1L)
+  }
+
+  test("of a column that is not wanted nothing is read, decrypted or unlocked") {
+    val scope = readScope("footerKey" -> "f", "columnKeys" -> "nobody: name")
+    opened(scope, written()) { file =>
+      assertEquals(
+        groupsOf(file, only("id")).flatMap(group => ids(group.pages(None), only("id"))).size,
+        RowCount
+      )
+    }
+    assertEquals(scope.counters.modules.sum, 1L + 2 * RowCount / PageRows)
+    val failed = intercept[PmeException](opened(scope, written())(groupsOf(_, schema)))
+    assertEquals(failed.getCondition(), "PME_KEY_METADATA")
+    assert(failed.getMessage.contains("column 'name'"))
+  }
+
+  test("with a filter only pages that may hold a match are decrypted") {
+    val scope = readScope()
+    val filter = FilterApi.eq(FilterApi.intColumn("id"), Int.box(555))
+    opened(scope, written()) { file =>
+      val group = groupsOf(file, schema, Some(filter)).head
+      assertEquals(group.rowCount, PageRows.toLong)
+      assertEquals(ids(group.pages(None), schema), (500 until 600).toList)
+    }
+    // The footer, the metadata of `name`, a column index, three offset indexes, and one page of each column.
+    assertEquals(scope.counters.modules.sum, 1L + 1 + 1 + 3 + 2 * 3)
+  }
+
+  test("a filter that statistics rule out costs no page") {
+    val scope = readScope()
+    val filter = FilterApi.gt(FilterApi.intColumn("id"), Int.box(RowCount))
+    opened(scope, written())(file => assertEquals(groupsOf(file, schema, Some(filter)), Nil))
+    assertEquals(scope.counters.reads.sum, 1L)
+  }
+
+  test(
+    "a negation leaves out row groups and pages as its opposite does, and a filter on an unread column none"
+  ) {
+    val scope = readScope()
+    def kept(filter: FilterPredicate, requested: MessageType) =
+      opened(scope, path)(file => groupsOf(file, requested, Some(filter)).map(_.rowCount).sum)
+    lazy val path = written()
+    val id = FilterApi.intColumn("id")
+    assertEquals(kept(FilterApi.not(FilterApi.gtEq(id, Int.box(0))), schema), 0L)
+    assertEquals(kept(FilterApi.not(FilterApi.gtEq(id, Int.box(50))), schema), PageRows.toLong)
+    assertEquals(kept(FilterApi.eq(id, Int.box(-1)), only("other")), RowCount.toLong)
+  }
+
+  test("rows chosen after a look at one column cost only the pages of the others that hold them") {
+    val scope = readScope()
+    opened(scope, written()) { file =>
+      val group = groupsOf(file, schema).head
+      assert(group.canSkip)
+      val builder = new Rows.Builder
+      // parquet-column's assembly, which this test reads with, takes no lone last row.
+      Seq(7L, 8L, 420L, 421L).foreach(builder.add)
+      val first = ids(group.pages(Set(ColumnPath.get("id")), None), only("id"))
+      assertEquals(first.size, RowCount)
+      val before = scope.counters.modules.sum
+      assertEquals(ids(group.pages(Some(builder.result())), schema), List(7, 8, 420, 421))
+      // Three offset indexes, and two pages of each column.
+      assertEquals(scope.counters.modules.sum - before, 3L + 2 * 2 * 3)
+    }
+  }
+
+  test("every bit flipped anywhere in the columns of a GCM file is noticed, by its column's name") {
+    val path = written()
+    val local = java.nio.file.Paths.get(path.toUri)
+    val honest = Files.readAllBytes(local)
+    // Hadoop's own checksum would notice first.
+    Files.delete(local.resolveSibling(".f.parquet.crc"))
+    val end = honest.length - ModuleEnd.footerBytes(honest)
+    val random = new java.util.Random(11)
+    val places = Seq.fill(300)(4 + random.nextInt(end - 4)) ++ (4 until 60)
+    val refused = places.map { place =>
+      val bent = honest.clone()
+      bent(place) = (bent(place) ^ (1 << random.nextInt(8))).toByte
+      Files.write(local, bent)
+      val scope = readScope()
+      try {
+        opened(scope, path)(file => groupsOf(file, schema).foreach(group => ids(group.pages(None), schema)))
+        None
+      } catch { case failed: PmeException => Some(failed) }
+    }
+    val noticed = refused.flatten
+    assert(
+      noticed.forall(failed => Set("PME_NOT_AUTHENTIC", "PME_DAMAGED_FILE").contains(failed.getCondition()))
+    )
+    assert(noticed.forall(_.getMessage.contains("column '")))
+    // What a full scan does not read are the page indexes behind the columns.
+    assert(noticed.size > places.size * 9 / 10, s"${noticed.size} of ${places.size}")
+  }
+}
+
+private object ModuleEnd {
+  def footerBytes(file: Array[Byte]): Int =
+    io.pmeparquet.cipher.ModuleFrame.lengthAt(file, file.length - 8) + 8
+}
+
+private object PagedFileSuite {
+  var scopes = 0
+}

@@ -1,0 +1,185 @@
+package io.pmeparquet.parquet.pages
+
+import java.io.ByteArrayOutputStream
+import java.nio.file.Files
+import java.util.Random
+
+import scala.collection.JavaConverters._
+
+import munit.FunSuite
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.format._
+import org.apache.parquet.hadoop.metadata.CompressionCodecName
+
+import io.pmeparquet.{AesKey, PmeException}
+import io.pmeparquet.cipher._
+import io.pmeparquet.parquet.FileVersion
+
+class PagesSuite extends FunSuite {
+  private def condition(run: => Any) = intercept[PmeException](run).getCondition()
+
+  private def footer: Array[Byte] = {
+    val schema = (1 to 50).map(i => new SchemaElement(s"column$i")).toList
+    val chunk = new ColumnChunk(4)
+    chunk.setMeta_data(
+      new ColumnMetaData(
+        Type.INT32,
+        List(Encoding.PLAIN).asJava,
+        List("a").asJava,
+        CompressionCodec.SNAPPY,
+        1,
+        2,
+        3,
+        4
+      )
+    )
+    val group = new RowGroup(List(chunk).asJava, 5, 6)
+    val metadata = new FileMetaData(1, schema.asJava, 6, List(group).asJava)
+    metadata.setKey_value_metadata(List(new KeyValue("k").setValue("v" * 300)).asJava)
+    val out = new ByteArrayOutputStream
+    Util.writeFileMetaData(metadata, out)
+    out.toByteArray
+  }
+
+  test("the end of an honest struct is found, whatever follows it") {
+    val bytes = footer
+    assertEquals(ThriftBounds.end(bytes, 0, bytes.length), bytes.length)
+    assertEquals(
+      ThriftBounds.end(Array.fill(7)(9.toByte) ++ bytes ++ new Array[Byte](100), 7, bytes.length + 107),
+      bytes.length + 7
+    )
+  }
+
+  test("a struct that is cut anywhere has no end") {
+    val bytes = footer
+    bytes.indices.foreach(until => intercept[ThriftBounds.Unbounded](ThriftBounds.end(bytes, 0, until)))
+  }
+
+  test("lists, strings and nesting beyond what is there are refused before anything is made of them") {
+    def bytes(values: Int*) = values.map(_.toByte).toArray
+    val hugeList = bytes(0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00)
+    val hugeString = bytes(0x18, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00)
+    val hugeMap = bytes(0x1b, 0xff, 0xff, 0xff, 0xff, 0x07, 0x88, 0x00)
+    val endless = bytes(0x15) ++ Array.fill(30)(0xff.toByte)
+    val deep = Array.fill(100000)(0x1c.toByte)
+    val unknown = bytes(0x1e, 0x00)
+    Seq(hugeList, hugeString, hugeMap, endless, deep, unknown).foreach { bomb =>
+      intercept[ThriftBounds.Unbounded](ThriftBounds.end(bomb, 0, bomb.length))
+    }
+  }
+
+  test("bytes bent at random are refused or walked over within bounds") {
+    val random = new Random(7)
+    val honest = footer
+    (1 to 20000).foreach { _ =>
+      val bent = honest.clone()
+      (0 to random.nextInt(4)).foreach(_ => bent(random.nextInt(bent.length)) = random.nextInt().toByte)
+      try assert(ThriftBounds.end(bent, 0, bent.length) <= bent.length)
+      catch { case _: ThriftBounds.Unbounded => () }
+    }
+  }
+
+  test("neighbouring ranges are read in one request, far and large ones apart") {
+    val kib = 1024
+    val ranges = Seq(Range(0, 10), Range(10, 10), Range(20 + 64 * kib, 5), Range(200 * kib, 7), Range(2, 3))
+    assertEquals(FileBytes.merged(ranges), Seq(Range(0, 25 + 64 * kib), Range(200 * kib, 7)))
+    val large = Seq(Range(0, 15 * kib * kib), Range(15L * kib * kib, 2 * kib * kib))
+    assertEquals(FileBytes.merged(large), large)
+  }
+
+  private def file(content: Array[Byte]): FileVersion = {
+    val path = Files.createTempFile("bytes", ".bin")
+    path.toFile.deleteOnExit()
+    Files.write(path, content)
+    FileVersion.of(new Path(path.toUri), new Configuration(false))
+  }
+
+  test("requests and bytes are counted, and each range gets its own bytes") {
+    val counters = new ReadCounters
+    val bytes = new FileBytes(file(Array.tabulate(1000)(_.toByte)), new Configuration(false), counters)
+    val segments = bytes.readAll(Seq(Range(500, 3), Range(0, 2), Range(100, 1)))
+    assertEquals(segments.map(segment => segment.array(segment.at).toInt & 0xff), Seq(500 & 0xff, 0, 100))
+    assertEquals((counters.reads.sum, counters.bytes.sum), (1L, 503L))
+    assertEquals(condition(bytes.read(Range(990, 11))), "PME_DAMAGED_FILE")
+    assertEquals(condition(bytes.read(Range(-1, 1))), "PME_DAMAGED_FILE")
+    bytes.close()
+  }
+
+  test("a module's length is checked against what is left and a limit before it is opened") {
+    val provider = CryptoProvider.of("auto")
+    val gcm = new AesGcm(AesKey.of(Array.fill(16)(1.toByte), "t"), provider)
+    val modules = new Modules(gcm, new ModuleAad(new Array[Byte](8), 0, 0), "file, column", new ReadCounters)
+    def end(length: Int, left: Int) = {
+      val bytes = new Array[Byte](left)
+      Seq(0, 8, 16, 24).zipWithIndex.foreach { case (shift, i) => bytes(i) = (length >> shift).toByte }
+      modules.end(bytes, 0, left, 1000, ModuleKind.DataPageHeader)
+    }
+    assertEquals(end(28, 40), 32)
+    Seq(0, -1, 27, 37, Int.MaxValue, Int.MinValue).foreach(length =>
+      assertEquals(condition(end(length, 40)), "PME_DAMAGED_FILE")
+    )
+    assertEquals(condition(end(1029, 5000)), "PME_DAMAGED_FILE")
+    assertEquals(
+      condition(modules.end(new Array[Byte](3), 0, 3, 1000, ModuleKind.DataPage)),
+      "PME_DAMAGED_FILE"
+    )
+  }
+
+  test("every codec gives back what was compressed, and a false size is damage") {
+    val plain = Array.tabulate(5000)(i => (i / 50).toByte)
+    val codecs = new Codecs(new Configuration(false))
+    val compressed = Seq(
+      CompressionCodecName.UNCOMPRESSED -> plain,
+      CompressionCodecName.SNAPPY -> org.xerial.snappy.Snappy.compress(plain),
+      CompressionCodecName.ZSTD -> com.github.luben.zstd.Zstd.compress(plain),
+      CompressionCodecName.GZIP -> gzip(plain),
+      CompressionCodecName.LZ4_RAW -> net.jpountz.lz4.LZ4Factory
+        .fastestInstance()
+        .fastCompressor()
+        .compress(plain)
+    )
+    compressed.foreach { case (name, bytes) =>
+      val out = new Array[Byte](6000)
+      def run(size: Int) =
+        Codecs.run("file", codecs.of(name), Array[Byte](9) ++ bytes, 1, bytes.length, out, 3, size)
+      run(plain.length)
+      assert(java.util.Arrays.equals(out.slice(3, 3 + plain.length), plain), name.name)
+      assertEquals(condition(run(plain.length - 1)), "PME_DAMAGED_FILE", name.name)
+      assertEquals(condition(run(plain.length + 1)), "PME_DAMAGED_FILE", name.name)
+      val cut = bytes.take(bytes.length / 2)
+      assertEquals(
+        condition(Codecs.run("file", codecs.of(name), cut, 0, cut.length, out, 0, plain.length)),
+        "PME_DAMAGED_FILE",
+        name.name
+      )
+    }
+    codecs.close()
+  }
+
+  private def gzip(bytes: Array[Byte]): Array[Byte] = {
+    val out = new ByteArrayOutputStream
+    val stream = new java.util.zip.GZIPOutputStream(out)
+    stream.write(bytes)
+    stream.close()
+    out.toByteArray
+  }
+
+  test("rows are kept as ranges, found by overlap and walked over in order") {
+    val random = new Random(3)
+    (1 to 200).foreach { _ =>
+      val wanted = (0L until 60L).filter(_ => random.nextInt(3) == 0)
+      val builder = new Rows.Builder
+      wanted.foreach(builder.add)
+      val rows = builder.result()
+      assertEquals(rows.count, wanted.size.toLong)
+      assertEquals(rows.iterator.asScala.map(_.longValue).toSeq, wanted)
+      for (first <- 0L until 60L; last <- Seq(first, first + 3))
+        assertEquals(
+          rows.overlaps(first, last),
+          wanted.exists(row => row >= first && row <= last),
+          s"$rows $first $last"
+        )
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package io.pmeparquet.spark.pages
+
+import java.io.Closeable
+import java.util.PrimitiveIterator
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.filter2.compat.FilterCompat
+import org.apache.parquet.filter2.predicate.FilterPredicate
+import org.apache.parquet.hadoop.api.ReadSupport.ReadContext
+import org.apache.parquet.hadoop.metadata.FileMetaData
+import org.apache.parquet.io.{ColumnIOFactory, RecordReader}
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeProjection
+import org.apache.spark.sql.catalyst.expressions.JoinedRow
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, ParquetRowIndexUtil}
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Row groups assembled record by record, as parquet-column and Spark's read support do it, for what Spark does not
+ * vectorize. For one thread.
+ *
+ * @param filter by which records are to be left out, where Spark asks for that
+ */
+private[spark] final class RowPages(
+    source: RowGroupSource,
+    metadata: FileMetaData,
+    support: ParquetReadSupport,
+    context: ReadContext,
+    conf: Configuration,
+    filter: Option[FilterPredicate],
+    required: StructType
+) {
+  private val schema = metadata.getSchema
+  private val requested = context.getRequestedSchema
+  private val columns = new ColumnIOFactory(metadata.getCreatedBy).getColumnIO(requested, schema, true)
+  private val materializer =
+    support.prepareForRead(conf, metadata.getKeyValueMetaData, schema, context)
+  private val recordFilter = filter.fold(FilterCompat.NOOP)(FilterCompat.get)
+  private val rowIndexColumn = ParquetRowIndexUtil.findRowIndexColumnIndexInSchema(required)
+
+  /** The rows with the partition's values behind them, each valid until the next. */
+  def rows(partitions: StructType, values: InternalRow): Iterator[InternalRow] = {
+    val full = SparkAttributes.of(required) ++ SparkAttributes.of(partitions)
+    val project = GenerateUnsafeProjection.generate(full, full)
+    val joined = new JoinedRow
+    val records = new Records
+    new Iterator[InternalRow] with Closeable {
+      override def hasNext: Boolean = records.hasNext
+      override def next(): InternalRow = {
+        val row = records.next()
+        project(if (partitions.isEmpty) row else joined(row, values))
+      }
+      override def close(): Unit = source.close()
+    }
+  }
+
+  private final class Records extends Iterator[InternalRow] {
+    private var reader: RecordReader[InternalRow] = _
+    private var indexes: PrimitiveIterator.OfLong = _
+    private var firstRow = 0L
+    private var left = 0L
+    private var nextRow: InternalRow = _
+    private var done = false
+
+    override def hasNext: Boolean = {
+      while (nextRow == null && !done) step()
+      !done
+    }
+
+    override def next(): InternalRow = {
+      if (!hasNext) throw new NoSuchElementException
+      val row = nextRow
+      nextRow = null
+      row
+    }
+
+    private def step(): Unit =
+      if (left == 0) nextRowGroup()
+      else {
+        left -= 1
+        val row = reader.read()
+        val index = indexes.nextLong()
+        if (row != null && !reader.shouldSkipCurrentRecord()) {
+          if (rowIndexColumn >= 0) row.setLong(rowIndexColumn, firstRow + index)
+          nextRow = row
+        }
+      }
+
+    private def nextRowGroup(): Unit = {
+      left = source.advance()
+      if (left == 0) {
+        done = true
+        source.close()
+      } else {
+        val pages = source.pages()
+        firstRow = pages.getRowIndexOffset.orElse(0L)
+        indexes = pages.getRowIndexes.orElseGet(() => java.util.stream.LongStream.range(0, left).iterator())
+        reader = columns.getRecordReader(pages, materializer, recordFilter)
+      }
+    }
+  }
+}

@@ -1,0 +1,11 @@
+package io.pmeparquet.spark.pages
+
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
+import org.apache.spark.sql.types.StructType
+
+private[spark] object SparkAttributes {
+
+  /** A schema's fields as attributes of their own. */
+  def of(schema: StructType): Seq[AttributeReference] =
+    schema.map(field => AttributeReference(field.name, field.dataType, field.nullable, field.metadata)())
+}

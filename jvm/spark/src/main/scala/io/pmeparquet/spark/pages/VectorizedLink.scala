@@ -1,0 +1,121 @@
+package io.pmeparquet.spark.pages
+
+import java.lang.reflect.{Field, InvocationTargetException, Method}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.schema.MessageType
+import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
+import org.apache.spark.sql.execution.datasources.parquet.{
+  ParquetFilters,
+  ParquetToSparkSchemaConverter,
+  VectorizedParquetRecordReader
+}
+
+/**
+ * What the page pipeline needs of Spark beyond its public classes, looked up once. A Spark that was changed, as vendors
+ * do, may lack a piece of it: then [[VectorizedLink.failure]] names the piece, and Spark's own readers are used.
+ */
+private[spark] final class VectorizedLink private () {
+  private val base = classOf[VectorizedParquetRecordReader].getSuperclass
+  private val reader: Field = field("reader")
+  private val configuration: Option[Field] =
+    base.getDeclaredFields.find(_.getName == "configuration").map(open)
+  private val missingColumns: Method = {
+    val found = classOf[VectorizedParquetRecordReader].getDeclaredMethod("initializeInternal")
+    found.setAccessible(true)
+    found
+  }
+
+  /** Spark's interface of row groups, which only Spark's package may name. */
+  val readerType: Class[_] = {
+    if (reader.getType.getDeclaredMethod("readNextRowGroup") == null || !reader.getType.isInterface)
+      throw new NoSuchMethodException(s"${reader.getType.getName} as an interface")
+    reader.getType
+  }
+
+  // Fields that VectorizedPages sets by name: a compiler of another version cannot vouch for them.
+  Seq(
+    "fileSchema",
+    "requestedSchema",
+    "sparkSchema",
+    "sparkRequestedSchema",
+    "parquetColumn",
+    "writerVersion"
+  )
+    .foreach(field)
+  if (field("totalRowCount").getType != java.lang.Long.TYPE)
+    throw new NoSuchFieldException(s"${base.getName}.totalRowCount of type long")
+  classOf[ParquetToSparkSchemaConverter]
+    .getMethod("convertParquetColumn", classOf[MessageType], classOf[Option[_]])
+
+  // Spark 4.3 has one argument more, an option.
+  private val filters = {
+    val found = classOf[ParquetFilters].getConstructors.find(constructor =>
+      Seq(8, 9).contains(constructor.getParameterCount)
+    )
+    found.getOrElse(
+      throw new NoSuchMethodException(s"${classOf[ParquetFilters].getName} of 8 or 9 arguments")
+    )
+  }
+
+  def setReader(of: VectorizedParquetRecordReader, value: AnyRef): Unit = reader.set(of, value)
+
+  /** Since Spark 4.1. */
+  def setConfiguration(of: VectorizedParquetRecordReader, value: Configuration): Unit =
+    configuration.foreach(_.set(of, value))
+
+  def findMissingColumns(of: VectorizedParquetRecordReader): Unit =
+    try {
+      missingColumns.invoke(of)
+      ()
+    } catch { case failed: InvocationTargetException => throw failed.getCause }
+
+  def parquetFilters(
+      schema: MessageType,
+      date: Boolean,
+      timestamp: Boolean,
+      decimal: Boolean,
+      stringPredicate: Boolean,
+      inThreshold: Int,
+      caseSensitive: Boolean,
+      rebase: RebaseSpec
+  ): ParquetFilters = {
+    val known = Seq[AnyRef](
+      schema,
+      Boolean.box(date),
+      Boolean.box(timestamp),
+      Boolean.box(decimal),
+      Boolean.box(stringPredicate),
+      Int.box(inThreshold),
+      Boolean.box(caseSensitive),
+      rebase
+    )
+    val arguments = if (filters.getParameterCount == known.size) known else known :+ None
+    filters.newInstance(arguments: _*).asInstanceOf[ParquetFilters]
+  }
+
+  private def field(name: String): Field = open(base.getDeclaredField(name))
+
+  private def open(field: Field): Field = {
+    field.setAccessible(true)
+    field
+  }
+}
+
+private[spark] object VectorizedLink {
+  private lazy val found: Either[String, VectorizedLink] =
+    try Right(new VectorizedLink)
+    catch {
+      case missing @ (_: ReflectiveOperationException | _: LinkageError | _: RuntimeException) =>
+        Left(s"${missing.getClass.getSimpleName}: ${missing.getMessage}")
+    }
+
+  /** The class or member of this Spark that is not as the page pipeline needs it, if any. */
+  def failure: Option[String] = found.left.toOption
+
+  def get: VectorizedLink =
+    found.fold(
+      why => throw new IllegalStateException(s"internal error: this Spark does not fit: $why"),
+      identity
+    )
+}
