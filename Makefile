@@ -38,6 +38,7 @@ demo: .venv/.wheel
 
 test: lint test-scala pytest-$(OLDEST) pytest-$(NEWEST)
 
+test-all: export PME_TEST_ALL = 1
 test-all: lint test-scala pytest-$(OLDEST) $(BETWEEN:%=pytest-%) pytest-$(NEWEST)
 
 test-quick: lint pytest-$(NEWEST)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 
@@ -25,6 +26,19 @@ if TYPE_CHECKING:
     from tests.support.source import Conf
 
 os.environ["TZ"] = "UTC"
+
+# Packages of many combinations: `make test-all` runs each, other runs a sample that stays the same.
+MATRICES = ("tests/attacks/", "tests/pages/")
+SAMPLE = 5
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out most of the matrices unless all of them are asked for, by name or by environment."""
+    if os.environ.get("PME_TEST_ALL") or any(name.startswith(MATRICES) for name in config.args):
+        return
+    left = {item for item in items if item.nodeid.startswith(MATRICES) and crc32(item.nodeid.encode()) % SAMPLE}
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(scope="session")

@@ -88,7 +88,9 @@ def test_v2_pages_of_pyarrow_are_read_by_the_page_pipeline(
     assert rows(reader.load(str(tmp_path))) == expected
 
 
-def test_v2_pages_of_pyarrow_are_refused_by_spark_s_reader_and_never_misread(spark: SparkSession, tmp_path: Path) -> None:
+def test_v2_pages_of_pyarrow_are_refused_by_spark_s_reader_and_never_misread(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     # parquet-java takes the levels of V2 pages from outside the ciphertext, where PyArrow has none. PyArrow's encoding
     # stats do not say that pages are V2, so that they are is found by the tag.
     arrow_kms.write(arrow_frame(), tmp_path / "a.parquet", MODES[6], data_page_version="2.0")

@@ -9,6 +9,7 @@ import org.apache.parquet.bytes.BytesInput
 import org.apache.parquet.column.page.{DataPage, DataPageV1, DataPageV2, DictionaryPage, PageReader}
 import org.apache.parquet.format.{PageHeader, PageType, Util}
 import org.apache.parquet.format.converter.ParquetMetadataConverter
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.parquet.FileTail
@@ -83,18 +84,28 @@ private[parquet] final class ChunkPages(
   private def readDictionary(place: PagePlace): Option[DictionaryPage] = {
     val (header, body) = headerOf(place, ModuleKind.DictionaryPageHeader)
     if (header.getType == PageType.DICTIONARY_PAGE && header.isSetDictionary_page_header) {
-      val size = uncompressed(header)
       val end = bodyEnd(header, body, place)
+      val size = uncompressed(header, end - body, Limits.DictionaryBytes)
       val out = new Array[Byte](size)
       content(place, body, end, ModuleKind.DictionaryPage, size, out)
       pages.passed(place, end)
       val dictionary = header.getDictionary_page_header
-      if (dictionary.getNum_values < 0)
-        throw PmeErrors.damaged(where, "its dictionary says a negative number of values")
+      val values = dictionary.getNum_values
+      if (values < 0 || values.toLong * leastBytes > size)
+        throw PmeErrors.damaged(where, s"its dictionary says $values values in $size bytes")
       val encoding = converter.getEncoding(dictionary.getEncoding)
       Some(new DictionaryPage(BytesInput.from(out), size, dictionary.getNum_values, encoding))
     } else if (modules.isEmpty) None
     else throw PmeErrors.damaged(where, "it has another page where its dictionary should be")
+  }
+
+  /** What a plain value takes at least. */
+  private def leastBytes: Int = chunk.descriptor.getPrimitiveType.getPrimitiveTypeName match {
+    case PrimitiveTypeName.INT64 | PrimitiveTypeName.DOUBLE => 8
+    case PrimitiveTypeName.INT96 => 12
+    case PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY => chunk.descriptor.getPrimitiveType.getTypeLength.max(1)
+    case PrimitiveTypeName.BOOLEAN => 1
+    case _ => 4
   }
 
   /** The page, or null where none of its rows is wanted. */
@@ -141,7 +152,7 @@ private[parquet] final class ChunkPages(
       rows: Option[PageRows]
   ): DataPage = {
     val page = header.getData_page_header
-    val size = uncompressed(header)
+    val size = uncompressed(header, end - body, Limits.PageBytes)
     val out = room(size)
     content(place, body, end, ModuleKind.DataPage, size, out)
     val bytes = BytesInput.from(out, 0, size)
@@ -164,7 +175,7 @@ private[parquet] final class ChunkPages(
   ): DataPage = {
     val page = header.getData_page_header_v2
     val (rl, dl) = (page.getRepetition_levels_byte_length, page.getDefinition_levels_byte_length)
-    val size = uncompressed(header)
+    val size = uncompressed(header, end - body, Limits.PageBytes)
     if (rl < 0 || dl < 0 || rl.toLong + dl > size || page.getNum_nulls < 0) throw contradiction(place)
     val parts =
       V2Parts.of(place, body, end, rl + dl, modules.map(_.pages), rules.allowClearLevels, file, chunk.display)
@@ -231,12 +242,18 @@ private[parquet] final class ChunkPages(
     body + length
   }
 
-  private def uncompressed(header: PageHeader): Int = {
+  /** What a page says it decompresses to, before room is made for that. */
+  private def uncompressed(header: PageHeader, length: Int, limit: Int): Int = {
     val size = header.getUncompressed_page_size
-    if (size < 0 || size > Limits.PageBytes)
+    if (size < 0 || size > limit)
       throw PmeErrors.damaged(
         where,
-        s"a page says it decompresses to $size bytes, where at most ${Limits.PageBytes} are believed in a heap of this size"
+        s"a page says it decompresses to $size bytes, where at most $limit are believed in a heap of this size"
+      )
+    if (size > length.toLong * codec.mostPerByte + ChunkPages.LevelSlackBytes)
+      throw PmeErrors.damaged(
+        where,
+        s"a page of $length bytes says it decompresses to $size, which its codec cannot do"
       )
     size
   }
@@ -285,6 +302,9 @@ private[parquet] final class ChunkPages(
 }
 
 private[parquet] object ChunkPages {
+
+  /** For what short pages have besides their content. */
+  val LevelSlackBytes = 64
 
   /** A page's length field is not authenticated; it must say what the page header, which is, says (specification §5.1). */
   def moduleEnd(

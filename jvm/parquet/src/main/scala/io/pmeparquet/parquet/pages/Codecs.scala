@@ -19,6 +19,9 @@ private[parquet] trait Codec {
   /** Whether pages stand as they are, so that one can be decrypted to where it is wanted. */
   def isNone: Boolean = false
 
+  /** The most bytes that a compressed byte can stand for. */
+  def mostPerByte: Long
+
   /**
    * @param size what the page's header says its content is; the array has room for it from `outOffset` on
    * @return how many bytes were written, `size` if the header tells the truth
@@ -41,6 +44,8 @@ private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
 
   /** LZ4 in Hadoop's framing, LZO and Brotli, as far as their libraries are there. */
   private final class ByParquet(name: CompressionCodecName) extends Codec {
+    override def mostPerByte: Long = Int.MaxValue
+
     private val decompressor =
       try others.getDecompressor(name)
       catch {
@@ -96,6 +101,7 @@ private[parquet] object Codecs {
 
   object None extends Codec {
     override def isNone: Boolean = true
+    override def mostPerByte: Long = 1
 
     override def decompress(
         in: Array[Byte],
@@ -111,6 +117,9 @@ private[parquet] object Codecs {
   }
 
   private object OneSnappy extends Codec {
+    // A copy of 64 bytes takes three.
+    override def mostPerByte: Long = 32
+
     override def decompress(
         in: Array[Byte],
         offset: Int,
@@ -126,6 +135,9 @@ private[parquet] object Codecs {
   }
 
   private object OneZstd extends Codec {
+    // A block of 128 KiB takes four.
+    override def mostPerByte: Long = 40000
+
     override def decompress(
         in: Array[Byte],
         offset: Int,
@@ -138,6 +150,9 @@ private[parquet] object Codecs {
   }
 
   private object Lz4Raw extends Codec {
+    // A byte adds 255 to a match.
+    override def mostPerByte: Long = 256
+
     private val decompressor = LZ4Factory.fastestInstance().safeDecompressor()
 
     override def decompress(
@@ -152,6 +167,9 @@ private[parquet] object Codecs {
   }
 
   private object Gzip extends Codec {
+    // Deflate's best is 1032.
+    override def mostPerByte: Long = 1100
+
     override def decompress(
         in: Array[Byte],
         offset: Int,

@@ -108,8 +108,14 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes) {
     )
     val (header, headerEnd) = headerOf(chunk, first)
     val bitset = header.getNumBytes
-    if (bitset < 0 || bitset > Limits.IndexBytes)
+    if (
+      bitset < Indexes.BloomBlockBytes || bitset > Limits.IndexBytes || bitset % Indexes.BloomBlockBytes != 0
+    )
       throw PmeErrors.damaged(where(chunk), s"its Bloom filter says $bitset bytes")
+    if (
+      !header.getAlgorithm.isSetBLOCK || !header.getHash.isSetXXHASH || !header.getCompression.isSetUNCOMPRESSED
+    )
+      throw PmeErrors.damaged(where(chunk), "its Bloom filter is of a kind that Parquet does not have")
     val at = offset + (headerEnd - first.at)
     file.modules(chunk) match {
       case None =>
@@ -169,6 +175,9 @@ private object Indexes {
 
   /** A Bloom filter's header is some twenty bytes, and a module of it some fifty. */
   val BloomHeaderBytes = 256
+
+  /** Split-block Bloom filters are made of such blocks. */
+  val BloomBlockBytes = 32
 }
 
 private[parquet] final class RowGroupIndexes(

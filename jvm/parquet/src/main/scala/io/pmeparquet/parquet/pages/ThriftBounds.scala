@@ -41,7 +41,6 @@ private[parquet] object ThriftBounds {
     var at: Int = from
 
     def struct(depth: Int): Unit = {
-      if (depth > Limits.ThriftDepth) throw new Unbounded("it is nested too deeply")
       var open = true
       while (open) {
         val header = next()
@@ -55,7 +54,12 @@ private[parquet] object ThriftBounds {
       }
     }
 
-    private def value(kind: Int, depth: Int): Unit = kind match {
+    private def value(kind: Int, depth: Int): Unit = {
+      if (depth > Limits.ThriftDepth) throw new Unbounded("it is nested too deeply")
+      content(kind, depth)
+    }
+
+    private def content(kind: Int, depth: Int): Unit = kind match {
       case True | False | I8 => skip(1)
       case I16 | I32 | I64 => varint(); ()
       case Double => skip(DoubleBytes)
