@@ -22,7 +22,7 @@ LINTED := python tests examples
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo test test-all test-quick test-scala lint format docs-check docs-update publish-local publish-maven clean help
+.PHONY: build wheel venv demo test test-all test-quick test-scala lint format bench bench-quick docs-check docs-update publish-local publish-maven clean help
 
 help:
 	@sed -n 's/^# //p' Makefile | head -3
@@ -45,8 +45,8 @@ test-quick: lint pytest-$(NEWEST)
 
 # The tools see the installed package's types through .venv, not through the checkout.
 lint: .venv/.wheel
-	.venv/bin/ruff check --quiet --config python/pyproject.toml $(LINTED)
-	.venv/bin/ruff format --quiet --check --config python/pyproject.toml $(LINTED)
+	.venv/bin/ruff check --quiet --config python/pyproject.toml $(LINTED) bench
+	.venv/bin/ruff format --quiet --check --config python/pyproject.toml $(LINTED) bench
 	.venv/bin/mypy --config-file python/pyproject.toml python/src tests examples
 
 format: .venv/.ready
@@ -61,6 +61,13 @@ pytest-$(NEWEST): .venv/.wheel $(PUBLISHED)
 
 pytest-%: .venvs/pyspark-%/.wheel $(PUBLISHED)
 	.venvs/pyspark-$*/bin/python -m pytest $(PYTEST_ARGS)
+
+# On a machine that does nothing else; results in target/bench.
+bench: .venv/.bench
+	.venv/bin/python -m bench $(BENCH_ARGS)
+
+bench-quick: .venv/.bench
+	.venv/bin/python -m bench --quick $(BENCH_ARGS)
 
 docs-check: .venv/.wheel
 	.venv/bin/python -m pytest tests/docs
@@ -98,6 +105,10 @@ $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
 .venvs/pyspark-%/.ready: $(REQUIREMENTS)/test.txt
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/pip install --quiet pyspark==$* -r $<
+	touch $@
+
+.venv/.bench: $(REQUIREMENTS)/bench.txt .venv/.wheel
+	.venv/bin/pip install --quiet -r $<
 	touch $@
 
 # Not editable: what is tested is what is shipped.

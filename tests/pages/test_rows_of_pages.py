@@ -178,9 +178,6 @@ def test_default_values_of_columns_that_came_later(
         assert readers.same(rows(condition, schema=schema)) or (condition == "t = 'none' OR id = 5")
 
 
-def with_ids(*fields: tuple[str, int]) -> StructType:
-    return StructType([StructField(name, LongType(), metadata={"parquet.field.id": id_}) for name, id_ in fields])
-
 
 @every_mode
 @pytest.mark.parametrize("sensitive", ["true", "false"])

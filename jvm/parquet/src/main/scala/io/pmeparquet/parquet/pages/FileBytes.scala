@@ -34,7 +34,7 @@ private[parquet] final class FileBytes(val file: FileVersion, conf: Configuratio
   private var stream: FSDataInputStream = _
 
   def read(range: Range): Segment = {
-    if (range.offset < 0 || range.length < 0 || range.end > file.length)
+    if (range.offset < 0 || range.length < 0 || range.offset > file.length - range.length)
       throw PmeErrors.damaged(
         file.path.toString,
         s"bytes ${range.offset} to ${range.end} are spoken of where it has ${file.length}"

@@ -67,6 +67,7 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes) {
   /** Pages lie in their chunk one after the other, and so do their rows. */
   private def check(chunk: Chunk, index: OffsetIndex): Unit = {
     val end = chunk.meta.getStartingPos + chunk.meta.getTotalSize
+    if (index.getPageCount == 0) throw PmeErrors.damaged(where(chunk), "its offset index has no pages")
     (0 until index.getPageCount).foreach { page =>
       val (offset, size, row) =
         (index.getOffset(page), index.getCompressedPageSize(page), index.getFirstRowIndex(page))
@@ -77,7 +78,7 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes) {
             index.getOffset(page - 1) + index.getCompressedPageSize(page - 1),
             index.getFirstRowIndex(page - 1)
           )
-      if (offset < after || size < 0 || offset + size > end || row < rowAfter)
+      if (offset < after || size < 0 || size > end - offset || row < rowAfter)
         throw PmeErrors.damaged(where(chunk), s"its offset index contradicts itself at page $page")
     }
   }

@@ -102,7 +102,7 @@ final class PagedRowGroup private[pages] (
     }
 
   private def rangeOf(chunk: Chunk, offset: Long, length: Long): Range = {
-    if (offset < FooterBytes.FirstPageOffset || length < 0 || offset + length > file.version.length)
+    if (offset < FooterBytes.FirstPageOffset || length < 0 || offset > file.version.length - length)
       throw PmeErrors.damaged(
         s"${file.version.path}, column '${chunk.display}'",
         s"its column chunk is said to be $length bytes from $offset on, in a file of ${file.version.length}"

@@ -103,6 +103,7 @@ class PagesSuite extends FunSuite {
     assertEquals((counters.reads.sum, counters.bytes.sum), (1L, 503L))
     assertEquals(condition(bytes.read(Range(990, 11))), "PME_DAMAGED_FILE")
     assertEquals(condition(bytes.read(Range(-1, 1))), "PME_DAMAGED_FILE")
+    assertEquals(condition(bytes.read(Range(Long.MaxValue, Int.MaxValue - 8))), "PME_DAMAGED_FILE")
     bytes.close()
   }
 

@@ -1,0 +1,220 @@
+"""Runs cases: for each round a new process per variant, in an order that moves on from round to round."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bench.job import RESULT_MARK
+from bench.outsiders import COLUMNS
+from bench.variants import SETTINGS
+
+if TYPE_CHECKING:
+    from bench.cases import Case, Query
+    from bench.job import Job, Repetition, Result, Sink, Step, StepResult, View
+    from bench.tables import Table
+    from bench.variants import Variant
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_SECONDS = 1800
+METRICS: tuple[Literal["wall", "cpu", "read", "allocated"], ...] = ("wall", "cpu", "read", "allocated")
+
+
+class Effort(NamedTuple):
+    """How often: rounds of new processes, repetitions in each, and how many of the last count as warm."""
+
+    rounds: int
+    long: int
+    short: int
+    keep: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where things lie, and where progress is told."""
+
+    out: Path
+    data: Path
+    sources: dict[str, View]
+
+    def settings(self, variant: Variant) -> dict[str, str]:
+        """Return the Spark settings of a variant; what Spark leaves behind goes under ``out``."""
+        scratch = self.out / "scratch"
+        own = {"spark.local.dir": str(scratch / "local"), "spark.sql.warehouse.dir": str(scratch / "warehouse")}
+        return SETTINGS | own | dict(variant.settings)
+
+    def say(self, text: str) -> None:
+        """Tell progress."""
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+
+
+class Sample(NamedTuple):
+    """One measurement: a variant's query in one round, cold or warm."""
+
+    case: str
+    query: str
+    temperature: str
+    variant: str
+    round: int
+    values: dict[str, float]
+
+
+class Findings(NamedTuple):
+    """What the rounds of a case gave. A difference in rows, or a failure, fails the run."""
+
+    samples: list[Sample]
+    cannot: dict[str, str]
+    wrong: list[str]
+    versions: dict[str, str]
+
+
+class WorkerFailedError(Exception):
+    """A measuring process did not come to its end."""
+
+
+def run_case(place: Place, case: Case, variants: list[Variant], tables: dict[str, Table], effort: Effort) -> Findings:
+    """Measure a case with every variant in every round."""
+    found = Findings([], {}, [], {})
+    answers: dict[str, dict[str, object]] = {}
+    for number in range(effort.rounds):
+        turned = variants[number % len(variants) :] + variants[: number % len(variants)]
+        for variant in (variant for variant in turned if variant.name not in found.cannot):
+            warm_page_cache(place, case, variant)
+            try:
+                result = run_job(job_of(place, case, variant, tables, effort, check=number == 0))
+            except WorkerFailedError as error:
+                found.wrong.append(f"{case.name}: {variant.name} failed: {error}")
+                found.cannot[variant.name] = "failed"
+                continue
+            found.versions.update(result["versions"])
+            if result["cannot"] is not None:
+                found.cannot[variant.name] = result["cannot"]
+                continue
+            new = samples_of(case, variant, number, result, effort)
+            found.samples.extend(new)
+            for step in result["steps"]:
+                remember(answers.setdefault(step["name"], {}), f"{variant.name}, round {number + 1}", step)
+            place.say(f"  {case.name} {number + 1}/{effort.rounds}  {variant.name:12} {told(new)}")
+    for query, given in answers.items():
+        found.wrong.extend(differences(case.name, query, given))
+    return found
+
+
+def job_of(  # noqa: PLR0913  a job has all of them
+    place: Place, case: Case, variant: Variant, tables: dict[str, Table], effort: Effort, *, check: bool
+) -> Job:
+    """Return the job of one process."""
+    repetitions = effort.long if case.long else effort.short
+    steps = [step_of(place, variant, query, tables, repetitions, check=check) for query in case.queries]
+    return {"engine": variant.engine, "settings": place.settings(variant), "steps": steps}
+
+
+def step_of(  # noqa: PLR0913  a step has all of them
+    place: Place, variant: Variant, query: Query, tables: dict[str, Table], repetitions: int, *, check: bool
+) -> Step:
+    """Return one query as a step. What a write writes is read from the plaintext source, by every variant alike."""
+    views = {name: view(place, variant, table, query.columns) for name, table in query.views}
+    sink: Sink = {"kind": query.sink}
+    if query.sink == "write":
+        views = {name: place.sources[name] for name, _ in query.views}
+        path = str(place.out / "scratch" / f"written-{variant.name}")
+        options = variant.write_options(tables[query.views[0][1]].encrypted)
+        sink["write"] = {"format": variant.format, "options": options, "path": path}
+        sink["read"] = {"format": variant.format, "options": dict(variant.read), "path": path}
+    return {
+        "name": query.name,
+        "views": views,
+        "sql": query.sql,
+        "sink": sink,
+        "repetitions": repetitions,
+        "check": check and query.sink != "collect",
+    }
+
+
+def view(place: Place, variant: Variant, table: str, columns: tuple[str, ...] = ()) -> View:
+    """Return how a variant reads a table of its copy. Outsiders have no SQL from us: they take columns."""
+    options = dict(variant.read)
+    if variant.engine != "spark":
+        options[COLUMNS] = ",".join(columns)
+    return {"format": variant.format, "options": options, "path": str(place.data / variant.copy / table)}
+
+
+def warm_page_cache(place: Place, case: Case, variant: Variant) -> None:
+    """Read every file once, so that no variant pays for the disk."""
+    for table in case.tables():
+        for file in (place.data / variant.copy / table).glob("*.parquet"):
+            file.read_bytes()
+
+
+def run_job(job: Job) -> Result:
+    """Run a process to its end and return what it says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.worker"],
+        input=json.dumps(job),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+        check=False,
+    )
+    said = [line for line in done.stdout.splitlines() if line.startswith(RESULT_MARK)]
+    if done.returncode != 0 or not said:
+        raise WorkerFailedError("\n".join(done.stderr.strip().splitlines()[-25:]))
+    result: Result = json.loads(said[-1].removeprefix(RESULT_MARK))
+    return result
+
+
+def samples_of(case: Case, variant: Variant, number: int, result: Result, effort: Effort) -> list[Sample]:
+    """Return the first repetition as cold, and the median of the last as warm."""
+    samples = []
+    for step in result["steps"]:
+        repetitions = step["repetitions"]
+        values = {"cold": mid(repetitions[:1]), "warm": mid(repetitions[-effort.keep :])}
+        samples += [
+            Sample(case.name, step["name"], kind, variant.name, number, values[kind] | {"peak": float(step["peak"])})
+            for kind in case.temperatures
+        ]
+    return samples
+
+
+def mid(repetitions: list[Repetition]) -> dict[str, float]:
+    """Return the median of each metric."""
+    return {metric: median(one[metric] for one in repetitions) for metric in METRICS}
+
+
+def remember(answers: dict[str, object], who: str, step: StepResult) -> None:
+    """Keep what a step answered: its rows themselves, or their number and hash."""
+    if step["answer"] is not None:
+        answers[who] = step["answer"]
+    elif step["rows"] is not None:
+        answers[who] = step["rows"]
+
+
+def differences(case: str, query: str, given: dict[str, object]) -> list[str]:
+    """Return what differs from the first answer; an outsider has no hash, only a number of rows."""
+    wrong = []
+    (first, expected), *others = given.items()
+    for who, answer in others:
+        if not same(expected, answer):
+            wrong.append(f"{case} {query}: {who} gave {answer}, but {first} gave {expected}")
+    return wrong
+
+
+def same(expected: object, answer: object) -> bool:
+    """Compare answers as far as both tell."""
+    if isinstance(expected, dict) and isinstance(answer, dict) and None in {expected["hash"], answer["hash"]}:
+        return bool(expected["count"] == answer["count"])
+    return expected == answer
+
+
+def told(samples: list[Sample]) -> str:
+    """Return the times of a process in a few words."""
+    if len(samples) > 2:  # noqa: PLR2004  a sweep: one number for all
+        return f"{sum(sample.values['wall'] for sample in samples):.2f} s for {len(samples)} queries"
+    return ", ".join(f"{one.temperature} {one.values['wall']:.2f} s" for one in samples)
