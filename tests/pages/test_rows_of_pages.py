@@ -178,7 +178,6 @@ def test_default_values_of_columns_that_came_later(
         assert readers.same(rows(condition, schema=schema)) or (condition == "t = 'none' OR id = 5")
 
 
-
 @every_mode
 @pytest.mark.parametrize("sensitive", ["true", "false"])
 def test_names_in_another_case(spark: SparkSession, readers: Pair, conf: Conf, mode: str, sensitive: str) -> None:
