@@ -216,13 +216,11 @@ object PmeOptions {
   val reserved: Map[OptionSpec, Seq[String]] = Map(
     Kms -> Seq("vault", "aws", "gcp", "azure", "hadoop"),
     CallFrom -> Seq("driver"),
-    DeniedColumns -> Seq("null", "drop"),
-    Reader -> Seq("pages")
+    DeniedColumns -> Seq("null", "drop")
   )
 
-  /** A provider's name can be any; all of them are for a later version. */
   def isReserved(option: OptionSpec, value: String): Boolean =
-    option == CryptoProvider || reserved.getOrElse(option, Nil).exists(_.equalsIgnoreCase(value))
+    reserved.getOrElse(option, Nil).exists(_.equalsIgnoreCase(value))
 
   /** Prefixes of options that belong to KMS kinds of a later version. */
   val reservedPrefixes: Seq[String] = Seq("kms.vault.", "kms.aws.", "kms.gcp.", "kms.azure.", "kms.hadoop.")
