@@ -1,0 +1,145 @@
+"""Read altered files, and say of each read how it went."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+import pme_parquet as pme
+from tests.attacks.writers import SCHEMA, rows
+from tests.interop.modes import GCM
+from tests.policy.expect import assert_no_secret, assert_remedy
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from concurrent.futures import ThreadPoolExecutor
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.attacks.writers import Row
+
+READERS = ("pages", "spark")
+
+# How a read can go, beside the conditions of errors: the rows that were written, others, or an error that is not ours.
+SAME, OTHER, FOREIGN = "same rows", "other rows", "a foreign error"
+
+NOT_AUTHENTIC, DAMAGED, ALGORITHM = "PME_NOT_AUTHENTIC", "PME_DAMAGED_FILE", "PME_ALGORITHM"
+AAD_PREFIX, PLAINTEXT, KEY_METADATA = "PME_AAD_PREFIX", "PME_PLAINTEXT_FILE", "PME_KEY_METADATA"
+KEY_NOT_FOUND, NO_KEY, UNSUPPORTED = "PME_KEY_NOT_FOUND", "PME_NO_KEY", "PME_UNSUPPORTED"
+
+# A refusal takes milliseconds; this is for machines that do much else at the same time.
+SLOW_SECONDS = 10.0
+THREADS = 4
+
+
+class Query(NamedTuple):
+    """A condition on rows, in SQL and as the rows that must come out of untouched files."""
+
+    where: str
+    expected: tuple[Row, ...]
+
+
+ALL = Query("true", tuple(rows()))
+
+# Keeps every row that has a name, and consults the page index of every column to find that out.
+FILTERED = Query(
+    "name >= 'n' AND note >= 'n' AND salary >= 0 AND id >= 0 AND twin >= 0",
+    tuple(row for row in rows() if row[0]),
+)
+
+
+# Reads one page of each column, found by the page index of ``id``.
+ONE_ROW = Query("id = 20", tuple(row for row in rows() if row[3] == 20))
+
+
+def absent_note(near_row: int) -> Query:
+    """Return a query that the statistics of the row group of a row let through and its Bloom filter does not."""
+    return Query(f"note = 'note {near_row:05d}x'", ())
+
+
+class Attack(NamedTuple):
+    """An altered file, and how reading it may go."""
+
+    name: str
+    content: bytes
+    allowed: frozenset[str]
+    query: Query = ALL
+    options: Mapping[str, str] = {}
+
+    def allows(self, outcome: str) -> bool:
+        """Tell whether a read may go so; of a foreign error, what it is stands behind a colon."""
+        return outcome.partition(": ")[0] in self.allowed
+
+
+def attack(
+    name: str, content: bytes, *allowed: str, query: Query = ALL, options: Mapping[str, str] | None = None
+) -> Attack:
+    return Attack(name, content, frozenset(allowed), query, options or {})
+
+
+class Probe:
+    """Reads with one of the readers. Each file has a name of its own, so that nothing is remembered of another."""
+
+    def __init__(self, spark: SparkSession, reader: str, directory: Path, pool: ThreadPoolExecutor) -> None:
+        self.spark, self.reader, self.directory, self.pool = spark, reader, directory, pool
+        self.numbers = count()
+
+    def read(self, path: str, query: Query = ALL, **options: str) -> list[Row]:
+        settings = {"kms": TEST_KMS, "reader": self.reader} | options
+        reader = self.spark.read.format("pme-parquet").options(**settings).schema(SCHEMA)
+        return [tuple(row) for row in reader.load(path).where(query.where).collect()]
+
+    def outcome(self, one: Attack, algorithm: str = GCM) -> str:
+        """Return how the read went, with what is wrong with its error message, if anything."""
+        file = self.directory / f"bent-{next(self.numbers)}.parquet"
+        file.write_bytes(one.content)
+        options = {"algorithm": algorithm} | dict(one.options)
+        start = time.monotonic()
+        result = self.attempt(file, one.query, options)
+        took = time.monotonic() - start
+        file.unlink()
+        return result if took < SLOW_SECONDS else f"{result} after {took:.1f} s"
+
+    def attempt(self, file: Path, query: Query, options: Mapping[str, str]) -> str:
+        try:
+            found = self.read(str(file), query, **options)
+        except pme.PmeError as error:
+            return judged(error, file.name)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is not one of ours
+            return f"{FOREIGN}: {root_cause(str(error))}"
+        return SAME if sorted(found, key=repr) == sorted(query.expected, key=repr) else OTHER
+
+    def unexpected(self, attacks: Iterable[Attack], algorithm: str = GCM) -> dict[str, str]:
+        """Return how each read went that did not go as it may."""
+        made = list(attacks)
+        assert made
+        assert len({one.name for one in made}) == len(made), "two attacks of one name"
+        outcomes = self.pool.map(lambda one: self.outcome(one, algorithm), made)
+        return {one.name: outcome for one, outcome in zip(made, outcomes, strict=True) if not one.allows(outcome)}
+
+
+def root_cause(text: str) -> str:
+    """Return the innermost cause that a Java stack trace names, and where it was thrown."""
+    lines = text.splitlines()
+    last = max((at for at, line in enumerate(lines) if line.startswith("Caused by: ")), default=0)
+    return " ".join(line.strip() for line in lines[last : last + 3])[:300]
+
+
+def noise(reader: str) -> tuple[str, ...]:
+    """Return how it may go to decode a page that is noise, which under CTR nothing tells from a page."""
+    return (OTHER, DAMAGED) if reader == "pages" else (OTHER, DAMAGED, FOREIGN)
+
+
+def judged(error: pme.PmeError, file: str) -> str:
+    """Return the condition of an error, or what its message lacks."""
+    text = str(error)
+    try:
+        assert file in text, f"no file named: {text}"
+        assert_remedy(text)
+        assert_no_secret(text)
+    except AssertionError as wrong:
+        return f"{error.condition}, but {str(wrong)[:300]}"
+    return error.condition

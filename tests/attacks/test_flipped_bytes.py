@@ -1,0 +1,109 @@
+"""A flipped bit in any part of any module is noticed; where the algorithm cannot notice it, the test says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.attacks import forge
+from tests.attacks.anatomy import BLOOMS, INDEXES, NO_PAGE, PAGES, Anatomy, Kind, Module
+from tests.attacks.conftest import every_kind
+from tests.attacks.probe import DAMAGED, NOT_AUTHENTIC, OTHER, SAME, attack, noise
+from tests.attacks.queries import query_for
+from tests.policy.bend import LENGTH_BYTES, MAGIC_BYTES, NONCE_BYTES, TAG_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.attacks.conftest import FileOf
+    from tests.attacks.probe import Attack, Probe
+    from tests.attacks.writers import Kind as FileKind
+
+LENGTH, NONCE, CIPHERTEXT, TAG = "length", "nonce", "ciphertext", "tag"
+REGIONS = (LENGTH, NONCE, CIPHERTEXT, TAG)
+
+
+def place(module: Module, region: str) -> int:
+    """Return the offset of a byte in a part of the module."""
+    inside = {
+        LENGTH: 0,
+        NONCE: LENGTH_BYTES + NONCE_BYTES // 2,
+        # The last bytes of a page are values; its first may be levels.
+        CIPHERTEXT: module.size - (0 if module.seal.ctr else TAG_BYTES) - 2,
+        TAG: module.size - 1,
+    }
+    return module.offset + inside[region]
+
+
+def regions(number: int, module: Module, seen: set[Kind]) -> list[str]:
+    """Return all parts for the first module of a kind, and for the others one part each, in turn."""
+    parts = [region for region in REGIONS if region != TAG or not module.seal.ctr]
+    if module.kind not in seen:
+        seen.add(module.kind)
+        return parts
+    return [parts[number % len(parts)]]
+
+
+def expected(reader: str, module: Module, region: str) -> tuple[str, ...]:
+    if region == LENGTH:
+        return expected_of_length(reader, module)
+    if not module.seal.ctr:
+        return (NOT_AUTHENTIC,)
+    # Nothing authenticates a page under CTR: with another nonce it is noise, with another byte another value.
+    return noise(reader) if region == NONCE or module.kind == Kind.DICTIONARY_PAGE else (OTHER,)
+
+
+def expected_of_length(reader: str, module: Module) -> tuple[str, ...]:
+    if reader == "spark":
+        if module.kind in PAGES:
+            return (SAME,)  # parquet-java passes over a page's length field: no byte of the rows depends on it
+        if module.kind in INDEXES:
+            return (SAME, NOT_AUTHENTIC)  # parquet-java reads on without an index that it cannot read
+    return (DAMAGED, NOT_AUTHENTIC)
+
+
+def flips(reader: str, file: Anatomy) -> Iterator[Attack]:
+    seen: set[Kind] = set()
+    for number, module in enumerate(file.modules):
+        for region in regions(number, module, seen):
+            content, allowed = forge.flip(file.content, place(module, region)), expected(reader, module, region)
+            yield attack(f"{region} of {module}", content, *allowed, query=query_for(file, module))
+
+
+@every_kind
+def test_a_flipped_bit_is_noticed_in_every_module(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+    assert probe.unexpected(flips(probe.reader, file_of(kind)), kind.algorithm) == {}
+
+
+def metadata_flips(reader: str, file: Anatomy) -> Iterator[Attack]:
+    """Flip bits in the metadata of columns, in a footer that is sealed or signed anew: its key is not the column's."""
+    for name in ("name", "salary"):
+        chunk = file.named(name)
+        sealed = forge.sealed_metadata(chunk.fields)
+        module = Module(Kind.COLUMN_METADATA, chunk.row_group, chunk.column, NO_PAGE, 0, len(sealed), file.footer_seal)
+        for region in REGIONS:
+            content = forge.with_sealed_metadata(file, chunk, forge.flip(sealed, place(module, region)))
+            # parquet-java passes over this length field, too.
+            passed_over = region == LENGTH and reader == "spark"
+            allowed = (SAME,) if passed_over else (DAMAGED,) if region == LENGTH else (NOT_AUTHENTIC,)
+            yield attack(f"{region} of {name}", content, *allowed)
+
+
+@every_kind
+def test_a_flipped_bit_in_the_metadata_of_a_column_is_noticed(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+    assert probe.unexpected(metadata_flips(probe.reader, file_of(kind)), kind.algorithm) == {}
+
+
+def unread(file: Anatomy) -> Iterator[Attack]:
+    for at in range(MAGIC_BYTES):
+        yield attack(f"byte {at} of the file", forge.flip(file.content, at), SAME)
+    seen: set[Kind] = set()
+    for module in file.modules:
+        if module.kind in (*INDEXES, *BLOOMS) and module.kind not in seen:
+            seen.add(module.kind)
+            yield attack(str(module), forge.flip(file.content, place(module, CIPHERTEXT)), SAME)
+
+
+@every_kind
+def test_what_a_query_does_not_need_is_not_read(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+    # Not noticed, and not needed: the magic at the start, and indexes and filters where there is nothing to look up.
+    assert probe.unexpected(unread(file_of(kind)), kind.algorithm) == {}

@@ -1,0 +1,91 @@
+"""Hostile content that passes every tag: it ends in a named error or in rows, never in a dead or an exhausted JVM.
+
+Only ``reader=pages``: with ``reader=spark`` it is parquet-java that allocates what sizes say, and several of these
+files end the JVM.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.attacks import insiders
+from tests.attacks.probe import ALL, DAMAGED, FILTERED, NOT_AUTHENTIC, ONE_ROW, SAME, Query, absent_note, attack
+from tests.attacks.writers import Kind as FileKind
+from tests.interop.modes import CTR, GCM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.attacks.anatomy import Anatomy
+    from tests.attacks.conftest import FileOf
+    from tests.attacks.insiders import Made
+    from tests.attacks.probe import Probe
+
+    Maker = Callable[[Anatomy], Iterator[Made]]
+
+pages_only = pytest.mark.parametrize("probe", ["pages"], indirect=True)
+KINDS = [
+    FileKind("ours", GCM, plain_footer=False),
+    FileKind("java", GCM, plain_footer=True),
+    FileKind("arrow", CTR, plain_footer=False),
+]
+three_kinds = pytest.mark.parametrize("kind", KINDS, ids=str)
+of_spark = pytest.mark.parametrize("kind", KINDS[:2], ids=str)
+
+
+def unexpected(
+    probe: Probe, file: Anatomy, kind: FileKind, maker: Maker, query: Query, *allowed: str
+) -> dict[str, str]:
+    attacks = [attack(made.name, made.content, *allowed, query=query) for made in maker(file)]
+    return probe.unexpected(attacks, kind.algorithm)
+
+
+@pages_only
+@three_kinds
+@pytest.mark.parametrize("maker", [insiders.page_headers, insiders.v2_headers, insiders.dictionaries])
+def test_a_hostile_page_header_is_refused(probe: Probe, file_of: FileOf, kind: FileKind, maker: Maker) -> None:
+    assert unexpected(probe, file_of(kind), kind, maker, ALL, DAMAGED) == {}
+
+
+@pages_only
+@three_kinds
+def test_hostile_content_of_a_page_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+    assert unexpected(probe, file_of(kind), kind, insiders.page_contents, ALL, DAMAGED) == {}
+
+
+@pages_only
+@three_kinds
+@pytest.mark.parametrize("maker", [insiders.column_metadata, insiders.row_groups])
+def test_hostile_metadata_are_refused(probe: Probe, file_of: FileOf, kind: FileKind, maker: Maker) -> None:
+    assert unexpected(probe, file_of(kind), kind, maker, ALL, DAMAGED, NOT_AUTHENTIC) == {}
+
+
+@pages_only
+@three_kinds
+def test_a_hostile_schema_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+    assert unexpected(probe, file_of(kind), kind, insiders.schemas, ALL, DAMAGED, NOT_AUTHENTIC) == {}
+
+
+@pages_only
+@three_kinds
+def test_numbers_that_nobody_needs_change_nothing(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+    assert unexpected(probe, file_of(kind), kind, insiders.unread_numbers, ALL, SAME) == {}
+
+
+@pages_only
+@of_spark
+@pytest.mark.parametrize("maker", [insiders.index_places, insiders.offset_indexes, insiders.column_indexes])
+def test_a_hostile_page_index_is_refused(probe: Probe, file_of: FileOf, kind: FileKind, maker: Maker) -> None:
+    # Where rows are the same, what was changed is not needed to find them: a longer minimum, a page of the same rows.
+    file = file_of(kind)
+    assert unexpected(probe, file, kind, maker, FILTERED, DAMAGED, NOT_AUTHENTIC, SAME) == {}
+    assert unexpected(probe, file, kind, maker, ONE_ROW, DAMAGED, NOT_AUTHENTIC, SAME) == {}
+
+
+@pages_only
+@of_spark
+def test_a_hostile_bloom_filter_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+    query = absent_note(10)
+    assert unexpected(probe, file_of(kind), kind, insiders.bloom_filters, query, DAMAGED, NOT_AUTHENTIC) == {}
