@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.attacks import forge
-from tests.attacks.anatomy import BLOOMS, INDEXES, PAGE_HEADERS, PAGES, Anatomy, Kind, Module
 from tests.attacks.conftest import every_kind
-from tests.attacks.probe import DAMAGED, NOT_AUTHENTIC, SAME, Attack, attack
+from tests.attacks.probe import DAMAGED, NOT_AUTHENTIC, Attack, attack
 from tests.attacks.queries import query_for
 from tests.attacks.writers import Kind as FileKind
 from tests.interop.modes import CTR, GCM
@@ -19,6 +18,7 @@ from tests.policy import bend
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.attacks.anatomy import Anatomy, Kind, Module
     from tests.attacks.conftest import FileOf
     from tests.attacks.probe import Probe
 
@@ -35,24 +35,14 @@ HUGE = {"two GiB": 0x7FFFFFF0, "the largest": 0x7FFFFFFF}
 SMALL = {"zero": 0, "one": 1, "of a nonce": 12, "of nonce and tag": 28, "negative": -1, "the smallest": -(2**31)}
 OTHERS = {"one less": -1, "one more": 1}
 
-# parquet-java allocates what stands before these modules: with reader=spark a huge length there ends the JVM with an
-# OutOfMemoryError. Only reader=pages is asked to refuse them.
-ALLOCATED_BY_PARQUET_JAVA = (*PAGE_HEADERS, *INDEXES, *BLOOMS)
 
-
-def lengths(reader: str, module: Module) -> dict[str, int]:
-    """Return the forged lengths that this reader is given for this module."""
+def lengths(module: Module) -> dict[str, int]:
+    """Return the forged lengths for this module."""
     size = module.size - bend.LENGTH_BYTES
-    near = {name: size + by for name, by in OTHERS.items()}
-    huge = {} if reader == "spark" and module.kind in ALLOCATED_BY_PARQUET_JAVA else HUGE
-    return SMALL | near | huge
+    return SMALL | HUGE | {name: size + by for name, by in OTHERS.items()}
 
 
-def expected(reader: str, module: Module, length: int) -> tuple[str, ...]:
-    if reader == "spark" and module.kind in PAGES:
-        return (SAME,)  # parquet-java passes over a page's length: it is in the page header, too
-    if reader == "spark" and module.kind in INDEXES:
-        return (SAME, DAMAGED, NOT_AUTHENTIC)  # parquet-java reads on without an index that it cannot read
+def expected(module: Module, length: int) -> tuple[str, ...]:
     short = 0 < module.size - bend.LENGTH_BYTES - length < module.size - bend.SIGNATURE_BYTES
     return (DAMAGED, NOT_AUTHENTIC) if short or length > 0 else (DAMAGED,)
 
@@ -65,17 +55,17 @@ def first_of_each(file: Anatomy) -> Iterator[Module]:
             yield module
 
 
-def forged(reader: str, file: Anatomy) -> Iterator[Attack]:
+def forged(file: Anatomy) -> Iterator[Attack]:
     for module in first_of_each(file):
-        for name, length in lengths(reader, module).items():
+        for name, length in lengths(module).items():
             content = forge.put(file.content, module.offset, struct.pack("<i", length))
-            allowed = expected(reader, module, length)
+            allowed = expected(module, length)
             yield attack(f"{module.kind.name.lower()}: {name}", content, *allowed, query=query_for(file, module))
 
 
 @four_kinds
 def test_a_forged_length_of_a_module_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
-    assert probe.unexpected(forged(probe.reader, file_of(kind)), kind.algorithm) == {}
+    assert probe.unexpected(forged(file_of(kind)), kind.algorithm) == {}
 
 
 def huge_everywhere(file: Anatomy) -> Iterator[Attack]:
@@ -84,9 +74,8 @@ def huge_everywhere(file: Anatomy) -> Iterator[Attack]:
         yield attack(str(module), content, DAMAGED, query=query_for(file, module))
 
 
-@pytest.mark.parametrize("probe", ["pages"], indirect=True)
 @four_kinds
-def test_the_page_pipeline_believes_no_huge_length_of_any_module(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_no_huge_length_of_any_module_is_believed(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     assert probe.unexpected(huge_everywhere(file_of(kind)), kind.algorithm) == {}
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.attacks import forge
 from tests.attacks.anatomy import BLOOMS, NO_PAGE, Anatomy, Kind, Module
 from tests.attacks.conftest import every_kind
-from tests.attacks.probe import DAMAGED, FOREIGN, NOT_AUTHENTIC, OTHER, SAME, Attack, attack, noise
+from tests.attacks.probe import DAMAGED, NOISE, NOT_AUTHENTIC, OTHER, SAME, Attack, attack
 from tests.attacks.queries import query_for
 from tests.attacks.writers import KINDS
 from tests.policy import bend
@@ -50,24 +50,24 @@ def swapped(file: Anatomy, one: Module, other: Module) -> bytes:
     return forge.put(content, other.offset, file.bytes_of(one))
 
 
-def expected(reader: str, one: Module, other: Module) -> tuple[str, ...]:
+def expected(one: Module, other: Module) -> tuple[str, ...]:
     """Say how it may go to read a module in the place of another."""
     if not one.seal.ctr:
         return (NOT_AUTHENTIC,)
-    # Nothing binds a page under CTR to its place; under another key it is noise.
+    # Nothing binds a page under CTR to its place; under another key it is noise. Of `name`, pages may be equal.
     if one.seal.key != other.seal.key:
-        return noise(reader)
-    return (SAME, OTHER) if one.kind == Kind.DICTIONARY_PAGE else (OTHER,)
+        return NOISE
+    return (SAME, OTHER) if one.kind == Kind.DICTIONARY_PAGE or one.column == 0 else (OTHER,)
 
 
-def swaps(reader: str, file: Anatomy) -> Iterator[Attack]:
+def swaps(file: Anatomy) -> Iterator[Attack]:
     for name, (one, other) in pairs(file).items():
-        yield attack(name, swapped(file, one, other), *expected(reader, one, other), query=query_for(file, one))
+        yield attack(name, swapped(file, one, other), *expected(one, other), query=query_for(file, one))
 
 
 @even_kinds
 def test_swapped_modules_do_not_open(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
-    assert probe.unexpected(swaps(probe.reader, file_of(kind)), kind.algorithm) == {}
+    assert probe.unexpected(swaps(file_of(kind)), kind.algorithm) == {}
 
 
 @every_kind
@@ -83,21 +83,23 @@ def test_the_files_have_what_is_attacked(file_of: FileOf, kind: FileKind) -> Non
 @even_kinds
 def test_the_files_have_modules_to_swap(file_of: FileOf, kind: FileKind) -> None:
     found = set(pairs(file_of(kind)))
-    assert {"data_page within the chunk", "data_page between row groups"} <= found
+    assert "data_page within the chunk" in found
+    if str(kind) != "ours-ctr-plain_footer":  # whose second row group has no page as large as one of the first
+        assert "data_page between row groups" in found
     assert {"data_page_header within the chunk", "data_page_header between columns of two keys"} <= found
     if kind.writer == "java" or str(kind) == "ours-gcm-encrypted_footer":
         assert "data_page between columns of one key" in found
 
 
-def copies(reader: str, file: Anatomy) -> Iterator[Attack]:
+def copies(file: Anatomy) -> Iterator[Attack]:
     for name, (one, other) in pairs(file).items():
         content = forge.put(file.content, other.offset, file.bytes_of(one))
-        yield attack(name, content, *expected(reader, one, other), query=query_for(file, other))
+        yield attack(name, content, *expected(one, other), query=query_for(file, other))
 
 
 @even_kinds
 def test_a_module_repeated_in_the_place_of_another_does_not_open(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
-    assert probe.unexpected(copies(probe.reader, file_of(kind)), kind.algorithm) == {}
+    assert probe.unexpected(copies(file_of(kind)), kind.algorithm) == {}
 
 
 def page_pairs(file: Anatomy) -> Iterator[tuple[int, int, int]]:
@@ -121,21 +123,21 @@ def test_pages_that_changed_places_with_their_headers_do_not_open(
     assert probe.unexpected(attacks, kind.algorithm) == {}
 
 
-def replays(reader: str, file: Anatomy, older: Anatomy) -> Iterator[Attack]:
+def replays(file: Anatomy, older: Anatomy) -> Iterator[Attack]:
     """Put modules of an older version of the file in the places of their successors: one of each kind and column."""
     seen: set[tuple[Kind, int]] = set()
     for one, old in zip(file.modules, older.modules, strict=True):
         if one.size == old.size and (one.kind, one.column) not in seen:
             seen.add((one.kind, one.column))
             content = forge.put(file.content, one.offset, older.bytes_of(old))
-            yield attack(str(one), content, *expected(reader, one, old), query=query_for(file, one))
+            yield attack(str(one), content, *expected(one, old), query=query_for(file, one))
 
 
 @every_kind
 def test_modules_of_an_older_version_of_the_file_do_not_open(
     probe: Probe, file_of: FileOf, older_file_of: FileOf, kind: FileKind
 ) -> None:
-    assert probe.unexpected(replays(probe.reader, file_of(kind), older_file_of(kind)), kind.algorithm) == {}
+    assert probe.unexpected(replays(file_of(kind), older_file_of(kind)), kind.algorithm) == {}
 
 
 @every_kind
@@ -169,21 +171,19 @@ def test_a_cut_file_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) ->
     assert probe.unexpected(by_end.values(), kind.algorithm) == {}
 
 
-def without_pages(reader: str, file: Anatomy) -> Iterator[Attack]:
+def without_pages(file: Anatomy) -> Iterator[Attack]:
     """Take out a page with its header; what follows moves up, so the next header stands in its place."""
-    # In plaintext columns behind it parquet-java meets what is no page header, and says so in its own words.
-    foreign = [FOREIGN] if reader == "spark" and any(chunk.key is None for chunk in file.chunks) else []
     for chunk in file.chunks:
         data = [one for one in chunk.pages if one.page == 0 and one.seal.key]
         if data:
             name = f"column {chunk.column} of group {chunk.row_group}"
             content = file.content[: data[0].offset] + file.content[data[1].end :]
-            yield attack(name, content, NOT_AUTHENTIC, DAMAGED, *foreign)
+            yield attack(name, content, NOT_AUTHENTIC, DAMAGED)
 
 
 @every_kind
 def test_a_file_with_a_page_taken_out_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
-    assert probe.unexpected(without_pages(probe.reader, file_of(kind)), kind.algorithm) == {}
+    assert probe.unexpected(without_pages(file_of(kind)), kind.algorithm) == {}
 
 
 def paddings(file: Anatomy) -> Iterator[Attack]:

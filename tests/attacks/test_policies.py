@@ -313,12 +313,10 @@ def test_a_footer_stripped_of_all_encryption_is_a_plaintext_file_and_refused(
     assert probe.unexpected([attack("plaintext refused", stripped, PLAINTEXT)], kind.algorithm) == {}
 
 
-@pytest.mark.parametrize("probe", ["pages"], indirect=True)
 @plain_footers
 def test_a_footer_stripped_of_all_encryption_gives_no_rows_where_plaintext_is_allowed(
     probe: Probe, file_of: FileOf, kind: FileKind
 ) -> None:
-    # Only reader=pages: parquet-java takes an encrypted page's length for Thrift, and fails with an error of its own.
     file = file_of(kind)
     stripped = bend.with_footer(file.content, thrift.write_struct(as_plaintext_columns(without_signing(file))))
     allowed = attack("plaintext allowed", stripped, DAMAGED, options={"plaintextFiles": "allow"})

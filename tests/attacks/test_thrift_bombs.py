@@ -25,9 +25,6 @@ FOOTER_BYTES = 300_000
 ENCRYPTED, READABLE = KINDS[0], KINDS[1]
 HAVE_PLAINTEXT_COLUMNS = [READABLE, *(kind for kind in KINDS if kind.writer == "arrow")]
 
-# Plaintext columns of a file that is partly encrypted are parsed by parquet-java with reader=spark, which allocates
-# what a string says it holds and ends the JVM: only reader=pages is given those.
-pages_only = pytest.mark.parametrize("probe", ["pages"], indirect=True)
 with_plaintext_columns = pytest.mark.parametrize("kind", HAVE_PLAINTEXT_COLUMNS, ids=str)
 
 
@@ -72,7 +69,6 @@ def page_headers(file: Anatomy) -> Iterator[Attack]:
             yield attack(f"{name} as {header}", in_place(file, header, bomb), DAMAGED)
 
 
-@pages_only
 @with_plaintext_columns
 def test_a_page_header_of_a_plaintext_column_that_is_a_bomb_is_refused(
     probe: Probe, file_of: FileOf, kind: FileKind
@@ -88,7 +84,6 @@ def indexes(file: Anatomy) -> Iterator[Attack]:
             yield attack(f"{name} as {index}", content, DAMAGED, query=FILTERED)
 
 
-@pages_only
 @pytest.mark.parametrize("kind", [READABLE], ids=str)
 def test_a_page_index_of_a_plaintext_column_that_is_a_bomb_is_refused(
     probe: Probe, file_of: FileOf, kind: FileKind
@@ -128,7 +123,6 @@ def sealed_indexes(file: Anatomy) -> Iterator[Attack]:
             yield attack(f"{name} as {kind.name.lower()}", content, DAMAGED, query=FILTERED)
 
 
-@pages_only
 @pytest.mark.parametrize("kind", [ENCRYPTED, READABLE], ids=str)
 @pytest.mark.parametrize("made", [sealed_metadata, sealed_headers, sealed_indexes])
 def test_a_sealed_structure_of_a_column_that_is_a_bomb_is_refused(

@@ -39,6 +39,17 @@ def submit(
     options: Sequence[str] = (),
 ) -> str:
     """Runs a job with the installed PySpark's spark-submit, and gives what it printed; a failure shows Spark's log."""
+    return submitted(job, arguments, settings, python, options).stdout
+
+
+def submitted(
+    job: str,
+    arguments: Sequence[str],
+    settings: Mapping[str, str],
+    python: str = sys.executable,
+    options: Sequence[str] = (),
+) -> subprocess.CompletedProcess[str]:
+    """As `submit`, with Spark's log in `stderr`."""
     home = Path(pyspark.__file__).parent
     quiet = {
         "spark.ui.enabled": "false",
@@ -58,4 +69,4 @@ def submit(
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done

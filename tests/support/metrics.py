@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame
 
 
@@ -13,6 +15,14 @@ def rows_scanned(df: DataFrame) -> int:
     df.collect()
     [leaf] = _leaves(df)
     return int(leaf.metrics().apply("numOutputRows").value())  # type: ignore[attr-defined]
+
+
+def scan_metrics(df: DataFrame, names: Sequence[str]) -> dict[str, int]:
+    """Run the query and return what its one scan counted, by the names of the metrics."""
+    df.collect()
+    [leaf] = _leaves(df)
+    metrics = leaf.metrics()  # type: ignore[attr-defined]
+    return {name: int(metrics.apply(name).value()) for name in names}
 
 
 def _leaves(df: DataFrame) -> list[object]:

@@ -66,6 +66,11 @@ object CryptoProvider {
       )
   }
 
+  /** Gets the provider ready that parquet-java will encrypt with. */
+  def prepareForWrite(): Unit = WarmUp.start(
+    untested(Cipher.getInstance(AesGcm.Transformation).getProvider)
+  )
+
   private def choose(name: String): CryptoProvider =
     if (name.equalsIgnoreCase(Auto)) {
       val quick = find(Preferred).filter(SelfTest.failure(_).isEmpty)
@@ -81,7 +86,9 @@ object CryptoProvider {
         "Use auto, or another provider."
       )
     }
-    new CryptoProvider(provider, option)
+    val chosen = new CryptoProvider(provider, option)
+    WarmUp.start(chosen)
+    chosen
   }
 
   private def find(name: String): Option[Provider] =

@@ -9,31 +9,23 @@ import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
 /** Admits files to a read: their tail is read and judged, then parquet-java is told how to open them. */
 private[parquet] object FileDecryption {
 
-  /** @return what opens the file, and its keys; no properties for a plaintext file that is allowed */
-  def admit(
-      scope: ReadScope,
-      path: Path,
-      conf: Configuration
-  ): (Option[FileDecryptionProperties], FileKeys) = {
-    val keys = new FileKeys(path, conf, scope)
-    val properties = scope.admissions.tailOf(path, conf) match {
+  /** @return what opens the file; none for a plaintext file that is allowed */
+  def admit(scope: ReadScope, path: Path, conf: Configuration): Option[FileDecryptionProperties] =
+    scope.admissions.tailOf(path, conf) match {
       case FileTail.Plaintext =>
         if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(path.toString)
         None
-      case tail: FileTail.Encrypted => Some(propertiesFor(scope, path, conf, tail, keys))
+      case tail: FileTail.Encrypted => Some(propertiesFor(scope, path, conf, tail))
     }
-    (properties, keys)
-  }
 
   private def propertiesFor(
       scope: ReadScope,
       path: Path,
       conf: Configuration,
-      tail: FileTail.Encrypted,
-      keys: FileKeys
+      tail: FileTail.Encrypted
   ): FileDecryptionProperties = {
     val prefix = FooterPolicy.check(path, tail, scope.settings)
-    val builder = FileDecryptionProperties.builder().withKeyRetriever(keys)
+    val builder = FileDecryptionProperties.builder().withKeyRetriever(new FileKeys(path, conf, scope))
     // parquet-java refuses plaintext files itself where properties are given: a file that is swapped between our look
     // and its own is not read. It compares the stored prefix with the one given here, too.
     prefix.foreach(builder.withAADPrefix)

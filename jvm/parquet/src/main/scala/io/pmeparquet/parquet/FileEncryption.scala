@@ -11,6 +11,7 @@ import org.apache.parquet.crypto.{ColumnEncryptionProperties, FileEncryptionProp
 import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.schema.MessageType
 
+import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnProtection, KeyPlan}
 import io.pmeparquet.keys.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.options.EncryptionAlgorithm
@@ -25,6 +26,7 @@ private[parquet] final class FileEncryption(scope: WriteScope, path: Path, conf:
   private val beside = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 
   def properties(schema: MessageType): FileEncryptionProperties = {
+    CryptoProvider.prepareForWrite()
     val leaves = SchemaColumns.leaves(schema)
     if (leaves.size != schema.getColumns.size)
       throw new IllegalStateException(

@@ -7,6 +7,7 @@ import javax.crypto.AEADBadTagException
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.security.AccessControlException
 import org.apache.parquet.crypto.{ParquetCryptoRuntimeException, TagVerificationException}
+import org.apache.parquet.io.ParquetDecodingException
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
@@ -30,8 +31,65 @@ object ParquetFailures {
       case other => other
     })
 
-  /** For reading pages: only what surely comes from encryption or a cut file; the rest is Spark's to tell. */
-  def ofPages(failed: Throwable, file: String, what: String): Option[PmeException] = known(failed, file, what)
+  /**
+   * For reading pages: what comes from encryption or a cut file, and pages whose content is not what Parquet's encodings
+   * can be. None for what is Spark's to tell: a schema that the file does not have, storage.
+   */
+  def ofPages(failed: Throwable, file: String, what: String): Option[PmeException] =
+    known(failed, file, what).orElse {
+      val causes = PmeException.causes(failed)
+      if (causes.exists(isOtherType)) None
+      else if (causes.exists(isOfDecoder)) Some(PmeErrors.damaged(file, s"$what does not decode", failed))
+      else if (causes.exists(isNoDecoder))
+        Some(
+          PmeErrors.unsupported(
+            file,
+            what,
+            "Spark has no decoder for its encoding",
+            "Write the column with another encoding.",
+            failed
+          )
+        )
+      else None
+    }
+
+  // A row is assembled into what the schema asks for, of which each type takes only its own values.
+  private def isOtherType(e: Throwable) = e match {
+    case _: UnsupportedOperationException | _: ClassCastException =>
+      e.getStackTrace.take(DecoderFrames).exists(_.getClassName.contains("Converter"))
+    case _ => false
+  }
+
+  // Decoders have few types of failure of their own, and otherwise fail as their arrays do.
+  private def isOfDecoder(e: Throwable) = e match {
+    case _: ParquetDecodingException => true
+    case _: IndexOutOfBoundsException | _: IllegalArgumentException | _: NullPointerException |
+        _: ArithmeticException =>
+      isJavas(e) && isThrownByDecoder(e)
+    // Storage fails with it, too, but elsewhere.
+    case _: IOException => e.getStackTrace.headOption.exists(_.getClassName.contains(SparkDecoders))
+    case _ => false
+  }
+
+  private def isNoDecoder(e: Throwable) = e match {
+    case _: UnsupportedOperationException =>
+      isThrownByDecoder(e) && (String.valueOf(e.getMessage).contains("encoding") ||
+        e.getStackTrace.take(DecoderFrames).exists(_.getClassName.startsWith(Encodings)))
+    case _ => false
+  }
+
+  // Spark's own subclasses of these tell a user something.
+  private def isJavas(e: Throwable) = e.getClass.getName.startsWith("java.")
+
+  // What is thrown often has no stack: the JIT compiler leaves it out.
+  private def isThrownByDecoder(e: Throwable) = {
+    val frames = e.getStackTrace.take(DecoderFrames)
+    frames.isEmpty || frames.exists(_.getClassName.contains(".parquet."))
+  }
+
+  private val DecoderFrames = 8
+  private val Encodings = "org.apache.parquet.column.Encoding"
+  private val SparkDecoders = ".datasources.parquet."
 
   private def known(failed: Throwable, file: String, what: String): Option[PmeException] = {
     val causes = PmeException.causes(failed)

@@ -23,7 +23,7 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
    * it has already read without keys, which only an admitted plaintext file's can be.
    */
   override def getFileDecryptionProperties(conf: Configuration, path: Path): FileDecryptionProperties =
-    if (path == null) null else FileDecryption.admit(Scopes.read(conf), path, conf)._1.orNull
+    if (path == null) null else FileDecryption.admit(Scopes.read(conf), path, conf).orNull
 }
 
 object PmeCryptoFactory {

@@ -1,8 +1,8 @@
 package io.pmeparquet.spark
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
@@ -22,11 +22,11 @@ private[spark] final class FileOpening private (
 ) extends Serializable {
   @transient private lazy val gate = new FileGate(scope, columns)
 
-  def pass(path: Path): Unit =
-    try gate.check(path, conf.value.value)
-    catch { case failed: Throwable => throw translate(failed, path.toString) }
+  def pass(split: PartitionedFile): Unit =
+    try gate.check(split.toPath, split.start, split.length, conf.value.value)
+    catch { case failed: Throwable => throw translate(failed, split.toPath.toString) }
 
-  /** What was thrown while pages were read. */
+  /** What was thrown while pages were read and decoded. */
   def translate(failed: Throwable, file: String): Throwable = {
     val what =
       if (columns.columns.isEmpty) "a page"

@@ -2,7 +2,6 @@ package io.pmeparquet.spark
 
 import java.io.Closeable
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 
@@ -19,29 +18,30 @@ private[spark] final class GatedRead(
     with Serializable {
 
   override def apply(file: PartitionedFile): Iterator[InternalRow] = {
-    val path = file.toPath
-    if (gated) opening.pass(path)
+    val path = file.toPath.toString
+    if (gated) opening.pass(file)
+    def translate(failed: Throwable) = opening.translate(failed, path)
     val rows =
       try read(file)
-      catch { case failed: Throwable => throw opening.translate(failed, path.toString) }
+      catch { case failed: Throwable => throw translate(failed) }
     // Spark hands batches through iterators of rows, so elements are passed on without a look.
-    new GatedElements(rows.asInstanceOf[Iterator[AnyRef]], opening, path).asInstanceOf[Iterator[InternalRow]]
+    new GatedElements(rows.asInstanceOf[Iterator[AnyRef]], translate).asInstanceOf[Iterator[InternalRow]]
   }
 
   override def toString: String = s"GatedRead($opening)"
 }
 
 /** Passes rows or batches on, and failures in our terms. ''Executor only.'' */
-private final class GatedElements(elements: Iterator[AnyRef], opening: FileOpening, path: Path)
+private final class GatedElements(elements: Iterator[AnyRef], translate: Throwable => Throwable)
     extends Iterator[AnyRef]
     with Closeable {
   override def hasNext: Boolean =
     try elements.hasNext
-    catch { case failed: Throwable => throw opening.translate(failed, path.toString) }
+    catch { case failed: Throwable => throw translate(failed) }
 
   override def next(): AnyRef =
     try elements.next()
-    catch { case failed: Throwable => throw opening.translate(failed, path.toString) }
+    catch { case failed: Throwable => throw translate(failed) }
 
   override def close(): Unit = elements match {
     case closeable: Closeable => closeable.close()

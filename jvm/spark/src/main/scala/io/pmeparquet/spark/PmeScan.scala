@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.{FileSourceOptions, InternalRow}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
@@ -64,14 +65,18 @@ private[spark] final case class PmeScan(spark: ParquetScan, opening: FileOpening
   override def toBatch: Batch = this
   override def planInputPartitions(): Array[InputPartition] = spark.planInputPartitions()
 
+  override def supportedCustomMetrics(): Array[CustomMetric] =
+    if (readsPages) ReadMetrics.supported else Array.empty
+
+  private def readsPages = spark.pushedAggregate.isEmpty && opening.usesPages
+
   override def createReaderFactory(): PartitionReaderFactory = {
     // With pushed aggregates the schema names results, and the columns are those of the table that they are of.
     val columns = if (spark.pushedAggregate.isDefined) new StructType() else spark.readDataSchema
     // Asked for in any case: it prepares the configuration that both readers go by.
     val factory = spark.createReaderFactory()
-    if (spark.pushedAggregate.isDefined || !opening.usesPages)
-      new GatedReaderFactory(factory, opening(columns))
-    else pages(opening.of(spark.hadoopConf, columns))
+    if (readsPages) pages(opening.of(spark.hadoopConf, columns))
+    else new GatedReaderFactory(factory, opening(columns))
   }
 
   private def pages(opened: FileOpening): PartitionReaderFactory = {
@@ -81,23 +86,19 @@ private[spark] final case class PmeScan(spark: ParquetScan, opening: FileOpening
     val partitions = spark.readPartitionSchema
     val result = StructType(required.fields ++ partitions.fields)
     val rules = SparkReadRules.of(conf, result, opening.options.asCaseSensitiveMap().asScala.toMap)
-    def read(batches: Boolean) = new GatedRead(
-      new PagesRead(
-        opened.conf,
-        opening.scope,
-        rules.copy(returningBatch = batches),
-        required,
-        partitions,
-        spark.pushedFilters.toSeq,
-        RowPredicate.of(spark.dataFilters, required)
-      ),
-      opened,
-      gated = false
+    def read(batches: Boolean) = new PagesRead(
+      opened.conf,
+      opening.scope,
+      rules.copy(returningBatch = batches),
+      required,
+      partitions,
+      spark.pushedFilters.toSeq,
+      RowPredicate.of(spark.dataFilters, required)
     )
     val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&
       !WholeStageCodegenExec.isTooManyFields(conf, result) && rules.vectorized
     val fileOptions = new FileSourceOptions(opening.options.asCaseSensitiveMap().asScala.toMap)
-    new PagesReaderFactory(read(batches = false), read(batches = true), columnar, fileOptions)
+    new PagesReaderFactory(read(batches = false), read(batches = true), opened, columnar, fileOptions)
   }
 }
 
@@ -116,7 +117,7 @@ private final class GatedReaderFactory(spark: PartitionReaderFactory, opening: F
   private def gated[T](partition: InputPartition)(open: => PartitionReader[T]): PartitionReader[T] = {
     val files = partition.asInstanceOf[FilePartition].files
     // All files of the partition are judged before any is read; Spark opens them one by one out of our sight.
-    files.foreach(file => opening.pass(file.toPath))
+    files.foreach(opening.pass)
     new GatedReader(open, opening, files.map(_.toPath.toString).mkString(", ").take(1000))
   }
 

@@ -81,6 +81,34 @@ private[parquet] final class ChunkPages(
     }
   }
 
+  /**
+   * Goes from page to page by their headers, and opens no page: for readers that allocate what lengths say.
+   *
+   * @throws io.pmeparquet.PmeException where a length does not fit into what it is in
+   */
+  def checkHeaders(): Unit = {
+    if (mayHaveDictionary) pages.dictionary.foreach(checkHeader(_, ModuleKind.DictionaryPage))
+    Iterator.continually(pages.next()).takeWhile(_.isDefined).flatten.foreach { place =>
+      checkHeader(place, ModuleKind.DataPage)
+    }
+  }
+
+  private def checkHeader(place: PagePlace, kind: ModuleKind): Unit = {
+    val ofDictionary = kind == ModuleKind.DictionaryPage
+    val (header, body) =
+      headerOf(place, if (ofDictionary) ModuleKind.DictionaryPageHeader else ModuleKind.DataPageHeader)
+    if (!ofDictionary || header.getType == PageType.DICTIONARY_PAGE) {
+      val end = bodyEnd(header, body, place)
+      uncompressed(header, end - body, if (ofDictionary) Limits.DictionaryBytes else Limits.PageBytes)
+      // Before a V2 page's module there may be levels; no reader goes by its length there.
+      if (header.getType != PageType.DATA_PAGE_V2)
+        modules.foreach(ciphers =>
+          ChunkPages.moduleEnd(ciphers.pages, place.segment.array, body, end, kind, where)
+        )
+      pages.passed(place, end)
+    }
+  }
+
   private def readDictionary(place: PagePlace): Option[DictionaryPage] = {
     val (header, body) = headerOf(place, ModuleKind.DictionaryPageHeader)
     if (header.getType == PageType.DICTIONARY_PAGE && header.isSetDictionary_page_header) {
@@ -132,13 +160,22 @@ private[parquet] final class ChunkPages(
 
   private def flat = chunk.descriptor.getMaxRepetitionLevel == 0
 
-  private def rowsOf(place: PagePlace, counted: Option[Int]): Option[PageRows] = place.rows.orElse {
-    counted.map { count =>
-      val rows = PageRows(nextRow, count)
-      nextRow += count
+  private def rowsOf(place: PagePlace, counted: Option[Int]): Option[PageRows] = place.rows
+    .map { rows =>
+      if (counted.exists(_ != rows.count))
+        throw PmeErrors.damaged(
+          where,
+          s"its page ${place.ordinal} has ${counted.get} rows where its offset index says ${rows.count}"
+        )
       rows
     }
-  }
+    .orElse {
+      counted.map { count =>
+        val rows = PageRows(nextRow, count)
+        nextRow += count
+        rows
+      }
+    }
 
   private def isWanted(rows: Option[PageRows]): Boolean = wanted.forall { some =>
     rows.forall(page => page.count > 0 && some.overlaps(page.first, page.first + page.count - 1))

@@ -1,10 +1,11 @@
 package io.pmeparquet.parquet.pages
 
 import java.io.IOException
+import java.nio.{BufferUnderflowException, ByteBuffer}
 import java.util.zip.{DataFormatException, GZIPInputStream}
 
 import com.github.luben.zstd.Zstd
-import net.jpountz.lz4.LZ4Factory
+import net.jpountz.lz4.{LZ4Exception, LZ4Factory}
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.bytes.BytesInput
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
@@ -31,7 +32,12 @@ private[parquet] trait Codec {
 
 /** The codecs of one read. What Spark's own libraries do in one call is done so; the rest goes through parquet-java. */
 private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
-  private lazy val others = new CodecFactory(conf, 0)
+  private var others: Option[CodecFactory] = None
+
+  private def parquetCodecs: CodecFactory = {
+    if (others.isEmpty) others = Some(new CodecFactory(conf, 0))
+    others.get
+  }
 
   def of(name: CompressionCodecName): Codec = name match {
     case CompressionCodecName.UNCOMPRESSED => Codecs.None
@@ -39,15 +45,23 @@ private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
     case CompressionCodecName.ZSTD => Codecs.OneZstd
     case CompressionCodecName.GZIP => Codecs.Gzip
     case CompressionCodecName.LZ4_RAW => Codecs.Lz4Raw
-    case other => new ByParquet(other)
+    case CompressionCodecName.LZ4 => Codecs.Lz4
+    case CompressionCodecName.BROTLI => new ByParquet(CompressionCodecName.BROTLI)
+    case other =>
+      throw PmeErrors.unsupported(
+        s"codec ${other.name}",
+        "reading its pages",
+        "the page pipeline does not have it",
+        "Write the table with another codec."
+      )
   }
 
-  /** LZ4 in Hadoop's framing, LZO and Brotli, as far as their libraries are there. */
+  /** What is there only if a library is. */
   private final class ByParquet(name: CompressionCodecName) extends Codec {
     override def mostPerByte: Long = Int.MaxValue
 
     private val decompressor =
-      try others.getDecompressor(name)
+      try parquetCodecs.getDecompressor(name)
       catch {
         case missing: RuntimeException =>
           throw PmeErrors.unsupported(
@@ -73,7 +87,7 @@ private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
     }
   }
 
-  override def close(): Unit = others.release()
+  override def close(): Unit = others.foreach(_.release())
 }
 
 private[parquet] object Codecs {
@@ -164,6 +178,54 @@ private[parquet] object Codecs {
         size: Int
     ): Int =
       decompressor.decompress(in, offset, length, out, outOffset, size)
+  }
+
+  /**
+   * The deprecated LZ4: blocks in Hadoop's framing, which is the size of a block and then chunks of it, each after its
+   * own size; or, as other writers have it, as in [[Lz4Raw]]. Hadoop's own decompressor believes the sizes.
+   */
+  private object Lz4 extends Codec {
+    override def mostPerByte: Long = Lz4Raw.mostPerByte
+
+    override def decompress(
+        in: Array[Byte],
+        offset: Int,
+        length: Int,
+        out: Array[Byte],
+        outOffset: Int,
+        size: Int
+    ): Int =
+      try framed(ByteBuffer.wrap(in, offset, length), out, outOffset, size)
+      catch {
+        case _: LZ4Exception | _: BufferUnderflowException =>
+          Lz4Raw.decompress(in, offset, length, out, outOffset, size)
+      }
+
+    private def framed(in: ByteBuffer, out: Array[Byte], outOffset: Int, size: Int): Int = {
+      var written = 0
+      while (in.hasRemaining) {
+        val blockEnd = written.toLong + sizeIn(in, size - written)
+        while (written < blockEnd) {
+          val chunk = sizeIn(in, in.remaining - Integer.BYTES)
+          written += Lz4Raw.decompress(
+            in.array,
+            in.position(),
+            chunk,
+            out,
+            outOffset + written,
+            size - written
+          )
+          in.position(in.position() + chunk)
+        }
+      }
+      written
+    }
+
+    private def sizeIn(in: ByteBuffer, most: Int): Int = {
+      val size = in.getInt()
+      if (size < 0 || size > most) throw new LZ4Exception(s"a size of $size where at most $most can be")
+      size
+    }
   }
 
   private object Gzip extends Codec {

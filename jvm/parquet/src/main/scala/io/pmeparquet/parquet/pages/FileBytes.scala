@@ -20,41 +20,75 @@ private[parquet] final class Segment(val array: Array[Byte], val at: Int, val of
   def end: Long = offset + length
   def until: Int = at + length
 
+  /** Whether all that a range names is in it. */
+  def holds(range: Range): Boolean = range.length >= 0 && range.offset >= offset && range.end <= end
+
   /** The part of it that a range names. */
   def slice(range: Range): Segment = {
-    if (range.offset < offset || range.end > end)
+    if (!holds(range))
       throw new IllegalStateException(s"internal error: $range is not in $offset..$end")
     new Segment(array, at + (range.offset - offset).toInt, range.offset, range.length)
   }
 }
 
-/** Reads parts of one file, few and large: neighbours in one read. For one thread. */
-private[parquet] final class FileBytes(val file: FileVersion, conf: Configuration, counters: ReadCounters)
-    extends Closeable {
+/**
+ * Reads parts of one file, few and large: neighbours in one read. For one thread.
+ *
+ * @param known what was read of it before
+ */
+private[parquet] final class FileBytes(
+    val file: FileVersion,
+    conf: Configuration,
+    counters: ReadCounters,
+    known: Option[Segment] = None
+) extends Closeable {
   private var stream: FSDataInputStream = _
 
-  def read(range: Range): Segment = {
+  /** @throws io.pmeparquet.PmeException where the range is not all in the file */
+  def read(range: Range): Segment = known.filter(_.holds(range)).fold(fetch(range))(_.slice(range))
+
+  /** @return the segment of each range, in their order */
+  def readAll(ranges: Seq[Range]): Seq[Segment] = {
+    val (had, missing) = ranges.partition(range => known.exists(_.holds(range)))
+    val segments = had.map(read) ++ fetchAll(FileBytes.merged(missing))
+    ranges.map(range => segments.find(_.holds(range)).get.slice(range))
+  }
+
+  private def fetchAll(ranges: Seq[Range]): Seq[Segment] =
+    if (ranges.size > 1 && VectoredReads.serves(opened)) {
+      ranges.foreach(requireInFile)
+      val segments = cutIsDamage(VectoredReads.read(opened, ranges))
+      ranges.foreach(count)
+      segments
+    } else ranges.map(fetch)
+
+  private def fetch(range: Range): Segment = {
+    requireInFile(range)
+    val bytes = new Array[Byte](range.length)
+    cutIsDamage(opened.readFully(range.offset, bytes))
+    count(range)
+    new Segment(bytes, 0, range.offset, range.length)
+  }
+
+  private def opened: FSDataInputStream = {
+    if (stream == null) stream = file.path.getFileSystem(conf).open(file.path)
+    stream
+  }
+
+  private def requireInFile(range: Range): Unit =
     if (range.offset < 0 || range.length < 0 || range.offset > file.length - range.length)
       throw PmeErrors.damaged(
         file.path.toString,
         s"bytes ${range.offset} to ${range.end} are spoken of where it has ${file.length}"
       )
-    if (stream == null) stream = file.path.getFileSystem(conf).open(file.path)
-    val bytes = new Array[Byte](range.length)
-    try stream.readFully(range.offset, bytes)
+
+  private def cutIsDamage[A](read: => A): A =
+    try read
     catch { case cut: EOFException => throw PmeErrors.damaged(file.path.toString, "it ends too early", cut) }
+
+  private def count(range: Range): Unit = {
     counters.reads.increment()
     counters.bytes.add(range.length.toLong)
-    new Segment(bytes, 0, range.offset, range.length)
-  }
-
-  /** @return the segment of each range, in their order */
-  def readAll(ranges: Seq[Range]): Seq[Segment] = {
-    val merged = FileBytes.merged(ranges)
-    val segments = merged.map(read)
-    ranges.map { range =>
-      segments.find(segment => range.offset >= segment.offset && range.end <= segment.end).get.slice(range)
-    }
   }
 
   override def close(): Unit = if (stream != null) stream.close()

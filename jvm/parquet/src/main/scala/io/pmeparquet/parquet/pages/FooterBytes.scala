@@ -10,8 +10,9 @@ import io.pmeparquet.PmeErrors
  * (specification §5.3).
  *
  * @param encrypted whether the magic says that the footer is encrypted (`PARE`) or not (`PAR1`)
+ * @param tail the end of the file, as much as came with one read
  */
-private[parquet] final class FooterBytes(val encrypted: Boolean, val segment: Segment)
+private[parquet] final class FooterBytes(val encrypted: Boolean, val segment: Segment, val tail: Segment)
 
 private[parquet] object FooterBytes {
   private val MagicBytes = 4
@@ -47,7 +48,8 @@ private[parquet] object FooterBytes {
     val range = Range(length - TailBytes - footerLength, footerLength)
     new FooterBytes(
       magic == EncryptedFooter,
-      if (range.offset >= tail.offset) tail.slice(range) else bytes.read(range)
+      if (tail.holds(range)) tail.slice(range) else bytes.read(range),
+      tail
     )
   }
 }

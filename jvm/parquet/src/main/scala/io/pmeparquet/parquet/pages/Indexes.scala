@@ -16,7 +16,7 @@ import io.pmeparquet.parquet.FileTail
 import io.pmeparquet.PmeErrors
 
 /** Opens index and filter modules of one file's chunks. For one thread. */
-private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes) {
+private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters: ReadCounters) {
 
   /**
    * Reads the indexes of a row group in as few requests as their places allow.
@@ -47,6 +47,12 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes) {
       }
       Some(new RowGroupIndexes(offsets, columns))
     }
+
+  /** Opens every index and filter of the chunks, for readers that allocate what lengths say. */
+  def check(chunks: Seq[Chunk]): Unit = {
+    read(chunks.filter(_.meta.getOffsetIndexReference != null), chunks.map(_.meta.getPath).toSet)
+    chunks.filter(_.meta.getBloomFilterOffset > 0).foreach(bloomFilter)
+  }
 
   private def rangeOf(chunk: Chunk, reference: IndexReference): Range = {
     if (reference.getLength < 0 || reference.getLength > Limits.IndexBytes)
@@ -118,7 +124,7 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes) {
     )
       throw PmeErrors.damaged(where(chunk), "its Bloom filter is of a kind that Parquet does not have")
     val at = offset + (headerEnd - first.at)
-    file.modules(chunk) match {
+    file.modules(chunk, counters) match {
       case None =>
         val segment = bytes.read(Range(at, bitset))
         new BlockSplitBloomFilter(segment.array)
@@ -134,7 +140,7 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes) {
     }
   }
 
-  private def headerOf(chunk: Chunk, segment: Segment) = file.modules(chunk) match {
+  private def headerOf(chunk: Chunk, segment: Segment) = file.modules(chunk, counters) match {
     case None =>
       val end = FileTail.parse(where(chunk), "its Bloom filter header")(
         ThriftBounds.end(segment.array, segment.at, segment.until)
@@ -156,7 +162,7 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes) {
   private def module[A](chunk: Chunk, segment: Segment, kind: ModuleKind)(
       parse: ByteArrayInputStream => A
   ): A = {
-    val (array, at, length) = file.modules(chunk) match {
+    val (array, at, length) = file.modules(chunk, counters) match {
       case None => (segment.array, segment.at, segment.length)
       case Some(ciphers) =>
         val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.IndexBytes, kind)

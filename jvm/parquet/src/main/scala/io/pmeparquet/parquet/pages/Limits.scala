@@ -31,5 +31,8 @@ private[parquet] object Limits {
   /** Structs within structs; Parquet's own go eight deep. */
   val ThriftDepth = 32
 
+  /** Structs, lists, their elements and strings of a Thrift structure, which take some hundred bytes each. */
+  val ThriftObjects: Int = fraction(800, Int.MaxValue)
+
   private def fraction(of: Int, most: Int): Int = (Runtime.getRuntime.maxMemory / of).min(most.toLong).toInt
 }

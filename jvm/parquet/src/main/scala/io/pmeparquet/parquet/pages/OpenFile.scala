@@ -14,7 +14,7 @@ import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.{AesKey, PmeErrors, PmeException}
 import io.pmeparquet.cipher._
 import io.pmeparquet.parquet._
 
@@ -26,9 +26,13 @@ private[parquet] final class OpenFile private (
     val version: FileVersion,
     footer: FileMetaData,
     crypto: Option[FileCrypto],
-    val counters: ReadCounters
+    tail: Segment
 ) {
   private val converter = new ParquetMetadataConverter
+
+  /** What reads the rest of the file. */
+  def bytes(conf: Configuration, counters: ReadCounters): FileBytes =
+    new FileBytes(version, conf, counters, Some(tail))
 
   /** Schema, key-value metadata and writer, as parquet-java has them. */
   val fileMetaData: org.apache.parquet.hadoop.metadata.FileMetaData =
@@ -40,6 +44,9 @@ private[parquet] final class OpenFile private (
   def isEncrypted: Boolean = crypto.isDefined
 
   private val descriptors: IndexedSeq[ColumnDescriptor] = schema.getColumns.asScala.toIndexedSeq
+  if (descriptors.map(_.getPath.toSeq).distinct.size < descriptors.size)
+    throw PmeErrors.damaged(version.path.toString, "its schema has a column twice")
+
   private val ordinals: Map[Seq[String], Int] = descriptors.map(_.getPath.toSeq).zipWithIndex.toMap
   private val display: Map[Seq[String], String] =
     SchemaColumns.leaves(schema).map(leaf => leaf.path -> leaf.display).toMap
@@ -60,12 +67,12 @@ private[parquet] final class OpenFile private (
 
   /**
    * The row groups that belong to a split of the file: those whose middle lies in it, so that each belongs to one split
-   * wherever the splits are cut. Without those that have no rows.
+   * wherever the splits are cut.
    */
   def rowGroups(start: Long, length: Long): Seq[Int] =
     groups.indices.filter { index =>
       val middle = middleOf(groups(index), index)
-      middle >= start && middle < start + length && groups(index).getNum_rows > 0
+      middle >= start && middle < start + length
     }
 
   private def middleOf(group: RowGroup, index: Int): Long = {
@@ -87,14 +94,14 @@ private[parquet] final class OpenFile private (
    *
    * @throws io.pmeparquet.PmeException where a column's key is missing, refused or wrong
    */
-  def chunks(rowGroup: Int, columns: Seq[Seq[String]]): RowGroupChunks = {
+  def chunks(rowGroup: Int, columns: Seq[Seq[String]], counters: ReadCounters): RowGroupChunks = {
     val group = groups(rowGroup)
     val opened = columns.map { path =>
       val ordinal = ordinals.getOrElse(
         path,
         throw new IllegalStateException(s"internal error: no column ${path.mkString(".")}")
       )
-      (ordinal, display(path), open(rowGroup, ordinal, display(path)))
+      (ordinal, display(path), open(rowGroup, ordinal, display(path), counters))
     }
     val copy = new RowGroup(
       opened.map(_._3.chunk).asJava,
@@ -109,13 +116,48 @@ private[parquet] final class OpenFile private (
         })
     val metadata = block.map(_.getColumns.asScala.toSeq).getOrElse(Nil)
     val chunks = opened.zip(metadata).map { case ((ordinal, name, column), meta) =>
-      new Chunk(descriptors(ordinal), meta, name, ordinal, ordinalOf(group, rowGroup), column.key)
+      val chunk = new Chunk(descriptors(ordinal), meta, name, ordinal, ordinalOf(group, rowGroup), column.key)
+      requireValues(chunk, group.getNum_rows)
+      chunk
     }
     new RowGroupChunks(rowGroup, chunks, block)
   }
 
+  /** Each row has one value, null or not; repeated columns have one at least. */
+  private def requireValues(chunk: Chunk, rows: Long): Unit = {
+    val values = chunk.meta.getValueCount
+    val fits = if (chunk.descriptor.getMaxRepetitionLevel == 0) values == rows else values >= rows
+    if (!fits)
+      throw PmeErrors.damaged(
+        s"${version.path}, column '${chunk.display}'",
+        s"it says $values values where its row group says $rows rows"
+      )
+  }
+
+  /** Where a chunk lies. */
+  def rangeOf(chunk: Chunk): Range = rangeOf(chunk, chunk.meta.getStartingPos, chunk.meta.getTotalSize)
+
+  /** A part of a chunk, checked to lie in the file. */
+  def rangeOf(chunk: Chunk, offset: Long, length: Long): Range = {
+    if (offset < FooterBytes.FirstPageOffset || length < 0 || offset > version.length - length)
+      throw PmeErrors.damaged(
+        s"${version.path}, column '${chunk.display}'",
+        s"its column chunk is said to be $length bytes from $offset on, in a file of ${version.length}"
+      )
+    if (length > OpenFile.MaxChunkBytes)
+      throw PmeErrors.unsupported(
+        s"${version.path}, column '${chunk.display}'",
+        s"a column chunk of $length bytes",
+        "the page pipeline reads a chunk into one array",
+        "Set reader=spark for this table."
+      )
+    Range(offset, length.toInt)
+  }
+
   /** The ciphers of a chunk's modules; none where it is not encrypted. */
-  def modules(chunk: Chunk): Option[ChunkModules] = for (file <- crypto; key <- chunk.key) yield {
+  def modules(chunk: Chunk, counters: ReadCounters): Option[ChunkModules] = for (
+    file <- crypto; key <- chunk.key
+  ) yield {
     val where = s"${version.path}, column '${chunk.display}'"
     val gcm = new AesGcm(key, file.provider)
     val pages = if (file.ctr) new AesCtr(key, file.provider) else gcm
@@ -134,7 +176,7 @@ private[parquet] final class OpenFile private (
     copy
   }
 
-  private def open(rowGroup: Int, ordinal: Int, name: String): OpenedColumn = {
+  private def open(rowGroup: Int, ordinal: Int, name: String, counters: ReadCounters): OpenedColumn = {
     val group = groups(rowGroup)
     val chunk = group.getColumns.get(ordinal)
     val where = s"${version.path}, column '$name'"
@@ -145,10 +187,10 @@ private[parquet] final class OpenFile private (
           throw PmeErrors.notAuthentic(where, "its metadata, in a footer without signature,")
         )
         val withFooterKey = chunk.getCrypto_metadata.isSetENCRYPTION_WITH_FOOTER_KEY
-        val key = if (withFooterKey) file.footerKey else columnKey(file, chunk, name)
+        val key = if (withFooterKey) file.footerKey else columnKey(file, chunk, name, counters)
         val metadata =
           if (withFooterKey && file.footerEncrypted) chunk.getMeta_data
-          else decrypted(file, key, chunk, ordinalOf(group, rowGroup), ordinal, where)
+          else decrypted(file, key, chunk, ordinalOf(group, rowGroup), ordinal, where, counters)
         (metadata, Some(key))
       }
     if (metadata == null) throw PmeErrors.damaged(where, "it has no metadata")
@@ -172,7 +214,12 @@ private[parquet] final class OpenFile private (
 
   private val columnKeys = new ConcurrentHashMap[ByteBuffer, AesKey]
 
-  private def columnKey(file: FileCrypto, chunk: ColumnChunk, name: String): AesKey = {
+  private def columnKey(
+      file: FileCrypto,
+      chunk: ColumnChunk,
+      name: String,
+      counters: ReadCounters
+  ): AesKey = {
     val metadata = chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata
     if (metadata == null) throw PmeErrors.noKeyMetadata(s"${version.path}, column '$name'")
     columnKeys.computeIfAbsent(
@@ -190,7 +237,8 @@ private[parquet] final class OpenFile private (
       chunk: ColumnChunk,
       rowGroupOrdinal: Int,
       ordinal: Int,
-      where: String
+      where: String,
+      counters: ReadCounters
   ): ColumnMetaData = {
     val bytes = chunk.getEncrypted_column_metadata
     if (bytes == null) throw PmeErrors.damaged(where, "it has no encrypted metadata")
@@ -236,7 +284,19 @@ private[parquet] final class Chunk(
     val ordinal: Int,
     val rowGroupOrdinal: Int,
     val key: Option[AesKey]
-)
+) {
+
+  /**
+   * Whether levels may stand outside of modules, which only V2 pages let them: encoding stats tell, and a file that has
+   * none is not trusted to have none of those pages.
+   */
+  def mayHaveClearLevels: Boolean = key.isDefined && hasLevels && {
+    val stats = meta.getEncodingStats
+    if (stats == null) meta.getValueCount > 0 else stats.usesV2Pages()
+  }
+
+  private def hasLevels = descriptor.getMaxRepetitionLevel + descriptor.getMaxDefinitionLevel > 0
+}
 
 private[parquet] final class RowGroupChunks(
     val rowGroup: Int,
@@ -246,26 +306,41 @@ private[parquet] final class RowGroupChunks(
 
 private[parquet] object OpenFile {
 
-  /** @throws io.pmeparquet.PmeException whatever keeps this scope from reading the file */
-  def apply(scope: ReadScope, path: Path, conf: Configuration): OpenFile = {
-    val version = FileVersion.of(path, conf)
-    scope.files.get(version)(read(scope, version, conf))
+  /**
+   * @param listed as Spark has listed it, which saves another request for its length; where it is another by now, it is
+   *   read as it is now
+   * @throws io.pmeparquet.PmeException whatever keeps this scope from reading the file
+   */
+  def apply(scope: ReadScope, listed: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile = {
+    def open(version: FileVersion) = scope.files.get(version)(read(scope, version, conf, counters))
+    try open(listed)
+    catch {
+      case refused: PmeException =>
+        val now = FileVersion.of(listed.path, conf)
+        if (now == listed) throw refused
+        open(now)
+    }
   }
 
-  private def read(scope: ReadScope, version: FileVersion, conf: Configuration): OpenFile = {
+  private def read(
+      scope: ReadScope,
+      version: FileVersion,
+      conf: Configuration,
+      counters: ReadCounters
+  ): OpenFile = {
     val file = version.path.toString
-    val bytes = new FileBytes(version, conf, scope.counters)
+    val bytes = new FileBytes(version, conf, counters)
     try {
-      scope.counters.footers.increment()
+      counters.footers.increment()
       val footer = FooterBytes.read(bytes)
       FileTail.of(footer, file) match {
         case FileTail.Plaintext =>
           if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(file)
-          new OpenFile(version, parsed(footer.segment, file), None, scope.counters)
+          new OpenFile(version, parsed(footer.segment, file), None, footer.tail)
         case tail: FileTail.Encrypted =>
-          val crypto = cryptoOf(scope, version, conf, tail)
-          val content = authenticated(footer.segment, crypto, file, scope.counters)
-          new OpenFile(version, content, Some(crypto), scope.counters)
+          val crypto = cryptoOf(scope, version, conf, tail, counters)
+          val content = authenticated(footer.segment, crypto, file, counters)
+          new OpenFile(version, content, Some(crypto), footer.tail)
       }
     } finally bytes.close()
   }
@@ -274,11 +349,12 @@ private[parquet] object OpenFile {
       scope: ReadScope,
       version: FileVersion,
       conf: Configuration,
-      tail: FileTail.Encrypted
+      tail: FileTail.Encrypted,
+      counters: ReadCounters
   ): FileCrypto = {
     val prefix = FooterPolicy.check(version.path, tail, scope.settings).orElse(tail.aadPrefix)
     val keys = new FileKeys(version.path, conf, scope)
-    scope.counters.keys.increment()
+    counters.keys.increment()
     val footerKey = tail.footerKeyMetadata match {
       case Some(metadata) => keys.keyOf(metadata)
       case None => FileDecryption.footerKeyWithoutMetadata(scope, version.path, conf)
@@ -339,4 +415,7 @@ private[parquet] object OpenFile {
 
   /** How many files a scope keeps open: their footers are the largest thing that it holds. */
   val MaxFiles = 64
+
+  /** What fits into an array. */
+  val MaxChunkBytes: Int = Int.MaxValue - 8
 }

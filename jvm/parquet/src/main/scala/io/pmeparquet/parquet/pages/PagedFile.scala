@@ -18,17 +18,28 @@ import org.apache.parquet.hadoop.ParquetInputFormat
 import org.apache.parquet.internal.filter2.columnindex.ColumnIndexFilter
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.parquet.{FileVersion, ReadScope, WantedColumns}
+import io.pmeparquet.PmeErrors
 
 /**
  * One split of one file, row group by row group, for one task. The way from here to a page's AES call:
  * [[PagedRowGroup.pages]], `ChunkPages`, `Modules`, `AesGcm`.
+ *
+ * @param listed the file as it was listed
+ * @param counters of the task
  */
-final class PagedFile(scope: ReadScope, path: Path, conf: Configuration) extends Closeable {
-  private val file = OpenFile(scope, path, conf)
-  private val bytes = new FileBytes(file.version, conf, file.counters)
+final class PagedFile(scope: ReadScope, listed: FileVersion, conf: Configuration, counters: ReadCounters)
+    extends Closeable {
+
+  /** As it stands now, counted with the scope. */
+  def this(scope: ReadScope, path: Path, conf: Configuration) =
+    this(scope, FileVersion.of(path, conf), conf, scope.counters)
+
+  private val path = listed.path
+  private val file = OpenFile(scope, listed, conf, counters)
+  private val bytes = file.bytes(conf, counters)
   private val codecs = new Codecs(conf)
-  private val indexes = new Indexes(file, bytes)
+  private val indexes = new Indexes(file, bytes, counters)
 
   private def isSet(name: String, otherwise: Boolean) = conf.getBoolean(name, otherwise)
 
@@ -65,15 +76,48 @@ final class PagedFile(scope: ReadScope, path: Path, conf: Configuration) extends
     file.rowGroups(start, length).iterator.flatMap(rowGroup(_, columns, judged, rules))
   }
 
+  /**
+   * Looks at what a reader that believes lengths would meet in a split: the metadata of the wanted columns, their page
+   * headers, indexes and filters. No page is opened.
+   *
+   * @throws io.pmeparquet.PmeException whatever keeps the columns from being read
+   */
+  def check(start: Long, length: Long, wanted: WantedColumns): Unit = {
+    val columns = wanted.in(file.schema).map(_.path)
+    file.rowGroups(start, length).foreach { index =>
+      val chunks = file.chunks(index, columns, counters).chunks.filter(_.meta.getValueCount > 0)
+      if (!scope.settings.allowClearLevels) chunks.filter(_.mayHaveClearLevels).foreach { chunk =>
+        throw PmeErrors.clearLevels(path.toString, chunk.display)
+      }
+      indexes.check(chunks)
+      // One that no array holds is authentic, if it is at all, and too rare to go through it in parts.
+      chunks.filter(_.meta.getTotalSize <= OpenFile.MaxChunkBytes).foreach { chunk =>
+        pagesOf(chunk, bytes.read(file.rangeOf(chunk)), judgedOnly).checkHeaders()
+      }
+    }
+  }
+
+  private def judgedOnly = PageRules(allowClearLevels = false, verifyChecksums = false, vectorized = false)
+
+  private def pagesOf(chunk: Chunk, segment: Segment, rules: PageRules) = new ChunkPages(
+    chunk,
+    file.modules(chunk, counters),
+    codecs.of(chunk.meta.getCodec),
+    new AllPages(segment),
+    None,
+    rules,
+    path.toString
+  )
+
   private def rowGroup(
       index: Int,
       columns: Seq[Seq[String]],
       filter: Option[FilterPredicate],
       rules: PageRules
   ): Option[PagedRowGroup] = {
-    val opened = file.chunks(index, columns)
+    val opened = file.chunks(index, columns, counters)
     val useful = filter.filter(_ => opened.block.isDefined)
-    if (useful.exists(canDrop(_, opened))) None
+    if (file.rowCount(index) == 0 || useful.exists(canDrop(_, opened))) None
     else {
       val filtered =
         useful.filter(_ =>
@@ -94,7 +138,8 @@ final class PagedFile(scope: ReadScope, path: Path, conf: Configuration) extends
             found,
             () => indexes.read(opened.chunks, Set.empty),
             some,
-            rules
+            rules,
+            counters
           )
         )
     }
@@ -125,16 +170,7 @@ final class PagedFile(scope: ReadScope, path: Path, conf: Configuration) extends
     if (length <= 0 || length > Limits.PageBytes) null
     else {
       val segment = bytes.read(Range(chunk.meta.getStartingPos, length.toInt))
-      val rules = PageRules(allowClearLevels = false, verifyChecksums = false, vectorized = false)
-      new ChunkPages(
-        chunk,
-        file.modules(chunk),
-        codecs.of(chunk.meta.getCodec),
-        new AllPages(segment),
-        None,
-        rules,
-        path.toString
-      ).readDictionaryPage()
+      pagesOf(chunk, segment, judgedOnly).readDictionaryPage()
     }
   }
 

@@ -9,8 +9,6 @@ import org.apache.parquet.column.page.{PageReadStore, PageReader}
 import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.hadoop.metadata.ColumnPath
 
-import io.pmeparquet.PmeErrors
-
 /**
  * A row group of which some rows are wanted, none of it read yet but metadata and indexes. For one thread.
  *
@@ -27,7 +25,8 @@ final class PagedRowGroup private[pages] (
     found: Option[RowGroupIndexes],
     readIndexes: () => Option[RowGroupIndexes],
     val selected: Option[Rows],
-    rules: PageRules
+    rules: PageRules,
+    counters: ReadCounters
 ) {
 
   /** Where pages lie; not read before some of them can be left out. */
@@ -66,7 +65,7 @@ final class PagedRowGroup private[pages] (
       .map { case (chunk, places) =>
         chunk.descriptor -> (new ChunkPages(
           chunk,
-          file.modules(chunk),
+          file.modules(chunk, counters),
           codecs.of(chunk.meta.getCodec),
           placesOf(places),
           rows,
@@ -97,40 +96,17 @@ final class PagedRowGroup private[pages] (
         }
         val start = chunk.meta.getStartingPos
         val before = if (index.getPageCount == 0) 0 else index.getOffset(0) - start
-        Parts(if (before > 0) Some(rangeOf(chunk, start, before)) else None, pages)
-      case _ => Whole(rangeOf(chunk, chunk.meta.getStartingPos, chunk.meta.getTotalSize))
+        Parts(if (before > 0) Some(file.rangeOf(chunk, start, before)) else None, pages)
+      case _ => Whole(file.rangeOf(chunk))
     }
 
-  private def rangeOf(chunk: Chunk, offset: Long, length: Long): Range = {
-    if (offset < FooterBytes.FirstPageOffset || length < 0 || offset > file.version.length - length)
-      throw PmeErrors.damaged(
-        s"${file.version.path}, column '${chunk.display}'",
-        s"its column chunk is said to be $length bytes from $offset on, in a file of ${file.version.length}"
-      )
-    if (length > Int.MaxValue - 8)
-      throw PmeErrors.unsupported(
-        s"${file.version.path}, column '${chunk.display}'",
-        s"a column chunk of $length bytes",
-        "the page pipeline reads a chunk into one array",
-        "Set reader=spark for this table."
-      )
-    Range(offset, length.toInt)
-  }
-
   private def fetch(ranges: Seq[Range]): Unit = {
-    val missing = ranges.filterNot(range =>
-      segments.keys.exists(has => range.offset >= has.offset && range.end <= has.end)
-    )
+    val missing = ranges.filterNot(range => segments.values.exists(_.holds(range)))
     segments ++= missing.zip(bytes.readAll(missing))
   }
 
   private def segment(range: Range): Segment =
-    segments.getOrElse(
-      range,
-      segments.collectFirst {
-        case (has, segment) if range.offset >= has.offset && range.end <= has.end => segment.slice(range)
-      }.get
-    )
+    segments.getOrElse(range, segments.values.find(_.holds(range)).get.slice(range))
 
   private def placesOf(places: Places): PagePlaces = places match {
     case Whole(range) => new AllPages(segment(range))

@@ -2,20 +2,39 @@ package io.pmeparquet.parquet.pages
 
 import java.util.concurrent.atomic.LongAdder
 
-/** What reading costs, counted: unlike times, these numbers are the same in every run. */
-final class ReadCounters {
+/**
+ * What reading costs, counted: unlike times, these numbers are the same in every run.
+ *
+ * @param all counts what this one counts, too: a task's belongs to a scope's
+ */
+final class ReadCounters(all: Option[ReadCounters]) {
+  def this() = this(None)
 
   /** Requests to the file system for bytes, and the bytes they brought. */
-  val reads = new LongAdder
-  val bytes = new LongAdder
+  val reads: ReadCounter = new ReadCounter(all.map(_.reads))
+  val bytes: ReadCounter = new ReadCounter(all.map(_.bytes))
 
   /** Modules decrypted, by GCM or CTR. */
-  val modules = new LongAdder
-  val footers = new LongAdder
+  val modules: ReadCounter = new ReadCounter(all.map(_.modules))
+  val footers: ReadCounter = new ReadCounter(all.map(_.footers))
 
   /** Data keys got from key metadata. */
-  val keys = new LongAdder
+  val keys: ReadCounter = new ReadCounter(all.map(_.keys))
 
   override def toString: String =
     s"reads=${reads.sum} bytes=${bytes.sum} modules=${modules.sum} footers=${footers.sum} keys=${keys.sum}"
+}
+
+/** May be counted with and asked by any thread. */
+final class ReadCounter private[pages] (all: Option[ReadCounter]) {
+  private val counted = new LongAdder
+
+  def add(more: Long): Unit = {
+    counted.add(more)
+    all.foreach(_.add(more))
+  }
+
+  def increment(): Unit = add(1)
+
+  def sum: Long = counted.sum
 }

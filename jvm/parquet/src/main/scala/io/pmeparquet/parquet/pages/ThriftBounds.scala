@@ -2,8 +2,8 @@ package io.pmeparquet.parquet.pages
 
 /**
  * Walks over a struct in Thrift's compact protocol without making anything of it: every string and list must fit into
- * the bytes that are there, and nesting has a limit. What passes can be parsed in memory proportional to its size;
- * Thrift's own reader would first allocate what a list says it holds.
+ * the bytes that are there, nesting has a limit, and so has the number of objects that parsing would make. What passes
+ * can be parsed in this heap; Thrift's own reader would first allocate what a list says it holds.
  */
 private[parquet] object ThriftBounds {
 
@@ -39,8 +39,10 @@ private[parquet] object ThriftBounds {
 
   private final class Walk(bytes: Array[Byte], from: Int, until: Int) {
     var at: Int = from
+    private var objects = 0L
 
     def struct(depth: Int): Unit = {
+      make(1)
       var open = true
       while (open) {
         val header = next()
@@ -63,7 +65,9 @@ private[parquet] object ThriftBounds {
       case True | False | I8 => skip(1)
       case I16 | I32 | I64 => varint(); ()
       case Double => skip(DoubleBytes)
-      case Binary => skip(varint())
+      case Binary =>
+        make(1)
+        skip(varint())
       case List | Set => list(depth)
       case Map => map(depth)
       case Struct => struct(depth + 1)
@@ -90,11 +94,20 @@ private[parquet] object ThriftBounds {
     private def elements(size: Long, leastBytes: Int)(element: => Unit): Unit = {
       if (size < 0 || size > (until - at) / leastBytes)
         throw new Unbounded(s"a list says it has $size elements where ${until - at} bytes are left")
+      make(1 + size)
       var left = size
       while (left > 0) {
         element
         left -= 1
       }
+    }
+
+    private def make(more: Long): Unit = {
+      objects += more
+      if (objects > Limits.ThriftObjects)
+        throw new Unbounded(
+          s"it has more than ${Limits.ThriftObjects} values, which are not parsed in a heap of this size"
+        )
     }
 
     private def next(): Int = {

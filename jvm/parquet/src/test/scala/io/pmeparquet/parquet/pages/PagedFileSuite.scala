@@ -25,6 +25,7 @@ import io.pmeparquet.parquet.{PmeCryptoFactory, ReadScope, Scopes}
 /** Files written by parquet-java under our keys, read by the page pipeline: what is read, and what it costs. */
 class PagedFileSuite extends FunSuite {
   private val RowCount = 1000
+  private val ManyRows = 30000
   private val PageRows = 100
   private val schema = MessageTypeParser.parseMessageType(
     "message m { required int32 id; optional binary name (UTF8); required int64 other; }"
@@ -49,7 +50,9 @@ class PagedFileSuite extends FunSuite {
     Scopes.forRead(Settings.forRead(values(options :+ own: _*), kms))
   }
 
-  private def written(options: (String, String)*): Path = {
+  private def written(options: (String, String)*): Path = written(RowCount, options: _*)
+
+  private def written(rows: Int, options: (String, String)*): Path = {
     val directory = Files.createTempDirectory("paged")
     val file = new Path(directory.toUri.toString, "f.parquet")
     val settings = Settings.forWrite(
@@ -68,7 +71,7 @@ class PagedFileSuite extends FunSuite {
       .withDictionaryEncoding(false)
       .build()
     val groups = new SimpleGroupFactory(schema)
-    (0 until RowCount).foreach { i =>
+    (0 until rows).foreach { i =>
       val group = groups.newGroup().append("id", i)
       if (i % 3 > 0) group.append("name", s"name $i")
       writer.write(group.append("other", i * 7L))
@@ -118,11 +121,19 @@ class PagedFileSuite extends FunSuite {
 
   test("a scan of one file costs one read of its footer and one of its columns") {
     val scope = readScope()
+    val path = written(ManyRows)
+    assert(Files.size(java.nio.file.Paths.get(path.toUri)) > 100 * 1024)
+    opened(scope, path)(file => groupsOf(file, schema).foreach(group => ids(group.pages(None), schema)))
+    // The footer's bytes come with one read, and the columns lie side by side.
+    assertEquals(scope.counters.reads.sum, 2L)
+  }
+
+  test("a scan of a small file costs one read") {
+    val scope = readScope()
     val path = written()
     opened(scope, path)(file => groupsOf(file, schema).foreach(group => ids(group.pages(None), schema)))
     val pages = 3 * RowCount / PageRows
-    // The footer's bytes come with one read, and the columns lie side by side.
-    assertEquals(scope.counters.reads.sum, 2L)
+    assertEquals(scope.counters.reads.sum, 1L)
     assertEquals(scope.counters.footers.sum, 1L)
     // The footer's key, and that of `name`; `id` and `other` have the footer's.
     assertEquals(scope.counters.keys.sum, 2L)

@@ -7,6 +7,7 @@ import java.util.Random
 import scala.collection.JavaConverters._
 
 import munit.FunSuite
+import net.jpountz.lz4.LZ4Factory
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.format._
@@ -105,6 +106,75 @@ class PagesSuite extends FunSuite {
     assertEquals(condition(bytes.read(Range(-1, 1))), "PME_DAMAGED_FILE")
     assertEquals(condition(bytes.read(Range(Long.MaxValue, Int.MaxValue - 8))), "PME_DAMAGED_FILE")
     bytes.close()
+  }
+
+  test("LZ4 is read in Hadoop's framing and without, and no size in it is believed") {
+    val codec = new Codecs(new Configuration(false)).of(CompressionCodecName.LZ4)
+    val plain = Array.tabulate(5000)(i => (i / 100).toByte)
+    val halves =
+      plain.grouped(2500).map(half => LZ4Factory.fastestInstance.fastCompressor.compress(half)).toSeq
+    val bare = LZ4Factory.fastestInstance.fastCompressor.compress(plain)
+    def int(value: Int) = java.nio.ByteBuffer.allocate(4).putInt(value).array
+    def framed(size: Int, chunk: Int) =
+      int(size) ++ int(chunk) ++ halves.head ++ int(halves(1).length) ++ halves(1)
+    def open(bytes: Array[Byte]) = {
+      val out = new Array[Byte](plain.length)
+      Codecs.run("t", codec, bytes, 0, bytes.length, out, 0, plain.length)
+      out.toSeq
+    }
+    assertEquals(open(framed(5000, halves.head.length)), plain.toSeq)
+    assertEquals(
+      open(
+        int(2500) ++ int(halves.head.length) ++ halves.head ++
+          int(2500) ++ int(halves(1).length) ++ halves(1)
+      ),
+      plain.toSeq
+    )
+    assertEquals(open(bare), plain.toSeq)
+    Seq(-1, 0, 4999, 5001, Int.MaxValue, Int.MinValue).foreach { size =>
+      assertEquals(condition(open(framed(size, halves.head.length))), "PME_DAMAGED_FILE")
+    }
+    Seq(-1, 0, Int.MaxValue, Int.MinValue).foreach { chunk =>
+      assertEquals(condition(open(framed(5000, chunk))), "PME_DAMAGED_FILE")
+    }
+  }
+
+  test("ranges far apart are read at once where the file system can, and each gets its own bytes") {
+    val counters = new ReadCounters
+    val content = Array.tabulate(1000 * 1000)(i => (i * 31 >> 3).toByte)
+    val version = file(content)
+    val bytes = new FileBytes(version, new Configuration(false), counters)
+    val ranges = Seq(Range(999000, 1000), Range(3, 70000), Range(400000, 1), Range(400001, 99))
+    bytes.readAll(ranges).zip(ranges).foreach { case (segment, range) =>
+      val expected = content.slice(range.offset.toInt, range.end.toInt)
+      assertEquals(segment.array.slice(segment.at, segment.until).toSeq, expected.toSeq)
+    }
+    assertEquals((counters.reads.sum, counters.bytes.sum), (3L, 71100L))
+    assertEquals(condition(bytes.readAll(Seq(Range(0, 1), Range(999999, 2)))), "PME_DAMAGED_FILE")
+    bytes.close()
+    Files.write(java.nio.file.Paths.get(version.path.toUri), content.take(500 * 1000))
+    val cut = new FileBytes(version, new Configuration(false), counters)
+    assertEquals(condition(cut.readAll(Seq(Range(0, 1), Range(999000, 2)))), "PME_DAMAGED_FILE")
+    cut.close()
+  }
+
+  test("what is known of a file is not read again") {
+    val counters = new ReadCounters
+    val version = file(Array.tabulate(300000)(_.toByte))
+    val known = new Segment(Array.tabulate(1000)(_ => 7.toByte), 0, 299000, 1000)
+    val bytes = new FileBytes(version, new Configuration(false), counters, Some(known))
+    val segments = bytes.readAll(Seq(Range(299999, 1), Range(0, 2), Range(298999, 2)))
+    assertEquals(segments.map(segment => segment.array(segment.at).toInt), Seq(7, 0, 298999.toByte.toInt))
+    assertEquals(counters.bytes.sum, 4L)
+    bytes.close()
+  }
+
+  test("a task's counters count for its scope, too") {
+    val scope = new ReadCounters
+    val (one, other) = (new ReadCounters(Some(scope)), new ReadCounters(Some(scope)))
+    one.modules.add(2)
+    other.modules.increment()
+    assertEquals((one.modules.sum, other.modules.sum, scope.modules.sum), (2L, 1L, 3L))
   }
 
   test("a module's length is checked against what is left and a limit before it is opened") {

@@ -25,8 +25,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.TaskContext
 
-import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup}
-import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.parquet.{FileVersion, ReadScope}
+import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup, ReadCounters}
 
 /** How Spark's session wants Parquet files read. ''Crosses the wire.'' */
 private[spark] final case class SparkReadRules(
@@ -96,9 +96,12 @@ private[spark] final class PagesRead(
 ) extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
 
-  override def apply(split: PartitionedFile): Iterator[InternalRow] = {
+  override def apply(split: PartitionedFile): Iterator[InternalRow] = apply(split, scope.counters)
+
+  /** @param counters of the task */
+  def apply(split: PartitionedFile, counters: ReadCounters): Iterator[InternalRow] = {
     val hadoop = conf.value.value
-    val file = new PagedFile(scope, split.toPath, hadoop)
+    val file = new PagedFile(scope, PagesRead.listed(split, hadoop), hadoop, counters)
     try open(file, split, hadoop)
     catch {
       case failed: Throwable =>
@@ -106,6 +109,9 @@ private[spark] final class PagesRead(
         throw failed
     }
   }
+
+  /** Counters for one task, whose counts the scope has, too. ''Executor only.'' */
+  def countersOfTask(): ReadCounters = new ReadCounters(Some(scope.counters))
 
   private def open(file: PagedFile, split: PartitionedFile, hadoop: Configuration): Iterator[InternalRow] = {
     val metadata = file.metadata.getKeyValueMetaData
@@ -207,6 +213,12 @@ private[spark] final class PagesRead(
 }
 
 private object PagesRead {
+
+  /** The file as Spark has listed it; where it was not listed, no length was given. */
+  def listed(split: PartitionedFile, conf: Configuration): FileVersion =
+    if (split.fileSize > 0) FileVersion(split.toPath, split.fileSize, split.modificationTime)
+    else FileVersion.of(split.toPath, conf)
+
   def sets(metadata: java.util.Map[String, String]): java.util.Map[String, java.util.Set[String]] =
     metadata.asScala.map { case (key, value) => key -> java.util.Collections.singleton(value) }.toMap.asJava
 }

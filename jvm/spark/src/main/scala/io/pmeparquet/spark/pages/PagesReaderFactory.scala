@@ -3,10 +3,14 @@ package io.pmeparquet.spark.pages
 import java.io.Closeable
 
 import org.apache.spark.sql.catalyst.{FileSourceOptions, InternalRow}
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader}
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.execution.datasources.v2.FilePartitionReaderFactory
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import io.pmeparquet.parquet.pages.ReadCounters
+import io.pmeparquet.spark.{FileOpening, GatedRead}
 
 /**
  * The page pipeline behind Spark's V2 scan. ''Crosses the wire'', with the scope.
@@ -16,22 +20,50 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * @param columnar whether Spark may ask for batches
  */
 private[spark] final class PagesReaderFactory(
-    rows: PartitionedFile => Iterator[InternalRow],
-    batches: PartitionedFile => Iterator[InternalRow],
+    rows: PagesRead,
+    batches: PagesRead,
+    opening: FileOpening,
     columnar: Boolean,
-    override val options: FileSourceOptions
-) extends FilePartitionReaderFactory {
+    options: FileSourceOptions
+) extends PartitionReaderFactory {
 
   override def supportColumnarReads(partition: InputPartition): Boolean = columnar
 
-  override def buildReader(file: PartitionedFile): PartitionReader[InternalRow] =
-    new IteratorReader(rows(file))
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    counted(_.createReader(partition))
 
-  // Spark hands batches through iterators of rows.
-  override def buildColumnarReader(file: PartitionedFile): PartitionReader[ColumnarBatch] =
-    new IteratorReader(batches(file).asInstanceOf[Iterator[ColumnarBatch]])
+  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
+    counted(_.createColumnarReader(partition))
+
+  private def counted[T](reader: FilesOfTask => PartitionReader[T]): PartitionReader[T] = {
+    val counters = rows.countersOfTask()
+    new CountedReader(reader(new FilesOfTask(counters)), counters)
+  }
 
   override def toString: String = "PagesReaderFactory"
+
+  /** Spark's reader of a partition's files, one after the other. ''Executor only.'' */
+  private final class FilesOfTask(counters: ReadCounters) extends FilePartitionReaderFactory {
+    override def options: FileSourceOptions = PagesReaderFactory.this.options
+
+    override def buildReader(file: PartitionedFile): PartitionReader[InternalRow] =
+      new IteratorReader(read(rows)(file))
+
+    // Spark hands batches through iterators of rows.
+    override def buildColumnarReader(file: PartitionedFile): PartitionReader[ColumnarBatch] =
+      new IteratorReader(read(batches)(file).asInstanceOf[Iterator[ColumnarBatch]])
+
+    private def read(pages: PagesRead) = new GatedRead(pages(_, counters), opening, gated = false)
+  }
+}
+
+/** Tells Spark what a task has counted so far. ''Executor only.'' */
+private final class CountedReader[T](reader: PartitionReader[T], counters: ReadCounters)
+    extends PartitionReader[T] {
+  override def next(): Boolean = reader.next()
+  override def get(): T = reader.get()
+  override def close(): Unit = reader.close()
+  override def currentMetricsValues(): Array[CustomTaskMetric] = ReadMetrics.of(counters)
 }
 
 /** ''Executor only.'' */

@@ -1,0 +1,82 @@
+package io.pmeparquet.cipher
+
+import java.lang.management.ManagementFactory
+import java.security.GeneralSecurityException
+import java.util.concurrent.atomic.AtomicBoolean
+import javax.crypto.spec.GCMParameterSpec
+import javax.crypto.Cipher
+
+import io.pmeparquet.AesKey
+
+/**
+ * Shows AES-GCM to the JIT compiler before the first page needs it. Until the JVM's own provider is compiled it runs at a
+ * fiftieth of its speed, and with pages of 1 MiB that lasts for hundreds of megabytes, in every new executor: compiled
+ * code that has only met short messages is thrown away when it meets a long one, and interpreted again. What has met
+ * both is compiled once.
+ */
+private[cipher] object WarmUp {
+  private val started = new AtomicBoolean
+
+  /** Begins in the background, once in a JVM. Encryption profits as decryption does. */
+  def start(provider: CryptoProvider): Unit =
+    if (provider.name == NeedsIt && started.compareAndSet(false, true)) {
+      val thread = new Thread(() => attempt(provider), "pme-parquet-warm-up")
+      thread.setDaemon(true)
+      thread.start()
+    }
+
+  private def attempt(provider: CryptoProvider): Unit =
+    try {
+      run(provider, MaxCpuNanos)
+      ()
+    } catch {
+      // Nothing waits for this; a read that fails alike says so itself.
+      case _: GeneralSecurityException => ()
+    }
+
+  /** @return how many messages were opened before they were all done, or the time of this thread was used up */
+  def run(provider: CryptoProvider, maxCpuNanos: Long): Int = {
+    val threads = ManagementFactory.getThreadMXBean
+    val end = threads.getCurrentThreadCpuTime + maxCpuNanos
+    val cipher = new AesGcm(key, provider)
+    val long = sealedMessage(LongBytes, provider)
+    val short = sealedMessage(ShortBytes, provider)
+    val out = new Array[Byte](LongBytes)
+    var opened = 0
+    while (opened < Messages && threads.getCurrentThreadCpuTime < end) {
+      val message = if (opened % ShortPerLong == 0) long else short
+      cipher.open(message, 0, message.length, aad, aad.length, out, 0)
+      opened += 1
+    }
+    opened
+  }
+
+  private def sealedMessage(size: Int, provider: CryptoProvider): Array[Byte] = {
+    val nonce = new Array[Byte](ModuleFrame.NonceBytes)
+    nonce(0) = (size >> 8).toByte
+    val cipher = provider.gcm()
+    cipher.init(
+      Cipher.ENCRYPT_MODE,
+      key.toSecretKey,
+      new GCMParameterSpec(ModuleFrame.TagBytes * 8, nonce)
+    )
+    cipher.updateAAD(aad)
+    nonce ++ cipher.doFinal(new Array[Byte](size))
+  }
+
+  // Protects nothing.
+  private def key = AesKey.of(Array.tabulate(16)(_.toByte), "warm-up")
+  private val aad = new Array[Byte](32)
+
+  /** The only provider that has to be compiled: others are native code, or slow in any case. */
+  private val NeedsIt = "SunJCE"
+
+  /** Found by trying: shorter or fewer, and the first pages of 1 MiB are slow again. */
+  private val LongBytes = 256 * 1024
+  private val ShortBytes = 256
+  private val ShortPerLong = 600
+  val Messages: Int = 6 * ShortPerLong
+
+  /** It takes some 60 ms. */
+  private val MaxCpuNanos = 250L * 1000 * 1000
+}

@@ -1,0 +1,43 @@
+"""What a V2 scan cost, in the SQL tab's numbers: counts that stay the same from run to run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.canary import data_files
+from tests.support.metrics import scan_metrics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.support.source import Source
+
+FILES, ROWS = 3, 1000
+METRICS = ("pmeReads", "pmeBytesRead", "pmeModules", "pmeFooters", "pmeKeys")
+
+
+@pytest.fixture
+def table(spark: SparkSession, ours: Source) -> Source:
+    frame = spark.range(0, FILES * ROWS, 1, FILES).selectExpr("id", "id * 2 AS twice", "id * 3 AS thrice")
+    ours.write(frame, **{"parquet.enable.dictionary": "false"})
+    return ours
+
+
+def read(table: Source) -> DataFrame:
+    """Read with a schema given: to find it out opens a footer, which is then known."""
+    return table.reader(scan="v2").schema("id bigint, twice bigint, thrice bigint").load(table.path)
+
+
+def test_a_v2_scan_counts_its_reads_modules_footers_and_keys(table: Source) -> None:
+    found = scan_metrics(read(table), METRICS)
+    # Files of less than 64 KiB come with their tail. Of each: a footer, and of three columns a page with its header.
+    assert found["pmeReads"] == found["pmeFooters"] == found["pmeKeys"] == FILES
+    assert found["pmeBytesRead"] == sum(file.stat().st_size for file in data_files(Path(table.path)))
+    assert found["pmeModules"] == FILES * (1 + 3 * 2)
+
+
+def test_columns_that_are_not_read_are_not_decrypted(table: Source) -> None:
+    assert scan_metrics(read(table).select("twice"), METRICS)["pmeModules"] == FILES * (1 + 2)
