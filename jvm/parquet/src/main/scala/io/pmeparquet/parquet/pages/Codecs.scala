@@ -217,6 +217,7 @@ private[parquet] object Codecs {
           )
           in.position(in.position() + chunk)
         }
+        if (written != blockEnd) throw new LZ4Exception(s"a block ends at $written and not at $blockEnd")
       }
       written
     }
