@@ -15,6 +15,8 @@ REQUIREMENTS := python/requirements
 JVM_SOURCES := build.sbt .scalafmt.conf $(shell find jvm project -type f -not -path '*/target/*')
 PYTHON_SOURCES := python/pyproject.toml python/README.md $(shell find python/src -type f -name '*.py*' -not -name '*.pyc')
 WHEEL := target/wheel/pme_parquet-$(VERSION)-py3-none-any.whl
+ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOTICE $(shell find python/accp/src -type f -name '*.py*' -not -name '*.pyc')
+ACCP_WHEEL := target/wheel/pme_parquet_accp-$(VERSION)-py3-none-any.whl
 JARS := target/jars/.built
 PUBLISHED := target/.published
 LINTED := python tests examples
@@ -29,7 +31,7 @@ help:
 
 build: $(JARS)
 
-wheel: $(WHEEL)
+wheel: $(WHEEL) $(ACCP_WHEEL)
 
 venv: .venv/.wheel
 
@@ -47,7 +49,7 @@ test-quick: lint pytest-$(NEWEST)
 lint: .venv/.wheel
 	.venv/bin/ruff check --quiet --config python/pyproject.toml $(LINTED) bench
 	.venv/bin/ruff format --quiet --check --config python/pyproject.toml $(LINTED) bench
-	.venv/bin/mypy --config-file python/pyproject.toml python/src tests examples
+	.venv/bin/mypy --config-file python/pyproject.toml python/src python/accp/src tests examples
 
 format: .venv/.ready
 	.venv/bin/ruff check --quiet --fix --config python/pyproject.toml $(LINTED)
@@ -56,10 +58,10 @@ format: .venv/.ready
 test-scala: | .venv/.ready
 	scripts/sbt scalafmtCheckAll scalafmtSbtCheck test
 
-pytest-$(NEWEST): .venv/.wheel $(PUBLISHED)
+pytest-$(NEWEST): .venv/.wheel $(ACCP_WHEEL) $(PUBLISHED)
 	.venv/bin/python -m pytest $(PYTEST_ARGS)
 
-pytest-%: .venvs/pyspark-%/.wheel $(PUBLISHED)
+pytest-%: .venvs/pyspark-%/.wheel $(ACCP_WHEEL) $(PUBLISHED)
 	.venvs/pyspark-$*/bin/python -m pytest $(PYTEST_ARGS)
 
 # On a machine that does nothing else; results in target/bench.
@@ -90,10 +92,18 @@ $(JARS): $(JVM_SOURCES) scripts/sbt scripts/fetch-sbt | .venv/.ready
 	touch $@
 
 $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
-	rm -rf python/src/pme_parquet/jars target/wheel
+	rm -rf python/src/pme_parquet/jars target/wheel/pme_parquet-*
 	mkdir -p python/src/pme_parquet/jars
 	cp target/jars/*.jar python/src/pme_parquet/jars/
 	cd python && ../.venv/bin/python -m hatchling build -t wheel -d ../target/wheel
+	touch $@
+
+# An extra, never installed beside the other but in environments of its tests: all else is tested on the JVM's provider.
+$(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready
+	rm -rf python/accp/src/pme_parquet_accp/jars target/wheel/pme_parquet_accp-*
+	mkdir -p python/accp/src/pme_parquet_accp/jars
+	cp target/jars/accp/*.jar python/accp/src/pme_parquet_accp/jars/
+	cd python/accp && ../../.venv/bin/python -m hatchling build -t wheel -d ../../target/wheel
 	touch $@
 
 .venv/.ready: $(REQUIREMENTS)/build.txt $(REQUIREMENTS)/lint.txt $(REQUIREMENTS)/test.txt
@@ -123,4 +133,4 @@ $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
 .PRECIOUS: .venvs/pyspark-%/.ready .venvs/pyspark-%/.wheel
 
 clean:
-	rm -rf target .venv .venvs .tools python/src/pme_parquet/jars
+	rm -rf target .venv .venvs .tools python/src/pme_parquet/jars python/accp/src/pme_parquet_accp/jars

@@ -39,13 +39,29 @@ def common(scala: String, source: String) = Seq(
 def module(source: String, scala: String, suffix: String): Project =
   Project(s"$source-$suffix", file(s"target/modules/$source-$suffix")).settings(common(scala, source))
 
+/** Providers that clash with those of the tests' class path. Each is loaded by itself (CipherSuite). */
+lazy val Isolated = config("isolated").hide
+
+/** Amazon's provider for every processor that there is one for. Its jar without a classifier is empty. */
+val correttoJars = correttoPlatforms.foldLeft(
+  "software.amazon.cryptools" % "AmazonCorrettoCryptoProvider" % corretto
+)(_ classifier _)
+
 def core(scala: String, suffix: String) = module("core", scala, suffix).settings(
+  ivyConfigurations += Isolated,
+  Test / javaOptions += {
+    val jars = update.value.select(configurationFilter(Isolated.name))
+    s"-Dpme.test.isolated=${jars.mkString(java.io.File.pathSeparator)}"
+  },
   libraryDependencies ++= Seq(
     "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided,
     "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Test,
     "org.bouncycastle" % "bcprov-jdk18on" % bouncyCastle % Test,
     "org.conscrypt" % "conscrypt-openjdk-uber" % conscrypt % Test,
-    "software.amazon.cryptools" % "AmazonCorrettoCryptoProvider" % corretto % Test classifier correttoPlatform
+    "software.amazon.cryptools" % "AmazonCorrettoCryptoProvider" % corretto % Test classifier correttoPlatform,
+    "org.bouncycastle" % "bcprov-lts8on" % bouncyCastleLts % Isolated,
+    "org.bouncycastle" % "bc-fips" % bouncyCastleFips % Isolated,
+    correttoJars % Isolated
   )
 )
 
@@ -63,6 +79,12 @@ def parquetModule(scala: String, suffix: String, core: Project) = module("parque
     )
   )
 
+val mavenLayout = publishTo := Some(
+  Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(
+    Resolver.mavenStylePatterns
+  )
+)
+
 /** The connector: one jar that holds our three layers and nothing else. Spark and Parquet are the cluster's. */
 def connector(line: SparkLine, scala: String, suffix: String, core: Project, parquet: Project) =
   module("spark", scala, s"${line.name.replace('.', '_')}-$suffix")
@@ -76,11 +98,7 @@ def connector(line: SparkLine, scala: String, suffix: String, core: Project, par
       // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
       pomPostProcess := PomWithoutDependencies,
       publishMavenStyle := true,
-      publishTo := Some(
-        Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(
-          Resolver.mavenStylePatterns
-        )
-      )
+      mavenLayout
     )
 
 def testkit(scala: String, suffix: String, core: Project) = module("testkit", scala, suffix)
@@ -91,6 +109,17 @@ def testkit(scala: String, suffix: String, core: Project) = module("testkit", sc
       "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided
     )
   )
+
+/** Amazon's provider under a coordinate of ours: `--packages` cannot name a classifier, and a POM can. */
+lazy val accp = (project in file("target/modules/accp")).settings(
+  moduleName := "pme-parquet-accp",
+  description := "The Amazon Corretto Crypto Provider, for pme-parquet to decrypt with",
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies += correttoJars,
+  publishMavenStyle := true,
+  mavenLayout
+)
 
 lazy val core212 = core(scala212, "2_12")
 lazy val core213 = core(scala213, "2_13")
@@ -103,7 +132,9 @@ lazy val testkit212 = testkit(scala212, "2_12", core212)
 lazy val testkit213 = testkit(scala213, "2_13", core213)
 
 lazy val jars =
-  taskKey[Unit]("Copies the connector jars to target/jars and the test kit's to target/jars/testkit")
+  taskKey[Unit](
+    "Copies the connector jars to target/jars, the test kit's and Amazon's to target/jars/{testkit,accp}"
+  )
 
 lazy val root = (project in file("."))
   .aggregate(
@@ -115,7 +146,8 @@ lazy val root = (project in file("."))
     spark35_213,
     spark40_213,
     testkit212,
-    testkit213
+    testkit213,
+    accp
   )
   .settings(
     publish / skip := true,
@@ -127,7 +159,9 @@ lazy val root = (project in file("."))
         (spark40_213 / Compile / packageBin).value
       )
       val kits = Seq((testkit212 / Compile / packageBin).value, (testkit213 / Compile / packageBin).value)
+      val corretto = (accp / update).value.select(configurationFilter("compile"))
       connectors.foreach(jar => IO.copyFile(jar, target / jar.getName))
       kits.foreach(jar => IO.copyFile(jar, target / "testkit" / jar.getName))
+      corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
     }
   )

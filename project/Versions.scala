@@ -13,10 +13,13 @@ object Versions {
   val snappy = "1.1.10.5"
   val jackson = "2.15.2"
   val bouncyCastle = "1.82"
+  val bouncyCastleLts = "2.73.8"
+  val bouncyCastleFips = "2.1.2"
   val conscrypt = "2.5.2"
   val corretto = "2.5.0"
 
   /** Amazon's provider is native code, for Linux on two kinds of processor. */
+  val correttoPlatforms: Seq[String] = Seq("linux-x86_64", "linux-aarch_64")
   val correttoPlatform: String = if (sys.props("os.arch") == "aarch64") "linux-aarch_64" else "linux-x86_64"
   val munit = "1.2.1"
 

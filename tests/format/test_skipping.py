@@ -61,3 +61,23 @@ def test_a_bloom_filter_lets_present_values_through(spark: SparkSession, pair: P
 def test_a_dictionary_skips_the_row_group(spark: SparkSession, ours: Source) -> None:
     ours.write(spark.range(0, TOTAL, 1, 1).selectExpr("id", "concat('v', 2 * (id % 9)) AS v"))
     assert rows_scanned(ours.read().where("v = 'v15'")) == 0
+
+
+def test_a_bloom_filter_of_a_plaintext_column_lets_present_values_through(spark: SparkSession, ours: Source) -> None:
+    # A small file, of which everything comes with its tail.
+    frame = spark.range(0, 100, 1, 1).selectExpr("id", "concat('name-', id) AS name")
+    encrypted = {"columnKeys": "pii: id", "unlistedColumns": "plaintext"}
+    ours.write(frame, **BLOOM, **encrypted, **{"parquet.bloom.filter.max.bytes": "256"})
+    assert ours.read().where("name = 'name-7'").count() == 1
+    assert rows_scanned(ours.read().where("name = 'name-700'")) == 0
+
+
+@pytest.mark.parametrize("zero", ["0.0D", "-0.0D"])
+@pytest.mark.parametrize("dictionary", ["true", "false"])
+def test_zeros_of_either_sign_are_found(spark: SparkSession, ours: Source, zero: str, dictionary: str) -> None:
+    frame = spark.range(0, 10, 1, 1).selectExpr("id", "IF(id < 5, -0.0D, 3.0D) AS number")
+    bloom = {"parquet.bloom.filter.enabled#number": "true", "parquet.enable.dictionary": dictionary}
+    ours.write(frame, **bloom)
+    assert ours.read().where(f"number = {zero}").count() == 5
+    assert ours.read().where(f"number IN ({zero}, 7.0D)").count() == 5
+    assert ours.read().where(f"number >= {zero} AND number < 1").count() == 5

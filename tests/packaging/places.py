@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 JOBS = Path(__file__).parent / "jobs"
+SPARK_HOME = Path(pyspark.__file__).parent
 WHEEL = ROOT / "target" / "wheel" / f"pme_parquet-{VERSION}-py3-none-any.whl"
+ACCP_WHEEL = ROOT / "target" / "wheel" / f"pme_parquet_accp-{VERSION}-py3-none-any.whl"
 IVY = ROOT / "target" / "ivy"
 MAVEN = ROOT / "target" / "maven"
 
@@ -29,6 +33,21 @@ KEYS = "footer=MDEyMzQ1Njc4OTAxMjM0NQ==\npii=MTIzNDU2Nzg5MDEyMzQ1MA=="
 def artifact() -> str:
     """The connector's artifact for the installed Spark, e.g. `pme-parquet-spark-4.0_2.13`."""
     return Path(pme.jar_path()).name.removesuffix(f"-{VERSION}.jar")
+
+
+def fresh_python(home: Path) -> Path:
+    """A new virtual environment with the wheel in it; PySpark is seen in the running one, after its own packages."""
+    subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+    python = home / "bin" / "python"
+    install(python, "--no-deps", str(WHEEL))
+    [site] = home.glob("lib/python*/site-packages")
+    (site / "running.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+def install(python: Path, *arguments: str) -> None:
+    """Runs pip of a virtual environment, without an index."""
+    subprocess.run([str(python), "-m", "pip", "install", "-q", "--no-index", *arguments], check=True)
 
 
 def submit(
@@ -50,19 +69,32 @@ def submitted(
     options: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
     """As `submit`, with Spark's log in `stderr`."""
-    home = Path(pyspark.__file__).parent
+    command = [str(SPARK_HOME / "bin" / "spark-submit"), *_pairs(settings), *options, str(JOBS / job), *arguments]
+    return _done(command, {"PYSPARK_PYTHON": python})
+
+
+def run(job: str, arguments: Sequence[str], settings: Mapping[str, str], python: str) -> str:
+    """Runs a job as a notebook is run: by Python, which starts the JVM once the session is configured."""
+    of_jvm = shlex.join([*_pairs(settings), "pyspark-shell"])
+    environment = {"PYSPARK_PYTHON": python, "PYSPARK_SUBMIT_ARGS": of_jvm}
+    return _done([python, str(JOBS / job), *arguments], environment).stdout
+
+
+def _pairs(settings: Mapping[str, str]) -> list[str]:
     quiet = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "1",
     }
-    pairs = [part for name, value in {**quiet, **settings}.items() for part in ("--conf", f"{name}={value}")]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
-    environment |= {"SPARK_HOME": str(home), "PYSPARK_PYTHON": python, KEYS_VARIABLE: KEYS}
+    return [part for name, value in {**quiet, **settings}.items() for part in ("--conf", f"{name}={value}")]
+
+
+def _done(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
     done = subprocess.run(
-        [str(home / "bin" / "spark-submit"), *pairs, *options, str(JOBS / job), *arguments],
-        env=environment,
+        command,
+        env={**kept, "SPARK_HOME": str(SPARK_HOME), KEYS_VARIABLE: KEYS, **environment},
         capture_output=True,
         text=True,
         check=False,

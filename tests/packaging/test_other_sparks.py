@@ -9,6 +9,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+import pme_parquet as pme
 from tests.packaging.places import submitted
 
 PACKAGE = "org/apache/spark/sql/execution/datasources/parquet"
@@ -41,13 +42,13 @@ def changed_spark(tmp_path: Path) -> Path:
 
 def test_a_changed_spark_reads_with_its_own_reader_and_says_so_once(changed_spark: Path, tmp_path: Path) -> None:
     settings = {"spark.driver.extraClassPath": str(changed_spark)}
-    done = submitted("two_reads.py", [str(tmp_path / "table")], settings)
+    done = submitted("two_reads.py", [str(tmp_path / "table")], settings, options=["--jars", pme.jar_path()])
     assert done.stdout.count("ROWS 65") == 2
     [warning] = [line for line in done.stderr.splitlines() if "reader=spark is used in place of reader=pages" in line]
     assert re.search(r"WARN.*NoSuchFieldException: writerVersion", warning)
 
 
 def test_an_unchanged_spark_gives_no_such_warning(tmp_path: Path) -> None:
-    done = submitted("two_reads.py", [str(tmp_path / "table")], {})
+    done = submitted("two_reads.py", [str(tmp_path / "table")], {}, options=["--jars", pme.jar_path()])
     assert done.stdout.count("ROWS 65") == 2
     assert "reader=spark is used" not in done.stderr

@@ -1,15 +1,12 @@
 """What the wheel carries, and that it installs and runs beside a jar, as a cluster library does."""
 
-import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
 
 import pme_parquet as pme
-from tests.packaging.places import WHEEL, submit
+from tests.packaging.places import WHEEL, fresh_python, submit
 from tests.support.session import VERSION
 
 JARS = [f"pme-parquet-spark-{line}-{VERSION}.jar" for line in ("3.5_2.12", "3.5_2.13", "4.0_2.13")]
@@ -52,21 +49,10 @@ def test_the_jars_of_one_scala_version_hold_the_same_core(tmp_path: Path) -> Non
     assert sizes[0] == sizes[1]
 
 
-@pytest.fixture(scope="module")
-def fresh_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new virtual environment with the wheel in it; PySpark is seen in the running one, after its own packages."""
-    home = tmp_path_factory.mktemp("fresh")
-    subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-    python = home / "bin" / "python"
-    subprocess.run([str(python), "-m", "pip", "install", "-q", "--no-index", "--no-deps", str(WHEEL)], check=True)
-    [site] = home.glob("lib/python*/site-packages")
-    (site / "running.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return python
-
-
-def test_the_wheel_and_the_jar_work_as_cluster_libraries(fresh_python: Path, tmp_path: Path) -> None:
+def test_the_wheel_and_the_jar_work_as_cluster_libraries(tmp_path: Path) -> None:
+    python = fresh_python(tmp_path / "fresh")
     jar = pme.jar_path()
-    printed = submit("cluster_library.py", [str(tmp_path / "t")], {}, str(fresh_python), ["--jars", jar])
+    printed = submit("cluster_library.py", [str(tmp_path / "t")], {}, str(python), ["--jars", jar])
     assert "ROWS 100" in printed
-    assert f"PACKAGE {fresh_python.parents[1]}" in printed
+    assert f"PACKAGE {tmp_path / 'fresh'}" in printed
     assert printed.count(Path(jar).name) == 1

@@ -138,6 +138,9 @@ def of_family(rng: Random, term: Term, other: Term, compare: str) -> list[str]:
     family, sql = term.kind.family, term.sql
     if family == "text":
         return [*like(rng, term), f"length({sql}) {compare} {rng.randint(0, 8)}", f"upper({sql}) = 'NAME-1'"]
+    if family == "collated":
+        cased = value_of(rng, term).swapcase()
+        return [f"{sql} {compare} {text(cased)}", f"{sql} IN ({text(cased)}, 'NAME-7')", f"startswith({sql}, 'NAME')"]
     if family in {"number", "float", "decimal"}:
         numbers = {"number", "float", "decimal"}
         arithmetic = [f"{sql} + 1 {compare} {other.sql}"] if other.kind.family in numbers else []

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NAMES = ("a", "b", "C", "d_1", "e.f", "g h", "ż", "select", "i", "J")
-COUNTS = (0, 1, 7, 64, 100, 101, 300, 300, 500, 1000, 1000, 2000, 5000)
+ROW_ID = "id"
+# Few rows, since pages and row groups are made small: many tables tell more than large ones.
+COUNTS = (0, 1, 7, 64, 100, 101, 200, 300, 300, 400, 600, 1000)
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,16 @@ class Sample:
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """Return the table in Spark's memory: no file is read for it again."""
-        return spark.createDataFrame(self.rows, self.ddl).coalesce(1).localCheckpoint()
+        return spark.createDataFrame(self.rows, self.ddl).coalesce(1)
 
 
 def sample(rng: Random) -> Sample:
-    """Return a random table."""
+    """Return a random table, whose first column numbers the rows."""
     count = rng.choice(COUNTS)
     fields = tuple(field(rng, name, depth=0) for name in rng.sample(NAMES, rng.randint(3, 8)))
     columns = [column(rng, one, count) for one in fields]
-    return Sample(fields, list(zip(*columns, strict=True)))
+    number = Field(ROW_ID, "bigint", BY_NAME["bigint"])
+    return Sample((number, *fields), list(zip(range(count), *columns, strict=True)))
 
 
 def field(rng: Random, name: str, depth: int) -> Field:
@@ -109,17 +112,18 @@ def write_options(rng: Random, table: Sample) -> dict[str, str]:
         "plaintextFooter": rng.choice(("true", "false")),
         "dataKeyBits": rng.choice(("128", "256")),
         "compression": rng.choice(("none", "snappy", "zstd", "gzip", "lz4_raw")),
-        "parquet.enable.dictionary": rng.choice(("true", "true", "false")),
+        "parquet.enable.dictionary": rng.choice(("true", "false")),
         "parquet.page.row.count.limit": rows,
         "parquet.page.size": rng.choice(("64", "500", "4000", "1048576")),
         "parquet.page.size.row.check.min": rng.choice(("1", "10", "100")),
         "parquet.page.size.row.check.max": rng.choice(("10", "100", "10000")),
         "parquet.dictionary.page.size": rng.choice(("200", "1048576")),
         "parquet.block.size": rng.choice(("5000", "30000", "134217728")),
+        "parquet.block.row.count.limit": rng.choice(("30", "150", "1000000")),
         "parquet.block.size.row.check.min": rng.choice(("50", "100")),
         "parquet.columnindex.truncate.length": rng.choice(("2", "64")),
         "parquet.page.write-checksum.enabled": rng.choice(("true", "false")),
-        "parquet.bloom.filter.enabled": rng.choice(("true", "false", "false", "false")),
+        "parquet.bloom.filter.enabled": rng.choice(("true", "false")),
         "parquet.bloom.filter.max.bytes": "256",
         "maxRecordsPerFile": rng.choice(("0", "0", "400")),
     }
@@ -155,7 +159,9 @@ def read_settings(rng: Random, largest: int) -> dict[str, str]:
         "spark.sql.parquet.recordLevelFilter.enabled": rng.choice(("true", "false")),
         "spark.sql.parquet.pushdown.inFilterThreshold": rng.choice(("10", "3")),
         "spark.sql.columnVector.offheap.enabled": rng.choice(("true", "false", "false")),
-        "spark.sql.codegen.wholeStage": rng.choice(("true", "false")),
+        "spark.sql.codegen.wholeStage": rng.choice(("true", "false", "false")),
+        "spark.sql.codegen.factoryMode": rng.choice(("FALLBACK", "NO_CODEGEN", "NO_CODEGEN")),
+        "spark.sql.ansi.enabled": "false",
     }
 
 

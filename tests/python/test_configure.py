@@ -2,7 +2,9 @@
 
 import os
 import shlex
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,6 +13,7 @@ import pme_parquet as pme
 from pme_parquet import _config
 
 OURS = "/site/pme_parquet/jars/pme-parquet-spark-4.0_2.13-0.1.0.jar"
+AMAZONS = "/site/pme_parquet_accp/jars/AmazonCorrettoCryptoProvider-2.5.0-linux-x86_64.jar"
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +21,12 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(_config, "jar_path", lambda **_: OURS)
+
+
+@pytest.fixture
+def extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the extra `accp` look installed."""
+    monkeypatch.setitem(sys.modules, "pme_parquet_accp", SimpleNamespace(jar_path=lambda: AMAZONS))
 
 
 def _jars(builder: SparkSession.Builder) -> list[str]:
@@ -69,3 +78,25 @@ def test_a_connect_session_that_starts_its_server_here_gets_the_jar() -> None:
 
 def test_a_connect_server_elsewhere_gets_no_jar_of_ours() -> None:
     assert "spark.jars" not in pme.configure(_builder().config("spark.remote", "sc://elsewhere:15002"))._options
+
+
+def test_the_extra_adds_amazons_provider(extra: None) -> None:
+    assert _jars(pme.configure(_builder())) == [OURS, AMAZONS]
+    assert _jars(pme.configure(pme.configure(_builder()))) == [OURS, AMAZONS]
+    assert pme.spark_config() == {"spark.jars": f"{OURS},{AMAZONS}"}
+
+
+def test_a_provider_of_the_users_own_is_left_alone(extra: None) -> None:
+    own = "/opt/AmazonCorrettoCryptoProvider-2.6.0-linux-x86_64.jar"
+    assert _jars(pme.configure(_builder().config("spark.jars", own))) == [own, OURS]
+
+
+def test_the_submit_arguments_get_amazons_provider_too(extra: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars a.jar pyspark-shell")
+    assert _jars(pme.configure(_builder())) == ["a.jar", OURS, AMAZONS]
+    assert shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"]) == ["--jars", f"a.jar,{OURS},{AMAZONS}", "pyspark-shell"]
+
+
+def test_where_amazon_has_no_provider_for_the_machine_the_extra_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pme_parquet_accp", SimpleNamespace(jar_path=lambda: None))
+    assert _jars(pme.configure(_builder())) == [OURS]

@@ -8,18 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pme_parquet._hook import install_errors
-from pme_parquet._jars import jar_path
+from pme_parquet._jars import jar_path, provider_jar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
 _JARS = "spark.jars"
 _SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
+# No two of a kind can share a class path.
+_KINDS = ("pme-parquet-spark-", "AmazonCorrettoCryptoProvider-")
+
 
 def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> SparkSession.Builder:
     """Adds the bundled connector jar to a builder, and gives the connector's failures their Python classes.
 
+    With the extra `pme-parquet[accp]`, the jar of Amazon's JCE provider for this machine is added too.
     Jars that are set already, on the builder, by spark-submit or in spark-defaults.conf, stay. A Connect server that
     runs elsewhere (`sc://`) has its own jars, and gets none from here.
 
@@ -33,15 +39,20 @@ def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> Spa
     install_errors()
     if _runs_elsewhere(builder):
         return builder
-    jar = jar_path(scala=scala)
-    _append_to_submit_args(jar)
-    return builder.config(_JARS, _appended(_jars_already_set(builder), jar))
+    jars = _ours(scala)
+    _append_to_submit_args(jars)
+    return builder.config(_JARS, _appended(_jars_already_set(builder), jars))
 
 
 def spark_config(*, scala: str | None = None) -> dict[str, str]:
     """The Spark configuration that `configure` sets, for those who set it themselves (it holds no other jars)."""
     install_errors()
-    return {_JARS: jar_path(scala=scala)}
+    return {_JARS: ",".join(_ours(scala))}
+
+
+def _ours(scala: str | None) -> list[str]:
+    provider = provider_jar()
+    return [jar_path(scala=scala), *([provider] if provider else [])]
 
 
 def _runs_elsewhere(builder: SparkSession.Builder) -> bool:
@@ -54,11 +65,15 @@ def _option(builder: SparkSession.Builder, name: str) -> str:
     return str(getattr(builder, "_options", {}).get(name, ""))
 
 
-def _appended(jars: str, jar: str) -> str:
-    """Appends, unless a connector of any version is there: two of them cannot share a class path."""
+def _appended(jars: str, ours: Sequence[str]) -> str:
+    """Appends those of ours of whose kind, in any version, there is none yet."""
     listed = [entry for entry in (part.strip() for part in jars.split(",")) if entry]
-    has_connector = any(Path(entry).name.startswith("pme-parquet-spark-") for entry in listed)
-    return ",".join(listed if has_connector else [*listed, jar])
+    there = {_kind(entry) for entry in listed}
+    return ",".join([*listed, *(jar for jar in ours if _kind(jar) not in there)])
+
+
+def _kind(jar: str) -> str | None:
+    return next((kind for kind in _KINDS if Path(jar).name.startswith(kind)), None)
 
 
 def _jars_already_set(builder: SparkSession.Builder) -> str:
@@ -77,12 +92,12 @@ def _submitted_jars() -> str:
     return arguments[arguments.index("--jars") + 1] if "--jars" in arguments[:-1] else ""
 
 
-def _append_to_submit_args(jar: str) -> None:
+def _append_to_submit_args(ours: Sequence[str]) -> None:
     """`--jars` in PYSPARK_SUBMIT_ARGS wins over the builder's spark.jars, so ours has to be there as well."""
     jars = _submitted_jars()
     if jars:
         arguments = shlex.split(os.environ[_SUBMIT_ARGS])
-        arguments[arguments.index("--jars") + 1] = _appended(jars, jar)
+        arguments[arguments.index("--jars") + 1] = _appended(jars, ours)
         os.environ[_SUBMIT_ARGS] = shlex.join(arguments)
 
 

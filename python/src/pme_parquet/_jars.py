@@ -38,6 +38,15 @@ def jar_path(spark_version: str | None = None, scala: str | None = None) -> str:
     return str(found[-1])
 
 
+def provider_jar() -> str | None:
+    """The jar of Amazon's JCE provider; None without the extra `accp`, or where there is none for this machine."""
+    try:
+        from pme_parquet_accp import jar_path as found  # noqa: PLC0415 an extra
+    except ImportError:
+        return None
+    return found()
+
+
 def _line(spark_version: str) -> str:
     """The connector's name for a line of Spark versions: one jar serves every 4.x."""
     major_minor = ".".join(re.findall(r"\d+", spark_version)[:2])

@@ -1,7 +1,11 @@
 package io.pmeparquet.cipher
 
+import java.io.IOException
+import java.net.{JarURLConnection, URLClassLoader}
 import java.security.{GeneralSecurityException, Provider, Security}
 import javax.crypto.Cipher
+
+import scala.collection.JavaConverters._
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
@@ -71,7 +75,8 @@ object CryptoProvider {
     untested(Cipher.getInstance(AesGcm.Transformation).getProvider)
   )
 
-  private def choose(name: String): CryptoProvider =
+  /** As `of`, but anew: what is chosen depends on the class loader of the thread. */
+  private[cipher] def choose(name: String): CryptoProvider =
     if (name.equalsIgnoreCase(Auto)) {
       val quick = find(Preferred).filter(SelfTest.failure(_).isEmpty)
       tested(quick.getOrElse(Cipher.getInstance(AesGcm.Transformation).getProvider), name)
@@ -102,15 +107,35 @@ object CryptoProvider {
     try
       Some(
         Class
-          .forName(className, true, loader)
+          .forName(className, true, loaderOf(className))
           .getDeclaredConstructor()
           .newInstance()
           .asInstanceOf[Provider]
       )
     catch {
       // Not there, or not for this machine: who named it is told so, and who did not gets the JVM's own.
-      case _: ReflectiveOperationException | _: LinkageError => None
+      case _: ReflectiveOperationException | _: LinkageError | _: IOException => None
     }
+
+  /**
+   * The native libraries of Amazon's jars have one name on every processor, so of two jars on a class path either would
+   * load that of the first. The jar for this machine is then loaded by itself.
+   */
+  private def loaderOf(className: String): ClassLoader = {
+    val jars = loader
+      .getResources(className.replace('.', '/') + ".class")
+      .asScala
+      .map(_.openConnection())
+      .collect { case jar: JarURLConnection =>
+        jar.getJarFileURL
+      }
+      .toList
+    val ours = if (jars.size > 1) jars.find(_.getPath.endsWith(s"-$Platform.jar")) else None
+    ours.fold(loader)(jar => new URLClassLoader(Array(jar), ClassLoader.getPlatformClassLoader))
+  }
+
+  /** As Amazon's jars are named. */
+  private val Platform = if (System.getProperty("os.arch") == "aarch64") "linux-aarch_64" else "linux-x86_64"
 
   private def loader: ClassLoader =
     Option(Thread.currentThread().getContextClassLoader).getOrElse(getClass.getClassLoader)

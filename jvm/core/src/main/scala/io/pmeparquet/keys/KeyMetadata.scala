@@ -35,11 +35,14 @@ object KeyMetadata {
       if (fields.flag(Field.InternalStorage)) Internal(KeyMaterial.of(fields))
       else External(fields.text(Field.Reference))
     } else {
-      if (text.isEmpty || text.length > MaxDirectCharacters || text.exists(Character.isISOControl(_)))
+      // A quote is none of a name's, but of JSON that was altered: what it holds is not to be told in messages.
+      if (text.isEmpty || text.length > MaxDirectCharacters || text.exists(isNoneOfNames))
         throw PmeErrors.keyMetadata(where, "it is neither key material nor the name of a key")
       Direct(text)
     }
   }
+
+  private def isNoneOfNames(character: Char) = Character.isISOControl(character) || character == '"'
 
   def bytesOf(metadata: KeyMetadata): Array[Byte] = {
     val text = metadata match {

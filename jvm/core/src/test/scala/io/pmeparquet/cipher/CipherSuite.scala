@@ -1,5 +1,7 @@
 package io.pmeparquet.cipher
 
+import java.io.File
+import java.net.URLClassLoader
 import javax.crypto.spec.GCMParameterSpec
 import javax.crypto.AEADBadTagException
 import javax.crypto.Cipher
@@ -22,17 +24,53 @@ class CipherSuite extends FunSuite {
       .flatMap(_.get("tests").asScala)
   }
 
-  private val providers = Seq("auto", "SunJCE", "BC", "AmazonCorrettoCryptoProvider", "Conscrypt")
+  /** Jars of providers that cannot be on the class path with the others: the build hands them over (build.sbt). */
+  private val isolatedJars: Seq[File] =
+    sys.props("pme.test.isolated").split(File.pathSeparator).map(new File(_)).sortBy(_.getName).toSeq
 
-  /** Conscrypt has no AES-GCM with 192 bits. */
-  private def keySizes(provider: String) = if (provider == "Conscrypt") Seq(128, 256) else Seq(128, 192, 256)
+  private def isolated(prefix: String): Seq[File] = {
+    val jars = isolatedJars.filter(_.getName.startsWith(s"$prefix-"))
+    assert(jars.nonEmpty, s"$prefix is missing")
+    jars
+  }
 
-  providers.foreach { name =>
-    test(s"provider $name gives the verdict of every Wycheproof vector") {
-      val provider = CryptoProvider.of(name)
-      if (name != "auto") assertEquals(provider.name, name)
+  /** The provider that option value `name` takes where the class path is `jars` and nothing else. */
+  private def chosenFrom(jars: Seq[File], name: String): CryptoProvider = {
+    val thread = Thread.currentThread()
+    val before = thread.getContextClassLoader
+    thread.setContextClassLoader(
+      new URLClassLoader(jars.map(_.toURI.toURL).toArray, ClassLoader.getPlatformClassLoader)
+    )
+    try CryptoProvider.choose(name)
+    finally thread.setContextClassLoader(before)
+  }
+
+  private def jarOf(provider: CryptoProvider): String =
+    new File(provider.provider.getClass.getProtectionDomain.getCodeSource.getLocation.toURI).getName
+
+  /** @param jar of a provider that is not on the class path of the tests */
+  private final class Candidate(val name: String, val jar: Option[String] = None) {
+    lazy val provider: CryptoProvider =
+      jar.fold(CryptoProvider.of(name))(jar => chosenFrom(isolated(jar), name))
+
+    /** Conscrypt has no AES-GCM with 192 bits. */
+    def keySizes: Seq[Int] = if (name == "Conscrypt") Seq(128, 256) else Seq(128, 192, 256)
+
+    override def toString: String = name + jar.fold("")(jar => s" of $jar")
+  }
+
+  private val candidates =
+    Seq("auto", "SunJCE", "BC", "AmazonCorrettoCryptoProvider", "Conscrypt").map(new Candidate(_)) ++
+      Seq(new Candidate("BC", Some("bcprov-lts8on")), new Candidate("BCFIPS", Some("bc-fips")))
+
+  candidates.foreach { candidate =>
+    test(s"provider $candidate gives the known answers and the verdict of every Wycheproof vector") {
+      val provider = candidate.provider
+      if (candidate.name != "auto") assertEquals(provider.name, candidate.name)
+      candidate.jar.foreach(jar => assert(jarOf(provider).startsWith(jar), jarOf(provider)))
+      assertEquals(KnownAnswers.check(provider), None)
       assertEquals(wycheproof.size, 197)
-      wycheproof.filter(vector => keySizes(name).contains(vector.get("key").asText.length * 4)).foreach {
+      wycheproof.filter(vector => candidate.keySizes.contains(vector.get("key").asText.length * 4)).foreach {
         vector =>
           def field(name: String) = hex(vector.get(name).asText)
           val module = field("iv") ++ field("ct") ++ field("tag")
@@ -51,11 +89,11 @@ class CipherSuite extends FunSuite {
     }
 
     test(
-      s"provider $name opens modules of every size to 100 bytes and some large ones, at any place of an array"
+      s"provider $candidate opens modules of every size to 100 bytes and some large ones, at any place of an array"
     ) {
       val key = AesKey.of(Array.tabulate(32)(_.toByte), "test")
-      val gcm = new AesGcm(key, CryptoProvider.of(name))
-      val ctr = new AesCtr(key, CryptoProvider.of(name))
+      val gcm = new AesGcm(key, candidate.provider)
+      val ctr = new AesCtr(key, candidate.provider)
       val nonce = Array.tabulate(12)(i => (i * 7).toByte)
       ((0 to 100) ++ Seq(4096, 65537, 1 << 20)).foreach { size =>
         val plain = Array.tabulate(size)(i => (i * 31).toByte)
@@ -77,6 +115,17 @@ class CipherSuite extends FunSuite {
         assertEquals(ctr.open(stream, 3, stream.length - 3, Array.emptyByteArray, 0, out, 5), size)
         assert(java.util.Arrays.equals(out.slice(5, 5 + size), plain), s"CTR $size")
       }
+    }
+  }
+
+  test("of Amazon's jars for several processors on one class path, the one for this machine is taken") {
+    val jars = isolated("AmazonCorrettoCryptoProvider")
+    assertEquals(jars.size, 2)
+    val ours = if (System.getProperty("os.arch") == "aarch64") "-linux-aarch_64.jar" else "-linux-x86_64.jar"
+    Seq(jars, jars.reverse).foreach { classPath =>
+      val provider = chosenFrom(classPath, "auto")
+      assertEquals(provider.name, "AmazonCorrettoCryptoProvider")
+      assert(jarOf(provider).endsWith(ours), jarOf(provider))
     }
   }
 

@@ -1,6 +1,7 @@
 package io.pmeparquet.parquet.pages
 
 import java.io.ByteArrayInputStream
+import java.util
 
 import org.apache.parquet.column.values.bloomfilter.{BlockSplitBloomFilter, BloomFilter}
 import org.apache.parquet.format.converter.ParquetMetadataConverter
@@ -127,7 +128,7 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
     file.modules(chunk, counters) match {
       case None =>
         val segment = bytes.read(Range(at, bitset))
-        new BlockSplitBloomFilter(segment.array)
+        new BlockSplitBloomFilter(util.Arrays.copyOfRange(segment.array, segment.at, segment.until))
       case Some(ciphers) =>
         val segment = bytes.read(Range(at, bitset + ModuleFrame.GcmOverheadBytes))
         val kind = ModuleKind.BloomFilterBitset

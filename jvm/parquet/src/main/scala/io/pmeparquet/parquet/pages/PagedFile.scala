@@ -147,17 +147,13 @@ final class PagedFile(scope: ReadScope, listed: FileVersion, conf: Configuration
 
   private def canDrop(predicate: FilterPredicate, opened: RowGroupChunks): Boolean = {
     val columns = opened.chunks.map(_.meta).asJava
-    (isSet(ParquetInputFormat.STATS_FILTERING_ENABLED, otherwise = true) && StatisticsFilter.canDrop(
-      predicate,
-      columns
-    )) ||
-    (isSet(ParquetInputFormat.DICTIONARY_FILTERING_ENABLED, otherwise = true) && DictionaryFilter.canDrop(
-      predicate,
-      columns,
-      dictionaries(opened)
-    )) ||
-    (isSet(ParquetInputFormat.BLOOM_FILTERING_ENABLED, otherwise = true) &&
-      BloomFilterImpl.canDrop(predicate, columns, indexes.bloomFilters(opened.chunks, opened.block.get)))
+    def byStatistics = isSet(ParquetInputFormat.STATS_FILTERING_ENABLED, otherwise = true) &&
+      StatisticsFilter.canDrop(predicate, columns)
+    def byDictionaries = isSet(ParquetInputFormat.DICTIONARY_FILTERING_ENABLED, otherwise = true) &&
+      DictionaryFilter.canDrop(predicate, columns, dictionaries(opened))
+    def byBloomFilters = isSet(ParquetInputFormat.BLOOM_FILTERING_ENABLED, otherwise = true) &&
+      BloomFilterImpl.canDrop(predicate, columns, indexes.bloomFilters(opened.chunks, opened.block.get))
+    byStatistics || (!PredicateColumns.comparesWithZero(predicate) && (byDictionaries || byBloomFilters))
   }
 
   private def dictionaries(opened: RowGroupChunks) = new DictionaryPageReadStore {

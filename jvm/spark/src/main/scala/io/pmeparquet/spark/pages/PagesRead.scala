@@ -26,7 +26,7 @@ import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.TaskContext
 
 import io.pmeparquet.parquet.{FileVersion, ReadScope}
-import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup, ReadCounters}
+import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup, PredicateColumns, ReadCounters}
 
 /** How Spark's session wants Parquet files read. ''Crosses the wire.'' */
 private[spark] final case class SparkReadRules(
@@ -163,7 +163,7 @@ private[spark] final class PagesRead(
         support,
         requested,
         hadoop,
-        filter.filter(_ => rules.recordFilter),
+        filter.filter(rules.recordFilter && !PredicateColumns.comparesWithZero(_)),
         required
       ).rows(partitions, split.partitionValues)
   }
