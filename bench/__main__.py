@@ -118,7 +118,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     if unknown:
         sys.exit(f"There is no case {', '.join(unknown)}: there are {', '.join(all_cases)}.")
     chosen = [case for case in all_cases.values() if not arguments.only or case.name in arguments.only]
-    effort = Effort(arguments.pairs, 3, 2, 1) if quick else Effort(arguments.pairs, 9, 5, 3)
+    effort = Effort(arguments.pairs, 3, 2, 1) if quick else Effort(arguments.pairs, *arguments.repetitions, 3)
     return Plan(place, chosen, variants(directory, out / "jars"), all_tables, effort)
 
 
@@ -138,6 +138,14 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Compare pme-parquet with Spark's Parquet.")
     parser.add_argument("--scale", type=float, help="TPC-H scale factor; 1 is 6 million lineitems (quick: 0.05)")
     parser.add_argument("--pairs", type=int, help="rounds of new processes (default 5; quick: 2)")
+    parser.add_argument(
+        "--repetitions",
+        type=int,
+        nargs=2,
+        default=(9, 5),
+        metavar=("LONG", "SHORT"),
+        help="in each process, at least 3",
+    )
     parser.add_argument("--quick", action="store_true", help="few files, few repetitions: to see that it works")
     parser.add_argument("--only", action="append", default=[], metavar="CASE", help="only this case; may be repeated")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "bench", help="where everything is written")

@@ -162,7 +162,8 @@ object PmeOptions {
     "reader",
     Read,
     "`pages`: our page pipeline, in which every length that a file names is checked before it is believed. `spark`: " +
-      "Spark's own readers behind our policy. `auto` takes `pages`. Where a Spark was changed so that `pages` does not " +
+      "Spark's own readers behind our policy, which reads each column chunk once before them, to judge its lengths. " +
+      "`auto` takes `pages`. Where a Spark was changed so that `pages` does not " +
       "fit it, `spark` is taken and a warning says why.",
     values = Seq("auto", "pages", "spark")
   )

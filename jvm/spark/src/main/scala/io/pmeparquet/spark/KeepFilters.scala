@@ -1,5 +1,6 @@
 package io.pmeparquet.spark
 
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, ExprId, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.{FileSourceStrategy, HadoopFsRelation, LogicalRelation}
@@ -26,6 +27,11 @@ private[spark] object KeepFilters extends SparkStrategy {
   private def isOurs(relation: Any): Boolean = relation match {
     case files: HadoopFsRelation => files.fileFormat.isInstanceOf[PmeFileFormat]
     case _ => false
+  }
+
+  /** The same for two scans of one table, whose columns Spark tells apart by ids. */
+  def withoutIds(filter: Expression): Expression = filter.transform { case column: AttributeReference =>
+    column.withExprId(ExprId(0)).withQualifier(Nil)
   }
 
   private def withFilters(scan: FileSourceScanExec): SparkPlan =

@@ -21,7 +21,7 @@ import io.pmeparquet.spark.pages.{PagesRead, RowPredicate, SparkReadRules}
  *
  * ''Driver only''; what it returns crosses the wire.
  */
-class PmeFileFormat(dataFilters: Seq[Expression]) extends ParquetFileFormat {
+class PmeFileFormat(private val dataFilters: Seq[Expression]) extends ParquetFileFormat {
   SessionSetup.install()
 
   /** As Spark makes it; [[KeepFilters]] puts one that knows a scan's filters in its place. */
@@ -29,8 +29,15 @@ class PmeFileFormat(dataFilters: Seq[Expression]) extends ParquetFileFormat {
 
   override def shortName(): String = PmeDataSource.Name
   override def toString: String = "PmeParquet"
-  override def hashCode(): Int = getClass.hashCode()
-  override def equals(other: Any): Boolean = other.isInstanceOf[PmeFileFormat]
+  override def hashCode(): Int = filterIdentity.hashCode()
+
+  // Spark keeps a node of a plan whose copy equals it, and plans the same scan once where it occurs twice.
+  override def equals(other: Any): Boolean = other match {
+    case that: PmeFileFormat => filterIdentity == that.filterIdentity
+    case _ => false
+  }
+
+  private def filterIdentity = dataFilters.map(KeepFilters.withoutIds)
 
   override def inferSchema(
       session: SparkSession,

@@ -55,6 +55,8 @@ private[spark] object RowPredicate {
 
   private def isUsable(filter: Expression): Boolean =
     filter.deterministic && filter.references.nonEmpty && !filter.exists {
+      // Bound to a column before it is evaluated.
+      case _: AttributeReference => false
       case _: SubqueryExpression | _: Unevaluable | _: UserDefinedExpression => true
       case _ => false
     }
