@@ -47,8 +47,43 @@ final class PagedRowGroup private[pages] (
   def rowIndexes: PrimitiveIterator.OfLong =
     selected.fold(LongStream.range(0, file.rowCount(index)).iterator())(_.iterator)
 
+  /** What decoding all of some columns costs, to be compared with that of others: bytes, and a number for each value. */
+  def cost(columns: Set[ColumnPath]): Long =
+    chunks
+      .map(_.meta)
+      .filter(meta => columns.contains(meta.getPath))
+      .map(meta => meta.getTotalUncompressedSize + PagedRowGroup.ValueCost * meta.getValueCount)
+      .sum
+
+  /** The share of the pages of some columns, by size, that hold any of some rows; all where it is not known. */
+  def share(columns: Set[ColumnPath], rows: Rows): Double = indexes.fold(1.0) { offsets =>
+    val pages = for {
+      chunk <- chunks if columns.contains(chunk.meta.getPath)
+      index = offsets.getOffsetIndex(chunk.meta.getPath)
+      page <- 0 until index.getPageCount
+    } yield {
+      val (first, last) =
+        (index.getFirstRowIndex(page), index.getLastRowIndex(page, file.rowCount(this.index)))
+      (index.getCompressedPageSize(page).toDouble, rows.overlaps(first, last))
+    }
+    val all = pages.map(_._1).sum
+    if (all == 0) 1.0 else pages.collect { case (size, true) => size }.sum / all
+  }
+
+  /** How many rows a page of some columns has; of columns that differ, the most that any has on average. */
+  def rowsPerPage(columns: Set[ColumnPath]): Long = {
+    val pages = for {
+      offsets <- indexes.toSeq
+      chunk <- chunks if columns.contains(chunk.meta.getPath)
+    } yield offsets.getOffsetIndex(chunk.meta.getPath).getPageCount.max(1)
+    if (pages.isEmpty) PagedRowGroup.UsualRowsPerPage else file.rowCount(index) / pages.min
+  }
+
+  /** The paths of all columns that are read. */
+  def columns: Set[ColumnPath] = chunks.map(_.meta.getPath).toSet
+
   /** The pages of all columns that are read. */
-  def pages(wanted: Option[Rows]): PageReadStore = pages(chunks.map(_.meta.getPath).toSet, wanted)
+  def pages(wanted: Option[Rows]): PageReadStore = pages(columns, wanted)
 
   /**
    * The pages of some columns, in as few reads as their places allow.
@@ -118,6 +153,15 @@ final class PagedRowGroup private[pages] (
         }
       )
   }
+}
+
+private object PagedRowGroup {
+
+  /** Decoding a value takes about as long as decrypting and decompressing so many bytes. */
+  val ValueCost = 8L
+
+  /** What parquet-java lets a page have, where nothing tells. */
+  val UsualRowsPerPage = 20000L
 }
 
 /** What is read of a chunk. */

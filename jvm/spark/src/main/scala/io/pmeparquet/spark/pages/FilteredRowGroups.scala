@@ -8,8 +8,9 @@ import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup, Rows}
 
 /**
  * The row groups of a split, of which first the filter's columns are decoded and the filter is evaluated; then only those
- * pages of all columns are read, decrypted and decoded that hold a row that passed. Where the filter lets so much
- * through that this does not pay, row groups are read as they are, and the filter is tried again from time to time.
+ * pages of all columns are read, decrypted and decoded that hold a row that passed. Where that would not pay, because
+ * there is little beside the filter's columns or because the filter lets much through, row groups are read as they are,
+ * and the filter is tried again from time to time.
  *
  * For one thread.
  *
@@ -27,17 +28,19 @@ private[spark] final class FilteredRowGroups(
 
   private var current: PagedRowGroup = _
   private var passed: Option[Rows] = None
-  private var passedLast = 0.0
   private var untested = 0
 
+  // The share of pages with rows that passed, in the row group tested last; at first, as if none had any.
+  private var pagesLast = 0.0
+
   private val filterSource = new FilterSource
-  private lazy val reader = filterReader(filterSource)
+  private var reader: Option[VectorizedPages] = None
 
   override def advance(): Long = {
     var rows = 0L
     while (rows == 0 && groups.hasNext) {
       current = groups.next()
-      passed = if (isWorthTesting) Some(test()).filterNot(isNearlyAll) else None
+      passed = if (isWorthTesting) test() else None
       rows = passed.fold(current.rowCount)(_.count)
     }
     rows
@@ -46,42 +49,64 @@ private[spark] final class FilteredRowGroups(
   override def pages(): PageReadStore = current.pages(passed)
 
   override def close(): Unit =
-    try if (filterSource.used) reader.close()
+    try closeReader()
     finally file.close()
 
+  private def closeReader(): Unit = {
+    reader.foreach(_.close())
+    reader = None
+  }
+
+  private def others = current.columns -- filterColumns
+
   private def isWorthTesting: Boolean = {
-    val worth = current.canSkip && (passedLast < WorthWhile || untested >= RetryAfter)
+    val worth = current.canSkip && (paysWith(pagesLast) || (untested >= RetryAfter && paysWith(0)))
     untested = if (worth) 0 else untested + 1
     worth
   }
 
-  private def isNearlyAll(rows: Rows): Boolean = rows.count > current.rowCount * WorthWhile
+  /** Whether what is saved of the other columns is more than the filter's columns and the filter itself cost. */
+  private def paysWith(pages: Double): Boolean = {
+    val test = current.cost(filterColumns) + FilterCost * current.rowCount
+    pages < MostPages && (1 - pages) * current.cost(others) > test
+  }
 
-  private def test(): Rows = {
+  /** The rows that pass; none where it turns out that they are on most pages, which are then better read as they are. */
+  private def test(): Option[Rows] = {
     filterSource.group = Some(current)
+    val batches = reader.getOrElse(filterReader(filterSource))
+    reader = Some(batches)
     val kept = new Rows.Builder
+    val pages = new PagesHit(current.rowsPerPage(others))
     val indexes = current.rowIndexes
-    while (reader.nextBatch()) {
-      val rows = reader.resultBatch().rowIterator()
+    while (!pages.areMost && batches.nextBatch()) {
+      val rows = batches.resultBatch().rowIterator()
       while (rows.hasNext) {
         val index = indexes.nextLong()
-        if (predicate(rows.next())) kept.add(index)
+        val passes = predicate(rows.next())
+        if (passes) kept.add(index)
+        pages.add(passes)
       }
     }
-    val result = kept.result()
-    passedLast = result.count.toDouble / current.rowCount
-    result
+    if (pages.areMost) {
+      // In the middle of a row group, from where it does not go on.
+      closeReader()
+      pagesLast = 1
+      None
+    } else {
+      val rows = kept.result()
+      pagesLast = current.share(others, rows)
+      Some(rows).filter(_ => pagesLast < MostPages)
+    }
   }
 
   /** One row group at a time, of the filter's columns only. */
   private final class FilterSource extends RowGroupSource {
     var group: Option[PagedRowGroup] = None
-    var used = false
     private var reading: PagedRowGroup = _
 
     override def advance(): Long = group.fold(0L) { next =>
       group = None
-      used = true
       reading = next
       next.rowCount
     }
@@ -92,9 +117,36 @@ private[spark] final class FilteredRowGroups(
 
 private object FilteredRowGroups {
 
-  /** Above this share of rows, pages without any are rare, and decoding the filter's columns twice costs more. */
-  val WorthWhile = 0.3
+  /** Above this share of pages with rows that passed, leaving out the others saves less than finding them costs. */
+  val MostPages = 0.7
+
+  /** After so many pages it is seen what share of them has rows that pass. */
+  val PagesSeen = 4
+
+  /** Evaluating a filter on a row takes about as long as decrypting and decompressing so many bytes. */
+  val FilterCost = 24L
 
   /** After so many row groups read without a test, the next is tested. */
   val RetryAfter = 7
+
+  /** Counts pages with rows that passed, as if the pages of all columns had the same number of rows. */
+  final class PagesHit(rowsPerPage: Long) {
+    private var seen = 0
+    private var hit = 0
+    private var rowsOfPage = 0L
+    private var hitPage = false
+
+    def add(passes: Boolean): Unit = {
+      rowsOfPage += 1
+      hitPage ||= passes
+      if (rowsOfPage >= rowsPerPage) {
+        seen += 1
+        if (hitPage) hit += 1
+        rowsOfPage = 0
+        hitPage = false
+      }
+    }
+
+    def areMost: Boolean = seen >= PagesSeen && hit > seen * MostPages
+  }
 }
