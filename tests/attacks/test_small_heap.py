@@ -13,10 +13,12 @@ from tests.attacks import heap_bombs, insiders, test_forged_lengths, test_thrift
 from tests.attacks.probe import (
     ALL,
     DAMAGED,
+    EVERY_ATTACK,
     FILTERED,
     FOREIGN,
     OTHER,
     SAME,
+    SAMPLE,
     UNSUPPORTED,
     Attack,
     absent_note,
@@ -103,7 +105,11 @@ def read_in_a_small_heap(work: Path, attacks: list[Attack], algorithm: str) -> d
 
 
 def test_a_small_heap_survives_every_hostile_file(file_of: FileOf, tmp_path: Path) -> None:
-    attacks = list(chain(of_readable(file_of(READABLE)), of_encrypted(file_of(ENCRYPTED))))
+    attacks = [
+        one
+        for number, one in enumerate(chain(of_readable(file_of(READABLE)), of_encrypted(file_of(ENCRYPTED))))
+        if EVERY_ATTACK or number % SAMPLE == 0 or " footer of " in one.name or one.name.startswith("untouched")
+    ]
     allowed = {one.name: one.allowed for one in attacks}
     assert len(allowed) == len(attacks), "two attacks of one name"
     outcomes = read_in_a_small_heap(tmp_path, attacks, GCM)

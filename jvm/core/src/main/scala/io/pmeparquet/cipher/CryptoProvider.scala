@@ -6,6 +6,7 @@ import java.security.{GeneralSecurityException, Provider, Security}
 import javax.crypto.Cipher
 
 import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
@@ -155,6 +156,6 @@ object CryptoProvider {
   private object SelfTest {
     def failure(provider: Provider): Option[String] =
       try KnownAnswers.check(untested(provider))
-      catch { case failed: GeneralSecurityException => Some(failed.getClass.getSimpleName) }
+      catch { case failed @ (NonFatal(_) | _: LinkageError) => Some(failed.getClass.getSimpleName) }
   }
 }

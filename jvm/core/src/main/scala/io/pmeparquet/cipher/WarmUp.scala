@@ -1,10 +1,11 @@
 package io.pmeparquet.cipher
 
 import java.lang.management.ManagementFactory
-import java.security.GeneralSecurityException
 import java.util.concurrent.atomic.AtomicBoolean
 import javax.crypto.spec.GCMParameterSpec
 import javax.crypto.Cipher
+
+import scala.util.control.NonFatal
 
 import io.pmeparquet.AesKey
 
@@ -30,8 +31,9 @@ private[cipher] object WarmUp {
       run(provider, MaxCpuNanos)
       ()
     } catch {
-      // Nothing waits for this; a read that fails alike says so itself.
-      case _: GeneralSecurityException => ()
+      // Nothing waits for this, and a read that fails alike says so itself; Spark ends an executor for what a thread of
+      // it does not catch.
+      case NonFatal(_) | _: LinkageError | _: OutOfMemoryError => ()
     }
 
   /** @return how many messages were opened before they were all done, or the time of this thread was used up */

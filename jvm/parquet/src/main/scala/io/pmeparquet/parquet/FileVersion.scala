@@ -4,9 +4,9 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 /** A file at one time: it counts as the same while its length, in bytes, and modification time, in milliseconds, are. */
-final case class FileVersion(path: Path, length: Long, modified: Long)
+private[parquet] final case class FileVersion(path: Path, length: Long, modified: Long)
 
-object FileVersion {
+private[parquet] object FileVersion {
 
   /** As it stands now. */
   def of(path: Path, conf: Configuration): FileVersion = {

@@ -34,11 +34,15 @@ object ParquetFailures {
   /**
    * For reading pages: what comes from encryption or a cut file, and pages whose content is not what Parquet's encodings
    * can be. None for what is Spark's to tell: a schema that the file does not have, storage.
+   *
+   * @param isSparks whether a cause is one that Spark explains itself
    */
-  def ofPages(failed: Throwable, file: String, what: String): Option[PmeException] =
+  def ofPages(failed: Throwable, file: String, what: String)(
+      isSparks: Throwable => Boolean
+  ): Option[PmeException] =
     known(failed, file, what).orElse {
       val causes = PmeException.causes(failed)
-      if (causes.exists(isOtherType)) None
+      if (causes.exists(cause => isSparks(cause) && !isNoDecoder(cause)) || causes.exists(isOtherType)) None
       else if (causes.exists(isOfDecoder)) Some(PmeErrors.damaged(file, s"$what does not decode", failed))
       else if (causes.exists(isNoDecoder))
         Some(
@@ -63,8 +67,7 @@ object ParquetFailures {
   // Decoders have few types of failure of their own, and otherwise fail as their arrays do.
   private def isOfDecoder(e: Throwable) = e match {
     case _: ParquetDecodingException => true
-    case _: IndexOutOfBoundsException | _: IllegalArgumentException | _: NullPointerException |
-        _: ArithmeticException =>
+    case _: IndexOutOfBoundsException | _: IllegalArgumentException | _: NullPointerException =>
       isJavas(e) && isThrownByDecoder(e)
     // Storage fails with it, too, but elsewhere.
     case _: IOException => e.getStackTrace.headOption.exists(_.getClassName.contains(SparkDecoders))
@@ -81,13 +84,15 @@ object ParquetFailures {
   // Spark's own subclasses of these tell a user something.
   private def isJavas(e: Throwable) = e.getClass.getName.startsWith("java.")
 
-  // What is thrown often has no stack: the JIT compiler leaves it out.
-  private def isThrownByDecoder(e: Throwable) = {
-    val frames = e.getStackTrace.take(DecoderFrames)
-    frames.isEmpty || frames.exists(_.getClassName.contains(".parquet."))
-  }
+  // What is thrown often has no stack: the JIT compiler leaves it out. Else it begins in a decoder, not in a schema.
+  private def isThrownByDecoder(e: Throwable) =
+    e.getStackTrace.toSeq.map(_.getClassName).filterNot(_.startsWith("java.")).headOption.forall { first =>
+      Decoders.exists(first.contains(_))
+    }
 
   private val DecoderFrames = 8
+  private val Decoders =
+    Seq("parquet.column.", "parquet.bytes.", "parquet.format.", "parquet.io.", ".datasources.parquet.")
   private val Encodings = "org.apache.parquet.column.Encoding"
   private val SparkDecoders = ".datasources.parquet."
 

@@ -6,6 +6,7 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
+import org.apache.spark.SparkThrowable
 
 import io.pmeparquet.parquet.{FileGate, ParquetFailures, ReadScope, WantedColumns}
 import io.pmeparquet.PmeException
@@ -32,7 +33,7 @@ private[spark] final class FileOpening private (
       if (columns.columns.isEmpty) "a page"
       else s"a page of ${columns.columns.map(_.display).mkString(", ").take(500)}"
     ParquetFailures
-      .ofPages(failed, file, what)
+      .ofPages(failed, file, what)(_.isInstanceOf[SparkThrowable])
       .fold(failed)((ours: PmeException) => PmeSparkException.of(ours))
   }
 

@@ -14,7 +14,7 @@ import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.{AesKey, PmeErrors, PmeException}
+import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.cipher._
 import io.pmeparquet.parquet._
 
@@ -306,21 +306,9 @@ private[parquet] final class RowGroupChunks(
 
 private[parquet] object OpenFile {
 
-  /**
-   * @param listed as Spark has listed it, which saves another request for its length; where it is another by now, it is
-   *   read as it is now
-   * @throws io.pmeparquet.PmeException whatever keeps this scope from reading the file
-   */
-  def apply(scope: ReadScope, listed: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile = {
-    def open(version: FileVersion) = scope.files.get(version)(read(scope, version, conf, counters))
-    try open(listed)
-    catch {
-      case refused: PmeException =>
-        val now = FileVersion.of(listed.path, conf)
-        if (now == listed) throw refused
-        open(now)
-    }
-  }
+  /** @throws io.pmeparquet.PmeException whatever keeps this scope from reading the file */
+  def apply(scope: ReadScope, version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile =
+    scope.files.get(version)(read(scope, version, conf, counters))
 
   private def read(
       scope: ReadScope,

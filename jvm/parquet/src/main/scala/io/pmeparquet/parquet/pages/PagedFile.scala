@@ -25,18 +25,16 @@ import io.pmeparquet.PmeErrors
  * One split of one file, row group by row group, for one task. The way from here to a page's AES call:
  * [[PagedRowGroup.pages]], `ChunkPages`, `Modules`, `AesGcm`.
  *
- * @param listed the file as it was listed
  * @param counters of the task
  */
-final class PagedFile(scope: ReadScope, listed: FileVersion, conf: Configuration, counters: ReadCounters)
+final class PagedFile(scope: ReadScope, path: Path, conf: Configuration, counters: ReadCounters)
     extends Closeable {
 
-  /** As it stands now, counted with the scope. */
-  def this(scope: ReadScope, path: Path, conf: Configuration) =
-    this(scope, FileVersion.of(path, conf), conf, scope.counters)
+  /** Counted with the scope. */
+  def this(scope: ReadScope, path: Path, conf: Configuration) = this(scope, path, conf, scope.counters)
 
-  private val path = listed.path
-  private val file = OpenFile(scope, listed, conf, counters)
+  // As it is now: a file that was altered since it was listed is another one, whose footer is not known.
+  private val file = OpenFile(scope, FileVersion.of(path, conf), conf, counters)
   private val bytes = file.bytes(conf, counters)
   private val codecs = new Codecs(conf)
   private val indexes = new Indexes(file, bytes, counters)
@@ -90,7 +88,7 @@ final class PagedFile(scope: ReadScope, listed: FileVersion, conf: Configuration
         throw PmeErrors.clearLevels(path.toString, chunk.display)
       }
       indexes.check(chunks)
-      // One that no array holds is authentic, if it is at all, and too rare to go through it in parts.
+      // What no array holds is not looked at: parquet-java reads it in parts, and trusts the lengths in it.
       chunks.filter(_.meta.getTotalSize <= OpenFile.MaxChunkBytes).foreach { chunk =>
         pagesOf(chunk, bytes.read(file.rangeOf(chunk)), judgedOnly).checkHeaders()
       }

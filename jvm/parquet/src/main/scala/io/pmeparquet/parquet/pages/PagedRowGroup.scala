@@ -39,8 +39,8 @@ final class PagedRowGroup private[pages] (
 
   /** Whether rows can be told apart without reading all pages of all columns. */
   def canSkip: Boolean =
-    chunks.forall(chunk =>
-      chunk.descriptor.getMaxRepetitionLevel == 0 || chunk.meta.getOffsetIndexReference != null
+    chunks.forall(_.descriptor.getMaxRepetitionLevel == 0) || chunks.forall(
+      _.meta.getOffsetIndexReference != null
     )
 
   /** The rows that will be read, by their place in the row group. */
@@ -55,8 +55,8 @@ final class PagedRowGroup private[pages] (
       .map(meta => meta.getTotalUncompressedSize + PagedRowGroup.ValueCost * meta.getValueCount)
       .sum
 
-  /** The share of the pages of some columns, by size, that hold any of some rows; all where it is not known. */
-  def share(columns: Set[ColumnPath], rows: Rows): Double = indexes.fold(1.0) { offsets =>
+  /** The share of the pages of some columns, by size, that hold any of some rows; none where pages are not known. */
+  def share(columns: Set[ColumnPath], rows: Rows): Option[Double] = indexes.map { offsets =>
     val pages = for {
       chunk <- chunks if columns.contains(chunk.meta.getPath)
       index = offsets.getOffsetIndex(chunk.meta.getPath)

@@ -60,7 +60,7 @@ private[spark] final class FilteredRowGroups(
   private def others = current.columns -- filterColumns
 
   private def isWorthTesting: Boolean = {
-    val worth = current.canSkip && (paysWith(pagesLast) || (untested >= RetryAfter && paysWith(0)))
+    val worth = current.canSkip && (always || paysWith(pagesLast) || (untested >= RetryAfter && paysWith(0)))
     untested = if (worth) 0 else untested + 1
     worth
   }
@@ -95,8 +95,8 @@ private[spark] final class FilteredRowGroups(
       None
     } else {
       val rows = kept.result()
-      pagesLast = current.share(others, rows)
-      Some(rows).filter(_ => pagesLast < MostPages)
+      pagesLast = if (rows.isEmpty) 0 else current.share(others, rows).getOrElse(pages.share)
+      Some(rows).filter(_ => always || pagesLast < MostPages)
     }
   }
 
@@ -116,6 +116,9 @@ private[spark] final class FilteredRowGroups(
 }
 
 private object FilteredRowGroups {
+
+  /** For tests, whose row groups are too small for it to pay: every filter is tried, and never given up. */
+  def always: Boolean = java.lang.Boolean.getBoolean("io.pmeparquet.test.filterFirst")
 
   /** Above this share of pages with rows that passed, leaving out the others saves less than finding them costs. */
   val MostPages = 0.7
@@ -147,6 +150,12 @@ private object FilteredRowGroups {
       }
     }
 
-    def areMost: Boolean = seen >= PagesSeen && hit > seen * MostPages
+    /** Of the pages that were seen, with the one that was begun. */
+    def share: Double = {
+      val begun = if (rowsOfPage > 0) 1 else 0
+      (hit + (if (hitPage) 1 else 0)).toDouble / (seen + begun).max(1)
+    }
+
+    def areMost: Boolean = !always && seen >= PagesSeen && hit > seen * MostPages
   }
 }

@@ -25,8 +25,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.TaskContext
 
-import io.pmeparquet.parquet.{FileVersion, ReadScope}
 import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup, PredicateColumns, ReadCounters}
+import io.pmeparquet.parquet.ReadScope
 
 /** How Spark's session wants Parquet files read. ''Crosses the wire.'' */
 private[spark] final case class SparkReadRules(
@@ -101,7 +101,7 @@ private[spark] final class PagesRead(
   /** @param counters of the task */
   def apply(split: PartitionedFile, counters: ReadCounters): Iterator[InternalRow] = {
     val hadoop = conf.value.value
-    val file = new PagedFile(scope, PagesRead.listed(split, hadoop), hadoop, counters)
+    val file = new PagedFile(scope, split.toPath, hadoop, counters)
     try open(file, split, hadoop)
     catch {
       case failed: Throwable =>
@@ -213,12 +213,6 @@ private[spark] final class PagesRead(
 }
 
 private object PagesRead {
-
-  /** The file as Spark has listed it; where it was not listed, no length was given. */
-  def listed(split: PartitionedFile, conf: Configuration): FileVersion =
-    if (split.fileSize > 0) FileVersion(split.toPath, split.fileSize, split.modificationTime)
-    else FileVersion.of(split.toPath, conf)
-
   def sets(metadata: java.util.Map[String, String]): java.util.Map[String, java.util.Set[String]] =
     metadata.asScala.map { case (key, value) => key -> java.util.Collections.singleton(value) }.toMap.asJava
 }
