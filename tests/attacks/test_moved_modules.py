@@ -84,10 +84,10 @@ def test_the_files_have_what_is_attacked(file_of: FileOf, kind: FileKind) -> Non
 def test_the_files_have_modules_to_swap(file_of: FileOf, kind: FileKind) -> None:
     found = set(pairs(file_of(kind)))
     assert "data_page within the chunk" in found
-    if str(kind) != "ours-ctr-plain_footer":  # whose second row group has no page as large as one of the first
+    if kind.writer == "arrow":  # of others it depends on the version whether two row groups have pages of one size
         assert "data_page between row groups" in found
     assert {"data_page_header within the chunk", "data_page_header between columns of two keys"} <= found
-    if kind.writer == "java" or str(kind) == "ours-gcm-encrypted_footer":
+    if str(kind) == "ours-gcm-encrypted_footer":
         assert "data_page between columns of one key" in found
 
 

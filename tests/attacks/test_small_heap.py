@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ENCRYPTED = FileKind("ours", GCM, plain_footer=False)
 READABLE = FileKind("ours", GCM, plain_footer=True)
 ARROW = FileKind("arrow", CTR, plain_footer=False)
-TIMEOUT_SECONDS = 300
+TIMEOUT_SECONDS = 900
 
 
 def attacks_of(made: Iterable[Made], query: Query, *allowed: str) -> Iterator[Attack]:
