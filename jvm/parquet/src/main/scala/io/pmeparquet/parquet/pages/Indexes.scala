@@ -74,7 +74,9 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
   /** Pages lie in their chunk one after the other, and so do their rows. */
   private def check(chunk: Chunk, index: OffsetIndex): Unit = {
     val end = chunk.meta.getStartingPos + chunk.meta.getTotalSize
-    if (index.getPageCount == 0) throw PmeErrors.damaged(where(chunk), "its offset index has no pages")
+    // parquet-java makes none of an empty one.
+    if (index == null || index.getPageCount == 0)
+      throw PmeErrors.damaged(where(chunk), "its offset index has no pages")
     (0 until index.getPageCount).foreach { page =>
       val (offset, size, row) =
         (index.getOffset(page), index.getCompressedPageSize(page), index.getFirstRowIndex(page))
