@@ -61,7 +61,7 @@ object CryptoProvider {
 
   /** parquet-java takes the first provider of the JVM that has AES-GCM; a write that asks for another is refused. */
   def requireForWrite(name: String): Unit = {
-    val first = Cipher.getInstance(AesGcm.Transformation).getProvider.getName
+    val first = firstOfJvm.getName
     if (!name.equalsIgnoreCase(Auto) && !name.equalsIgnoreCase(first))
       throw PmeErrors.unsupported(
         "option cryptoProvider",
@@ -72,15 +72,16 @@ object CryptoProvider {
   }
 
   /** Gets the provider ready that parquet-java will encrypt with. */
-  def prepareForWrite(): Unit = WarmUp.start(
-    untested(Cipher.getInstance(AesGcm.Transformation).getProvider)
-  )
+  def prepareForWrite(): Unit = WarmUp.start(untested(firstOfJvm))
+
+  /** What the JVM takes for AES-GCM where nobody names a provider. */
+  private def firstOfJvm: Provider = Cipher.getInstance(AesGcm.Transformation).getProvider
 
   /** As `of`, but anew: what is chosen depends on the class loader of the thread. */
   private[cipher] def choose(name: String): CryptoProvider =
     if (name.equalsIgnoreCase(Auto)) {
       val quick = find(Preferred).filter(SelfTest.failure(_).isEmpty)
-      tested(quick.getOrElse(Cipher.getInstance(AesGcm.Transformation).getProvider), name)
+      tested(quick.getOrElse(firstOfJvm), name)
     } else tested(find(name).getOrElse(throw missing(name)), name)
 
   private def tested(provider: Provider, option: String): CryptoProvider = {

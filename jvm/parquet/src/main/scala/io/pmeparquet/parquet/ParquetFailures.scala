@@ -91,10 +91,10 @@ object ParquetFailures {
     }
 
   private val DecoderFrames = 8
-  private val Decoders =
-    Seq("parquet.column.", "parquet.bytes.", "parquet.format.", "parquet.io.", ".datasources.parquet.")
   private val Encodings = "org.apache.parquet.column.Encoding"
   private val SparkDecoders = ".datasources.parquet."
+  private val Decoders =
+    Seq("parquet.column.", "parquet.bytes.", "parquet.format.", "parquet.io.", SparkDecoders)
 
   private def known(failed: Throwable, file: String, what: String): Option[PmeException] = {
     val causes = PmeException.causes(failed)

@@ -177,9 +177,8 @@ private[parquet] final class ChunkPages(
       }
     }
 
-  private def isWanted(rows: Option[PageRows]): Boolean = wanted.forall { some =>
-    rows.forall(page => page.count > 0 && some.overlaps(page.first, page.first + page.count - 1))
-  }
+  private def isWanted(rows: Option[PageRows]): Boolean =
+    wanted.forall(some => rows.forall(_.holdAny(some)))
 
   private def v1(
       header: PageHeader,

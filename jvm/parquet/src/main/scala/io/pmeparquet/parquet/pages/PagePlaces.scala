@@ -1,7 +1,9 @@
 package io.pmeparquet.parquet.pages
 
 /** The rows of a page: the first of them in its row group, and how many. */
-private[parquet] final case class PageRows(first: Long, count: Int)
+private[parquet] final case class PageRows(first: Long, count: Int) {
+  def holdAny(wanted: Rows): Boolean = count > 0 && wanted.overlaps(first, first + count - 1)
+}
 
 /**
  * Where a page begins, header first.

@@ -49,38 +49,32 @@ final class PagedRowGroup private[pages] (
 
   /** What decoding all of some columns costs, to be compared with that of others: bytes, and a number for each value. */
   def cost(columns: Set[ColumnPath]): Long =
-    chunks
+    chunksOf(columns)
       .map(_.meta)
-      .filter(meta => columns.contains(meta.getPath))
       .map(meta => meta.getTotalUncompressedSize + PagedRowGroup.ValueCost * meta.getValueCount)
       .sum
 
+  private def chunksOf(columns: Set[ColumnPath]) =
+    chunks.filter(chunk => columns.contains(chunk.meta.getPath))
+
   /** The share of the pages of some columns, by size, that hold any of some rows; none where pages are not known. */
   def share(columns: Set[ColumnPath], rows: Rows): Option[Double] = indexes.map { offsets =>
-    val pages = for {
-      chunk <- chunks if columns.contains(chunk.meta.getPath)
-      index = offsets.getOffsetIndex(chunk.meta.getPath)
-      page <- 0 until index.getPageCount
-    } yield {
-      val (first, last) =
-        (index.getFirstRowIndex(page), index.getLastRowIndex(page, file.rowCount(this.index)))
-      (index.getCompressedPageSize(page).toDouble, rows.overlaps(first, last))
-    }
-    val all = pages.map(_._1).sum
-    if (all == 0) 1.0 else pages.collect { case (size, true) => size }.sum / all
+    val pages = chunksOf(columns).flatMap(pagesOf(_, offsets))
+    val all = pages.map(_.range.length.toDouble).sum
+    if (all == 0) 1.0 else pages.filter(_.rows.holdAny(rows)).map(_.range.length.toDouble).sum / all
   }
 
   /** How many rows a page of some columns has; of columns that differ, the most that any has on average. */
   def rowsPerPage(columns: Set[ColumnPath]): Long = {
     val pages = for {
       offsets <- indexes.toSeq
-      chunk <- chunks if columns.contains(chunk.meta.getPath)
+      chunk <- chunksOf(columns)
     } yield offsets.getOffsetIndex(chunk.meta.getPath).getPageCount.max(1)
     if (pages.isEmpty) PagedRowGroup.UsualRowsPerPage else file.rowCount(index) / pages.min
   }
 
   /** The paths of all columns that are read. */
-  def columns: Set[ColumnPath] = chunks.map(_.meta.getPath).toSet
+  lazy val columns: Set[ColumnPath] = chunks.map(_.meta.getPath).toSet
 
   /** The pages of all columns that are read. */
   def pages(wanted: Option[Rows]): PageReadStore = pages(columns, wanted)
@@ -92,7 +86,7 @@ final class PagedRowGroup private[pages] (
    */
   def pages(columns: Set[ColumnPath], wanted: Option[Rows]): PageReadStore = {
     val rows = wanted.orElse(selected)
-    val read = chunks.filter(chunk => columns.contains(chunk.meta.getPath))
+    val read = chunksOf(columns)
     val ranges = read.map(chunk => rangesOf(chunk, rows))
     fetch(ranges.flatMap(_.all))
     val readers = read
@@ -115,25 +109,29 @@ final class PagedRowGroup private[pages] (
   private def rangesOf(chunk: Chunk, rows: Option[Rows]): Places =
     rows.flatMap(some => indexes.map(some -> _)) match {
       case Some((some, offsets)) =>
-        val index = offsets.getOffsetIndex(chunk.meta.getPath)
-        val pages = (0 until index.getPageCount).flatMap { page =>
-          val first = index.getFirstRowIndex(page)
-          val last = index.getLastRowIndex(page, file.rowCount(this.index))
-          if (last >= first && some.overlaps(first, last))
-            Seq(
-              (
-                Range(index.getOffset(page), index.getCompressedPageSize(page)),
-                page,
-                PageRows(first, (last - first + 1).toInt)
-              )
-            )
-          else Nil
-        }
+        val pages = pagesOf(chunk, offsets)
         val start = chunk.meta.getStartingPos
-        val before = if (index.getPageCount == 0) 0 else index.getOffset(0) - start
-        Parts(if (before > 0) Some(file.rangeOf(chunk, start, before)) else None, pages)
+        val before = pages.headOption.fold(0L)(_.range.offset - start)
+        Parts(
+          if (before > 0) Some(file.rangeOf(chunk, start, before)) else None,
+          pages.filter(_.rows.holdAny(some))
+        )
       case _ => Whole(file.rangeOf(chunk))
     }
+
+  /** The data pages of a chunk, as its offset index places them. */
+  private def pagesOf(chunk: Chunk, offsets: RowGroupIndexes): Seq[IndexedPage] = {
+    val index = offsets.getOffsetIndex(chunk.meta.getPath)
+    (0 until index.getPageCount).map { page =>
+      val first = index.getFirstRowIndex(page)
+      val last = index.getLastRowIndex(page, file.rowCount(this.index))
+      IndexedPage(
+        Range(index.getOffset(page), index.getCompressedPageSize(page)),
+        page,
+        PageRows(first, (last - first + 1).toInt)
+      )
+    }
+  }
 
   private def fetch(ranges: Seq[Range]): Unit = {
     val missing = ranges.filterNot(range => segments.values.exists(_.holds(range)))
@@ -148,9 +146,7 @@ final class PagedRowGroup private[pages] (
     case Parts(dictionary, pages) =>
       new SomePages(
         dictionary.map(range => PagePlace(segment(range), range.offset, 0, None)),
-        pages.map { case (range, ordinal, rows) =>
-          PagePlace(segment(range), range.offset, ordinal, Some(rows))
-        }
+        pages.map(page => PagePlace(segment(page.range), page.range.offset, page.ordinal, Some(page.rows)))
       )
   }
 }
@@ -169,9 +165,12 @@ private sealed trait Places { def all: Seq[Range] }
 private final case class Whole(range: Range) extends Places {
   override def all: Seq[Range] = Seq(range)
 }
-private final case class Parts(dictionary: Option[Range], pages: Seq[(Range, Int, PageRows)]) extends Places {
-  override def all: Seq[Range] = dictionary.toSeq ++ pages.map(_._1)
+private final case class Parts(dictionary: Option[Range], pages: Seq[IndexedPage]) extends Places {
+  override def all: Seq[Range] = dictionary.toSeq ++ pages.map(_.range)
 }
+
+/** A data page as an offset index places it; `ordinal` is its number in its chunk. */
+private final case class IndexedPage(range: Range, ordinal: Int, rows: PageRows)
 
 /** Pages of a row group, as parquet-column's readers and Spark's take them. */
 private final class RowGroupPages(

@@ -49,7 +49,10 @@ private[pages] object VectoredReads {
 
   private lazy val api: Option[Api] =
     try Some(new Api(classOf[FSDataInputStream].getClassLoader))
-    catch { case _: ReflectiveOperationException => None }
+    catch {
+      // An older Hadoop: ranges are then read one after the other, which is as safe and only slower.
+      case _: ReflectiveOperationException => None
+    }
 
   /** Whether the stream does more than read one range after the other. */
   def serves(stream: FSDataInputStream): Boolean = api.isDefined && stream.hasCapability(Capability)

@@ -26,6 +26,9 @@ private[spark] final class FilteredRowGroups(
 ) extends RowGroupSource {
   import FilteredRowGroups._
 
+  // Every filter is tried, and none given up.
+  private val always = java.lang.Boolean.getBoolean(AlwaysProperty)
+
   private var current: PagedRowGroup = _
   private var passed: Option[Rows] = None
   private var untested = 0
@@ -79,7 +82,8 @@ private[spark] final class FilteredRowGroups(
     val kept = new Rows.Builder
     val pages = new PagesHit(current.rowsPerPage(others))
     val indexes = current.rowIndexes
-    while (!pages.areMost && batches.nextBatch()) {
+    def givenUp = !always && pages.areMost
+    while (!givenUp && batches.nextBatch()) {
       val rows = batches.resultBatch().rowIterator()
       while (rows.hasNext) {
         val index = indexes.nextLong()
@@ -88,7 +92,7 @@ private[spark] final class FilteredRowGroups(
         pages.add(passes)
       }
     }
-    if (pages.areMost) {
+    if (givenUp) {
       // In the middle of a row group, from where it does not go on.
       closeReader()
       pagesLast = 1
@@ -117,8 +121,8 @@ private[spark] final class FilteredRowGroups(
 
 private object FilteredRowGroups {
 
-  /** For tests, whose row groups are too small for it to pay: every filter is tried, and never given up. */
-  def always: Boolean = java.lang.Boolean.getBoolean("io.pmeparquet.test.filterFirst")
+  /** A system property for tests, whose row groups are too small for it to pay. */
+  val AlwaysProperty = "io.pmeparquet.test.filterFirst"
 
   /** Above this share of pages with rows that passed, leaving out the others saves less than finding them costs. */
   val MostPages = 0.7
@@ -156,6 +160,6 @@ private object FilteredRowGroups {
       (hit + (if (hitPage) 1 else 0)).toDouble / (seen + begun).max(1)
     }
 
-    def areMost: Boolean = !always && seen >= PagesSeen && hit > seen * MostPages
+    def areMost: Boolean = seen >= PagesSeen && hit > seen * MostPages
   }
 }
