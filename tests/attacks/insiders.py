@@ -72,12 +72,13 @@ def page_headers(file: Anatomy) -> Iterator[Made]:
     for name, value in (NUMBERS | near(thrift.get(fields, V1_HEADER), VALUES)).items():
         change = within(V1_HEADER, setting(VALUES, value))
         yield Made(f"values: {name}", forge.with_header(file, chunk, header, change))
-    for what, number in (
-        ("encoding", ENCODING),
-        ("definition", DEFINITION_ENCODING),
-        ("repetition", REPETITION_ENCODING),
+    # 1 is no encoding; 2 is one that levels cannot have, and of repetition levels a flat column has none.
+    for what, number, codes in (
+        ("encoding", ENCODING, (-1, 1, 2, 99)),
+        ("definition", DEFINITION_ENCODING, (-1, 1, 2, 99)),
+        ("repetition", REPETITION_ENCODING, (-1, 1, 99)),
     ):
-        for code in (-1, 1, 2, 99):
+        for code in codes:
             change = within(V1_HEADER, setting(number, code))
             yield Made(f"{what}: {code}", forge.with_header(file, chunk, header, change))
     for kind in (-1, INDEX_PAGE, anatomy.DICTIONARY_TYPE, V2_PAGE, 99):
@@ -157,11 +158,13 @@ def garbage(size: int) -> dict[str, bytes]:
         "levels that end too early": struct.pack("<i", 2) + b"\x02\x01",
         "a run of levels of two billion": struct.pack("<i", 6) + b"\xfe\xff\xff\xff\x0f\x01",
         "a group of levels of two billion": struct.pack("<i", 6) + b"\xff\xff\xff\xff\x0f\x01",
+        "groups of a billion levels": struct.pack("<i", 6) + b"\x81\x80\x80\x80\x01\x01",
         "indices of 255 bits": levels + b"\xff" + b"\xff" * 20,
         "indices of 33 bits": levels + b"\x21" + b"\xff" * 20,
         "indices far out of the dictionary": levels + b"\x20" + b"\x64" + b"\xff\xff\xff\x7f",
         "negative indices": levels + b"\x20" + b"\x64" + b"\xff\xff\xff\xff",
         "a run of indices of two billion": levels + b"\x02" + b"\xfe\xff\xff\xff\x0f\x01",
+        "groups of a billion indices": levels + b"\x02" + b"\x81\x80\x80\x80\x01\x01",
         "a string of two GiB": levels + struct.pack("<i", HUGE),
         "a string of negative length": levels + struct.pack("<i", -1),
     }

@@ -6,6 +6,7 @@ read a line with its name and its outcome is added to ``outcomes.jsonl``.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,9 @@ from tests.support.session import builder, session_settings
 
 HEAP = "512m"
 
+# A read that takes as long as this will not end.
+HUNG_SECONDS = 120
+
 
 def main(work: Path) -> None:
     """Read the files that the test put there."""
@@ -24,10 +28,12 @@ def main(work: Path) -> None:
     with ThreadPoolExecutor(1) as pool, (work / "outcomes.jsonl").open("w", encoding="utf-8") as outcomes:
         probe = Probe(spark, "pages", work, pool)
         for one in json.loads((work / "attacks.json").read_text()):
+            faulthandler.dump_traceback_later(HUNG_SECONDS, exit=True)
             query = Query(one["where"], tuple(tuple(row) for row in one["expected"]))
             outcome = probe.attempt(work / one["file"], query, {"algorithm": one["algorithm"]})
             outcomes.write(json.dumps([one["name"], outcome]) + "\n")
             outcomes.flush()
+        faulthandler.cancel_dump_traceback_later()
     spark.stop()
 
 

@@ -29,6 +29,7 @@ private[parquet] final case class PageRules(
  * With vectorized decoders a data page is valid until the next is asked for.
  *
  * @param pages which pages to take, and where they lie
+ * @param memory what this chunk's pages take together with those of the columns beside it
  * @param wanted rows of the row group; pages without any of them are passed over, undecrypted, where it can be told
  */
 private[parquet] final class ChunkPages(
@@ -38,10 +39,12 @@ private[parquet] final class ChunkPages(
     pages: PagePlaces,
     wanted: Option[Rows],
     rules: PageRules,
+    memory: PageMemory,
     file: String
 ) extends PageReader {
   private val where = s"$file, column '${chunk.display}'"
   private val converter = new ParquetMetadataConverter
+  private val bounds = new EncodingBounds(chunk.descriptor, where)
   private val values = chunk.meta.getValueCount
   private var valuesSeen = 0L
   private var output = Array.emptyByteArray
@@ -195,6 +198,7 @@ private[parquet] final class ChunkPages(
     val repetition = converter.getEncoding(page.getRepetition_level_encoding)
     val definition = converter.getEncoding(page.getDefinition_level_encoding)
     val encoding = converter.getEncoding(page.getEncoding)
+    bounds.checkV1(out, size, page.getNum_values, repetition, definition, encoding)
     rows match {
       case None => new DataPageV1(bytes, page.getNum_values, size, null, repetition, definition, encoding)
       case Some(PageRows(first, count)) =>
@@ -223,6 +227,7 @@ private[parquet] final class ChunkPages(
     val repetition = BytesInput.from(parts.levels, parts.levelsAt, rl)
     val definition = BytesInput.from(parts.levels, parts.levelsAt + rl, dl)
     val encoding = converter.getEncoding(page.getEncoding)
+    bounds.checkV2(parts.levels, parts.levelsAt, rl, dl, out, data, page.getNum_values, encoding)
     val bytes = BytesInput.from(out, 0, data)
     val (count, nulls, first) = (page.getNum_rows, page.getNum_nulls, rows.fold(0L)(_.first))
     DataPageV2.uncompressed(
@@ -329,12 +334,31 @@ private[parquet] final class ChunkPages(
     valuesSeen += more
   }
 
-  private def room(size: Int): Array[Byte] =
-    if (!rules.vectorized) new Array[Byte](size)
-    else {
-      if (output.length < size) output = new Array[Byte](Modules.roomFor(size))
-      output
+  private def room(size: Int): Array[Byte] = {
+    // The row-based reader may keep a page beyond the next.
+    if (!rules.vectorized || output.length < size) {
+      val length = if (rules.vectorized) Modules.roomFor(size) else size
+      memory.exchange(output.length, length, where)
+      output = Array.emptyByteArray
+      output = new Array[Byte](length)
     }
+    output
+  }
+}
+
+/** Counts what the open pages of one row group's columns take, together. For one thread. */
+private[parquet] final class PageMemory {
+  private var taken = 0L
+
+  /** @throws io.pmeparquet.PmeException where a page is larger than what the others leave */
+  def exchange(before: Int, after: Int, where: String): Unit = {
+    taken += after.toLong - before
+    if (taken > Limits.OpenPagesBytes)
+      throw PmeErrors.damaged(
+        where,
+        s"a page says it decompresses to so much that it and those of the columns beside it take $taken bytes, where at most ${Limits.OpenPagesBytes} are believed in a heap of this size"
+      )
+  }
 }
 
 private[parquet] object ChunkPages {

@@ -87,7 +87,7 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
             index.getOffset(page - 1) + index.getCompressedPageSize(page - 1),
             index.getFirstRowIndex(page - 1)
           )
-      val rowFits = if (page == 0) row == 0 else row >= rowAfter
+      val rowFits = if (page == 0) row == 0 else row >= rowAfter && row <= chunk.rowCount
       if (offset < after || size < 0 || size > end - offset || !rowFits)
         throw PmeErrors.damaged(where(chunk), s"its offset index contradicts itself at page $page")
     }

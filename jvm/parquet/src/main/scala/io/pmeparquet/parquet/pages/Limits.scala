@@ -22,6 +22,9 @@ private[parquet] object Limits {
   /** What a page may say it decompresses to. */
   val PageBytes: Int = fraction(4, Int.MaxValue - 8)
 
+  /** What the pages of a row group's columns take that are open at the same time. */
+  val OpenPagesBytes: Long = Runtime.getRuntime.maxMemory / 2
+
   /** A dictionary's values become an object each; writers give up dictionaries of more than some MiB. */
   val DictionaryBytes: Int = fraction(16, 256 * Mebibyte)
 

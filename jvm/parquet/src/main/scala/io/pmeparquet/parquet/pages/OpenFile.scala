@@ -116,16 +116,18 @@ private[parquet] final class OpenFile private (
         })
     val metadata = block.map(_.getColumns.asScala.toSeq).getOrElse(Nil)
     val chunks = opened.zip(metadata).map { case ((ordinal, name, column), meta) =>
-      val chunk = new Chunk(descriptors(ordinal), meta, name, ordinal, ordinalOf(group, rowGroup), column.key)
-      requireValues(chunk, group.getNum_rows)
+      val groupOrdinal = ordinalOf(group, rowGroup)
+      val chunk =
+        new Chunk(descriptors(ordinal), meta, name, ordinal, groupOrdinal, group.getNum_rows, column.key)
+      requireValues(chunk)
       chunk
     }
     new RowGroupChunks(rowGroup, chunks, block)
   }
 
   /** Each row has one value, null or not; repeated columns have one at least. */
-  private def requireValues(chunk: Chunk, rows: Long): Unit = {
-    val values = chunk.meta.getValueCount
+  private def requireValues(chunk: Chunk): Unit = {
+    val (values, rows) = (chunk.meta.getValueCount, chunk.rowCount)
     val fits = if (chunk.descriptor.getMaxRepetitionLevel == 0) values == rows else values >= rows
     if (!fits)
       throw PmeErrors.damaged(
@@ -275,6 +277,7 @@ private[parquet] final class ChunkModules(val headers: Modules, val pages: Modul
  *
  * @param display the column as messages name it
  * @param ordinal the column's place in its row group, which its modules are bound to
+ * @param rowCount how many rows its row group has
  * @param key none where it is not encrypted
  */
 private[parquet] final class Chunk(
@@ -283,6 +286,7 @@ private[parquet] final class Chunk(
     val display: String,
     val ordinal: Int,
     val rowGroupOrdinal: Int,
+    val rowCount: Long,
     val key: Option[AesKey]
 ) {
 

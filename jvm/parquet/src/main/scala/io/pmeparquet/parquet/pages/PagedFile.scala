@@ -104,6 +104,7 @@ final class PagedFile(scope: ReadScope, path: Path, conf: Configuration, counter
     new AllPages(segment),
     None,
     rules,
+    new PageMemory,
     path.toString
   )
 

@@ -89,6 +89,7 @@ final class PagedRowGroup private[pages] (
     val read = chunksOf(columns)
     val ranges = read.map(chunk => rangesOf(chunk, rows))
     fetch(ranges.flatMap(_.all))
+    val memory = new PageMemory
     val readers = read
       .zip(ranges)
       .map { case (chunk, places) =>
@@ -99,6 +100,7 @@ final class PagedRowGroup private[pages] (
           placesOf(places),
           rows,
           rules,
+          memory,
           file.version.path.toString
         ): PageReader)
       }
