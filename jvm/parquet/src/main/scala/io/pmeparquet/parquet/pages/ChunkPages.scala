@@ -1,18 +1,14 @@
 package io.pmeparquet.parquet.pages
 
-import java.io.ByteArrayInputStream
-import java.util.zip.CRC32
-
 import scala.annotation.tailrec
 
 import org.apache.parquet.bytes.BytesInput
 import org.apache.parquet.column.page.{DataPage, DataPageV1, DataPageV2, DictionaryPage, PageReader}
-import org.apache.parquet.format.{PageHeader, PageType, Util}
+import org.apache.parquet.format.{PageHeader, PageType}
 import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
-import io.pmeparquet.parquet.FileTail
 import io.pmeparquet.PmeErrors
 
 /** How pages are taken from a chunk. */
@@ -44,6 +40,7 @@ private[parquet] final class ChunkPages(
 ) extends PageReader {
   private val where = s"$file, column '${chunk.display}'"
   private val converter = new ParquetMetadataConverter
+  private val headers = new PageHeaders(modules, codec, rules.verifyChecksums, where)
   private val bounds = new EncodingBounds(chunk.descriptor, where)
   private val values = chunk.meta.getValueCount
   private var valuesSeen = 0L
@@ -99,10 +96,10 @@ private[parquet] final class ChunkPages(
   private def checkHeader(place: PagePlace, kind: ModuleKind): Unit = {
     val ofDictionary = kind == ModuleKind.DictionaryPage
     val (header, body) =
-      headerOf(place, if (ofDictionary) ModuleKind.DictionaryPageHeader else ModuleKind.DataPageHeader)
+      headers.at(place, if (ofDictionary) ModuleKind.DictionaryPageHeader else ModuleKind.DataPageHeader)
     if (!ofDictionary || header.getType == PageType.DICTIONARY_PAGE) {
-      val end = bodyEnd(header, body, place)
-      uncompressed(header, end - body, if (ofDictionary) Limits.DictionaryBytes else Limits.PageBytes)
+      val end = headers.bodyEnd(header, body, place)
+      headers.uncompressed(header, end - body, if (ofDictionary) Limits.DictionaryBytes else Limits.PageBytes)
       // Before a V2 page's module there may be levels; no reader goes by its length there.
       if (header.getType != PageType.DATA_PAGE_V2)
         modules.foreach(ciphers =>
@@ -113,10 +110,10 @@ private[parquet] final class ChunkPages(
   }
 
   private def readDictionary(place: PagePlace): Option[DictionaryPage] = {
-    val (header, body) = headerOf(place, ModuleKind.DictionaryPageHeader)
+    val (header, body) = headers.at(place, ModuleKind.DictionaryPageHeader)
     if (header.getType == PageType.DICTIONARY_PAGE && header.isSetDictionary_page_header) {
-      val end = bodyEnd(header, body, place)
-      val size = uncompressed(header, end - body, Limits.DictionaryBytes)
+      val end = headers.bodyEnd(header, body, place)
+      val size = headers.uncompressed(header, end - body, Limits.DictionaryBytes)
       val out = new Array[Byte](size)
       content(place, body, end, ModuleKind.DictionaryPage, size, out)
       pages.passed(place, end)
@@ -141,8 +138,8 @@ private[parquet] final class ChunkPages(
 
   /** The page, or null where none of its rows is wanted. */
   private def dataPage(place: PagePlace): DataPage = {
-    val (header, body) = headerOf(place, ModuleKind.DataPageHeader)
-    val end = bodyEnd(header, body, place)
+    val (header, body) = headers.at(place, ModuleKind.DataPageHeader)
+    val end = headers.bodyEnd(header, body, place)
     pages.passed(place, end)
     header.getType match {
       case PageType.DATA_PAGE if header.isSetData_page_header =>
@@ -191,7 +188,7 @@ private[parquet] final class ChunkPages(
       rows: Option[PageRows]
   ): DataPage = {
     val page = header.getData_page_header
-    val size = uncompressed(header, end - body, Limits.PageBytes)
+    val size = headers.uncompressed(header, end - body, Limits.PageBytes)
     val out = room(size)
     content(place, body, end, ModuleKind.DataPage, size, out)
     val bytes = BytesInput.from(out, 0, size)
@@ -215,7 +212,7 @@ private[parquet] final class ChunkPages(
   ): DataPage = {
     val page = header.getData_page_header_v2
     val (rl, dl) = (page.getRepetition_levels_byte_length, page.getDefinition_levels_byte_length)
-    val size = uncompressed(header, end - body, Limits.PageBytes)
+    val size = headers.uncompressed(header, end - body, Limits.PageBytes)
     if (rl < 0 || dl < 0 || rl.toLong + dl > size || page.getNum_nulls < 0) throw contradiction(place)
     val parts =
       V2Parts.of(place, body, end, rl + dl, modules.map(_.pages), rules.allowClearLevels, file, chunk.display)
@@ -245,59 +242,6 @@ private[parquet] final class ChunkPages(
 
   private def contradiction(place: PagePlace) =
     PmeErrors.damaged(where, s"the header of its page ${place.ordinal} contradicts itself")
-
-  /** The page header at a place, and the array index where the page's body begins. */
-  private def headerOf(place: PagePlace, kind: ModuleKind): (PageHeader, Int) = {
-    val segment = place.segment
-    val at = segment.at + (place.offset - segment.offset).toInt
-    modules match {
-      case None =>
-        val end = FileTail.parse(where, "a page header")(ThriftBounds.end(segment.array, at, segment.until))
-        (parsed(segment.array, at, end), end)
-      case Some(ciphers) =>
-        val headers = ciphers.headers
-        val end = headers.end(segment.array, at, segment.until, Limits.PageHeaderBytes, kind)
-        val length = headers.open(segment.array, at, end, kind, place.ordinal)
-        // parquet-java leaves zero bytes after the header.
-        val struct = FileTail.parse(where, "a page header")(ThriftBounds.end(headers.plaintext, 0, length))
-        (parsed(headers.plaintext, 0, struct), end)
-    }
-  }
-
-  private def parsed(bytes: Array[Byte], at: Int, end: Int): PageHeader =
-    FileTail.parse(where, "a page header")(Util.readPageHeader(new ByteArrayInputStream(bytes, at, end - at)))
-
-  private def bodyEnd(header: PageHeader, body: Int, place: PagePlace): Int = {
-    val length = header.getCompressed_page_size
-    if (length < 0 || length > place.segment.until - body)
-      throw PmeErrors.damaged(
-        where,
-        s"a page says $length bytes where ${place.segment.until - body} are left of its column chunk"
-      )
-    if (rules.verifyChecksums && header.isSetCrc) {
-      val crc = new CRC32
-      crc.update(place.segment.array, body, length)
-      if (crc.getValue.toInt != header.getCrc)
-        throw PmeErrors.damaged(where, "the checksum of a page does not match")
-    }
-    body + length
-  }
-
-  /** What a page says it decompresses to, before room is made for that. */
-  private def uncompressed(header: PageHeader, length: Int, limit: Int): Int = {
-    val size = header.getUncompressed_page_size
-    if (size < 0 || size > limit)
-      throw PmeErrors.damaged(
-        where,
-        s"a page says it decompresses to $size bytes, where at most $limit are believed in a heap of this size"
-      )
-    if (size > length.toLong * codec.mostPerByte + ChunkPages.LevelSlackBytes)
-      throw PmeErrors.damaged(
-        where,
-        s"a page of $length bytes says it decompresses to $size, which its codec cannot do"
-      )
-    size
-  }
 
   /** Decrypts and decompresses a page's body into `out`, which has room for `size` bytes. */
   private def content(
@@ -346,25 +290,7 @@ private[parquet] final class ChunkPages(
   }
 }
 
-/** Counts what the open pages of one row group's columns take, together. For one thread. */
-private[parquet] final class PageMemory {
-  private var taken = 0L
-
-  /** @throws io.pmeparquet.PmeException where a page is larger than what the others leave */
-  def exchange(before: Int, after: Int, where: String): Unit = {
-    taken += after.toLong - before
-    if (taken > Limits.OpenPagesBytes)
-      throw PmeErrors.damaged(
-        where,
-        s"a page says it decompresses to so much that it and those of the columns beside it take $taken bytes, where at most ${Limits.OpenPagesBytes} are believed in a heap of this size"
-      )
-  }
-}
-
 private[parquet] object ChunkPages {
-
-  /** For what short pages have besides their content. */
-  val LevelSlackBytes = 64
 
   /** A page's length field is not authenticated; it must say what the page header, which is, says (specification §5.1). */
   def moduleEnd(

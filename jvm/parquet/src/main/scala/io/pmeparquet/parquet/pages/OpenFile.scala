@@ -1,8 +1,6 @@
 package io.pmeparquet.parquet.pages
 
 import java.io.ByteArrayInputStream
-import java.nio.ByteBuffer
-import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.JavaConverters._
 
@@ -11,11 +9,10 @@ import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, FileMetaData, RowGroup, Util}
 import org.apache.parquet.format.converter.ParquetMetadataConverter
-import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
+import org.apache.parquet.hadoop.metadata.BlockMetaData
 import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{AesKey, PmeErrors}
-import io.pmeparquet.cipher._
 import io.pmeparquet.parquet._
 
 /**
@@ -157,15 +154,8 @@ private[parquet] final class OpenFile private (
   }
 
   /** The ciphers of a chunk's modules; none where it is not encrypted. */
-  def modules(chunk: Chunk, counters: ReadCounters): Option[ChunkModules] = for (
-    file <- crypto; key <- chunk.key
-  ) yield {
-    val where = s"${version.path}, column '${chunk.display}'"
-    val gcm = new AesGcm(key, file.provider)
-    val pages = if (file.ctr) new AesCtr(key, file.provider) else gcm
-    def aad = new ModuleAad(file.fileAad, chunk.rowGroupOrdinal, chunk.ordinal)
-    new ChunkModules(new Modules(gcm, aad, where, counters), new Modules(pages, aad, where, counters))
-  }
+  def modules(chunk: Chunk, counters: ReadCounters): Option[ChunkModules] =
+    for (file <- crypto; key <- chunk.key) yield file.modules(chunk, key, counters)
 
   private def ordinalOf(group: RowGroup, index: Int): Int =
     if (group.isSetOrdinal) group.getOrdinal.toInt else index
@@ -189,10 +179,10 @@ private[parquet] final class OpenFile private (
           throw PmeErrors.notAuthentic(where, "its metadata, in a footer without signature,")
         )
         val withFooterKey = chunk.getCrypto_metadata.isSetENCRYPTION_WITH_FOOTER_KEY
-        val key = if (withFooterKey) file.footerKey else columnKey(file, chunk, name, counters)
+        val key = if (withFooterKey) file.footerKey else file.columnKey(chunk, name, counters)
         val metadata =
           if (withFooterKey && file.footerEncrypted) chunk.getMeta_data
-          else decrypted(file, key, chunk, ordinalOf(group, rowGroup), ordinal, where, counters)
+          else file.columnMetadata(key, chunk, ordinalOf(group, rowGroup), ordinal, where, counters)
         (metadata, Some(key))
       }
     if (metadata == null) throw PmeErrors.damaged(where, "it has no metadata")
@@ -213,100 +203,9 @@ private[parquet] final class OpenFile private (
     copy.unsetFile_path()
     copy
   }
-
-  private val columnKeys = new ConcurrentHashMap[ByteBuffer, AesKey]
-
-  private def columnKey(
-      file: FileCrypto,
-      chunk: ColumnChunk,
-      name: String,
-      counters: ReadCounters
-  ): AesKey = {
-    val metadata = chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata
-    if (metadata == null) throw PmeErrors.noKeyMetadata(s"${version.path}, column '$name'")
-    columnKeys.computeIfAbsent(
-      ByteBuffer.wrap(metadata),
-      _ => {
-        counters.keys.increment()
-        file.keys.forColumn(name)(file.keys.keyOf(metadata))
-      }
-    )
-  }
-
-  private def decrypted(
-      file: FileCrypto,
-      key: AesKey,
-      chunk: ColumnChunk,
-      rowGroupOrdinal: Int,
-      ordinal: Int,
-      where: String,
-      counters: ReadCounters
-  ): ColumnMetaData = {
-    val bytes = chunk.getEncrypted_column_metadata
-    if (bytes == null) throw PmeErrors.damaged(where, "it has no encrypted metadata")
-    val aad = new ModuleAad(file.fileAad, rowGroupOrdinal, ordinal)
-    val modules = new Modules(new AesGcm(key, file.provider), aad, where, counters)
-    val kind = ModuleKind.ColumnMetaData
-    val end = modules.end(bytes, 0, bytes.length, Limits.FooterBytes, kind)
-    if (end != bytes.length) throw PmeErrors.damaged(where, "its encrypted metadata has bytes after its end")
-    val length = modules.open(bytes, 0, end, kind, 0)
-    FileTail.parse(where, "its metadata") {
-      val struct = ThriftBounds.end(modules.plaintext, 0, length)
-      Util.readColumnMetaData(new ByteArrayInputStream(modules.plaintext, 0, struct), null, null)
-    }
-  }
 }
-
-/** What an encrypted file's modules are opened with. */
-private[parquet] final class FileCrypto(
-    val footerKey: AesKey,
-    val keys: FileKeys,
-    val fileAad: Array[Byte],
-    val ctr: Boolean,
-    val footerEncrypted: Boolean,
-    val provider: CryptoProvider
-)
 
 private final class OpenedColumn(val chunk: ColumnChunk, val key: Option[AesKey])
-
-/** The ciphers of one chunk: `headers` for page headers, indexes and filters, `pages` for pages. */
-private[parquet] final class ChunkModules(val headers: Modules, val pages: Modules)
-
-/**
- * A column chunk, its metadata decrypted.
- *
- * @param display the column as messages name it
- * @param ordinal the column's place in its row group, which its modules are bound to
- * @param rowCount how many rows its row group has
- * @param key none where it is not encrypted
- */
-private[parquet] final class Chunk(
-    val descriptor: ColumnDescriptor,
-    val meta: ColumnChunkMetaData,
-    val display: String,
-    val ordinal: Int,
-    val rowGroupOrdinal: Int,
-    val rowCount: Long,
-    val key: Option[AesKey]
-) {
-
-  /**
-   * Whether levels may stand outside of modules, which only V2 pages let them: encoding stats tell, and a file that has
-   * none is not trusted to have none of those pages.
-   */
-  def mayHaveClearLevels: Boolean = key.isDefined && hasLevels && {
-    val stats = meta.getEncodingStats
-    if (stats == null) meta.getValueCount > 0 else stats.usesV2Pages()
-  }
-
-  private def hasLevels = descriptor.getMaxRepetitionLevel + descriptor.getMaxDefinitionLevel > 0
-}
-
-private[parquet] final class RowGroupChunks(
-    val rowGroup: Int,
-    val chunks: Seq[Chunk],
-    val block: Option[BlockMetaData]
-)
 
 private[parquet] object OpenFile {
 
@@ -330,72 +229,14 @@ private[parquet] object OpenFile {
           if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(file)
           new OpenFile(version, parsed(footer.segment, file), None, footer.tail)
         case tail: FileTail.Encrypted =>
-          val crypto = cryptoOf(scope, version, conf, tail, counters)
-          val content = authenticated(footer.segment, crypto, file, counters)
+          val crypto = FileCrypto.of(scope, version, conf, tail, counters)
+          val content = crypto.footer(footer.segment, counters)
           new OpenFile(version, content, Some(crypto), footer.tail)
       }
     } finally bytes.close()
   }
 
-  private def cryptoOf(
-      scope: ReadScope,
-      version: FileVersion,
-      conf: Configuration,
-      tail: FileTail.Encrypted,
-      counters: ReadCounters
-  ): FileCrypto = {
-    val prefix = FooterPolicy.check(version.path, tail, scope.settings).orElse(tail.aadPrefix)
-    val keys = new FileKeys(version.path, conf, scope)
-    counters.keys.increment()
-    val footerKey = tail.footerKeyMetadata match {
-      case Some(metadata) => keys.keyOf(metadata)
-      case None => FileDecryption.footerKeyWithoutMetadata(scope, version.path, conf)
-    }
-    new FileCrypto(
-      footerKey,
-      keys,
-      prefix.getOrElse(Array.emptyByteArray) ++ tail.aadFileUnique,
-      tail.ctr,
-      footerEncrypted = !tail.plaintextFooter,
-      CryptoProvider.of(scope.settings.cryptoProvider)
-    )
-  }
-
-  private def authenticated(
-      bytes: Segment,
-      crypto: FileCrypto,
-      file: String,
-      counters: ReadCounters
-  ): FileMetaData = {
-    val aad = ModuleAad.ofFooter(crypto.fileAad)
-    val gcm = new AesGcm(crypto.footerKey, crypto.provider)
-    if (crypto.footerEncrypted) {
-      val modules = new Modules(gcm, aad, file, counters)
-      val at = FileTail.cryptoMetadataEnd(bytes, file)
-      val length = modules.open(bytes.array, at, bytes.until, ModuleKind.Footer, 0)
-      parsed(new Segment(modules.plaintext, 0, 0, length), file)
-    } else {
-      val signatureAt = bytes.until - ModuleFrame.SignatureBytes
-      if (FileTail.structEnd(bytes, file) > signatureAt)
-        throw PmeErrors.notAuthentic(file, "its footer, which has no signature,")
-      val signature = java.util.Arrays.copyOfRange(bytes.array, signatureAt, bytes.until)
-      counters.modules.increment()
-      if (
-        !gcm.signs(
-          bytes.array,
-          bytes.at,
-          signatureAt - bytes.at,
-          aad.bytes,
-          aad.select(ModuleKind.Footer, 0),
-          signature
-        )
-      )
-        throw PmeErrors.notAuthentic(file, "its footer")
-      parsed(bytes, file)
-    }
-  }
-
-  private def parsed(bytes: Segment, file: String): FileMetaData = {
+  private[pages] def parsed(bytes: Segment, file: String): FileMetaData = {
     val end = FileTail.structEnd(bytes, file)
     FileTail.parse(file, "its footer") {
       Util.readFileMetaData(new ByteArrayInputStream(bytes.array, bytes.at, end - bytes.at))

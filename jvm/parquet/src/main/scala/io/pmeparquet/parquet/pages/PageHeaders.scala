@@ -1,0 +1,79 @@
+package io.pmeparquet.parquet.pages
+
+import java.io.ByteArrayInputStream
+import java.util.zip.CRC32
+
+import org.apache.parquet.format.{PageHeader, Util}
+
+import io.pmeparquet.cipher.ModuleKind
+import io.pmeparquet.parquet.FileTail
+import io.pmeparquet.PmeErrors
+
+/** Opens the page headers of one chunk, and checks the lengths that they name. For one thread. */
+private[pages] final class PageHeaders(
+    modules: Option[ChunkModules],
+    codec: Codec,
+    verifyChecksums: Boolean,
+    where: String
+) {
+
+  /** The page header at a place, and the array index where the page's body begins. */
+  def at(place: PagePlace, kind: ModuleKind): (PageHeader, Int) = {
+    val segment = place.segment
+    val from = segment.at + (place.offset - segment.offset).toInt
+    modules match {
+      case None =>
+        val end = FileTail.parse(where, "a page header")(ThriftBounds.end(segment.array, from, segment.until))
+        (parsed(segment.array, from, end), end)
+      case Some(ciphers) =>
+        val headers = ciphers.headers
+        val end = headers.end(segment.array, from, segment.until, Limits.PageHeaderBytes, kind)
+        val length = headers.open(segment.array, from, end, kind, place.ordinal)
+        // parquet-java leaves zero bytes after the header.
+        val struct = FileTail.parse(where, "a page header")(ThriftBounds.end(headers.plaintext, 0, length))
+        (parsed(headers.plaintext, 0, struct), end)
+    }
+  }
+
+  private def parsed(bytes: Array[Byte], at: Int, end: Int): PageHeader =
+    FileTail.parse(where, "a page header")(Util.readPageHeader(new ByteArrayInputStream(bytes, at, end - at)))
+
+  /** The array index where a page ends whose body begins at `body`, its checksum compared where that is wanted. */
+  def bodyEnd(header: PageHeader, body: Int, place: PagePlace): Int = {
+    val length = header.getCompressed_page_size
+    if (length < 0 || length > place.segment.until - body)
+      throw PmeErrors.damaged(
+        where,
+        s"a page says $length bytes where ${place.segment.until - body} are left of its column chunk"
+      )
+    if (verifyChecksums && header.isSetCrc) {
+      val crc = new CRC32
+      crc.update(place.segment.array, body, length)
+      if (crc.getValue.toInt != header.getCrc)
+        throw PmeErrors.damaged(where, "the checksum of a page does not match")
+    }
+    body + length
+  }
+
+  /** What a page says it decompresses to, before room is made for that. */
+  def uncompressed(header: PageHeader, length: Int, limit: Int): Int = {
+    val size = header.getUncompressed_page_size
+    if (size < 0 || size > limit)
+      throw PmeErrors.damaged(
+        where,
+        s"a page says it decompresses to $size bytes, where at most $limit are believed in a heap of this size"
+      )
+    if (size > length.toLong * codec.mostPerByte + PageHeaders.LevelSlackBytes)
+      throw PmeErrors.damaged(
+        where,
+        s"a page of $length bytes says it decompresses to $size, which its codec cannot do"
+      )
+    size
+  }
+}
+
+private object PageHeaders {
+
+  /** For what short pages have besides their content. */
+  val LevelSlackBytes = 64
+}
