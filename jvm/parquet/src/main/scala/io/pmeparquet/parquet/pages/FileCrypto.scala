@@ -107,7 +107,7 @@ private[parquet] final class FileCrypto private (
   }
 }
 
-private object FileCrypto {
+private[pages] object FileCrypto {
 
   /** @throws io.pmeparquet.PmeException where the policy refuses the file or its footer key is not to be had */
   def of(
