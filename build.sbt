@@ -55,7 +55,7 @@ def core(scala: String, suffix: String) = module("core", scala, suffix).settings
   },
   libraryDependencies ++= Seq(
     "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided,
-    "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Test,
+    "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Provided,
     "org.bouncycastle" % "bcprov-jdk18on" % bouncyCastle % Test,
     "org.conscrypt" % "conscrypt-openjdk-uber" % conscrypt % Test,
     "software.amazon.cryptools" % "AmazonCorrettoCryptoProvider" % corretto % Test classifier correttoPlatform,

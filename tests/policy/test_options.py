@@ -138,13 +138,11 @@ def test_a_uniform_key_excludes_other_keys(
 LATER = [
     ("deniedColumns", "null"),
     ("deniedColumns", "drop"),
-    ("kms", "vault"),
     ("kms", "aws"),
     ("kms", "gcp"),
     ("kms", "azure"),
     ("kms", "hadoop"),
     ("cryptoProvider", "NoSuchProvider"),
-    ("kms.callFrom", "driver"),
 ]
 
 

@@ -16,7 +16,8 @@ def test_importing_the_package_does_not_import_pyspark_or_the_command_line() -> 
 
 def test_every_name_of_the_contract_is_there() -> None:
     names = (
-        "configure spark_config jar_path Encryption Keystore Static KmsClass env file conf hadoop_credential PmeError"
+        "configure spark_config jar_path Encryption Keystore Static Vault KmsClass PythonKms "
+        "env file conf hadoop_credential PmeError"
     )
     code = f"import pme_parquet as pme; print([n for n in {names.split()!r} if not hasattr(pme, n)])"
     assert _printed(code) == "[]"

@@ -10,7 +10,8 @@ from pme_parquet._encryption import Encryption
 from pme_parquet._hook import install_errors
 from pme_parquet._jars import jar_path
 from pme_parquet._keystore import Keystore
-from pme_parquet._kms import KmsClass, Static
+from pme_parquet._kms import KmsClass, Static, Vault
+from pme_parquet._python_kms import PythonKms
 from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
 from pme_parquet.errors import (
     AadPrefixError,
@@ -49,12 +50,14 @@ __all__ = [
     "NotAuthenticError",
     "PlaintextFileError",
     "PmeError",
+    "PythonKms",
     "SecretInOptionError",
     "SecretReference",
     "Static",
     "UnknownColumnError",
     "UnknownOptionError",
     "UnsupportedError",
+    "Vault",
     "__version__",
     "conf",
     "configure",

@@ -25,7 +25,7 @@ class Encryption:
         df.write.format("pme-parquet").options(**enc.options()).save(path)
 
     Attributes:
-        kms: `Keystore`, `Static`, `KmsClass`, or the name of one configured in the session.
+        kms: `Keystore`, `Static`, `Vault`, `KmsClass`, `PythonKms`, or the name of one configured in the session.
         footer_key: master key of the footer, and of columns that no key names.
         column_keys: master key to columns, or the text form `key: col, col.*; key2: col`.
         uniform_key: one master key for everything, instead of the two above.

@@ -14,8 +14,9 @@ final class RecentValues[K, V](
     now: () => Long = RecentValues.monotonicMillis
 ) {
   private final class Entry {
-    var value: Option[V] = None
-    var made: Long = 0
+    @volatile var value: Option[V] = None
+    @volatile var until: Long = 0
+    @volatile var inMaking: Boolean = false
   }
 
   private val entries = new util.LinkedHashMap[K, Entry](16, 0.75f, true) {
@@ -23,16 +24,46 @@ final class RecentValues[K, V](
   }
 
   /** @param make not kept where it fails */
-  def get(key: K)(make: => V): V = {
-    val entry = entries.synchronized(entries.computeIfAbsent(key, _ => new Entry))
+  def get(key: K)(make: => V): V = getFor(key)(make -> lifetimeMillis)
+
+  /** As `get`, for a value that says itself how many milliseconds it holds, though no longer than others. */
+  def getFor(key: K)(make: => (V, Long)): V = {
+    val entry = entryOf(key)
     entry.synchronized {
-      entry.value.filter(_ => now() - entry.made < lifetimeMillis).getOrElse {
-        val value = make
-        entry.value = Some(value)
-        entry.made = now()
-        value
+      live(entry).getOrElse {
+        entry.inMaking = true
+        try {
+          val (value, millis) = make
+          keep(entry, value, millis)
+          value
+        } finally entry.inMaking = false
       }
     }
+  }
+
+  /** The value, if it is known and holds. */
+  def find(key: K): Option[V] =
+    entries.synchronized(Option(entries.get(key))).flatMap(entry => entry.synchronized(live(entry)))
+
+  def put(key: K, value: V, millis: Long): Unit = {
+    val entry = entryOf(key)
+    entry.synchronized(keep(entry, value, millis))
+  }
+
+  /** Forgets what no longer holds, so that nobody finds it in the memory of the process either. */
+  def sweep(): Unit = entries.synchronized {
+    entries.values.removeIf(entry => !entry.inMaking && entry.value.isDefined && live(entry).isEmpty)
+    ()
+  }
+
+  private def entryOf(key: K) = entries.synchronized(entries.computeIfAbsent(key, _ => new Entry))
+  private def live(entry: Entry) = entry.value.filter(_ => now() < entry.until)
+
+  private def keep(entry: Entry, value: V, millis: Long): Unit = {
+    entry.value = Some(value)
+    val time = now()
+    // Of a lifetime without end the sum would not be one.
+    entry.until = (time + millis.min(lifetimeMillis)).max(time)
   }
 }
 

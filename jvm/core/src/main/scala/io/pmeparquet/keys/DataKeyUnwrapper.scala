@@ -5,41 +5,68 @@ import java.util.Base64
 import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
 
 /**
- * Gets data keys back. What the KMS unwrapped is kept for a while, so that it is asked once per distinct wrapped key and
- * not once per file, column and look at them. One per read scope: what one reader's KMS gave is never seen by another.
+ * Gets data keys back. What the source unwrapped is kept for as long as the source says, so that it is asked once per
+ * distinct wrapped key and not once per file, column and look at them. One per read scope and JVM: what one reader's KMS
+ * gave is never seen by another.
  *
- * @param lifetimeMillis how long a key that the KMS unwrapped may be used before the KMS is asked again
+ * @param mostMillis no key is kept longer, whatever the source says
  */
 final class DataKeyUnwrapper(
-    kms: Kms,
-    lifetimeMillis: Long,
+    source: KeySource,
+    mostMillis: Long,
     now: () => Long = RecentValues.monotonicMillis
 ) {
-  import DataKeyUnwrapper._
-
-  private val unwrapped = new RecentValues[WrappedKey, AesKey](MaxKept, lifetimeMillis, now)
+  private val unwrapped = new RecentValues[WrappedKey, AesKey](DataKeyUnwrapper.MaxKept, mostMillis, now)
+  private val named = new RecentValues[String, AesKey](DataKeyUnwrapper.MaxKept, mostMillis, now)
 
   /** @param where the file and column the key is of, for messages */
-  def unwrap(material: KeyMaterial, where: String): AesKey = material.kek match {
-    case None =>
-      byKms(WrappedKey(kekId = None, material.wrappedDek, material.masterKeyId), where)
-    case Some(kek) =>
-      val key = byKms(WrappedKey(Some(kek.id), kek.wrapped, material.masterKeyId), where)
+  def unwrap(material: KeyMaterial, where: String): AesKey = {
+    val key = bySource(wrappedKeyOf(material), where)
+    material.kek.fold(key) { kek =>
       LocalWrap.unwrap(material.wrappedDek, key.toSecretKey, kekAad(kek, where), where, material.masterKeyId)
+    }
   }
 
-  def direct(keyId: String, where: String): AesKey =
-    kms.directKey(keyId, where).getOrElse {
+  /**
+   * Asks for all keys at once that will be wanted one by one. What is refused is told to who then wants it.
+   */
+  def prepare(materials: Seq[KeyMaterial], where: String): Unit = {
+    val missing = materials.map(wrappedKeyOf).distinct.filter(unwrapped.find(_).isEmpty)
+    // What is not to be kept at all would be asked for twice.
+    if (missing.size > 1 && mostMillis > 0)
+      missing.zip(source.unwrap(missing, where)).foreach {
+        case (wrapped, Right(lent)) => unwrapped.put(wrapped, lent.key, lent.millis)
+        case _ => ()
+      }
+  }
+
+  def direct(keyId: String, where: String): AesKey = named.get(keyId) {
+    source.directKey(keyId, where).getOrElse {
       throw PmeErrors.unsupported(
         where,
         s"the data key '$keyId' by name",
-        s"keys do not leave ${kms.describe}",
+        s"keys do not leave ${source.describe}",
         "Use kms=keystore or kms=static."
       )
     }
+  }
 
-  private def byKms(key: WrappedKey, where: String): AesKey =
-    unwrapped.get(key)(kms.unwrap(key.wrapped, key.masterKeyId, where))
+  /** Forgets what is over. */
+  def sweep(): Unit = {
+    unwrapped.sweep()
+    named.sweep()
+  }
+
+  /** All that the KMS sees, and the id beside it: altered material never meets an honest entry. */
+  private def wrappedKeyOf(material: KeyMaterial) = material.kek match {
+    case None => WrappedKey(material.masterKeyId, material.wrappedDek, None)
+    case Some(kek) => WrappedKey(material.masterKeyId, kek.wrapped, Some(kek.id))
+  }
+
+  private def bySource(wrapped: WrappedKey, where: String): AesKey = unwrapped.getFor(wrapped) {
+    val lent = source.unwrap(Seq(wrapped), where).head.fold(failed => throw failed, identity)
+    lent.key -> lent.millis
+  }
 
   private def kekAad(kek: KeyMaterial.Kek, where: String): Array[Byte] =
     try Base64.getDecoder.decode(kek.id)
@@ -49,10 +76,6 @@ final class DataKeyUnwrapper(
     }
 }
 
-object DataKeyUnwrapper {
-
-  /** All that the KMS sees, and the id beside it: altered material never meets an honest entry. */
-  private final case class WrappedKey(kekId: Option[String], wrapped: String, masterKeyId: String)
-
-  private val MaxKept = 1000
+private object DataKeyUnwrapper {
+  val MaxKept = 1000
 }

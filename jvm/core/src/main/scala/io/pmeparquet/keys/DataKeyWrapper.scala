@@ -11,10 +11,10 @@ trait DataKeyWrapper {
 }
 
 /** `doubleWrapping=false`: the master key wraps each data key, with a call of the KMS for each. */
-final class SingleWrapper(kms: Kms) extends DataKeyWrapper {
+final class SingleWrapper(source: KeySource) extends DataKeyWrapper {
   override def wrap(dek: AesKey, masterKeyId: String, isFooterKey: Boolean, where: String): KeyMaterial = {
-    val instance = if (isFooterKey) Some(kms.instanceId -> kms.instanceUrl) else None
-    KeyMaterial(isFooterKey, masterKeyId, kms.wrap(dek, masterKeyId, where), None, instance)
+    val instance = if (isFooterKey) Some(source.instance) else None
+    KeyMaterial(isFooterKey, masterKeyId, source.wrap(dek, masterKeyId, where), None, instance)
   }
 }
 
@@ -59,14 +59,14 @@ object JobKeks {
   }
 
   /** @throws io.pmeparquet.PmeException what the KMS says of a master key it does not have or does not give */
-  def make(kms: Kms, masterKeyIds: Seq[String], bits: Int, where: String): JobKeks = {
+  def make(source: KmsSource, masterKeyIds: Seq[String], bits: Int, where: String): JobKeks = {
     val random = new SecureRandom
-    val keks = masterKeyIds.distinct.map { masterKeyId =>
+    val keys = masterKeyIds.distinct.map(AesKey.random(bits, random) -> _)
+    val keks = keys.zip(source.wrapAll(keys, where)).map { case ((key, masterKeyId), wrapped) =>
       val id = new Array[Byte](KeyMaterial.KekIdBytes)
       random.nextBytes(id)
-      val key = AesKey.random(bits, random)
-      masterKeyId -> new Kek(id, key, kms.wrap(key, masterKeyId, where))
+      masterKeyId -> new Kek(id, key, wrapped)
     }
-    new JobKeks(keks.toMap, kms.instanceId -> kms.instanceUrl)
+    new JobKeks(keks.toMap, source.instance)
   }
 }

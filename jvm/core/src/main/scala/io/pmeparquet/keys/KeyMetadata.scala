@@ -15,11 +15,14 @@ sealed trait KeyMetadata
 
 object KeyMetadata {
 
+  /** A data key that was wrapped, and where its material is. */
+  sealed trait Wrapped extends KeyMetadata
+
   /** `keyMaterial=internal` */
-  final case class Internal(material: KeyMaterial) extends KeyMetadata
+  final case class Internal(material: KeyMaterial) extends Wrapped
 
   /** `keyMaterial=external`: the material stands under this name in `_KEY_MATERIAL_FOR_<file>.json`. */
-  final case class External(reference: String) extends KeyMetadata
+  final case class External(reference: String) extends Wrapped
 
   /** `keyManagement=direct`: the data key is the KMS's key of this name. */
   final case class Direct(keyId: String) extends KeyMetadata

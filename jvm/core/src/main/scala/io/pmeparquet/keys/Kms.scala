@@ -1,6 +1,6 @@
 package io.pmeparquet.keys
 
-import io.pmeparquet.AesKey
+import io.pmeparquet.{AesKey, Condition, PmeException}
 
 /**
  * Where master keys live. Wraps and unwraps data keys (or the keys that encrypt data keys) under a master key, which
@@ -22,6 +22,22 @@ trait Kms {
   def wrap(key: AesKey, masterKeyId: String, where: String): String
 
   def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey
+
+  /**
+   * Unwraps several keys under one master key: in one call, where the KMS can.
+   *
+   * @return for each of them, in their order, the key or why it is not to be had
+   */
+  def unwrapAll(wrapped: Seq[String], masterKeyId: String, where: String): Seq[Either[PmeException, AesKey]] =
+    wrapped.foldLeft(Vector.empty[Either[PmeException, AesKey]]) { (before, one) =>
+      // Who did not answer for one will not answer for the next.
+      before.lastOption.filter(_.left.toOption.exists(_.condition == Condition.KmsUnavailable)) match {
+        case Some(unavailable) => before :+ unavailable
+        case None =>
+          before :+ (try Right(unwrap(one, masterKeyId, where))
+          catch { case failed: PmeException => Left(failed) })
+      }
+    }
 
   /** The key of that name itself, for `keyManagement=direct`; none where master keys cannot leave the KMS. */
   def directKey(id: String, where: String): Option[AesKey]

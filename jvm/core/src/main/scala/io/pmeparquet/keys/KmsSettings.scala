@@ -2,13 +2,14 @@ package io.pmeparquet.keys
 
 import java.security.MessageDigest
 
+import io.pmeparquet.keys.vault.VaultSettings
 import io.pmeparquet.Secret
 
 /**
  * How to reach the master keys, with all secrets resolved. Prints no secret. Two settings are equal when they lead to
  * the same keys for the same user: caches are kept by that.
  *
- * ''Crosses the wire'' within a scope, since executors call the KMS in this version.
+ * ''Crosses the wire'' within a scope with `kms.callFrom=executor`, and never else.
  */
 sealed trait KmsSettings extends Serializable
 
@@ -16,6 +17,7 @@ object KmsSettings {
   final case class Keystore(name: String, storeType: String, content: Option[Content], password: Secret)
       extends KmsSettings
   final case class Static(keys: Secret) extends KmsSettings
+  final case class Vault(at: VaultSettings) extends KmsSettings
 
   /**
    * Any `org.apache.parquet.crypto.keytools.KmsClient`.
@@ -42,3 +44,10 @@ object KmsSettings {
     override def toString: String = s"Content(${bytes.length} bytes)"
   }
 }
+
+/**
+ * A KMS and who calls it.
+ *
+ * @param route how executors reach the driver, which then is the one that calls; none where executors call themselves
+ */
+final case class KmsUse(settings: KmsSettings, route: Option[KeyRoute])

@@ -4,49 +4,9 @@ import io.pmeparquet.columns.UnlistedColumns
 import io.pmeparquet.options.Use.{Both, Read, Write}
 
 /** Every option of `format("pme-parquet")`. */
-object PmeOptions {
+object PmeOptions extends KmsOptions {
   private val truth = Seq("false", "true")
 
-  val Kms = OptionSpec(
-    "kms",
-    Both,
-    "Where master keys live: `keystore`, `static`, or the name of a class that is an " +
-      "`org.apache.parquet.crypto.keytools.KmsClient`. `vault`, `aws`, `gcp`, `azure` and `hadoop` are reserved for " +
-      "later versions.",
-    default = Some("keystore"),
-    parquetName = Some("kms.client.class")
-  )
-  val KeystorePath = OptionSpec(
-    "kms.keystore.path",
-    Both,
-    "The Java keystore: one AES secret key per alias. Read on the driver, from any Hadoop file system."
-  )
-  val KeystoreType = OptionSpec(
-    "kms.keystore.type",
-    Both,
-    "The keystore's type: `PKCS12`, `BCFKS` where BouncyCastle is on the class path, or any type an installed " +
-      "security provider has.",
-    default = Some("PKCS12")
-  )
-  val KeystorePassword =
-    OptionSpec(
-      "kms.keystore.password",
-      Both,
-      "Reference to the password of keystore and keys.",
-      secret = true
-    )
-  val StaticKeys = OptionSpec(
-    "kms.static.keys",
-    Both,
-    "Reference to a secret that lists the keys, as lines `name=base64key`. For tests and first steps.",
-    secret = true
-  )
-  val CallFrom = OptionSpec(
-    "kms.callFrom",
-    Both,
-    "Who talks to the KMS. In this version executors do; `driver` is reserved for a later one.",
-    values = Seq("executor")
-  )
   val FooterKey = OptionSpec(
     "footerKey",
     Both,
@@ -209,14 +169,13 @@ object PmeOptions {
   val CacheLifetime = OptionSpec(
     "parquet.encryption.cache.lifetime.seconds",
     Both,
-    "How long an executor uses an unwrapped key-encryption key before it asks the KMS again.",
+    "How long an unwrapped key-encryption key is used before the KMS is asked again.",
     default = Some("600")
   )
 
   /** Values that name something a later version brings: asking for them is an error of its own. */
   val reserved: Map[OptionSpec, Seq[String]] = Map(
-    Kms -> Seq("vault", "aws", "gcp", "azure", "hadoop"),
-    CallFrom -> Seq("driver"),
+    Kms -> Seq("aws", "gcp", "azure", "hadoop"),
     DeniedColumns -> Seq("null", "drop")
   )
 
@@ -224,15 +183,9 @@ object PmeOptions {
     reserved.getOrElse(option, Nil).exists(_.equalsIgnoreCase(value))
 
   /** Prefixes of options that belong to KMS kinds of a later version. */
-  val reservedPrefixes: Seq[String] = Seq("kms.vault.", "kms.aws.", "kms.gcp.", "kms.azure.", "kms.hadoop.")
+  val reservedPrefixes: Seq[String] = Seq("kms.aws.", "kms.gcp.", "kms.azure.", "kms.hadoop.")
 
-  val all: Seq[OptionSpec] = Seq(
-    Kms,
-    KeystorePath,
-    KeystoreType,
-    KeystorePassword,
-    StaticKeys,
-    CallFrom,
+  val all: Seq[OptionSpec] = kmsOptions ++ Seq(
     FooterKey,
     ColumnKeys,
     UniformKey,

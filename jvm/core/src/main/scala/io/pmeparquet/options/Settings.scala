@@ -2,11 +2,11 @@ package io.pmeparquet.options
 
 import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnKeys, UnlistedColumns}
-import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.keys.{KmsSettings, KmsUse}
 import io.pmeparquet.PmeErrors
 
 /** The checked options of one write: where its master keys live, and how its files are encrypted. */
-final case class WriteSettings(kms: KmsSettings, files: FileSettings)
+final case class WriteSettings(use: KmsUse, files: FileSettings)
 
 /** How files are encrypted. */
 final case class FileSettings(
@@ -36,7 +36,6 @@ final case class FileSettings(
  * @param allowedMasterKeys where given, no other master key is used
  */
 final case class ReadSettings(
-    kms: KmsSettings,
     keyOfFilesWithoutMetadata: Option[String],
     allowedMasterKeys: Option[Set[String]],
     acceptCtr: Boolean,
@@ -59,14 +58,14 @@ object EncryptionAlgorithm {
 
 /** Checks option values against each other and makes settings of them. */
 object Settings {
-  def forWrite(values: OptionValues, kms: KmsSettings, caseSensitive: Boolean): WriteSettings = {
+  def forWrite(values: OptionValues, use: KmsUse, caseSensitive: Boolean): WriteSettings = {
     checkEvery(values)
     val keys = writeKeys(values)
     val direct = values.choice(PmeOptions.KeyManagement) == "direct"
     val external = values.choice(PmeOptions.KeyMaterial) == "external"
     val prefix = values.text(PmeOptions.AadPrefix).map(AadPrefix.parse)
     CryptoProvider.requireForWrite(providerOf(values))
-    if (direct && !kms.isInstanceOf[KmsSettings.Keystore] && !kms.isInstanceOf[KmsSettings.Static])
+    if (direct && !givesKeysOut(use.settings))
       throw PmeErrors.contradiction(
         "keyManagement and kms",
         "direct keys need a KMS that gives keys out",
@@ -95,7 +94,7 @@ object Settings {
       values.flag(PmeOptions.StoreAadPrefix),
       caseSensitive
     )
-    WriteSettings(kms, files)
+    WriteSettings(use, files)
   }
 
   /** Fails where a write names no key, or keys that contradict each other. */
@@ -104,7 +103,12 @@ object Settings {
     ()
   }
 
-  def forRead(values: OptionValues, kms: KmsSettings): ReadSettings = {
+  private def givesKeysOut(kms: KmsSettings) = kms match {
+    case _: KmsSettings.Keystore | _: KmsSettings.Static => true
+    case _ => false
+  }
+
+  def forRead(values: OptionValues): ReadSettings = {
     checkEvery(values)
     val key = values.text(PmeOptions.UniformKey).orElse(values.text(PmeOptions.FooterKey))
     // Only columnKeys and a footer key together tell all keys of a table.
@@ -112,7 +116,6 @@ object Settings {
       for (footer <- key; columns <- values.text(PmeOptions.ColumnKeys))
         yield ColumnKeys.parse(columns).entries.map(_.masterKeyId).toSet + footer
     ReadSettings(
-      kms,
       key,
       allowed,
       values.choice(PmeOptions.Algorithm) == EncryptionAlgorithm.AesGcmCtrV1.name,

@@ -26,7 +26,7 @@ object UnknownOptions {
         throw PmeErrors.unsupportedOption(
           name,
           "(any value)",
-          "kms=keystore, kms=static or a KmsClient class"
+          "kms=keystore, kms=static, kms=vault or a KmsClient class"
         )
       }
       val nearest = ours.minBy(candidate => distance(text, lower(candidate)))

@@ -145,26 +145,28 @@ class KeysSuite extends FunSuite {
     assertEquals(condition(KeyMetadata.parse(Array(0xc3.toByte, 0x28.toByte), "f")), "PME_KEY_METADATA")
   }
 
-  private final class CountingKms(inner: Kms) extends Kms {
-    var wraps = 0
-    var unwraps = 0
-    override def describe: String = "counting"
-    override def wrap(k: AesKey, id: String, where: String): String = { wraps += 1; inner.wrap(k, id, where) }
-    override def unwrap(w: String, id: String, where: String): AesKey = {
-      unwraps += 1; inner.unwrap(w, id, where)
-    }
-    override def directKey(id: String, where: String): Option[AesKey] = None
+  /** A source without memory, for tests of an unwrapper's. */
+  private def forgetful(kms: Kms): KeySource = new KeySource {
+    override def describe: String = kms.describe
+    override def instance: (String, String) = ("", "")
+    override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, LentKey]] =
+      keys.map(one => Right(new LentKey(kms.unwrap(one.wrapped, one.masterKeyId, where), 1000)))
+    override def wrap(key: AesKey, id: String, where: String): String = kms.wrap(key, id, where)
+    override def directKey(id: String, where: String): Option[AesKey] = kms.directKey(id, where)
   }
+
+  private def source(kms: Kms, lifetime: Long = 1000, now: () => Long = () => 0L) =
+    new KmsSource(kms, lifetime, now)
 
   test("a job asks the KMS once per master key, and a reader once per key-encryption key until it expires") {
     val kms = new CountingKms(static("a" -> key(1), "b" -> key(2)))
-    val wrapper = new DoubleWrapper(JobKeks.make(kms, Seq("a", "b", "a"), 128, "job"))
+    val wrapper = new DoubleWrapper(JobKeks.make(source(kms), Seq("a", "b", "a"), 128, "job"))
     val wrapped =
       for (id <- Seq("a", "b"); n <- 1 to 50)
         yield wrapper.wrap(key(n), id, isFooterKey = false, "f") -> key(n)
     assertEquals(kms.wraps, 2)
     var clock = 0L
-    val unwrapper = new DataKeyUnwrapper(kms, 1000, () => clock)
+    val unwrapper = new DataKeyUnwrapper(source(kms, now = () => clock), 1000, () => clock)
     wrapped.foreach { case (one, expected) => assertEquals(unwrapper.unwrap(one, "f"), expected) }
     assertEquals(kms.unwraps, 2)
     clock = 2000
@@ -174,8 +176,9 @@ class KeysSuite extends FunSuite {
 
   test("a singly wrapped key is asked for once too, and at most a thousand are kept") {
     val kms = new CountingKms(static("a" -> key(1)))
-    val unwrapper = new DataKeyUnwrapper(kms, 1000, () => 0L)
-    val many = (0 to 1000).map(n => new SingleWrapper(kms).wrap(key(n % 100), "a", isFooterKey = false, "f"))
+    val unwrapper = new DataKeyUnwrapper(forgetful(kms), 1000, () => 0L)
+    val many =
+      (0 to 1000).map(n => new SingleWrapper(source(kms)).wrap(key(n % 100), "a", isFooterKey = false, "f"))
     def unwraps(material: KeyMaterial) = { unwrapper.unwrap(material, "f"); kms.unwraps }
     assertEquals(unwraps(many.head), 1)
     assertEquals(unwraps(many.head), 1)
@@ -194,7 +197,7 @@ class KeysSuite extends FunSuite {
   }
 
   test("a key-encryption key counts each data key it wraps") {
-    val keks = JobKeks.make(static("a" -> key(1)), Seq("a"), 128, "job")
+    val keks = JobKeks.make(source(static("a" -> key(1))), Seq("a"), 128, "job")
     val wrapper = new DoubleWrapper(keks)
     (1 to 3).foreach(n => wrapper.wrap(key(n), "a", isFooterKey = false, "f"))
     assertEquals(keks.of("a").used.total, 3L)
@@ -203,8 +206,9 @@ class KeysSuite extends FunSuite {
   test("material moved to another master key's name does not open, warm or cold") {
     val kms = static("a" -> key(1), "b" -> key(2))
     val honest =
-      new DoubleWrapper(JobKeks.make(kms, Seq("a"), 128, "job")).wrap(key(3), "a", isFooterKey = false, "f")
-    val unwrapper = new DataKeyUnwrapper(kms, 1000)
+      new DoubleWrapper(JobKeks.make(source(kms), Seq("a"), 128, "job"))
+        .wrap(key(3), "a", isFooterKey = false, "f")
+    val unwrapper = new DataKeyUnwrapper(source(kms), 1000)
     unwrapper.unwrap(honest, "f")
     assertEquals(condition(unwrapper.unwrap(honest.copy(masterKeyId = "b"), "f")), "PME_NOT_AUTHENTIC")
   }

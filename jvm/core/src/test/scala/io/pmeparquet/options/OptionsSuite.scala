@@ -6,10 +6,10 @@ import munit.FunSuite
 
 import io.pmeparquet.{PmeException, Secret}
 import io.pmeparquet.columns.UnlistedColumns
-import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.keys.{KmsSettings, KmsUse}
 
 class OptionsSuite extends FunSuite {
-  private val kms = KmsSettings.Static(new Secret("x"))
+  private val kms = KmsUse(KmsSettings.Static(new Secret("x")), None)
   private def values(
       option: Map[String, String],
       session: Map[String, String] = Map.empty,
@@ -58,7 +58,7 @@ class OptionsSuite extends FunSuite {
 
   test("every option with listed values refuses another one, read or write") {
     PmeOptions.all.filter(_.values.nonEmpty).foreach { option =>
-      val failed = intercept[PmeException](Settings.forRead(values(Map(option.name -> "nonsense")), kms))
+      val failed = intercept[PmeException](Settings.forRead(values(Map(option.name -> "nonsense"))))
       assertEquals(failed.getCondition(), "PME_BAD_OPTION")
       option.values.foreach(value => assert(failed.getMessage.contains(value)))
     }
@@ -68,14 +68,14 @@ class OptionsSuite extends FunSuite {
     PmeOptions.reserved.filterNot(_._1 == PmeOptions.Kms).foreach { case (option, reserved) =>
       reserved.foreach { value =>
         assertEquals(
-          condition(Settings.forRead(values(Map(option.name -> value)), kms)),
+          condition(Settings.forRead(values(Map(option.name -> value)))),
           "PME_UNSUPPORTED",
           value
         )
       }
     }
     assertEquals(
-      condition(Settings.forRead(values(Map("cryptoProvider" -> "NoSuchProvider")), kms)),
+      condition(Settings.forRead(values(Map("cryptoProvider" -> "NoSuchProvider")))),
       "PME_UNSUPPORTED"
     )
   }
@@ -114,7 +114,7 @@ class OptionsSuite extends FunSuite {
         if (typo != "kmsStuff") assert(failed.getMessage.contains(s"'$right'"), failed.getMessage)
       }
     assertEquals(condition(UnknownOptions.check("parquet.encryption.colum.keys")), "PME_UNKNOWN_OPTION")
-    assertEquals(condition(UnknownOptions.check("kms.vault.url")), "PME_UNSUPPORTED")
+    assertEquals(condition(UnknownOptions.check("kms.aws.region")), "PME_UNSUPPORTED")
     Seq(
       "compression",
       "mergeSchema",

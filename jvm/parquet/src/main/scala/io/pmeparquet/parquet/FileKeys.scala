@@ -13,39 +13,53 @@ import io.pmeparquet.keys.{KeyMaterial, KeyMetadata, MaterialFile}
 /** The keys of one file, from its key metadata: what parquet-java asks when it meets one. */
 final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends DecryptionKeyRetriever {
 
-  /** The column whose key is being asked for, where the caller knows it: parquet-java does not tell. */
-  @volatile private var column: Option[String] = None
-
   private lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
 
-  override def getKey(keyMetadata: Array[Byte]): Array[Byte] = keyOf(keyMetadata).insecureBytes
+  /** parquet-java does not tell which column it asks for. */
+  override def getKey(keyMetadata: Array[Byte]): Array[Byte] = keyOf(keyMetadata, None).insecureBytes
 
-  def forColumn[A](name: String)(read: => A): A = {
-    column = Some(name)
-    try read
-    finally column = None
+  /** @param column the name of the column that the key is of; none for the footer */
+  private[parquet] def keyOf(keyMetadata: Array[Byte], column: Option[String]): AesKey = {
+    val where = whereOf(column)
+    KeyMetadata.parse(keyMetadata, where) match {
+      case KeyMetadata.Direct(keyId) =>
+        requireAllowed(keyId, where)
+        scope.unwrapper(conf).direct(keyId, where)
+      case wrapped: KeyMetadata.Wrapped => scope.unwrapper(conf).unwrap(materialOf(wrapped, where), where)
+    }
   }
 
-  private[parquet] def keyOf(keyMetadata: Array[Byte]): AesKey = KeyMetadata.parse(keyMetadata, where) match {
-    case KeyMetadata.Internal(one) => unwrap(one)
-    case KeyMetadata.External(reference) =>
-      unwrap(
+  /**
+   * Has the keys of several columns unwrapped at once, before they are asked for one by one.
+   *
+   * @param keyMetadata of each column, by its name
+   * @throws io.pmeparquet.PmeException where key metadata is of no use; not where a key is refused
+   */
+  private[parquet] def prepare(keyMetadata: Seq[(String, Array[Byte])]): Unit = {
+    val materials = keyMetadata.flatMap { case (name, metadata) =>
+      val where = whereOf(Some(name))
+      KeyMetadata.parse(metadata, where) match {
+        case wrapped: KeyMetadata.Wrapped => Some(materialOf(wrapped, where))
+        case _: KeyMetadata.Direct => None
+      }
+    }
+    scope.unwrapper(conf).prepare(materials, path.toString)
+  }
+
+  private def materialOf(wrapped: KeyMetadata.Wrapped, where: String): KeyMaterial = {
+    val one = wrapped match {
+      case KeyMetadata.Internal(own) => own
+      case KeyMetadata.External(reference) =>
         material.getOrElse(
           reference,
           throw PmeErrors.keyMetadata(where, s"its key material has no '$reference'")
         )
-      )
-    case KeyMetadata.Direct(keyId) =>
-      requireAllowed(keyId)
-      scope.unwrapper(conf).direct(keyId, where)
+    }
+    requireAllowed(one.masterKeyId, where)
+    one
   }
 
-  private def unwrap(one: KeyMaterial): AesKey = {
-    requireAllowed(one.masterKeyId)
-    scope.unwrapper(conf).unwrap(one, where)
-  }
-
-  private def requireAllowed(masterKeyId: String): Unit =
+  private def requireAllowed(masterKeyId: String, where: String): Unit =
     scope.settings.allowedMasterKeys.filterNot(_.contains(masterKeyId)).foreach { allowed =>
       throw PmeErrors.keyMetadata(
         where,
@@ -54,7 +68,8 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
       )
     }
 
-  private def where: String = s"$path, ${column.fold("footer")(name => s"column '$name'")}"
+  private def whereOf(column: Option[String]): String =
+    s"$path, ${column.fold("footer")(name => s"column '$name'")}"
 }
 
 /** `_KEY_MATERIAL_FOR_<file>.json`, beside the file (`keyMaterial=external`). */

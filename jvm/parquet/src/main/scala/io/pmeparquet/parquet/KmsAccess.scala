@@ -1,11 +1,16 @@
 package io.pmeparquet.parquet
 
+import java.security.PrivilegedAction
+
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.security.UserGroupInformation
 import org.apache.parquet.crypto.keytools.KmsClient
 import org.apache.parquet.crypto.KeyAccessDeniedException
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, Secret}
-import io.pmeparquet.keys.{KeystoreKms, Kms, KmsSettings, StaticKms}
+import io.pmeparquet.keys.{KeyDesk, KeySource, KeystoreKms, Kms, KmsSettings, KmsSource, StaticKms}
+import io.pmeparquet.keys.vault.VaultKms
+import io.pmeparquet.kms.PythonKms
 
 /** Opens the KMS that settings describe. */
 object KmsAccess {
@@ -13,19 +18,45 @@ object KmsAccess {
     case KmsSettings.Keystore(name, storeType, content, password) =>
       KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password)
     case KmsSettings.Static(keys) => StaticKms.parse(keys)
+    case KmsSettings.Vault(at) => new VaultKms(at)
     case client: KmsSettings.ClientClass => KmsClientKms.open(client, conf)
   }
 }
 
+/** How a scope comes by keys in a JVM that is not the one it was made in. ''Crosses the wire'' with it. */
+private[parquet] sealed trait KeyAccess extends Serializable {
+  def open(conf: Configuration, lifetimeMillis: Long): KeySource
+}
+
+private[parquet] object KeyAccess {
+
+  /** `kms.callFrom=driver` */
+  final case class AtDriver(desk: KeyDesk) extends KeyAccess {
+    override def open(conf: Configuration, lifetimeMillis: Long): KeySource = desk
+  }
+
+  /** `kms.callFrom=executor` */
+  final case class AtKms(settings: KmsSettings) extends KeyAccess {
+    override def open(conf: Configuration, lifetimeMillis: Long): KeySource =
+      new KmsSource(KmsAccess.open(settings, conf), lifetimeMillis)
+  }
+}
+
 /** Any `org.apache.parquet.crypto.keytools.KmsClient`, as parquet-java's users write them. */
-final class KmsClientKms private (client: KmsClient, settings: KmsSettings.ClientClass) extends Kms {
+final class KmsClientKms private (
+    client: KmsClient,
+    settings: KmsSettings.ClientClass,
+    user: UserGroupInformation,
+    loader: ClassLoader
+) extends Kms {
   override def describe: String = s"KMS client ${settings.name}"
   override def instanceId: String = settings.instanceId
   override def instanceUrl: String = settings.instanceUrl
 
-  override def wrap(key: AesKey, masterKeyId: String, where: String): String = asking(masterKeyId, where) {
-    Option(client.wrapKey(key.insecureBytes, masterKeyId))
-      .getOrElse(throw PmeErrors.keyNotFound(where, masterKeyId, describe))
+  override def wrap(key: AesKey, masterKeyId: String, where: String): String = {
+    val wrapped = asking(masterKeyId, where)(client.wrapKey(key.insecureBytes, masterKeyId))
+    if (wrapped == null) throw PmeErrors.keyNotFound(where, masterKeyId, describe)
+    wrapped
   }
 
   override def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey = {
@@ -37,11 +68,20 @@ final class KmsClientKms private (client: KmsClient, settings: KmsSettings.Clien
   override def directKey(id: String, where: String): Option[AesKey] = None
 
   private def asking[A](masterKeyId: String, where: String)(call: => A): A =
-    try call
+    try asOpened(call)
     catch {
       case ours: PmeException => throw ours
       case failed: RuntimeException => throw KmsClientKms.translate(failed, masterKeyId, where, describe)
     }
+
+  /** Calls come on threads of ours, which are of whoever was there when they were made. */
+  private def asOpened[A](call: => A): A = {
+    val thread = Thread.currentThread()
+    val before = thread.getContextClassLoader
+    thread.setContextClassLoader(loader)
+    try user.doAs(new PrivilegedAction[A] { override def run(): A = call })
+    finally thread.setContextClassLoader(before)
+  }
 }
 
 object KmsClientKms {
@@ -64,7 +104,7 @@ object KmsClientKms {
           case failed: RuntimeException =>
             throw translate(failed, "(all)", where, s"KMS client ${settings.name}")
         }
-        new KmsClientKms(kms, settings)
+        new KmsClientKms(kms, settings, UserGroupInformation.getCurrentUser, conf.getClassLoader)
       case _ =>
         throw PmeErrors.badOption("kms", settings.name, s"a class that is a ${classOf[KmsClient].getName}")
     }
@@ -82,6 +122,12 @@ object KmsClientKms {
       PmeErrors.keyDenied(where, masterKeyId, kms, failed)
     else if (causes.exists(_.isInstanceOf[javax.crypto.AEADBadTagException]))
       PmeErrors.wrappedKeyNotAuthentic(where, masterKeyId, failed)
+    else if (causes.exists(_.isInstanceOf[PythonKms.Failed]))
+      PmeErrors.kmsUnavailable(
+        where,
+        causes.collectFirst { case python: PythonKms.Failed => python.why }.get,
+        failed
+      )
     else if (causes.exists(_.isInstanceOf[java.io.IOException]))
       PmeErrors.kmsUnavailable(where, s"$kms could not be reached", failed)
     else PmeErrors.keyNotFound(where, masterKeyId, kms, failed)

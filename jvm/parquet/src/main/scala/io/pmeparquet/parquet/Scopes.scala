@@ -6,6 +6,7 @@ import java.util.UUID
 
 import scala.collection.mutable
 import scala.reflect.ClassTag
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 
@@ -22,10 +23,19 @@ import io.pmeparquet.parquet.pages.{OpenFile, ReadCounters}
  * serialises for tasks. ''Crosses the wire.'' It prints no more than its id.
  */
 sealed abstract class Scope(val id: String) extends Serializable {
+
+  /** Forgets keys whose time is over. */
+  private[parquet] def sweep(): Unit
   override def toString: String = s"${getClass.getSimpleName}($id)"
 }
 
-final class ReadScope private[parquet] (id: String, val settings: ReadSettings) extends Scope(id) {
+/** @param access how executors come by keys */
+final class ReadScope private[parquet] (
+    id: String,
+    val settings: ReadSettings,
+    access: KeyAccess,
+    @transient private[parquet] val opening: ScopeOpening
+) extends Scope(id) {
   @transient private var opened: DataKeyUnwrapper = _
   @transient private[parquet] lazy val admissions: Admissions = new Admissions
 
@@ -35,11 +45,19 @@ final class ReadScope private[parquet] (id: String, val settings: ReadSettings) 
 
   @transient lazy val counters: ReadCounters = new ReadCounters
 
-  /** Opens the KMS at first use in this JVM. */
+  /** What data keys are unwrapped with, in this JVM. */
   def unwrapper(conf: Configuration): DataKeyUnwrapper = synchronized {
-    if (opened == null)
-      opened = new DataKeyUnwrapper(KmsAccess.open(settings.kms, conf), settings.kekLifetimeMillis)
+    if (opened == null) {
+      val source = Option(opening).fold(access.open(conf, settings.kekLifetimeMillis))(_.source)
+      opened = new DataKeyUnwrapper(source, settings.kekLifetimeMillis)
+    }
     opened
+  }
+
+  override private[parquet] def sweep(): Unit = {
+    files.sweep()
+    Option(opening).foreach(_.source.sweep())
+    synchronized(Option(opened)).foreach(_.sweep())
   }
 
   private def readResolve(): AnyRef = Scopes.intern(this)
@@ -47,50 +65,76 @@ final class ReadScope private[parquet] (id: String, val settings: ReadSettings) 
 
 /**
  * @param keks with double wrapping, made on the driver: executors then need no KMS, and the scope holds no way to it
- * @param kms otherwise, the KMS that executors call
+ * @param access otherwise, how executors have data keys wrapped
  * @param tableDirectory path of the table's directory, for `aadPrefix`
  */
 final class WriteScope private[parquet] (
     id: String,
     val settings: FileSettings,
     keks: Option[JobKeks],
-    kms: Option[KmsSettings],
+    access: Option[KeyAccess],
+    @transient private[parquet] val opening: ScopeOpening,
     val tableDirectory: String
 ) extends Scope(id) {
-  @transient private var opened: Kms = _
+  @transient private var opened: KeySource = _
 
   def wrapper(conf: Configuration): DataKeyWrapper = keks match {
     case Some(made) => new DoubleWrapper(made)
     case None => new SingleWrapper(open(conf))
   }
 
-  def open(conf: Configuration): Kms = synchronized {
+  def open(conf: Configuration): KeySource = synchronized {
     if (opened == null)
-      opened = KmsAccess.open(
-        kms.getOrElse(throw new IllegalStateException("internal error: no KMS in scope")),
-        conf
-      )
+      opened = Option(opening).map(_.source).getOrElse {
+        access
+          .getOrElse(throw new IllegalStateException("internal error: no KMS in scope"))
+          .open(conf, lifetimeMillis = 0)
+      }
     opened
   }
 
+  // What it holds, it needs until the job is done.
+  override private[parquet] def sweep(): Unit = ()
+
   private def readResolve(): AnyRef = Scopes.intern(this)
 }
+
+/** What a scope has where it was made, and never elsewhere: the KMS itself, and what it was made of. */
+private[parquet] final class ScopeOpening(val source: KmsSource, val use: KmsUse)
 
 object Scopes {
   val ReadId = "pme.parquet.read.scope"
   val WriteId = "pme.parquet.write.scope"
 
-  /** Scopes stay reachable while a task, plan or writer holds them, and some time longer for their caches. */
+  /** Scopes stay reachable while a task, plan or writer holds them; those of readers longer, for their caches. */
   private val known = new ConcurrentHashMap[String, WeakReference[Scope]]
-  private val recent = mutable.LinkedHashMap.empty[String, Scope]
+  private val recent = mutable.LinkedHashMap.empty[String, ReadScope]
   private val MaxRecent = 64
 
-  /** The scope of equal settings, if this driver has one: its caches are for the same user and the same keys. */
-  def forRead(settings: ReadSettings): ReadScope = recent.synchronized {
-    recent.values
-      .collectFirst { case scope: ReadScope if scope.settings == settings => scope }
-      .map(touch)
-      .getOrElse(register(new ReadScope(newId(), settings)))
+  /**
+   * The scope of equal settings, if this driver has one: its caches are for the same user and the same keys.
+   *
+   * @throws io.pmeparquet.PmeException where the KMS cannot be opened
+   */
+  def forRead(use: KmsUse, settings: ReadSettings, conf: Configuration): ReadScope = {
+    def existing = recent.synchronized(recent.values.find(isOf(_, use, settings)).map(touch))
+    existing.getOrElse {
+      val opening = open(use, conf, settings.kekLifetimeMillis)
+      recent.synchronized(
+        existing.getOrElse(register(new ReadScope(newId(), settings, accessOf(opening), opening)))
+      )
+    }
+  }
+
+  private def isOf(scope: ReadScope, use: KmsUse, settings: ReadSettings) =
+    scope.settings == settings && scope.opening != null && scope.opening.use == use
+
+  private def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening =
+    new ScopeOpening(new KmsSource(KmsAccess.open(use.settings, conf), lifetimeMillis), use)
+
+  private def accessOf(opening: ScopeOpening): KeyAccess = opening.use.route match {
+    case Some(route) => KeyAccess.AtDriver(KeyDesk.open(opening.source, route))
+    case None => KeyAccess.AtKms(opening.use.settings)
   }
 
   /**
@@ -121,16 +165,19 @@ object Scopes {
   private def make(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
     val where = s"write to $tableDirectory"
     val files = settings.files
-    val kms = KmsAccess.open(settings.kms, conf)
+    val opening = open(settings.use, conf, lifetimeMillis = 0)
     val doubleWrapped = files.doubleWrapping && !files.directKeys
-    if (files.directKeys) files.masterKeys.foreach(DirectKeys.of(kms, _, files.dataKeyBits, where))
+    if (files.directKeys) files.masterKeys.foreach(DirectKeys.of(opening.source, _, files.dataKeyBits, where))
     // With single wrapping made and thrown away: a key that cannot wrap is found here and not in a task.
-    val keks = if (files.directKeys) None else Some(JobKeks.make(kms, files.masterKeys, files.kekBits, where))
+    val keks =
+      if (files.directKeys) None
+      else Some(JobKeks.make(opening.source, files.masterKeys, files.kekBits, where))
     val scope = new WriteScope(
       newId(),
       files,
       keks.filter(_ => doubleWrapped),
-      if (doubleWrapped) None else Some(settings.kms),
+      if (doubleWrapped) None else Some(accessOf(opening)),
+      if (doubleWrapped) null else opening,
       tableDirectory
     )
     recent.synchronized(register(scope))
@@ -154,28 +201,51 @@ object Scopes {
 
   private def newId(): String = UUID.randomUUID().toString
 
+  /** Keys whose time is over are forgotten also where nobody asks for them again. */
+  private lazy val sweeper: Thread = {
+    val thread = new Thread(() => while (true) sweepAll(), "pme-parquet-sweeper")
+    thread.setDaemon(true)
+    thread.start()
+    thread
+  }
+  private val SweepMillis = 10000L
+
+  private def sweepAll(): Unit =
+    try {
+      Thread.sleep(SweepMillis)
+      known.values.forEach(reference => Option(reference.get()).foreach(_.sweep()))
+    } catch {
+      // Nobody stops this thread, and the next round finds what this one left.
+      case _: InterruptedException | NonFatal(_) => ()
+    }
+
   private def register[S <: Scope](scope: S): S = {
+    sweeper
     known.put(scope.id, new WeakReference[Scope](scope))
     known.values.removeIf(_.get() == null)
     touch(scope)
   }
 
   private def touch[S <: Scope](scope: S): S = {
-    recent.remove(scope.id)
-    recent.put(scope.id, scope)
-    if (recent.size > MaxRecent) recent.remove(recent.head._1)
+    scope match {
+      case reader: ReadScope =>
+        recent.remove(scope.id)
+        recent.put(scope.id, reader)
+        if (recent.size > MaxRecent) recent.remove(recent.head._1)
+      case _ => ()
+    }
     scope
   }
 }
 
 /** `keyManagement=direct`: the named key of the KMS is the data key. */
 private[parquet] object DirectKeys {
-  def of(kms: Kms, keyId: String, bits: Option[Int], where: String): AesKey = {
-    val key = kms.directKey(keyId, where).getOrElse {
+  def of(source: KeySource, keyId: String, bits: Option[Int], where: String): AesKey = {
+    val key = source.directKey(keyId, where).getOrElse {
       throw PmeErrors.unsupported(
         where,
         "keyManagement=direct",
-        s"keys do not leave ${kms.describe}",
+        s"keys do not leave ${source.describe}",
         "Use keyManagement=envelope."
       )
     }

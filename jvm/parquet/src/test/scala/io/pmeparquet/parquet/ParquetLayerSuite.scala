@@ -14,25 +14,31 @@ import org.apache.parquet.format.{FileMetaData, SchemaElement, Util}
 import org.apache.parquet.schema.MessageTypeParser
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
-import io.pmeparquet.keys.{KmsSettings, LocalWrap, StaticKms}
+import io.pmeparquet.keys.{KeyDesk, KeyRoute, KmsSettings, KmsUse, LocalWrap, StaticKms}
 import io.pmeparquet.options._
 
 class ParquetLayerSuite extends FunSuite {
   private val master = Array.tabulate(16)(_.toByte)
   private val secretText = "m=" + Base64.getEncoder.encodeToString(master)
-  private val kms = KmsSettings.Static(new Secret(secretText))
+  private val kms = KmsUse(KmsSettings.Static(new Secret(secretText)), None)
+
+  /** The driver, as executors reach it, without a network. */
+  private object Here extends KeyRoute {
+    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesk.answer(request)
+  }
+  private val byDriver = kms.copy(route = Some(Here))
   private val conf = new Configuration(false)
   private def condition(run: => Any) = intercept[PmeException](run).getCondition()
 
   private def readSettings(options: (String, String)*) =
     Settings.forRead(
-      new OptionValues(Map(Level.Option -> options.map { case (k, v) => k.toLowerCase -> v }.toMap)),
-      kms
+      new OptionValues(Map(Level.Option -> options.map { case (k, v) => k.toLowerCase -> v }.toMap))
     )
-  private def writeSettings(options: (String, String)*) =
+  private def writeSettings(options: (String, String)*) = writeSettingsBy(kms, options: _*)
+  private def writeSettingsBy(use: KmsUse, options: (String, String)*) =
     Settings.forWrite(
       new OptionValues(Map(Level.Option -> options.map { case (k, v) => k.toLowerCase -> v }.toMap)),
-      kms,
+      use,
       caseSensitive = false
     )
 
@@ -183,14 +189,21 @@ class ParquetLayerSuite extends FunSuite {
     val scope = Scopes.forWrite(writeSettings("footerKey" -> "m"), "/t", conf)
     val crossed = serialized(scope)
     assert(!crossed.contains(secretText) && !crossed.contains(new String(master, ISO_8859_1)))
-    assert(
-      serialized(Scopes.forWrite(writeSettings("footerKey" -> "m", "doubleWrapping" -> "false"), "/t", conf))
-        .contains(secretText)
-    )
+    Seq("doubleWrapping" -> "false", "keyManagement" -> "direct").foreach { option =>
+      def crossedBy(use: KmsUse) =
+        serialized(Scopes.forWrite(writeSettingsBy(use, "footerKey" -> "m", option), "/t", conf))
+      assert(!crossedBy(byDriver).contains(secretText))
+      assert(crossedBy(kms).contains(secretText))
+    }
+  }
+
+  test("with kms.callFrom=driver, what executors get to read holds no way to the KMS") {
+    assert(!serialized(Scopes.forRead(byDriver, readSettings(), conf)).contains(secretText))
+    assert(serialized(Scopes.forRead(kms, readSettings(), conf)).contains(secretText))
   }
 
   test("a scope prints its id alone, and comes back as the one that is known") {
-    val scope = Scopes.forRead(readSettings())
+    val scope = Scopes.forRead(kms, readSettings(), conf)
     assertEquals(scope.toString, s"ReadScope(${scope.id})")
     val copy =
       new ObjectInputStream(new ByteArrayInputStream(serialized(scope).getBytes(ISO_8859_1))).readObject()
@@ -198,11 +211,11 @@ class ParquetLayerSuite extends FunSuite {
   }
 
   test("readers with equal settings share a scope, readers with other keys do not") {
-    assert(Scopes.forRead(readSettings()) eq Scopes.forRead(readSettings()))
-    val other = readSettings().copy(kms =
-      KmsSettings.Static(new Secret("n=" + Base64.getEncoder.encodeToString(master)))
-    )
-    assert(!(Scopes.forRead(readSettings()) eq Scopes.forRead(other)))
+    def scope(use: KmsUse) = Scopes.forRead(use, readSettings(), conf)
+    assert(scope(kms) eq scope(kms))
+    val other = KmsSettings.Static(new Secret("n=" + Base64.getEncoder.encodeToString(master)))
+    assert(!(scope(kms) eq scope(KmsUse(other, None))))
+    assert(!(scope(kms) eq scope(byDriver)))
   }
 
   test("a write whose key the KMS does not have fails before any file is touched") {

@@ -10,8 +10,10 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.ColumnKeys
+import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options._
 import io.pmeparquet.parquet.{ReadScope, Scopes, WriteRules, WriteScope}
+import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.SecretReference
 
 /**
@@ -34,7 +36,14 @@ final class ConfResolver(session: SparkSession) {
   def read(options: Map[String, String]): ReadScope = {
     val conf = SparkAccess.hadoopConf(session, options)
     val values = valuesOf(options)
-    Scopes.forRead(Settings.forRead(values, new KmsResolver(session, conf, options).resolve(values)))
+    val settings = Settings.forRead(values)
+    Scopes.forRead(kmsUse(values, conf, options), settings, conf)
+  }
+
+  private def kmsUse(values: OptionValues, conf: Configuration, options: Map[String, String]): KmsUse = {
+    val fromDriver = values.choice(PmeOptions.CallFrom) == "driver"
+    val settings = new KmsResolver(session, conf, options).resolve(values)
+    KmsUse(settings, if (fromDriver) Some(DriverRoute.open(session)) else None)
   }
 
   /** @param conf the job's */
@@ -57,7 +66,7 @@ final class ConfResolver(session: SparkSession) {
     Settings.requireKeys(values)
     Settings.forWrite(
       values,
-      new KmsResolver(session, conf, options).resolve(values),
+      kmsUse(values, conf, options),
       SparkAccess.sqlConf(session).caseSensitiveAnalysis
     )
   }

@@ -7,11 +7,12 @@ import java.nio.file.{Files, Paths}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.security.UserGroupInformation
+import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference, SecretResolver}
 import io.pmeparquet.keys.KmsSettings
-import io.pmeparquet.options.{Level, OptionSpec, OptionValues, PmeOptions}
+import io.pmeparquet.options.{KmsValues, Level, OptionSpec, OptionValues, PmeOptions, VaultOptions}
 
 /** Makes KMS settings of options: reads the keystore and resolves secrets. ''Driver only.'' */
 private[spark] final class KmsResolver(
@@ -22,19 +23,25 @@ private[spark] final class KmsResolver(
   private val secrets = new DriverSecrets(session, conf)
 
   def resolve(values: OptionValues): KmsSettings = {
-    values.choice(PmeOptions.CallFrom)
     val kms = values.text(PmeOptions.Kms).orElse(PmeOptions.Kms.default).get.trim
     kms.toLowerCase(java.util.Locale.ROOT) match {
       case "keystore" => keystore(values)
       case "static" => KmsSettings.Static(requiredSecret(values, PmeOptions.StaticKeys, "kms=static"))
+      case "vault" =>
+        requireOneSource(values)
+        VaultOptions.settings(lookup(values))
       case reserved if PmeOptions.reserved(PmeOptions.Kms).contains(reserved) =>
-        throw PmeErrors.unsupportedOption(PmeOptions.Kms.name, kms, "keystore, static or a KmsClient class")
+        throw PmeErrors.unsupportedOption(
+          PmeOptions.Kms.name,
+          kms,
+          "keystore, static, vault or a KmsClient class"
+        )
       case _ if kms.contains('.') => clientClass(kms, values)
       case _ =>
         throw PmeErrors.badOption(
           PmeOptions.Kms.name,
           kms,
-          "keystore, static, or the full name of a KmsClient class"
+          "keystore, static, vault, or the full name of a KmsClient class"
         )
     }
   }
@@ -46,17 +53,47 @@ private[spark] final class KmsResolver(
     if (path.isEmpty && !storeType.equalsIgnoreCase("PKCS11"))
       throw PmeErrors.missingOption(PmeOptions.KeystorePath.name, "with kms=keystore (the default)")
     val password = requiredSecret(values, PmeOptions.KeystorePassword, "with kms=keystore")
-    KmsSettings.Keystore(path.getOrElse(storeType), storeType, path.map(contentOf), password)
+    KmsSettings.Keystore(
+      path.getOrElse(storeType),
+      storeType,
+      path.map(file => contentOf(s"keystore $file", file)),
+      password
+    )
   }
 
-  private def contentOf(path: String): KmsSettings.Content = {
+  /** A table's options come before the session's: it may not have the session's credential sent to an address of its own. */
+  private def requireOneSource(values: OptionValues): Unit = {
+    import PmeOptions._
+    for {
+      target <- Seq(VaultUrl, VaultNamespace, VaultAuthMount, VaultCaCert)
+      credential <- Seq(VaultToken, VaultSecretId, VaultJwt)
+      asked <- values.find(target)
+      sent <- values.find(credential) if asked.level.rank < sent.level.rank
+    } throw PmeErrors.contradiction(
+      s"${target.name} and ${credential.name}",
+      s"${target.name} is an option of this read, write or table, and the credential is not",
+      "Set both in the same place."
+    )
+  }
+
+  private def lookup(values: OptionValues): KmsValues = new KmsValues {
+    override def text(option: OptionSpec): Option[String] =
+      if (option.values.nonEmpty) Some(values.choice(option)) else values.text(option).orElse(option.default)
+    override def isSet(option: OptionSpec): Boolean = values.find(option).isDefined
+    override def secret(option: OptionSpec): Option[Secret] =
+      text(option).map(KmsResolver.this.secret(option, _))
+    override def file(option: OptionSpec): Option[KmsSettings.Content] =
+      text(option).map(path => contentOf(s"option ${option.name}: file $path", path))
+  }
+
+  private def contentOf(where: String, path: String): KmsSettings.Content = {
     val file = new Path(path)
-    def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(s"keystore $path", why, cause)
+    def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(where, why, cause)
     try {
       val fs = file.getFileSystem(conf)
       val length = fs.getFileStatus(file).getLen
-      if (length > KmsResolver.MaxKeystoreBytes)
-        throw unusable(s"it is $length bytes long, which no keystore is", null)
+      if (length > KmsResolver.MaxFileBytes)
+        throw unusable(s"it is $length bytes long, which is too long for keys or certificates", null)
       val stream = fs.open(file)
       try {
         val bytes = new Array[Byte](length.toInt)
@@ -87,7 +124,8 @@ private[spark] final class KmsResolver(
     val lines = scala.collection.mutable.ArrayBuffer(UserGroupInformation.getCurrentUser.toString)
     while (entries.hasNext) {
       val entry = entries.next()
-      lines += s"${entry.getKey}=${entry.getValue}"
+      // Spark's own settings differ from one step of a query to the next, and say nothing to a KMS.
+      if (!KmsResolver.isSparks(entry.getKey)) lines += s"${entry.getKey}=${entry.getValue}"
     }
     lines.sorted.foreach(line => digest.update((line + "\n").getBytes(UTF_8)))
     java.util.Base64.getEncoder.encodeToString(digest.digest())
@@ -112,7 +150,10 @@ private[spark] final class KmsResolver(
 }
 
 private[spark] object KmsResolver {
-  private val MaxKeystoreBytes = 16 * 1024 * 1024
+  private val MaxFileBytes = 16 * 1024 * 1024
+
+  private def isSparks(name: String) =
+    name.startsWith("spark.sql.") || name == FileFormat.OPTION_RETURNING_BATCH
 }
 
 /** Looks up secrets where the driver runs. */

@@ -26,6 +26,7 @@ private[parquet] final case class PageRules(
  *
  * @param pages which pages to take, and where they lie
  * @param memory what this chunk's pages take together with those of the columns beside it
+ * @param dictionaries those of the row group that were opened before
  * @param wanted rows of the row group; pages without any of them are passed over, undecrypted, where it can be told
  */
 private[parquet] final class ChunkPages(
@@ -36,6 +37,7 @@ private[parquet] final class ChunkPages(
     wanted: Option[Rows],
     rules: PageRules,
     memory: PageMemory,
+    dictionaries: Dictionaries,
     file: String
 ) extends PageReader {
   private val where = s"$file, column '${chunk.display}'"
@@ -54,7 +56,7 @@ private[parquet] final class ChunkPages(
 
   override def readDictionaryPage(): DictionaryPage = {
     if (!dictionaryRead) {
-      dictionary = if (mayHaveDictionary) pages.dictionary.flatMap(readDictionary) else None
+      dictionary = if (mayHaveDictionary) pages.dictionary.flatMap(dictionaryAt) else None
       dictionaryRead = true
     }
     dictionary.orNull
@@ -109,6 +111,14 @@ private[parquet] final class ChunkPages(
     }
   }
 
+  private def dictionaryAt(place: PagePlace): Option[DictionaryPage] =
+    dictionaries.find(chunk.meta.getPath) match {
+      case Some(opened) =>
+        pages.passed(place, place.index + opened.length)
+        Some(opened.page)
+      case None => readDictionary(place)
+    }
+
   private def readDictionary(place: PagePlace): Option[DictionaryPage] = {
     val (header, body) = headers.at(place, ModuleKind.DictionaryPageHeader)
     if (header.getType == PageType.DICTIONARY_PAGE && header.isSetDictionary_page_header) {
@@ -122,7 +132,9 @@ private[parquet] final class ChunkPages(
       if (values < 0 || values.toLong * leastBytes > size)
         throw PmeErrors.damaged(where, s"its dictionary says $values values in $size bytes")
       val encoding = converter.getEncoding(dictionary.getEncoding)
-      Some(new DictionaryPage(BytesInput.from(out), size, dictionary.getNum_values, encoding))
+      val page = new DictionaryPage(BytesInput.from(out), size, dictionary.getNum_values, encoding)
+      dictionaries.keep(chunk.meta.getPath, page, end - place.index)
+      Some(page)
     } else if (modules.isEmpty) None
     else throw PmeErrors.damaged(where, "it has another page where its dictionary should be")
   }

@@ -35,9 +35,20 @@ private[parquet] final class FileCrypto private (
       ByteBuffer.wrap(metadata),
       _ => {
         counters.keys.increment()
-        keys.forColumn(name)(keys.keyOf(metadata))
+        keys.keyOf(metadata, Some(name))
       }
     )
+  }
+
+  /** Has the keys of columns that have their own unwrapped at once; `chunks` by the columns' names. */
+  def prepare(chunks: Seq[(String, ColumnChunk)]): Unit = {
+    val wanted = for {
+      (name, chunk) <- chunks
+      crypto = chunk.getCrypto_metadata if crypto != null && crypto.isSetENCRYPTION_WITH_COLUMN_KEY
+      metadata = crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata if metadata != null
+      if !columnKeys.containsKey(ByteBuffer.wrap(metadata))
+    } yield name -> metadata
+    if (wanted.size > 1) keys.prepare(wanted)
   }
 
   /** A chunk's metadata, decrypted. */
@@ -121,7 +132,7 @@ private[pages] object FileCrypto {
     val keys = new FileKeys(version.path, conf, scope)
     counters.keys.increment()
     val footerKey = tail.footerKeyMetadata match {
-      case Some(metadata) => keys.keyOf(metadata)
+      case Some(metadata) => keys.keyOf(metadata, None)
       case None => FileDecryption.footerKeyWithoutMetadata(scope, version.path, conf)
     }
     new FileCrypto(

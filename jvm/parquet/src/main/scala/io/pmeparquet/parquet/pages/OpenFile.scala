@@ -93,12 +93,16 @@ private[parquet] final class OpenFile private (
    */
   def chunks(rowGroup: Int, columns: Seq[Seq[String]], counters: ReadCounters): RowGroupChunks = {
     val group = groups(rowGroup)
-    val opened = columns.map { path =>
+    val wanted = columns.map { path =>
       val ordinal = ordinals.getOrElse(
         path,
         throw new IllegalStateException(s"internal error: no column ${path.mkString(".")}")
       )
-      (ordinal, display(path), open(rowGroup, ordinal, display(path), counters))
+      ordinal -> display(path)
+    }
+    crypto.foreach(_.prepare(wanted.map { case (ordinal, name) => name -> group.getColumns.get(ordinal) }))
+    val opened = wanted.map { case (ordinal, name) =>
+      (ordinal, name, open(rowGroup, ordinal, name, counters))
     }
     val copy = new RowGroup(
       opened.map(_._3.chunk).asJava,

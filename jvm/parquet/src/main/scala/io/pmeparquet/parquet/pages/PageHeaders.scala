@@ -20,7 +20,7 @@ private[pages] final class PageHeaders(
   /** The page header at a place, and the array index where the page's body begins. */
   def at(place: PagePlace, kind: ModuleKind): (PageHeader, Int) = {
     val segment = place.segment
-    val from = segment.at + (place.offset - segment.offset).toInt
+    val from = place.index
     modules match {
       case None =>
         val end = FileTail.parse(where, "a page header")(ThriftBounds.end(segment.array, from, segment.until))

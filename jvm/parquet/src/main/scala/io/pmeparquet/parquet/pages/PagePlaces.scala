@@ -17,7 +17,11 @@ private[parquet] final case class PagePlace(
     offset: Long,
     ordinal: Int,
     rows: Option[PageRows]
-)
+) {
+
+  /** Where it begins in the segment's array. */
+  def index: Int = segment.at + (offset - segment.offset).toInt
+}
 
 /** Which pages of a chunk are read, in order. For one thread. */
 private[parquet] sealed trait PagePlaces {

@@ -90,23 +90,25 @@ final class PagedFile(scope: ReadScope, path: Path, conf: Configuration, counter
       indexes.check(chunks)
       // What no array holds is not looked at: parquet-java reads it in parts, and trusts the lengths in it.
       chunks.filter(_.meta.getTotalSize <= OpenFile.MaxChunkBytes).foreach { chunk =>
-        pagesOf(chunk, bytes.read(file.rangeOf(chunk)), judgedOnly).checkHeaders()
+        pagesOf(chunk, bytes.read(file.rangeOf(chunk)), judgedOnly, new Dictionaries).checkHeaders()
       }
     }
   }
 
   private def judgedOnly = PageRules(allowClearLevels = false, verifyChecksums = false, vectorized = false)
 
-  private def pagesOf(chunk: Chunk, segment: Segment, rules: PageRules) = new ChunkPages(
-    chunk,
-    file.modules(chunk, counters),
-    codecs.of(chunk.meta.getCodec),
-    new AllPages(segment),
-    None,
-    rules,
-    new PageMemory,
-    path.toString
-  )
+  private def pagesOf(chunk: Chunk, segment: Segment, rules: PageRules, dictionaries: Dictionaries) =
+    new ChunkPages(
+      chunk,
+      file.modules(chunk, counters),
+      codecs.of(chunk.meta.getCodec),
+      new AllPages(segment),
+      None,
+      rules,
+      new PageMemory,
+      dictionaries,
+      path.toString
+    )
 
   private def rowGroup(
       index: Int,
@@ -116,7 +118,9 @@ final class PagedFile(scope: ReadScope, path: Path, conf: Configuration, counter
   ): Option[PagedRowGroup] = {
     val opened = file.chunks(index, columns, counters)
     val useful = filter.filter(_ => opened.block.isDefined)
-    if (file.rowCount(index) == 0 || useful.exists(canDrop(_, opened))) None
+    val dictionaries = new Dictionaries
+    if (file.rowCount(index) == 0 || useful.exists(canDrop(_, opened, dictionary(_, rules, dictionaries))))
+      None
     else {
       val filtered =
         useful.filter(_ =>
@@ -138,34 +142,40 @@ final class PagedFile(scope: ReadScope, path: Path, conf: Configuration, counter
             () => indexes.read(opened.chunks, Set.empty),
             some,
             rules,
+            dictionaries,
             counters
           )
         )
     }
   }
 
-  private def canDrop(predicate: FilterPredicate, opened: RowGroupChunks): Boolean = {
+  private def canDrop(
+      predicate: FilterPredicate,
+      opened: RowGroupChunks,
+      dictionary: Chunk => DictionaryPage
+  ): Boolean = {
     val columns = opened.chunks.map(_.meta).asJava
     def byStatistics = isSet(ParquetInputFormat.STATS_FILTERING_ENABLED, otherwise = true) &&
       StatisticsFilter.canDrop(predicate, columns)
     def byDictionaries = isSet(ParquetInputFormat.DICTIONARY_FILTERING_ENABLED, otherwise = true) &&
-      DictionaryFilter.canDrop(predicate, columns, dictionaries(opened))
+      DictionaryFilter.canDrop(predicate, columns, dictionaries(opened, dictionary))
     def byBloomFilters = isSet(ParquetInputFormat.BLOOM_FILTERING_ENABLED, otherwise = true) &&
       BloomFilterImpl.canDrop(predicate, columns, indexes.bloomFilters(opened.chunks, opened.block.get))
     byStatistics || (!PredicateColumns.comparesWithZero(predicate) && (byDictionaries || byBloomFilters))
   }
 
-  private def dictionaries(opened: RowGroupChunks) = new DictionaryPageReadStore {
-    override def readDictionaryPage(column: ColumnDescriptor): DictionaryPage =
-      opened.chunks.find(_.descriptor == column).map(dictionary).orNull
-  }
+  private def dictionaries(opened: RowGroupChunks, dictionary: Chunk => DictionaryPage) =
+    new DictionaryPageReadStore {
+      override def readDictionaryPage(column: ColumnDescriptor): DictionaryPage =
+        opened.chunks.find(_.descriptor == column).map(dictionary).orNull
+    }
 
-  private def dictionary(chunk: Chunk): DictionaryPage = {
+  private def dictionary(chunk: Chunk, rules: PageRules, kept: Dictionaries): DictionaryPage = {
     val length = chunk.meta.getFirstDataPageOffset - chunk.meta.getStartingPos
     if (length <= 0 || length > Limits.PageBytes) null
     else {
       val segment = bytes.read(Range(chunk.meta.getStartingPos, length.toInt))
-      pagesOf(chunk, segment, judgedOnly).readDictionaryPage()
+      pagesOf(chunk, segment, rules.copy(vectorized = false), kept).readDictionaryPage()
     }
   }
 

@@ -26,6 +26,7 @@ final class PagedRowGroup private[pages] (
     readIndexes: () => Option[RowGroupIndexes],
     val selected: Option[Rows],
     rules: PageRules,
+    dictionaries: Dictionaries,
     counters: ReadCounters
 ) {
 
@@ -101,6 +102,7 @@ final class PagedRowGroup private[pages] (
           rows,
           rules,
           memory,
+          dictionaries,
           file.version.path.toString
         ): PageReader)
       }

@@ -18,7 +18,7 @@ import org.apache.parquet.io.ColumnIOFactory
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import io.pmeparquet.{PmeException, Secret}
-import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.keys.{KmsSettings, KmsUse}
 import io.pmeparquet.options._
 import io.pmeparquet.parquet.{PmeCryptoFactory, ReadScope, Scopes}
 
@@ -38,6 +38,7 @@ class PagedFileSuite extends FunSuite {
         .mkString("\n")
     )
   )
+  private val use = KmsUse(kms, None)
   private def values(options: (String, String)*) =
     new OptionValues(Map(Level.Option -> options.map { case (name, value) =>
       name.toLowerCase -> value
@@ -47,7 +48,7 @@ class PagedFileSuite extends FunSuite {
     // A number of seconds that no other test has: scopes of equal settings are one.
     PagedFileSuite.scopes += 1
     val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + PagedFileSuite.scopes).toString
-    Scopes.forRead(Settings.forRead(values(options :+ own: _*), kms))
+    Scopes.forRead(use, Settings.forRead(values(options :+ own: _*)), new Configuration(false))
   }
 
   private def written(options: (String, String)*): Path = written(RowCount, options: _*)
@@ -57,7 +58,7 @@ class PagedFileSuite extends FunSuite {
     val file = new Path(directory.toUri.toString, "f.parquet")
     val settings = Settings.forWrite(
       values(options ++ Seq("footerKey" -> "f", "columnKeys" -> "n: name"): _*),
-      kms,
+      use,
       caseSensitive = true
     )
     val conf = new Configuration(false)

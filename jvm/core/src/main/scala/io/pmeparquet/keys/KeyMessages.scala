@@ -1,0 +1,138 @@
+package io.pmeparquet.keys
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+
+import io.pmeparquet.{AesKey, Condition, PmeException}
+
+/**
+ * What an executor asks the driver for, and what it gets, as bytes: Spark's RPC on an executor does not see the classes
+ * of a jar that came with the job.
+ */
+private[keys] sealed trait KeyRequest {
+  def where: String
+}
+
+private[keys] object KeyRequest {
+  final case class Unwrap(keys: Seq[WrappedKey], where: String) extends KeyRequest
+  final case class Wrap(key: AesKey, masterKeyId: String, where: String) extends KeyRequest
+  final case class Direct(keyId: String, where: String) extends KeyRequest
+}
+
+private[keys] object KeyMessages {
+  import KeyRequest._
+
+  private val UnwrapCode = 1
+  private val WrapCode = 2
+  private val DirectCode = 3
+
+  def bytesOf(deskId: String, request: KeyRequest): Array[Byte] = written { out =>
+    text(out, deskId)
+    request match {
+      case Unwrap(keys, _) =>
+        out.writeByte(UnwrapCode)
+        out.writeInt(keys.size)
+        keys.foreach { key =>
+          text(out, key.masterKeyId)
+          text(out, key.wrapped)
+          option(out, key.kekId)(text(out, _))
+        }
+      case Wrap(key, masterKeyId, _) =>
+        out.writeByte(WrapCode)
+        bytes(out, key.insecureBytes)
+        text(out, masterKeyId)
+      case Direct(keyId, _) =>
+        out.writeByte(DirectCode)
+        text(out, keyId)
+    }
+    text(out, request.where)
+  }
+
+  /** The desk that a request is for, and the request. */
+  def requestOf(message: Array[Byte]): (String, KeyRequest) = readBy(message) { in =>
+    val desk = text(in)
+    val request = in.readByte().toInt match {
+      case UnwrapCode =>
+        val keys = List.fill(in.readInt())(WrappedKey(text(in), text(in), option(in)(text(in))))
+        Unwrap(keys, text(in))
+      case WrapCode =>
+        val key = bytes(in)
+        val masterKeyId = text(in)
+        val where = text(in)
+        Wrap(AesKey.of(key, where), masterKeyId, where)
+      case DirectCode => Direct(text(in), text(in))
+      case other => throw new IllegalStateException(s"internal error: a request of kind $other")
+    }
+    desk -> request
+  }
+
+  def bytesOfKeys(answers: Seq[Either[PmeException, LentKey]]): Array[Byte] = written { out =>
+    answers.foreach(either(out, _) { lent =>
+      bytes(out, lent.key.insecureBytes)
+      out.writeLong(lent.millis)
+    })
+  }
+
+  def keysOf(message: Array[Byte], count: Int, where: String): Seq[Either[PmeException, LentKey]] =
+    readBy(message)(in =>
+      List.fill(count)(either(in)(new LentKey(AesKey.of(bytes(in), where), in.readLong())))
+    )
+
+  def bytesOfText(answer: Either[PmeException, String]): Array[Byte] =
+    written(out => either(out, answer)(text(out, _)))
+
+  def textOf(message: Array[Byte]): Either[PmeException, String] =
+    readBy(message)(in => either(in)(text(in)))
+
+  def bytesOfDirect(answer: Either[PmeException, Option[AesKey]]): Array[Byte] =
+    written(out => either(out, answer)(option(out, _)(key => bytes(out, key.insecureBytes))))
+
+  def directOf(message: Array[Byte], where: String): Either[PmeException, Option[AesKey]] =
+    readBy(message)(in => either(in)(option(in)(AesKey.of(bytes(in), where))))
+
+  private def readBy[A](message: Array[Byte])(read: DataInputStream => A): A =
+    read(new DataInputStream(new ByteArrayInputStream(message)))
+
+  private def written(write: DataOutputStream => Unit): Array[Byte] = {
+    val bytes = new ByteArrayOutputStream
+    write(new DataOutputStream(bytes))
+    bytes.toByteArray
+  }
+
+  private def either[A](out: DataOutputStream, answer: Either[PmeException, A])(write: A => Unit): Unit = {
+    out.writeBoolean(answer.isRight)
+    answer match {
+      case Right(value) => write(value)
+      case Left(failed) =>
+        text(out, failed.condition.name)
+        text(out, failed.problem)
+    }
+  }
+
+  private def either[A](in: DataInputStream)(read: => A): Either[PmeException, A] =
+    if (in.readBoolean()) Right(read) else Left(failure(text(in), text(in)))
+
+  private def failure(condition: String, problem: String) =
+    new PmeException(Condition.all.find(_.name == condition).getOrElse(Condition.KmsUnavailable), problem)
+
+  private def option[A](out: DataOutputStream, value: Option[A])(write: A => Unit): Unit = {
+    out.writeBoolean(value.isDefined)
+    value.foreach(write)
+  }
+  private def option[A](in: DataInputStream)(read: => A): Option[A] =
+    if (in.readBoolean()) Some(read) else None
+
+  private def text(out: DataOutputStream, value: String): Unit = bytes(out, value.getBytes(UTF_8))
+  private def text(in: DataInputStream): String = new String(bytes(in), UTF_8)
+
+  private def bytes(out: DataOutputStream, value: Array[Byte]): Unit = {
+    out.writeInt(value.length)
+    out.write(value)
+  }
+  private def bytes(in: DataInputStream): Array[Byte] = {
+    val length = in.readInt()
+    if (length < 0 || length > in.available)
+      throw new IllegalStateException("internal error: a message about keys is cut short")
+    in.readNBytes(length)
+  }
+}

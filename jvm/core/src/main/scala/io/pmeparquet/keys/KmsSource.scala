@@ -1,0 +1,154 @@
+package io.pmeparquet.keys
+
+import java.util.concurrent.{CancellationException, CompletableFuture, ConcurrentHashMap, ExecutionException}
+
+import scala.annotation.tailrec
+
+import io.pmeparquet.{AesKey, PmeException, RecentValues}
+
+/**
+ * Asks a KMS once for each key and remembers what it said: keys for their lifetime, refusals for some seconds, so that
+ * a thousand tasks that need the same key are no more than one call, whether it is given or not.
+ *
+ * @param lifetimeMillis how long a key that the KMS unwrapped may be used before the KMS is asked again
+ */
+final class KmsSource(kms: Kms, lifetimeMillis: Long, now: () => Long = RecentValues.monotonicMillis)
+    extends KeySource {
+  import KmsSource._
+
+  private val lent = new RecentValues[WrappedKey, Lent](MaxKept, lifetimeMillis, now)
+  private val refused = new RecentValues[WrappedKey, Refusal](MaxKept, RefusalMillis, now)
+
+  /** What is being asked at this moment, for others to wait for. */
+  private val asked = new ConcurrentHashMap[WrappedKey, CompletableFuture[Outcome]]
+
+  override def describe: String = kms.describe
+  override def instance: (String, String) = kms.instanceId -> kms.instanceUrl
+
+  override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, LentKey]] = {
+    val outcomes = outcomesOf(keys.distinct, where, Map.empty)
+    keys.map(outcomes(_) match {
+      case Right(Lent(key, until)) => Right(new LentKey(key, (until - now()).max(0)))
+      case Left(refusal) => Left(refusal.at(where))
+    })
+  }
+
+  override def wrap(key: AesKey, masterKeyId: String, where: String): String =
+    kms.wrap(key, masterKeyId, where)
+
+  /**
+   * Wraps each key under the master key beside it: the first by itself, so that a KMS that does not serve is asked once,
+   * and the others at the same time.
+   */
+  def wrapAll(keys: Seq[(AesKey, String)], where: String): Seq[String] = {
+    def wrapped(some: Seq[(AesKey, String)]) =
+      KmsThreads.all(some.map { case (key, masterKeyId) => () => wrap(key, masterKeyId, where) })
+    wrapped(keys.take(1)) ++ wrapped(keys.drop(1))
+  }
+
+  override def directKey(id: String, where: String): Option[AesKey] = kms.directKey(id, where)
+
+  /** Forgets what is over. */
+  def sweep(): Unit = {
+    lent.sweep()
+    refused.sweep()
+  }
+
+  @tailrec
+  private def outcomesOf(
+      keys: Seq[WrappedKey],
+      where: String,
+      before: Map[WrappedKey, Outcome]
+  ): Map[WrappedKey, Outcome] = {
+    val (own, others) = keys.map(key => key -> claim(key)).partition(_._2.isLeft)
+    val found = before ++
+      ask(own.collect { case (key, Left(mine)) => key -> mine }, where) ++
+      others.collect { case (key, Right(theirs)) => awaited(theirs).map(key -> _) }.flatten
+    val again = keys.filterNot(found.contains)
+    if (again.isEmpty) found else outcomesOf(again, where, found)
+  }
+
+  /** Left: ours to ask for and to complete. Right: known, or asked for by somebody else. */
+  private def claim(key: WrappedKey): Either[CompletableFuture[Outcome], CompletableFuture[Outcome]] =
+    remembered(key).map(CompletableFuture.completedFuture[Outcome]).map(Right(_)).getOrElse {
+      val mine = new CompletableFuture[Outcome]
+      val theirs = asked.putIfAbsent(key, mine)
+      if (theirs != null) Right(theirs)
+      else
+        // Somebody may have come to the end of it since we looked.
+        remembered(key).fold[Either[CompletableFuture[Outcome], CompletableFuture[Outcome]]](Left(mine)) {
+          outcome =>
+            asked.remove(key, mine)
+            mine.complete(outcome)
+            Right(mine)
+        }
+    }
+
+  private def remembered(key: WrappedKey): Option[Outcome] =
+    lent.find(key).map(Right(_)).orElse(refused.find(key).map(Left(_)))
+
+  private def ask(
+      own: Seq[(WrappedKey, CompletableFuture[Outcome])],
+      where: String
+  ): Seq[(WrappedKey, Outcome)] =
+    try {
+      val byMasterKey = own.groupBy(_._1.masterKeyId).toSeq
+      KmsThreads
+        .all(byMasterKey.map { case (masterKeyId, some) =>
+          () =>
+            val answers = kms.unwrapAll(some.map(_._1.wrapped), masterKeyId, where)
+            some.zip(answers).map { case ((key, mine), answer) => key -> remember(key, mine, answer, where) }
+        })
+        .flatten
+    } finally
+      own.foreach { case (key, mine) =>
+        asked.remove(key, mine)
+        // If it has no outcome, whoever waits for it asks for itself.
+        mine.cancel(false)
+      }
+
+  private def remember(
+      key: WrappedKey,
+      mine: CompletableFuture[Outcome],
+      answer: Either[PmeException, AesKey],
+      where: String
+  ): Outcome = {
+    val outcome = answer.fold(
+      failed => Left(Refusal(failed, where)),
+      unwrapped => Right(Lent(unwrapped, now() + lifetimeMillis))
+    )
+    outcome match {
+      case Right(one) => lent.put(key, one, lifetimeMillis)
+      case Left(refusal) => if (!refusal.isOfCancelled) refused.put(key, refusal, RefusalMillis)
+    }
+    if (!outcome.left.toOption.exists(_.isOfCancelled)) mine.complete(outcome)
+    outcome
+  }
+
+  private def awaited(theirs: CompletableFuture[Outcome]): Option[Outcome] =
+    try Some(theirs.get())
+    catch { case _: CancellationException | _: ExecutionException => None }
+}
+
+private object KmsSource {
+  type Outcome = Either[Refusal, Lent]
+
+  final case class Lent(key: AesKey, until: Long)
+
+  /** @param where what the first who asked wanted the key for */
+  final case class Refusal(failure: PmeException, where: String) {
+
+    /** Whether it was the query that ended, and no refusal of the KMS's. */
+    def isOfCancelled: Boolean = PmeException.causes(failure).exists(_.isInstanceOf[InterruptedException])
+
+    def at(elsewhere: String): PmeException =
+      if (elsewhere == where || !failure.problem.startsWith(where)) failure
+      else
+        new PmeException(failure.condition, elsewhere + failure.problem.stripPrefix(where), failure.getCause)
+  }
+
+  val MaxKept = 10000
+
+  /** Long enough for the tasks of a stage to fail on one answer, short enough for who was let in meanwhile. */
+  val RefusalMillis = 10000L
+}

@@ -1,0 +1,144 @@
+package io.pmeparquet.keys
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+import java.security.SecureRandom
+import java.util.concurrent.{Callable, Executors}
+
+import scala.collection.JavaConverters._
+
+import munit.FunSuite
+
+import io.pmeparquet.{AesKey, PmeException}
+
+/** The way of keys from the KMS over the driver to executors, without Spark. */
+class KeyDeskSuite extends FunSuite {
+  private val random = new SecureRandom
+  private val master = Seq("a", "b").map(_ -> AesKey.random(256, random)).toMap
+  private val static = new StaticKms(master)
+  private var asked = 0
+
+  private object Here extends KeyRoute {
+    override def ask(request: Array[Byte], where: String): Array[Byte] = {
+      asked += 1
+      KeyDesk.answer(request)
+    }
+  }
+
+  private def wrapped(key: AesKey, id: String) = WrappedKey(id, static.wrap(key, id, "t"), None)
+  private def failure(answer: Either[PmeException, LentKey]) = answer.left.toOption.map(_.getCondition())
+
+  test("keys come in the order they were asked for, with their time, and refusals among them") {
+    var clock = 0L
+    val source = new KmsSource(new CountingKms(static), 1000, () => clock)
+    val desk = KeyDesk.open(source, Here)
+    val (one, two) = (AesKey.random(128, random), AesKey.random(192, random))
+    val wanted = Seq(wrapped(one, "a"), WrappedKey("absent", "x", Some("id")), wrapped(two, "b"))
+    val first = desk.unwrap(wanted, "file f")
+    assertEquals(first.map(_.toOption.map(_.key)), Seq(Some(one), None, Some(two)))
+    assertEquals(failure(first(1)), Some("PME_KEY_NOT_FOUND"))
+    assert(first(1).left.toOption.get.getMessage.contains("file f"))
+    clock = 400
+    assertEquals(desk.unwrap(wanted.take(1), "g").head.map(_.millis).toOption, Some(600L))
+  }
+
+  test("wrapping and direct keys go by the desk too, with their refusals") {
+    val source = new KmsSource(static, 1000)
+    val desk = KeyDesk.open(source, Here)
+    val key = AesKey.random(128, random)
+    assertEquals(static.unwrap(desk.wrap(key, "a", "t"), "a", "t"), key)
+    assertEquals(desk.directKey("b", "t"), Some(master("b")))
+    assertEquals(intercept[PmeException](desk.wrap(key, "absent", "t")).getCondition(), "PME_KEY_NOT_FOUND")
+    assertEquals(intercept[PmeException](desk.directKey("absent", "t")).getCondition(), "PME_KEY_NOT_FOUND")
+  }
+
+  test("a desk crosses the wire without the KMS, prints no id, and answers nobody else") {
+    val source = new KmsSource(static, 1000)
+    val bytes = new ByteArrayOutputStream
+    new ObjectOutputStream(bytes).writeObject(KeyDesk.open(source, Route))
+    val copy =
+      new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[KeyDesk]
+    val key = AesKey.random(128, random)
+    assertEquals(copy.unwrap(Seq(wrapped(key, "a")), "t").head.map(_.key).toOption, Some(key))
+    assert(!master.values.exists(secret => bytes.toByteArray.containsSlice(secret.insecureBytes)))
+    assertEquals(copy.toString, "KeyDesk(kms=static)")
+    val strange = KeyMessages.bytesOf("no such id", KeyRequest.Unwrap(Seq(wrapped(key, "a")), "t"))
+    assertEquals(
+      failure(KeyMessages.keysOf(KeyDesk.answer(strange), 1, "t").head),
+      Some("PME_KMS_UNAVAILABLE")
+    )
+    assertEquals(source.describe, "kms=static")
+  }
+
+  test("many who want the same keys at the same time are one call for each key") {
+    val kms = new CountingKms(static, pauseMillis = 20)
+    val source = new KmsSource(kms, 60000)
+    val keys = (1 to 10).map(n => wrapped(AesKey.random(128, random), if (n % 2 == 0) "a" else "b"))
+    val threads = Executors.newFixedThreadPool(8)
+    val ask: Callable[Seq[Either[PmeException, LentKey]]] =
+      () => source.unwrap(random.ints(5, 0, 10).toArray.map(keys(_)).toSeq, "t")
+    try threads.invokeAll(Seq.fill(100)(ask).asJava).forEach(done => assert(done.get.forall(_.isRight)))
+    finally threads.shutdown()
+    assertEquals(kms.unwraps, keys.size)
+  }
+
+  test("a refusal is remembered for some seconds, and told with the name of who asks") {
+    var clock = 0L
+    val kms = new CountingKms(static)
+    val source = new KmsSource(kms, 1000, () => clock)
+    val absent = Seq(WrappedKey("absent", "x", None))
+    def ask(where: String) = source.unwrap(absent, where).head.left.toOption.get.getMessage
+    assert(ask("file one").contains("file one"))
+    (1 to 50).foreach(n =>
+      assert(ask(s"file $n").contains(s"file $n: ") && !ask(s"file $n").contains("file one"))
+    )
+    assertEquals(kms.unwraps, 1)
+    clock = 10000
+    ask("later")
+    assertEquals(kms.unwraps, 2)
+  }
+
+  test("a key is asked for again when its time is over, and forgotten when it is swept") {
+    var clock = 0L
+    val kms = new CountingKms(static)
+    val source = new KmsSource(kms, 1000, () => clock)
+    val unwrapper = new DataKeyUnwrapper(KeyDesk.open(source, Here), 1000, () => clock)
+    val key = AesKey.random(128, random)
+    val material = KeyMaterial(isFooterKey = true, "a", static.wrap(key, "a", "t"), None)
+    clock = 100
+    assertEquals(unwrapper.unwrap(material, "t"), key)
+    clock = 1099
+    unwrapper.unwrap(material, "t")
+    assertEquals(kms.unwraps, 1)
+    clock = 1100
+    unwrapper.sweep()
+    source.sweep()
+    unwrapper.unwrap(material, "t")
+    assertEquals(kms.unwraps, 2)
+  }
+
+  test("keys that are prepared are one request, and are then at hand") {
+    val kms = new CountingKms(static)
+    val source = new KmsSource(kms, 60000)
+    val unwrapper = new DataKeyUnwrapper(KeyDesk.open(source, Here), 60000)
+    val materials = Seq("a", "b", "absent").map { id =>
+      val text = if (id == "absent") "x" else static.wrap(AesKey.random(128, random), id, "t")
+      KeyMaterial(isFooterKey = false, id, text, None)
+    }
+    asked = 0
+    unwrapper.prepare(materials, "t")
+    assertEquals((asked, kms.unwraps), (1, 3))
+    materials.take(2).foreach(unwrapper.unwrap(_, "t"))
+    assertEquals(asked, 1)
+    assertEquals(
+      intercept[PmeException](unwrapper.unwrap(materials.last, "t")).getCondition(),
+      "PME_KEY_NOT_FOUND"
+    )
+    assertEquals((asked, kms.unwraps), (2, 3))
+    assertEquals(source.describe, "counting")
+  }
+}
+
+/** As Spark's, it holds nothing. */
+private case object Route extends KeyRoute {
+  override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesk.answer(request)
+}

@@ -1,0 +1,280 @@
+package io.pmeparquet.keys.vault
+
+import java.net.InetSocketAddress
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.SecureRandom
+import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.Base64
+
+import scala.collection.JavaConverters._
+
+import com.sun.net.httpserver.{HttpExchange, HttpServer}
+import munit.FunSuite
+
+import io.pmeparquet.{AesKey, PmeException, Secret}
+import io.pmeparquet.keys.http.KmsHttp
+
+class VaultKmsSuite extends FunSuite {
+
+  /** Answers in turn what it was given, and writes down what it was asked. */
+  private final class Vault(replies: Reply*) extends AutoCloseable {
+    private val left = new ConcurrentLinkedQueue(replies.asJava)
+    private val asked = new ConcurrentLinkedQueue[(String, String, String)]
+    private val server = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0)
+    server.createContext("/", answer(_))
+    server.start()
+
+    def address: String = s"http://127.0.0.1:${server.getAddress.getPort}"
+    def paths: Seq[String] = asked.asScala.map(_._1).toSeq
+    def tokens: Seq[String] = asked.asScala.map(_._2).toSeq
+    def bodies: Seq[String] = asked.asScala.map(_._3).toSeq
+
+    private def answer(exchange: HttpExchange): Unit = {
+      val body = new String(exchange.getRequestBody.readAllBytes(), UTF_8)
+      val token = Option(exchange.getRequestHeaders.getFirst("X-Vault-Token")).getOrElse("")
+      asked.add((exchange.getRequestURI.getRawPath, token, body))
+      val reply = Option(left.poll()).getOrElse(Reply(418, ""))
+      reply.headers.foreach { case (name, value) => exchange.getResponseHeaders.add(name, value) }
+      val bytes = reply.body.getBytes(UTF_8)
+      exchange.sendResponseHeaders(reply.status, if (bytes.isEmpty) -1 else bytes.length.toLong)
+      exchange.getResponseBody.write(bytes)
+      exchange.close()
+    }
+    override def close(): Unit = server.stop(0)
+  }
+
+  /** Time that passes only where somebody sleeps, or a test says so. */
+  private final class Clock extends KmsHttp.Clock {
+    @volatile var now = 0L
+    val pauses = new ConcurrentLinkedQueue[Long]
+    override def millis(): Long = now
+    override def sleep(millis: Long): Unit = {
+      pauses.add(millis)
+      now += millis
+    }
+  }
+
+  private val key = AesKey.random(128, new SecureRandom)
+  private val wrapped = Reply(200, """{"data":{"ciphertext":"vault:v1:abc"}}""")
+  private val unwrapped =
+    Reply(200, s"""{"data":{"plaintext":"${Base64.getEncoder.encodeToString(key.insecureBytes)}"}}""")
+  private def refusal(status: Int, text: String) = Reply(status, s"""{"errors":["$text"]}""")
+  private def login(token: String, seconds: Int) =
+    Reply(200, s"""{"auth":{"client_token":"$token","lease_duration":$seconds,"renewable":true}}""")
+
+  private def settings(vault: Vault, login: VaultLogin = VaultLogin.Token(new Secret("s.token"))) =
+    VaultSettings(vault.address, "transit", None, login, None, timeoutMillis = 30000)
+
+  private val approle = VaultLogin.AppRole("role", new Secret("s.secret"), "approle")
+
+  private def asking[A](replies: Reply*)(run: (VaultKms, Vault, Clock) => A): A = {
+    val (vault, clock) = (new Vault(replies: _*), new Clock)
+    try run(new VaultKms(settings(vault), clock), vault, clock)
+    finally vault.close()
+  }
+
+  private def withLogin[A](replies: Reply*)(run: (VaultKms, Vault, Clock) => A): A = {
+    val (vault, clock) = (new Vault(replies: _*), new Clock)
+    try run(new VaultKms(settings(vault, approle), clock), vault, clock)
+    finally vault.close()
+  }
+
+  private def failure(run: => Any): PmeException = {
+    val failed = intercept[PmeException](run)
+    Seq("s.token", "s.secret", Base64.getEncoder.encodeToString(key.insecureBytes)).foreach { secret =>
+      assert(!failed.getMessage.contains(secret), failed.getMessage)
+    }
+    failed
+  }
+
+  private def condition(run: => Any): String = failure(run).getCondition()
+
+  test("a key is wrapped and unwrapped with one request each, under the name of its master key") {
+    asking(wrapped, unwrapped) { (kms, vault, _) =>
+      assertEquals(kms.wrap(key, "pii-2024", "t"), "vault:v1:abc")
+      assertEquals(kms.unwrap("vault:v1:abc", "pii-2024", "t"), key)
+      assertEquals(vault.paths, Seq("/v1/transit/encrypt/pii-2024", "/v1/transit/decrypt/pii-2024"))
+      assertEquals(vault.tokens.distinct, Seq("s.token"))
+      assert(!vault.bodies.exists(_.contains("associated_data")))
+    }
+  }
+
+  test("several keys under one master key are one request, and each has its own answer") {
+    val some = s"""{"data":{"batch_results":[
+      {"plaintext":"${Base64.getEncoder.encodeToString(key.insecureBytes)}"},
+      {"plaintext":"","error":"invalid ciphertext: unable to decrypt"},
+      {"error":"something else"}]}}"""
+    asking(Reply(400, some), Reply(200, some), refusal(403, "permission denied"), Reply(200, "{}")) {
+      (kms, vault, _) =>
+        def conditions = kms.unwrapAll(Seq("a", "b", "c"), "k", "t").map(_.fold(_.getCondition(), _ => "ok"))
+        assertEquals(conditions, Seq("ok", "PME_NOT_AUTHENTIC", "PME_KMS_UNAVAILABLE"))
+        assertEquals(conditions, Seq("ok", "PME_NOT_AUTHENTIC", "PME_KMS_UNAVAILABLE"))
+        assertEquals(conditions, Seq.fill(3)("PME_KEY_DENIED"))
+        assertEquals(conditions, Seq.fill(3)("PME_KMS_UNAVAILABLE"))
+        assertEquals(vault.paths, Seq.fill(4)("/v1/transit/decrypt/k"))
+    }
+  }
+
+  test("a token is sent on with a request to where tokens may go, once, and nowhere else") {
+    val other = new Vault(wrapped, Reply(307, "", Map("Location" -> "http://127.0.0.1:1/x")))
+    try {
+      def to(address: String) = Reply(307, "", Map("Location" -> address))
+      asking(to(s"${other.address}/v1/transit/encrypt/k"), to("http://vault.example/x"), to("/x"), to("::")) {
+        (kms, vault, _) =>
+          assertEquals(kms.wrap(key, "k", "t"), "vault:v1:abc")
+          assertEquals(other.tokens, Seq("s.token"))
+          (1 to 3).foreach(_ => assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE"))
+          assertEquals(vault.paths.size, 4)
+      }
+      asking(to(s"${other.address}/v1/transit/encrypt/k")) { (kms, _, _) =>
+        assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE")
+      }
+    } finally other.close()
+  }
+
+  test("a failed login or renewal is not tried by each who waits for it") {
+    withLogin(refusal(400, "invalid role or secret ID"), login("one", 100), wrapped) { (kms, vault, clock) =>
+      (1 to 5).foreach(_ => assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE"))
+      assertEquals(vault.paths.size, 1)
+      clock.now = 10000
+      assertEquals(kms.wrap(key, "k", "t"), "vault:v1:abc")
+    }
+    withLogin(login("one", 100) +: wrapped +: Seq.fill(6)(Reply(503, "")) :+ wrapped :+ wrapped: _*) {
+      (kms, vault, clock) =>
+        kms.wrap(key, "k", "t")
+        clock.now = 51000
+        kms.wrap(key, "k", "t")
+        kms.wrap(key, "k", "t")
+        assertEquals(vault.paths.count(_.endsWith("renew-self")), 6)
+    }
+  }
+
+  test("what may pass is tried again, after pauses that grow, and what Vault asks to wait is waited") {
+    asking(Reply(500, ""), Reply(503, ""), Reply(429, "", Map("Retry-After" -> "3")), wrapped) {
+      (kms, vault, clock) =>
+        assertEquals(kms.wrap(key, "k", "t"), "vault:v1:abc")
+        val pauses = clock.pauses.asScala.toSeq
+        assertEquals(pauses.size, 3)
+        assert(pauses.head <= 100 && pauses(1) <= 200, pauses)
+        assertEquals(pauses(2), 3000L)
+    }
+  }
+
+  test("no more than six attempts are made, and none that would end after the time that is given") {
+    asking(Seq.fill(20)(Reply(503, "")): _*) { (kms, vault, _) =>
+      assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE")
+      assertEquals(vault.paths.size, KmsHttp.MaxAttempts)
+    }
+    asking(Reply(429, "", Map("Retry-After" -> "60")), wrapped) { (kms, vault, _) =>
+      assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE")
+      assertEquals(vault.paths.size, 1)
+    }
+  }
+
+  test("a Vault that is not there is named, with the reason") {
+    val vault = new Vault()
+    vault.close()
+    val kms = new VaultKms(settings(vault), new Clock)
+    val failed = failure(kms.wrap(key, "k", "job"))
+    assertEquals(failed.getCondition(), "PME_KMS_UNAVAILABLE")
+    assert(failed.getMessage.contains(vault.address) && failed.getMessage.contains("job"), failed.getMessage)
+  }
+
+  test("refusals are told apart, and none of them is tried again") {
+    val answers = Seq(
+      refusal(403, "1 error occurred:\\n\\t* permission denied\\n\\n") -> "PME_KEY_DENIED",
+      refusal(
+        403,
+        "2 errors occurred:\\n\\t* permission denied\\n\\t* invalid token\\n\\n"
+      ) -> "PME_KMS_UNAVAILABLE",
+      refusal(400, "encryption key not found") -> "PME_KEY_NOT_FOUND",
+      refusal(
+        400,
+        "ciphertext or signature version is disallowed by policy (too old)"
+      ) -> "PME_KEY_NOT_FOUND",
+      refusal(400, "invalid ciphertext: unable to decrypt") -> "PME_NOT_AUTHENTIC",
+      refusal(400, "something else") -> "PME_KMS_UNAVAILABLE",
+      refusal(404, "no handler for route \\\"transit/decrypt/k\\\"") -> "PME_KMS_UNAVAILABLE",
+      refusal(503, "Vault is sealed") -> "PME_KMS_UNAVAILABLE",
+      Reply(200, "<html>") -> "PME_KMS_UNAVAILABLE",
+      Reply(200, "") -> "PME_KMS_UNAVAILABLE",
+      Reply(200, """{"data":{"plaintext":"no base64!"}}""") -> "PME_KMS_UNAVAILABLE",
+      Reply(200, """{"data":{"plaintext":"AAAA"}}""") -> "PME_KEY_METADATA",
+      Reply(200, "[" * 100000) -> "PME_KMS_UNAVAILABLE",
+      Reply(200, "\"" + "x" * (5 * 1024 * 1024) + "\"") -> "PME_KMS_UNAVAILABLE"
+    )
+    answers.foreach { case (reply, expected) =>
+      asking(reply, unwrapped) { (kms, vault, _) =>
+        assertEquals(condition(kms.unwrap("vault:v1:abc", "k", "t")), expected, reply.body.take(80))
+        assertEquals(vault.paths.size, 1)
+      }
+    }
+  }
+
+  test("a master-key id that is no name of a key never becomes a path") {
+    asking() { (kms, vault, _) =>
+      Seq("../../sys/seal", "a/b", "", ".", "a?b", "a%2fb", "-a").foreach { id =>
+        assertEquals(condition(kms.unwrap("vault:v1:abc", id, "t")), "PME_KEY_NOT_FOUND")
+      }
+      assertEquals(vault.paths, Nil)
+    }
+  }
+
+  test("a login is made once, renewed when half of its time is over, and made anew when it is refused") {
+    val expired = refusal(403, "permission denied\", \"invalid token")
+    withLogin(
+      login("one", 100),
+      wrapped,
+      wrapped,
+      login("one", 100),
+      wrapped,
+      expired,
+      login("two", 100),
+      wrapped
+    ) { (kms, vault, clock) =>
+      kms.wrap(key, "k", "t")
+      clock.now = 49000
+      kms.wrap(key, "k", "t")
+      clock.now = 51000
+      kms.wrap(key, "k", "t")
+      kms.wrap(key, "k", "t")
+      val encrypt = "/v1/transit/encrypt/k"
+      val (in, renew) = ("/v1/auth/approle/login", "/v1/auth/token/renew-self")
+      assertEquals(vault.paths, Seq(in, encrypt, encrypt, renew, encrypt, encrypt, in, encrypt))
+      assertEquals(vault.tokens, Seq("", "one", "one", "one", "one", "one", "", "two"))
+    }
+  }
+
+  test("where a new login does not help either, it is left at that") {
+    val expired = refusal(403, "invalid token")
+    withLogin(login("one", 100), expired, login("two", 100), expired, wrapped) { (kms, vault, _) =>
+      assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE")
+      assertEquals(vault.paths.size, 4)
+    }
+    withLogin(refusal(400, "invalid role or secret ID")) { (kms, vault, _) =>
+      assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE")
+      assertEquals(vault.paths.size, 1)
+    }
+  }
+
+  test("addresses that would send a token readable, or hold a password, are refused and not repeated whole") {
+    Seq("https://vault:8200", "http://127.0.0.1:8200", "http://localhost:8200/", "http://[::1]:8200").foreach {
+      address =>
+        assertEquals(VaultSettings.requireAddress(address), address.stripSuffix("/"))
+    }
+    Seq(
+      "http://vault:8200",
+      "http://127.0.0.1.evil:80",
+      "vault:8200",
+      "ftp://vault",
+      "https://u:s.secret@vault",
+      "https://vault?x",
+      "",
+      "https://"
+    ).foreach(address =>
+      assertEquals(condition(VaultSettings.requireAddress(address)), "PME_BAD_OPTION", address)
+    )
+  }
+}
+
+private final case class Reply(status: Int, body: String, headers: Map[String, String] = Map.empty)

@@ -1,0 +1,88 @@
+package io.pmeparquet.kms
+
+import java.io.IOException
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.crypto.{KeyAccessDeniedException, ParquetCryptoRuntimeException}
+import org.apache.parquet.crypto.keytools.KmsClient
+
+import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException, Secret}
+import io.pmeparquet.keys.{Kms, KmsSettings}
+import io.pmeparquet.keys.vault.VaultKms
+import io.pmeparquet.options.{KmsValues, OptionSpec, PmeOptions, VaultOptions}
+
+/**
+ * `kms=vault` for Spark's own `parquet` source and anything else that takes a parquet-java KMS client:
+ * {{{
+ * parquet.encryption.kms.client.class  io.pmeparquet.kms.VaultKmsClient
+ * parquet.encryption.kms.instance.url  https://vault:8200
+ * parquet.encryption.key.access.token  the token
+ * }}}
+ * Other settings have the names of our options behind `parquet.encryption.`, such as
+ * `parquet.encryption.kms.vault.mount`; secrets may be aliases of Hadoop's credential providers.
+ */
+final class VaultKmsClient extends KmsClient {
+  private var kms: Kms = _
+
+  override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
+    kms = inItsTerms(new VaultKms(VaultOptions.settings(new ConfValues(conf, token)).at))
+
+  override def wrapKey(keyBytes: Array[Byte], masterKeyId: String): String =
+    inItsTerms(kms.wrap(AesKey.of(keyBytes, "key to wrap"), masterKeyId, "key to wrap"))
+
+  override def unwrapKey(wrappedKey: String, masterKeyId: String): Array[Byte] =
+    inItsTerms(kms.unwrap(wrappedKey, masterKeyId, "wrapped key").insecureBytes)
+
+  /** The interface knows a refusal, and failures of every other kind. */
+  private def inItsTerms[A](call: => A): A =
+    try call
+    catch {
+      case failed: PmeException if failed.condition == Condition.KeyDenied =>
+        throw new KeyAccessDeniedException(failed.getMessage, failed)
+      case failed: PmeException => throw new ParquetCryptoRuntimeException(failed.getMessage, failed)
+    }
+}
+
+/**
+ * The settings as parquet-java hands them to a client, but for the address: where none is configured parquet-java hands
+ * over what a file says, and nothing a file says chooses where a token goes.
+ */
+private final class ConfValues(conf: Configuration, token: String) extends KmsValues {
+  override def text(option: OptionSpec): Option[String] = option match {
+    case PmeOptions.VaultUrl => set(option).orElse(set(PmeOptions.InstanceUrl))
+    case _ => set(option).orElse(option.default)
+  }
+
+  override def isSet(option: OptionSpec): Boolean = set(option).isDefined
+
+  private def set(option: OptionSpec) = Option(conf.getTrimmed(nameOf(option))).filter(_.nonEmpty)
+
+  override def secret(option: OptionSpec): Option[Secret] = option match {
+    case PmeOptions.VaultToken => Some(new Secret(token)).filter(_.insecureValue != Kms.Default)
+    case _ => Option(conf.getPassword(nameOf(option))).map(password => new Secret(new String(password)))
+  }
+
+  override def file(option: OptionSpec): Option[KmsSettings.Content] =
+    text(option).map(path => new KmsSettings.Content(contentOf(path)))
+
+  private def nameOf(option: OptionSpec) =
+    PmeOptions.ParquetPrefix + option.name.stripPrefix(PmeOptions.ParquetPrefix)
+
+  private def contentOf(path: String): Array[Byte] = {
+    def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(s"file $path", why, cause)
+    try {
+      val file = new Path(path)
+      val stream = file.getFileSystem(conf).open(file)
+      try {
+        val bytes = stream.readNBytes(ConfValues.MaxFileBytes + 1)
+        if (bytes.length > ConfValues.MaxFileBytes) throw unusable("it is too long for certificates", null)
+        bytes
+      } finally stream.close()
+    } catch { case failed: IOException => throw unusable("it cannot be read", failed) }
+  }
+}
+
+private object ConfValues {
+  val MaxFileBytes: Int = 1024 * 1024
+}

@@ -1,0 +1,111 @@
+package io.pmeparquet.spark.keys;
+
+import java.util.Arrays;
+import java.util.UUID;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+import org.apache.spark.SparkEnv;
+import org.apache.spark.rpc.RpcCallContext;
+import org.apache.spark.rpc.RpcEndpoint;
+import org.apache.spark.rpc.RpcEndpointRef;
+import org.apache.spark.rpc.RpcEnv;
+import org.apache.spark.util.RpcUtils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import io.pmeparquet.keys.KeyDesk;
+import scala.PartialFunction;
+import scala.reflect.ClassTag$;
+import scala.runtime.AbstractPartialFunction;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Messages about keys between executors and their driver, over Spark's own RPC: the one connection that is there on any
+ * cluster, and that Spark's settings encrypt. Java, since Scala code of other packages may not see Spark's RPC.
+ */
+final class KeyRpc {
+  /** Of this copy of the class: there may be others in the driver, in class loaders of their own, with desks of theirs. */
+  private static final String NAME = "pme-parquet-keys-" + UUID.randomUUID();
+
+  /** The RPC of the driver that answers already. A driver can have one after the other. */
+  private static RpcEnv answering;
+
+  private static final Logger LOG = LoggerFactory.getLogger(KeyRpc.class);
+
+  private KeyRpc() {}
+
+  /** Driver only: answers from now on, until the application ends, under the name that is returned. */
+  static synchronized String answer() {
+    RpcEnv rpc = SparkEnv.get().rpcEnv();
+    if (answering != rpc) {
+      rpc.setupEndpoint(NAME, new Desks(rpc));
+      answering = rpc;
+    }
+    return NAME;
+  }
+
+  /** Executor only: asks the driver, and waits. */
+  static byte[] ask(String name, byte[] request) {
+    SparkEnv env = SparkEnv.get();
+    RpcEndpointRef driver = RpcUtils.makeDriverRef(name, env.conf(), env.rpcEnv());
+    return driver.<byte[]>askSync(request, ClassTag$.MODULE$.apply(byte[].class));
+  }
+
+  /** Asking a KMS takes a while, and Spark's own threads for messages are few. */
+  private static final class Desks implements RpcEndpoint {
+    private static final int THREADS = 128;
+    private static final long IDLE_SECONDS = 30;
+
+    private final RpcEnv rpc;
+    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
+        THREADS, THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), work -> {
+          Thread thread = new Thread(work, "pme-parquet-keys");
+          thread.setDaemon(true);
+          return thread;
+        });
+
+    Desks(RpcEnv rpc) {
+      this.rpc = rpc;
+      threads.allowCoreThreadTimeOut(true);
+    }
+
+    @Override
+    public RpcEnv rpcEnv() {
+      return rpc;
+    }
+
+    @Override
+    public PartialFunction<Object, BoxedUnit> receiveAndReply(RpcCallContext context) {
+      return new AbstractPartialFunction<Object, BoxedUnit>() {
+        @Override
+        public boolean isDefinedAt(Object message) {
+          return message instanceof byte[];
+        }
+
+        @Override
+        public BoxedUnit apply(Object message) {
+          threads.execute(() -> reply(context, (byte[]) message));
+          return BoxedUnit.UNIT;
+        }
+      };
+    }
+
+    private static void reply(RpcCallContext context, byte[] request) {
+      try {
+        context.reply(KeyDesk.answer(request));
+      } catch (Throwable failed) {
+        // Whoever asks waits for an answer, and a failure of ours may be of a class that it does not have. What it says
+        // is told to nobody: it may be what was asked for.
+        LOG.error("internal error: {} at {}", failed.getClass().getName(), Arrays.toString(failed.getStackTrace()));
+        context.sendFailure(new IllegalStateException("internal error: " + failed.getClass().getName()));
+      }
+    }
+
+    @Override
+    public void onStop() {
+      threads.shutdownNow();
+    }
+  }
+}

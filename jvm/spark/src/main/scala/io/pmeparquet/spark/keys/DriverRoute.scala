@@ -1,0 +1,56 @@
+package io.pmeparquet.spark.keys
+
+import java.io.IOException
+import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.TimeoutException
+
+import org.apache.spark.{SparkEnv, SparkException}
+import org.apache.spark.sql.SparkSession
+import org.slf4j.LoggerFactory
+
+import io.pmeparquet.keys.{KeyDesk, KeyRoute}
+import io.pmeparquet.PmeErrors
+
+/**
+ * `kms.callFrom=driver`: executors ask their driver for keys. What asks in the driver's own process asks without a
+ * network. ''Crosses the wire''.
+ *
+ * @param endpoint the name under which the driver answers
+ */
+private[spark] final case class DriverRoute(endpoint: String) extends KeyRoute {
+
+  override def ask(request: Array[Byte], where: String): Array[Byte] =
+    if (SparkEnv.get.executorId == DriverRoute.Driver) KeyDesk.answer(request)
+    else
+      try KeyRpc.ask(endpoint, request)
+      catch {
+        case failed @ (_: SparkException | _: TimeoutException | _: IOException | _: IllegalStateException) =>
+          throw PmeErrors.kmsUnavailable(where, "the driver, which asks it, gave no answer", failed)
+      }
+}
+
+private[spark] object DriverRoute {
+  private val Driver = "driver"
+  private val log = LoggerFactory.getLogger(classOf[DriverRoute])
+  private val warned = new AtomicBoolean
+
+  /** Makes the driver answer, and says once what would protect the keys that it sends. ''Driver only''. */
+  def open(session: SparkSession): DriverRoute = {
+    val context = session.sparkContext
+    if (!context.isLocal && !isEncrypted(session) && warned.compareAndSet(false, true))
+      log.warn(
+        "The driver hands keys to executors over Spark's RPC, which this application does not encrypt. Set " +
+          "spark.authenticate=true and spark.network.crypto.enabled=true where the network is not yours alone."
+      )
+    DriverRoute(KeyRpc.answer())
+  }
+
+  private def isEncrypted(session: SparkSession) = {
+    val conf = session.sparkContext.getConf
+    def isOn(name: String) = conf.getBoolean(name, defaultValue = false)
+    // RPC over TLS came with Spark 4; older ones take no notice of the setting.
+    val tls = isOn("spark.ssl.rpc.enabled") && !session.version.startsWith("3.")
+    val aes = isOn("spark.network.crypto.enabled") || isOn("spark.authenticate.enableSaslEncryption")
+    tls || (isOn("spark.authenticate") && aes)
+  }
+}

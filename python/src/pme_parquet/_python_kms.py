@@ -1,0 +1,133 @@
+"""A KMS client written in Python, called from the driver's JVM through py4j's callback server."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from hmac import compare_digest
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from uuid import uuid4
+
+from pme_parquet._hook import install_errors
+from pme_parquet.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CLASS = "io.pmeparquet.kms.PythonKms"
+
+
+class KmsCalls(Protocol):
+    """What a KMS client in Python has to do. Called from several threads."""
+
+    def wrap_key(self, key: bytes, master_key_id: str) -> str:
+        """Encrypt a key under a master key. The text is kept with the file."""
+        ...
+
+    def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
+        """Decrypt what `wrap_key` returned.
+
+        Raises:
+            PermissionError: this user may not use the master key.
+            LookupError: there is no such master key.
+        """
+        ...
+
+
+class PythonKms:
+    """Master keys behind a client that is written in Python, for a KMS that no shipped client speaks to.
+
+    The client runs in this process, which is the driver's, and is asked once for each key: executors ask the driver. So
+    it needs a session in this process; with Spark Connect the driver is another one.
+
+    Example:
+        class Client:
+            def wrap_key(self, key: bytes, master_key_id: str) -> str: ...
+            def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes: ...
+
+        kms = pme.PythonKms(Client())
+        spark.read.format("pme-parquet").options(**kms.options()).load(path)
+
+    Raises:
+        PmeError: `PME_UNSUPPORTED` from `options()` where there is no such session.
+    """
+
+    def __init__(self, client: KmsCalls) -> None:
+        self._secret = token_urlsafe()
+        self._callback = _callback(client, self._secret)
+        self._id = f"python-{uuid4()}"
+
+    def options(self) -> dict[str, str]:
+        """The options of the format, for reading and writing."""
+        install_errors()
+        _register(self._id, self._secret, self._callback)
+        return {"kms": _CLASS, "pme.python.kms": self._id}
+
+
+def _register(name: str, secret: str, callback: object) -> None:
+    from pyspark import SparkContext  # noqa: PLC0415 nothing happens at import
+    from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415 as above
+
+    context: Any = SparkContext._active_spark_context  # noqa: SLF001 the session that is there, and none made for this
+    if context is None:
+        message = (
+            "pme.PythonKms: the client cannot be called, because there is no Spark driver in this process (over Spark "
+            "Connect the driver is another process). Start a classic session first, or use a KMS class."
+        )
+        raise UnsupportedError(message)
+    ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call] # noqa: SLF001 as PySpark does
+    context._jvm.io.pmeparquet.kms.PythonKms.register(name, secret, callback)  # noqa: SLF001
+
+
+def _callback(client: KmsCalls, secret: str) -> object:
+    """The client as the JVM sees it: texts only, since an exception would take its text and its key across.
+
+    Anybody on this machine can call py4j's callback server, by any name that the object answers to; only the JVM knows
+    the secret. So the object answers to `call`, and has nothing.
+    """
+
+    def call(given: str, what: str, value: str, master_key_id: str) -> str:
+        if not compare_digest(given.encode(), secret.encode()):
+            return "failed PermissionError"
+        if what == "wrap":
+            return _answer(lambda: _text(client.wrap_key(base64.b64decode(value), master_key_id)))
+        return _answer(lambda: _base64(client.unwrap_key(value, master_key_id)))
+
+    class Java:
+        implements: ClassVar = ["io.pmeparquet.kms.PythonKmsCalls"]
+
+    # py4j looks at the class, of which there is nothing to see.
+    answers = {"call": call, "Java": Java, "__class__": object}
+
+    class Callback:
+        def __getattribute__(self, name: str) -> object:
+            try:
+                return answers[name]
+            except KeyError:
+                raise AttributeError(name) from None
+
+    return Callback()
+
+
+def _answer(call: Callable[[], str]) -> str:
+    try:
+        return f"ok {call()}"
+    except PermissionError:
+        return "denied -"
+    except LookupError:
+        return "missing -"
+    except BaseException as error:  # noqa: BLE001 what is not answered, py4j waits for; told by its kind, and by no more
+        return f"failed {type(error).__name__}"
+
+
+def _text(wrapped: object) -> str:
+    if not isinstance(wrapped, str) or not wrapped:
+        raise TypeError
+    return wrapped
+
+
+def _base64(key: object) -> str:
+    if not isinstance(key, (bytes, bytearray)):
+        raise TypeError
+    return binascii.b2a_base64(bytes(key), newline=False).decode()

@@ -1,0 +1,91 @@
+package kms;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.ConnectException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.parquet.crypto.KeyAccessDeniedException;
+import org.apache.parquet.crypto.keytools.KeyToolkit;
+import org.apache.parquet.crypto.keytools.KmsClient;
+import org.apache.spark.SparkEnv;
+
+/**
+ * A KMS client that writes down each call, whatever comes of it, as a line of a file: what, master key, process, thread
+ * and executor. It has the master keys of the testkit's TestKms. Its settings are in the Hadoop configuration.
+ */
+public final class CountingKms implements KmsClient {
+  private static final Object WRITING = new Object();
+
+  private Path log;
+  private long pauseMillis;
+  private Set<String> denied;
+  private String down;
+
+  @Override
+  public void initialize(Configuration conf, String instanceId, String instanceUrl, String token) {
+    log = Paths.get(conf.get("counting.kms.log"));
+    pauseMillis = conf.getLong("counting.kms.pause.millis", 0);
+    denied = new HashSet<>(Arrays.asList(conf.getTrimmedStrings("counting.kms.deny")));
+    down = conf.get("counting.kms.down");
+  }
+
+  @Override
+  public String wrapKey(byte[] key, String masterKeyId) {
+    called("wrap", masterKeyId);
+    return KeyToolkit.encryptKeyLocally(key, master(masterKeyId), bytes(masterKeyId));
+  }
+
+  @Override
+  public byte[] unwrapKey(String wrapped, String masterKeyId) {
+    called("unwrap", masterKeyId);
+    return KeyToolkit.decryptKeyLocally(wrapped, master(masterKeyId), bytes(masterKeyId));
+  }
+
+  private void called(String what, String masterKeyId) {
+    SparkEnv spark = SparkEnv.get();
+    String thread = Thread.currentThread().getName().replaceAll("\\s+", "_");
+    String executor = spark == null ? "none" : spark.executorId();
+    write(String.join(" ", what, masterKeyId, Long.toString(ProcessHandle.current().pid()), thread, executor) + "\n");
+    try {
+      Thread.sleep(pauseMillis);
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(stopped);
+    }
+    if (down != null && Files.exists(Paths.get(down))) throw new UncheckedIOException(new ConnectException("refused"));
+    if (denied.contains(masterKeyId)) throw new KeyAccessDeniedException("this user may not use " + masterKeyId);
+  }
+
+  /** One line is one write, so that those of several processes do not mix. */
+  private void write(String line) {
+    synchronized (WRITING) {
+      try {
+        Files.write(log, bytes(line), StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+      } catch (IOException failed) {
+        throw new UncheckedIOException(failed);
+      }
+    }
+  }
+
+  private static byte[] master(String id) {
+    try {
+      return Arrays.copyOf(MessageDigest.getInstance("SHA-256").digest(bytes("pme-testkit:" + id)), 16);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException(impossible);
+    }
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}

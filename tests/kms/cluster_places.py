@@ -1,0 +1,152 @@
+"""Where a job on a local cluster finds what it needs and leaves what it showed, and how a test starts one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+
+import pme_parquet as pme
+from tests.kms.counting import Log, column_keys, jar
+from tests.support.canary import files_under
+from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOKEN_VARIABLE, TOKEN = "PME_CLUSTER_TOKEN", "hvs.cluster-token-51d0"
+KEYS_VARIABLE = "PME_CLUSTER_KEYS"
+NAMES = ["footer", *column_keys(3)]
+
+# The master keys of `kms=static`.
+STATIC = {name: bytes((seed * 41 + at * 13) % 256 for at in range(16)) for seed, name in enumerate(NAMES, 1)}
+
+LOGGING = """
+rootLogger.level = debug
+rootLogger.appenderRef.all.ref = all
+appender.all.type = {appender}
+appender.all.name = all
+{place}
+appender.all.layout.type = PatternLayout
+appender.all.layout.pattern = %p %c: %m%n%ex
+logger.ours.name = io.pmeparquet
+logger.ours.level = trace
+"""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The directory of a job."""
+
+    work: Path
+
+    @property
+    def jar(self) -> Path:
+        return self.work / "counting-kms.jar"
+
+    @property
+    def data(self) -> Path:
+        return self.work / "data"
+
+    @property
+    def shown(self) -> Path:
+        return self.work / "shown"
+
+    @property
+    def events(self) -> Path:
+        return self.shown / "events"
+
+    @property
+    def home(self) -> Path:
+        """A Spark home of the job's own: there, executors have their directories."""
+        return self.work / "home"
+
+    def log(self, name: str) -> Path:
+        return self.work / "calls" / f"{name}.log"
+
+    def keystore(self) -> pme.Keystore:
+        return pme.Keystore(str(self.work / "keys.p12"), password=pme.env(PASSWORD_VARIABLE))
+
+    def static(self) -> pme.Static:
+        return pme.Static(pme.env(KEYS_VARIABLE))
+
+    def logging(self, who: str) -> Path:
+        """Return a new configuration by which all is logged: of the driver to a file, of executors where Spark does."""
+        target = self.shown / "driver.log"
+        places = {"driver": f"appender.all.fileName = {target}", "executor": "appender.all.target = SYSTEM_ERR"}
+        properties = self.work / f"{who}-log4j2.properties"
+        kind = "File" if who == "driver" else "Console"
+        properties.write_text(LOGGING.format(appender=kind, place=places[who]))
+        return properties
+
+    def processes(self, application: str) -> Iterator[Path]:
+        """Yield where Linux tells of the executors of an application."""
+        for command in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                content = command.read_bytes()
+            except OSError:  # it has ended meanwhile
+                continue
+            if b"CoarseGrainedExecutorBackend" in content and application.encode() in content:
+                yield command.parent
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A job that has run."""
+
+    places: Places
+    executors: int
+
+    @property
+    def seen(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.places.work / "seen.json").read_text())
+        return found
+
+    def calls(self, name: str) -> Log:
+        return Log(self.places.log(name))
+
+    def shown(self) -> dict[str, bytes]:
+        """Return whatever Spark logged, printed or showed, of the driver and of executors."""
+        kept = [*files_under(self.places.shown), *files_under(self.places.home / "work")]
+        named = {str(path.relative_to(self.places.work)): path for path in kept if path.suffix != ".jar"}
+        return {name: path.read_bytes() for name, path in named.items()}
+
+
+def run(work: Path, executors: int, memory: int, *, short: bool = False, **settings: str) -> Cluster:
+    """Run the job in a process of its own, with settings like ``spark_authenticate="true"``."""
+    places = Places(work)
+    for directory in (places.events, places.home, places.log("any").parent):
+        directory.mkdir(parents=True)
+    for name in ("bin", "jars", "sbin"):
+        (places.home / name).symlink_to(Path(pyspark.__file__).parent / name)
+    jar(work)
+    os.environ[PASSWORD_VARIABLE] = PASSWORD
+    places.keystore().create(NAMES)
+    chosen = {name.replace("_", "."): value for name, value in settings.items()} | {
+        "spark.master": f"local-cluster[{executors},1,{memory}]",
+        "spark.executor.memory": f"{memory}m",
+    }
+    (work / "settings.json").write_text(json.dumps({"short": short, "executors": str(executors), **chosen}))
+    command = [sys.executable, "-m", "tests.kms.cluster_job", str(work)]
+    done = subprocess.run(command, env=_environment(places), capture_output=True, check=False, cwd=ROOT, timeout=900)
+    (places.shown / "console.txt").write_bytes(done.stdout + done.stderr)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]
+    return Cluster(places, executors)
+
+
+def _environment(places: Places) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
+    return kept | {
+        "SPARK_HOME": str(places.home),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
+        PASSWORD_VARIABLE: PASSWORD,
+        TOKEN_VARIABLE: TOKEN,
+        KEYS_VARIABLE: "\n".join(f"{name}={b64encode(key).decode()}" for name, key in STATIC.items()),
+    }

@@ -1,0 +1,85 @@
+"""A Vault for each test, and a table that was written through another Vault with the same keys.
+
+``vault`` is the fake one, or a real one where its address and token are given; ``server`` is always the fake one, for
+tests that make it fail or look at what it was asked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kms.access import KEYS, by_token, encryption
+from tests.kms.certificates import Authority
+from tests.kms.real_vault import RealVault, is_given
+from tests.kms.transit_key import TransitKey
+from tests.kms.transit_server import TransitServer
+from tests.policy.expect import save
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.kms.access import Transit
+
+SCHEMA = "id bigint, ssn string, salary double"
+ROWS = [(number, f"ssn-{number}", number * 0.5) for number in range(20)]
+
+
+@pytest.fixture(scope="session")
+def frame(spark: SparkSession) -> DataFrame:
+    """Return a frame of one partition."""
+    return spark.createDataFrame(ROWS, SCHEMA).coalesce(1)
+
+
+@pytest.fixture(scope="session")
+def held() -> dict[str, TransitKey]:
+    """Return the keys that the fakes hold, each of them its own copy of the list."""
+    return {name: TransitKey() for name in KEYS}
+
+
+@pytest.fixture
+def server(held: dict[str, TransitKey]) -> Iterator[TransitServer]:
+    """Return a fake Vault with the keys ``footer``, ``pii`` and ``pay``."""
+    if is_given():
+        pytest.skip("needs the fake Vault, which can be made to fail and tells what it was asked")
+    with TransitServer(keys=held) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def real() -> Iterator[RealVault | None]:
+    """Return a mount of the real Vault, if one is given."""
+    if not is_given():
+        yield None
+        return
+    with RealVault() as made:
+        made.create(*KEYS)
+        yield made
+
+
+@pytest.fixture
+def vault(real: RealVault | None, request: pytest.FixtureRequest) -> Transit:
+    """Return the real Vault if one is given, or else a fake one."""
+    if real is not None:
+        return real
+    made: TransitServer = request.getfixturevalue("server")
+    return made
+
+
+@pytest.fixture(scope="session")
+def table(frame: DataFrame, held: dict[str, TransitKey], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the path of a table of one file that was written with the fakes' keys."""
+    root = tmp_path_factory.mktemp("vault")
+    path = str(root / "table")
+    with TransitServer(keys=held) as written_with:
+        save(frame, path, encryption(by_token(written_with, root)).options())
+    return path
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Return a certificate authority that no JVM trusts by itself."""
+    return Authority(tmp_path_factory.mktemp("authority"), "authority")

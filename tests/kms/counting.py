@@ -1,0 +1,156 @@
+"""A KMS that writes down each call (``CountingKms.java``), and tables under as many of its keys as a test wants.
+
+Column ``c7`` is under the master key ``k7``; ``id``, like the footer, is under ``footer``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import zipfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+import pyspark
+
+from tests.interop.arrow_kms import master_key
+from tests.policy.expect import save
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pytest
+    from pyspark.sql import DataFrame, SparkSession
+
+KMS = "kms.CountingKms"
+FOOTER = "footer"
+ROWS_PER_FILE = 2
+
+
+class Call(NamedTuple):
+    """One call of the KMS."""
+
+    what: str
+    key: str
+    pid: str
+    thread: str
+    executor: str
+
+
+@dataclass(frozen=True)
+class Log:
+    """What one user of the KMS asked it. Users with different logs share no cache: the log is one of their settings."""
+
+    path: Path
+
+    def options(self, **settings: object) -> dict[str, str]:
+        """Return the options of this user: ``pause_millis=50`` sets ``counting.kms.pause.millis``."""
+        given = {f"counting.kms.{name.replace('_', '.')}": str(value) for name, value in settings.items()}
+        return {"kms": KMS, "counting.kms.log": str(self.path)} | given
+
+    def calls(self) -> list[Call]:
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        return [Call(*line.split(" ")) for line in lines]
+
+    def count(self, what: str) -> dict[str, int]:
+        """Return how often each master key was used to ``wrap`` or ``unwrap``."""
+        return dict(Counter(call.key for call in self.calls() if call.what == what))
+
+    def clear(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+def log(directory: Path) -> Log:
+    """Return the log of a user who asked nothing yet."""
+    return Log(directory / f"calls-{uuid4().hex[:8]}.log")
+
+
+class Table(NamedTuple):
+    """A table, how many of its columns have keys of their own, and what was asked to write it."""
+
+    path: str
+    columns: int
+    files: int
+    written: Log
+
+    def keys(self, times: int = 1) -> dict[str, int]:
+        """Return what it takes to ask for every key so many times."""
+        return dict.fromkeys([FOOTER, *column_keys(self.columns)], times)
+
+    def rows(self) -> list[Any]:
+        """Return the rows, as ``access.rows`` has them."""
+        return [(n, *(f"c{at}-{n}" for at in range(self.columns))) for n in range(self.files * ROWS_PER_FILE)]
+
+
+def column_keys(count: int) -> list[str]:
+    return [f"k{at}" for at in range(count)]
+
+
+def encryption(columns: int) -> dict[str, str]:
+    """Return the options that give each column its key."""
+    listed = "; ".join(f"k{at}: c{at}" for at in range(columns))
+    return {"footerKey": FOOTER, "columnKeys": listed}
+
+
+def frame(spark: SparkSession, columns: int, files: int) -> DataFrame:
+    """Return a frame that is written as so many files."""
+    rows = spark.range(0, files * ROWS_PER_FILE, 1, 1)
+    made = rows.selectExpr("id", *(f"concat('c{at}-', id) AS c{at}" for at in range(columns)))
+    return made.repartition(files) if files > 1 else made
+
+
+def written(spark: SparkSession, directory: Path, columns: int, files: int, **options: str) -> Table:
+    """Write a table below the directory and return it."""
+    table = Table(str(directory / f"table-{uuid4().hex[:8]}"), columns, files, log(directory))
+    save(frame(spark, columns, files), table.path, table.written.options() | encryption(columns) | options)
+    return table
+
+
+def masters(columns: int) -> dict[str, bytes]:
+    """Return the master keys of such a table, by their ids."""
+    return {name: master_key(name) for name in [FOOTER, *column_keys(columns)]}
+
+
+def jar(directory: Path) -> Path:
+    """Return a jar that holds the KMS client."""
+    classes = directory / "classes"
+    compile_to(classes)
+    made = directory / "counting-kms.jar"
+    with zipfile.ZipFile(made, "w") as content:
+        for path in sorted(classes.rglob("*.class")):
+            content.write(path, str(path.relative_to(classes)))
+    return made
+
+
+def compile_to(classes: Path) -> None:
+    """Compile the KMS client with the JDK that Spark runs on."""
+    classes.mkdir()
+    jars = Path(pyspark.__file__).parent / "jars"
+    command: Sequence[Any] = [_javac(), "-cp", f"{jars}/*", "-d", classes, Path(__file__).with_name("CountingKms.java")]
+    subprocess.run(command, check=True)
+
+
+_LOADED: set[str] = set()
+
+
+def load(spark: SparkSession, directories: pytest.TempPathFactory) -> None:
+    """Put the KMS client, once, where driver and executors of a local session look for classes."""
+    application = spark.sparkContext.applicationId
+    if application in _LOADED:
+        return
+    _LOADED.add(application)
+    classes = directories.mktemp("counting") / "classes"
+    compile_to(classes)
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader.addURL(jvm.java.io.File(str(classes)).toURI().toURL())
+
+
+def _javac() -> Path:
+    home = os.environ.get("JAVA_HOME")
+    java = Path(home) / "bin" / "java" if home else Path(shutil.which("java") or "java")
+    return java.resolve().with_name("javac")

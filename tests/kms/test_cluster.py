@@ -1,0 +1,186 @@
+"""Executors in processes of their own ask the driver for keys: it alone calls the KMS, once for each key."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kms.cluster_job import FILES, PAUSE, WAYS
+from tests.kms.cluster_places import STATIC, TOKEN, Cluster, run
+from tests.kms.counting import FOOTER, column_keys, masters
+from tests.leaks.key_material import data_keys, spellings
+from tests.support.errors import DONE
+from tests.support.session import PASSWORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+pytestmark = pytest.mark.slow
+
+WARNING = b"does not encrypt. Set spark.authenticate=true"
+DRIVER = "driver"
+REMEMBERED = 10
+
+# Eight JVMs more are much for a small machine: `make test-all` has them.
+SIZES = [
+    2,
+    pytest.param(8, marks=pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this")),
+]
+FEW = [f"few-{scan}-{reader}" for scan, reader in WAYS]
+READS = {**dict.fromkeys([*FEW, "cold-3", "quick-3", "slow-3", "given", "twice", "merged"], 3), "cold-40": 40}
+every_width = pytest.mark.parametrize("columns", [3, 40])
+
+
+@pytest.fixture(scope="module", params=SIZES, ids=lambda size: f"{size} executors")
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    """Return a job that has run on a cluster whose network is not encrypted."""
+    executors: int = request.param
+    return run(tmp_path_factory.mktemp("cluster"), executors, 1024 if executors == 2 else 512)
+
+
+@pytest.fixture(scope="module")
+def protected(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    """Return one that has run on a cluster whose network is."""
+    on = {"spark_authenticate": "true", "spark_network_crypto_enabled": "true"}
+    secret = {"spark_authenticate_secret": "between-these-processes"}
+    return run(tmp_path_factory.mktemp("protected"), 2, 1024, short=True, **on, **secret)
+
+
+def keys(columns: int, times: int = 1) -> dict[str, int]:
+    return dict.fromkeys([FOOTER, *column_keys(columns)], times)
+
+
+def assert_asked_by_driver(cluster: Cluster, name: str, what: str, expected: dict[str, int]) -> None:
+    """Fail unless these calls were made, by the driver's process, and no others."""
+    log = cluster.calls(name)
+    assert log.count(what) == expected
+    assert {(call.what, call.executor) for call in log.calls()} == {(what, DRIVER)}
+    assert len({call.pid for call in log.calls()}) == 1
+
+
+def test_every_step_of_the_job_went_well(cluster: Cluster) -> None:
+    steps = {name: step for name, step in cluster.seen.items() if name not in {"tasks", "denied"}}
+    assert {name: step["text"] for name, step in steps.items() if step["outcome"] != DONE} == {}
+    assert [name for name, step in steps.items() if step["result"] is False] == []
+
+
+def test_every_executor_had_tasks(cluster: Cluster) -> None:
+    tasks = {name: count for name, count in cluster.seen["tasks"].items() if name != DRIVER}
+    assert len(tasks) == cluster.executors
+    assert min(tasks.values()) > 0
+
+
+@every_width
+def test_a_write_asks_once_for_each_master_key(cluster: Cluster, columns: int) -> None:
+    assert_asked_by_driver(cluster, f"write-{columns}", "wrap", keys(columns))
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_asks_once_for_each_wrapped_key(cluster: Cluster, name: str) -> None:
+    assert_asked_by_driver(cluster, name, "unwrap", keys(READS[name]))
+
+
+def test_with_single_wrapping_the_driver_asks_once_for_each_data_key(cluster: Cluster) -> None:
+    assert_asked_by_driver(cluster, "single", "wrap", keys(3, times=1 + FILES))
+    assert_asked_by_driver(cluster, "read-single", "unwrap", keys(3, times=FILES))
+
+
+@every_width
+def test_a_slow_kms_costs_three_latencies_at_most(cluster: Cluster, columns: int) -> None:
+    slow, quick = (cluster.seen[f"{name}-{columns}"]["seconds"] for name in ("slow", "quick"))
+    # The latency left over is for what else the machine may do.
+    assert slow - quick < 4 * PAUSE
+
+
+def test_executors_that_are_told_to_call_the_kms_do_so_once_each(cluster: Cluster) -> None:
+    calls = cluster.calls("executor").calls()
+    callers = {call.executor for call in calls}
+    assert callers
+    assert callers <= {str(number) for number in range(cluster.executors)}
+    for caller in callers:
+        asked = [call.key for call in calls if call.executor == caller]
+        assert sorted(asked) == sorted(keys(3))
+
+
+def test_a_key_that_the_driver_is_refused_is_refused_in_an_executors_task(cluster: Cluster) -> None:
+    denied = cluster.seen["denied"]
+    assert denied["outcome"] == "PME_KEY_DENIED"
+    for words in ("'k1'", "column 'c1'", ".parquet", "[PME_KEY_DENIED]"):
+        assert words in denied["text"]
+    asked = cluster.calls("denied").count("unwrap")
+    # The task is tried four times, and others fail beside it.
+    assert asked.pop("k1") <= 1 + int(denied["seconds"] / REMEMBERED)
+    assert max(asked.values()) == 1
+    assert {call.executor for call in cluster.calls("denied").calls()} == {DRIVER}
+
+
+def test_a_client_in_python_serves_executors(cluster: Cluster) -> None:
+    assert cluster.seen["python"]["result"] == {"right": True, "wrap": keys(3), "unwrap": keys(3)}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked at as Linux shows them")
+def test_executors_were_started_without_a_secret(cluster: Cluster) -> None:
+    started = {name: content for name, content in cluster.shown().items() if name.startswith("shown/executor-")}
+    assert len(started) == cluster.executors
+    for content in started.values():
+        assert b"PME_CLUSTER_TOKEN=none" in content
+        assert TOKEN.encode() not in content
+        assert PASSWORD.encode() not in content
+
+
+def warnings(cluster: Cluster) -> list[bytes]:
+    """Return each line, of driver or executors, that warns of RPC that nothing encrypts."""
+    texts = [content for name, content in cluster.shown().items() if name.endswith((".log", "/stderr", "console.txt"))]
+    return [line for text in texts for line in text.splitlines() if WARNING in line]
+
+
+def test_unencrypted_rpc_is_told_once(cluster: Cluster) -> None:
+    [line] = warnings(cluster)
+    assert line.startswith(b"WARN io.pmeparquet.")
+    assert b"spark.network.crypto.enabled=true" in line
+
+
+def test_with_encrypted_rpc_everything_works_and_nothing_is_told(protected: Cluster) -> None:
+    assert warnings(protected) == []
+    assert {name: protected.seen[name]["text"] for name in ["few", *FEW]} == dict.fromkeys(["few", *FEW], "")
+    assert all(protected.seen[name]["result"] for name in FEW)
+    for name in FEW:
+        assert_asked_by_driver(protected, name, "unwrap", keys(3))
+
+
+def places(shown: dict[str, bytes], secrets: Iterable[bytes]) -> list[tuple[str, str]]:
+    """Return where a secret was shown, and how it was spelled."""
+    wanted = [(spelling, raw) for secret in secrets for spelling, raw in spellings(secret).items()]
+    return [(name, spelling) for name, content in shown.items() for spelling, raw in wanted if raw in content]
+
+
+def test_the_job_logged_and_showed_what_it_was_to(cluster: Cluster) -> None:
+    shown = cluster.shown()
+    assert b"DEBUG " in shown["shown/driver.log"]
+    assert b"spark.app.initial.jar.urls" in shown["shown/settings.txt"]
+    assert b"SparkListenerApplicationStart" in b"".join(text for name, text in shown.items() if "events" in name)
+    assert b"spark.executor.extraJavaOptions" in shown["shown/ui-4.txt"]
+    logs = [text for name, text in shown.items() if name.endswith("/stderr")]
+    assert len(logs) == cluster.executors
+    assert all(b"DEBUG " in log for log in logs)
+
+
+SECRETS = [TOKEN.encode(), PASSWORD.encode(), *STATIC.values(), *masters(3).values()]
+
+
+def test_no_password_token_or_master_key_is_shown(cluster: Cluster) -> None:
+    assert places(cluster.shown(), SECRETS) == []
+
+
+def test_nor_is_one_where_rpc_is_encrypted(protected: Cluster) -> None:
+    assert places(protected.shown(), SECRETS) == []
+
+
+def test_no_key_that_the_driver_hands_out_is_shown(cluster: Cluster) -> None:
+    handed_out = data_keys(cluster.places.data / "few", masters(3))
+    # Four key-encryption keys, and four data keys in each of four files.
+    assert len(handed_out) == 4 + 4 * 4
+    assert places(cluster.shown(), handed_out) == []

@@ -1,0 +1,155 @@
+"""``pme.PythonKms``: master keys behind a client in Python, which the driver asks once for each key."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import pme_parquet as pme
+from tests.interop import arrow_kms, modes
+from tests.interop.cells import arrow_table, spark_table
+from tests.interop.modes import MODES
+from tests.interop.samples import MAPS, arrow_frame, spark_frame
+from tests.kms.access import read, rows
+from tests.kms.counting import FOOTER, column_keys, encryption, frame
+from tests.kms.counting_client import Client
+from tests.policy.expect import save
+from tests.support.canary import assert_encrypted_footers, data_files
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+FILES = 20
+JAVA = {
+    "parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory",
+    "parquet.encryption.kms.client.class": TEST_KMS,
+}
+
+every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
+every_reader = pytest.mark.parametrize("reader", ["pages", "spark"])
+
+
+@pytest.fixture(scope="module")
+def content(spark: SparkSession) -> DataFrame:
+    return frame(spark, 3, FILES)
+
+
+@pytest.fixture(scope="module")
+def table(content: DataFrame, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a table that a client with the testkit's keys wrote."""
+    path = str(tmp_path_factory.mktemp("python") / "table")
+    save(content, path, pme.PythonKms(Client()).options() | encryption(3))
+    return path
+
+
+def keys(times: int = 1) -> dict[str, int]:
+    return dict.fromkeys([FOOTER, *column_keys(3)], times)
+
+
+@every_scan
+@every_reader
+def test_a_table_is_written_and_read_with_one_call_for_each_key(
+    spark: SparkSession, content: DataFrame, target: str, scan: str, reader: str
+) -> None:
+    client = Client()
+    options = pme.PythonKms(client).options()
+    save(content, target, options | encryption(3))
+    assert_encrypted_footers(target)
+    assert len(data_files(target)) == FILES
+    assert client.count("wrap") == keys()
+    for _ in range(2):
+        assert rows(read(spark, target, options | {"scan": scan, "reader": reader})) == rows(content)
+        assert client.count("unwrap") == keys()
+
+
+def test_options_of_the_same_client_are_the_same_reader(spark: SparkSession, table: str, content: DataFrame) -> None:
+    client = Client()
+    kms = pme.PythonKms(client)
+    for _ in range(2):
+        assert rows(read(spark, table, kms.options())) == rows(content)
+    assert client.count("unwrap") == keys()
+
+
+def test_it_is_the_kms_of_an_encryption(spark: SparkSession, content: DataFrame, target: str) -> None:
+    kms = pme.PythonKms(Client())
+    save(content, target, pme.Encryption(kms=kms, footer_key=FOOTER, column_keys={"k0": ["c0"]}).options())
+    assert rows(read(spark, target, kms.options())) == rows(content)
+
+
+@pytest.mark.parametrize("bits", [128, 192, 256])
+def test_the_client_gets_and_gives_keys_as_bytes(
+    spark: SparkSession, content: DataFrame, target: str, bits: Any
+) -> None:
+    seen: list[Any] = []
+
+    class Watched(Client):
+        def wrap_key(self, key: bytes, master_key_id: str) -> str:
+            seen.append(key)
+            return super().wrap_key(key, master_key_id)
+
+        def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
+            seen.append(super().unwrap_key(wrapped, master_key_id))
+            return bytearray(seen[-1])  # type: ignore[return-value]  # which Python takes for bytes
+
+    kms = pme.PythonKms(Watched())
+    save(content.coalesce(1), target, pme.Encryption(kms=kms, uniform_key="one", kek_bits=bits).options())
+    assert rows(read(spark, target, kms.options())) == rows(content)
+    wrapped, unwrapped = seen
+    assert isinstance(wrapped, bytes)
+    assert len(wrapped) * 8 == bits
+    assert wrapped == unwrapped
+
+
+@pytest.mark.parametrize("name", ["schlüssel ✓", "arn:aws:kms:eu:1:key/a-b", "with 'quotes\" and \\", "line\nbreak"])
+def test_any_text_is_a_master_key_id(spark: SparkSession, content: DataFrame, target: str, name: str) -> None:
+    client = Client()
+    kms = pme.PythonKms(client)
+    save(content, target, kms.options() | {"uniformKey": name})
+    assert rows(read(spark, target, kms.options())) == rows(content)
+    assert client.calls == [("wrap", name), ("unwrap", name)]
+
+
+def test_any_text_is_a_wrapped_key(spark: SparkSession, content: DataFrame, target: str) -> None:
+    prefix = 'vault:v1 "ü✓"\\\n{}: '
+
+    class Odd(Client):
+        def wrap_key(self, key: bytes, master_key_id: str) -> str:
+            return prefix + super().wrap_key(key, master_key_id)
+
+        def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
+            assert wrapped.startswith(prefix)
+            return super().unwrap_key(wrapped.removeprefix(prefix), master_key_id)
+
+    kms = pme.PythonKms(Odd())
+    save(content, target, kms.options() | encryption(3))
+    assert rows(read(spark, target, kms.options())) == rows(content)
+
+
+def test_the_client_is_asked_for_several_keys_at_once(spark: SparkSession, target: str) -> None:
+    wide = frame(spark, 30, 2)
+    save(wide, target, pme.PythonKms(Client()).options() | encryption(30))
+    client = Client(pause=1)
+    began = time.monotonic()
+    assert rows(read(spark, target, pme.PythonKms(client).options())) == rows(wide)
+    assert time.monotonic() - began < len(client.calls) / 2
+    assert client.count("unwrap") == dict.fromkeys([FOOTER, *column_keys(30)], 1)
+
+
+@pytest.mark.parametrize("mode", [MODES[4], MODES[6], MODES[8]], ids=str)
+def test_pyarrow_and_parquet_java_read_what_it_wrote_and_it_reads_what_they_wrote(
+    spark: SparkSession, tmp_path: Path, target: str, mode: modes.Mode
+) -> None:
+    expected = arrow_table(arrow_frame())
+    kms = pme.PythonKms(Client()).options()
+    spark_frame(spark).write.format("pme-parquet").options(**modes.our_options(mode, "") | kms).save(target)
+    [file] = data_files(target)
+    assert arrow_table(arrow_kms.read(file, external=mode.external)) == expected
+    assert spark_table(spark.read.options(**JAVA).parquet(target), maps=MAPS) == expected
+    arrow_kms.write(arrow_frame(), tmp_path / "arrow.parquet", mode)
+    ours = read(spark, str(tmp_path / "arrow.parquet"), kms | {"algorithm": mode.algorithm})
+    assert spark_table(ours, maps=MAPS) == expected

@@ -1,0 +1,299 @@
+"""What Vault, or the network to it, can do wrong: each has its condition, and costs few requests and no output."""
+
+from __future__ import annotations
+
+import time
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+import pme_parquet as pme
+from tests.kms import answers
+from tests.kms.access import FOOTER, PAY, PII, by_token, encryption, place, read, rows, secret
+from tests.kms.answers import Answer
+from tests.kms.bend import bend_material
+from tests.kms.transit_key import TransitKey
+from tests.kms.transit_server import DROPPED, Fault, TransitServer
+from tests.policy.expect import refused, save, untouched
+from tests.support.canary import data_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+# Where a test waits for the client to give up, it gives up soon.
+SOON = {"kms.timeoutSeconds": "1"}
+MOST_ATTEMPTS = 6
+LONG = 10
+
+
+class Failure(NamedTuple):
+    """What every request is answered with, and words that say so in the error."""
+
+    fault: Fault
+    mention: str
+
+
+def answered(answer: Answer) -> Fault:
+    return Fault(answer)
+
+
+# Asked once: nothing changes by asking again.
+FINAL = {
+    "sealed": Failure(answered(answers.SEALED), "sealed"),
+    "a token that is none": Failure(answered(answers.INVALID_TOKEN), "token"),
+    "no such mount": Failure(answered(answers.no_route("transit/encrypt/footer")), "'transit'"),
+    "throttled for longer than there is time": Failure(answered(answers.throttled(60)), "429"),
+    "a web page": Failure(answered(Answer(200, b"<html>It works!</html>")), "status 200"),
+    "nothing": Failure(answered(Answer(200, b"")), "status 200"),
+    "no body at all": Failure(answered(Answer(204, b"")), "status 204"),
+    "cut JSON": Failure(answered(Answer(200, b'{"data":{"cipher')), "status 200"),
+    "a list": Failure(answered(Answer(200, [])), "status 200"),
+    "no data": Failure(answered(Answer(200, {"data": None})), "status 200"),
+    "a key that is no text": Failure(answered(answers.data({"ciphertext": 7, "plaintext": {"a": 1}})), "status 200"),
+    "too few results": Failure(answered(answers.data({"batch_results": []})), "status 200"),
+    "results that are none": Failure(answered(answers.data({"batch_results": [{}]})), "status 200"),
+    "a refusal without a reason": Failure(answered(answers.error(400)), "status 400"),
+    "a status of nobody's": Failure(answered(Answer(418, b"")), "status 418"),
+}
+# Asked again, for some of the time that there is.
+PASSING = {
+    "internal error": Failure(answered(answers.INTERNAL), "500"),
+    "bad gateway": Failure(answered(Answer(502, b"<html>")), "502"),
+    "unavailable": Failure(answered(Answer(503, b"<html>")), "503"),
+    "gateway timeout": Failure(answered(Answer(504, b"")), "504"),
+    "a replica behind": Failure(answered(answers.BEHIND), "412"),
+    "throttled": Failure(answered(answers.throttled(0)), "429"),
+    "dropped connections": Failure(DROPPED, "reached"),
+}
+
+
+def asked_soon(vault: TransitServer, directory: Path) -> dict[str, str]:
+    return by_token(vault, directory).options() | SOON
+
+
+@pytest.mark.parametrize("name", FINAL)
+def test_a_write_that_cannot_succeed_asks_once(
+    server: TransitServer, frame: DataFrame, target: str, tmp_path: Path, name: str
+) -> None:
+    server.inject(FINAL[name].fault, times=None)
+    refusal = refused("PME_KMS_UNAVAILABLE", server.url, FINAL[name].mention, never=tuple(server.state.tokens))
+    with untouched(target), refusal:
+        save(frame, target, encryption(by_token(server, tmp_path)).options() | SOON)
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("name", FINAL)
+def test_a_read_that_cannot_succeed_asks_once(
+    spark: SparkSession, server: TransitServer, table: str, tmp_path: Path, name: str
+) -> None:
+    options = asked_soon(server, tmp_path)
+    server.inject(FINAL[name].fault, times=None)
+    with refused("PME_KMS_UNAVAILABLE", ".parquet", FINAL[name].mention, never=tuple(server.state.tokens)):
+        read(spark, table, options).collect()
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_a_failure_that_does_not_pass_is_given_up(
+    server: TransitServer, frame: DataFrame, target: str, tmp_path: Path, name: str
+) -> None:
+    server.inject(PASSING[name].fault, times=None)
+    refusal = refused("PME_KMS_UNAVAILABLE", server.url, PASSING[name].mention, never=tuple(server.state.tokens))
+    with untouched(target), refusal:
+        save(frame, target, encryption(by_token(server, tmp_path)).options() | SOON)
+    assert 2 <= len(server.calls) <= MOST_ATTEMPTS
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_a_failure_that_passes_is_not_seen(
+    spark: SparkSession, server: TransitServer, table: str, frame: DataFrame, tmp_path: Path, name: str
+) -> None:
+    server.inject(PASSING[name].fault, times=2)
+    assert rows(read(spark, table, by_token(server, tmp_path).options())) == rows(frame)
+    # Three keys are unwrapped; the first at the third attempt.
+    assert len(server.calls) == 5
+
+
+def test_a_vault_that_asks_to_wait_is_asked_after_that(
+    spark: SparkSession, server: TransitServer, table: str, frame: DataFrame, tmp_path: Path
+) -> None:
+    server.inject(answers.throttled(1))
+    began = time.monotonic()
+    assert rows(read(spark, table, by_token(server, tmp_path).options())) == rows(frame)
+    assert time.monotonic() - began >= 1
+    assert len(server.calls) == 4
+
+
+def test_a_vault_that_is_not_there_is_unavailable(
+    spark: SparkSession, frame: DataFrame, table: str, target: str, tmp_path: Path
+) -> None:
+    with TransitServer() as gone:
+        options = asked_soon(gone, tmp_path)
+    with untouched(target), refused("PME_KMS_UNAVAILABLE", gone.url, "reached"):
+        save(frame, target, options | {"uniformKey": FOOTER})
+    with refused("PME_KMS_UNAVAILABLE", ".parquet", gone.url, "reached"):
+        read(spark, table, options).collect()
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["no answer", "half an answer"])
+def test_a_vault_that_does_not_finish_its_answer_is_given_up_in_time(
+    server: TransitServer, frame: DataFrame, target: str, tmp_path: Path, *, cut: bool
+) -> None:
+    options = encryption(by_token(server, tmp_path)).options() | SOON
+    server.inject(Fault(answers.data({"ciphertext": "vault:v1:AAAA"}), delay=LONG, cut=cut), times=None)
+    began = time.monotonic()
+    with untouched(target), refused("PME_KMS_UNAVAILABLE", "1 s"):
+        save(frame, target, options)
+    assert time.monotonic() - began < LONG / 2
+    assert len(server.calls) == 1
+
+
+def test_a_key_that_the_token_may_not_use_is_denied(
+    spark: SparkSession, server: TransitServer, frame: DataFrame, table: str, target: str, tmp_path: Path
+) -> None:
+    few = by_token(server, tmp_path, [FOOTER, PAY])
+    with untouched(target), refused("PME_KEY_DENIED", f"'{PII}'", server.url, never=tuple(server.state.tokens)):
+        save(frame, target, encryption(few).options())
+    with refused("PME_KEY_DENIED", f"'{PII}'", ".parquet", "ssn", never=tuple(server.state.tokens)):
+        read(spark, table, few.options()).collect()
+
+
+def test_a_misspelt_key_is_denied_to_a_token_that_may_not_create(
+    server: TransitServer, frame: DataFrame, target: str, tmp_path: Path
+) -> None:
+    keys = by_token(server, tmp_path, ["fooder"])
+    with untouched(target), refused("PME_KEY_DENIED", "'fooder'"):
+        save(frame, target, pme.Encryption(kms=keys, footer_key="fooder").options())
+    assert "fooder" not in server.keys
+
+
+def test_a_misspelt_key_is_made_by_a_token_that_may_create(
+    server: TransitServer, frame: DataFrame, target: str, tmp_path: Path
+) -> None:
+    # Vault's way, which docs/keys.md warns of: this is what the least policy there is against.
+    creator = secret(tmp_path, server.token(["fooder"], may_create=True))
+    save(frame, target, pme.Encryption(kms=pme.Vault(**place(server), token=creator), footer_key="fooder").options())
+    assert "fooder" in server.keys
+
+
+def test_a_missing_key_is_not_found(
+    spark: SparkSession, server: TransitServer, frame: DataFrame, table: str, target: str, tmp_path: Path
+) -> None:
+    server.state.upsert = False
+    keys = pme.Vault(**place(server), token=secret(tmp_path, server.token()))
+    with untouched(target), refused("PME_KEY_NOT_FOUND", "'fooder'", server.url):
+        save(frame, target, pme.Encryption(kms=keys, footer_key="fooder").options())
+    del server.keys[PII]
+    with refused("PME_KEY_NOT_FOUND", f"'{PII}'", ".parquet", "ssn"):
+        read(spark, table, keys.options()).collect()
+
+
+def test_a_key_of_the_same_name_that_is_another_opens_nothing(
+    spark: SparkSession, server: TransitServer, table: str, tmp_path: Path
+) -> None:
+    server.keys[FOOTER] = TransitKey()
+    with refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'", ".parquet"):
+        read(spark, table, by_token(server, tmp_path).options()).collect()
+    assert len(server.calls) == 1
+
+
+def test_one_altered_key_does_not_take_the_others_with_it(
+    spark: SparkSession, server: TransitServer, frame: DataFrame, target: str, tmp_path: Path
+) -> None:
+    keys = by_token(server, tmp_path)
+    single: dict[str, Any] = {"double_wrapping": False, "key_material": "external"}
+    written = pme.Encryption(kms=keys, footer_key=FOOTER, column_keys={PII: ["ssn", "salary"]}, **single)
+    save(frame, target, written.options())
+    altered = server.keys[PII].encrypt(b64encode(bytes(16)).decode(), b64encode(b"other").decode())
+    bend_material(target, {"wrappedDEK": altered}, PII)
+
+    def attempt(column: str) -> str:
+        try:
+            read(spark, target, keys.options()).select(column).collect()
+        except pme.PmeError as error:
+            return error.condition
+        return "read"
+
+    assert sorted(map(attempt, ["ssn", "salary"])) == ["PME_NOT_AUTHENTIC", "read"]
+    with refused("PME_NOT_AUTHENTIC", f"'{PII}'", ".parquet"):
+        read(spark, target, keys.options()).collect()
+
+
+def test_a_version_that_the_key_no_longer_decrypts_with_is_not_found(
+    spark: SparkSession, server: TransitServer, table: str, tmp_path: Path
+) -> None:
+    kept = server.keys[FOOTER]
+    server.keys[FOOTER] = TransitKey([*kept.versions, *TransitKey().versions], min_decryption_version=2)
+    with refused("PME_KEY_NOT_FOUND", FOOTER, ".parquet"):
+        read(spark, table, by_token(server, tmp_path).options()).collect()
+
+
+def test_another_mount_than_the_keys_is_named(
+    server: TransitServer, frame: DataFrame, target: str, tmp_path: Path
+) -> None:
+    root = secret(tmp_path, server.token())
+    wrong = pme.Vault(server.url, token=root, mount="nowhere")
+    with untouched(target), refused("PME_KMS_UNAVAILABLE", "'nowhere'"):
+        save(frame, target, encryption(wrong).options())
+    elsewhere = pme.Vault(server.url, token=root, namespace="nobodys")
+    with untouched(target), refused("PME_KMS_UNAVAILABLE", "'transit'"):
+        save(frame, target, encryption(elsewhere).options())
+    assert [call.status for call in server.calls] == [404, 404]
+
+
+def test_a_token_that_has_ended_is_refused_once(
+    spark: SparkSession, server: TransitServer, table: str, tmp_path: Path
+) -> None:
+    options = asked_soon(server, tmp_path)
+    server.state.expire()
+    with refused("PME_KMS_UNAVAILABLE", "token", never=tuple(server.state.tokens)):
+        read(spark, table, options).collect()
+    assert [call.status for call in server.calls] == [403]
+
+
+def test_a_write_that_vault_refuses_halfway_leaves_no_data_files(
+    server: TransitServer, frame: DataFrame, target: str, tmp_path: Path
+) -> None:
+    # The driver tries the three keys before there is a job; then each file asks for its own.
+    server.inject(Fault(delay=0.001), times=4)
+    server.inject(answers.DENIED, times=None)
+    # Not `refused`, which takes the number of Spark's attempt, part of the file's name, for a secret.
+    with pytest.raises(pme.PmeError) as failed:
+        save(frame, target, encryption(by_token(server, tmp_path), double_wrapping=False).options())
+    assert failed.value.condition == "PME_KEY_DENIED"
+    assert len(server.calls) == 5
+    assert data_files(target) == []
+
+
+def test_a_table_that_was_there_stays_when_vault_refuses(
+    spark: SparkSession, server: TransitServer, frame: DataFrame, target: str, tmp_path: Path
+) -> None:
+    keys = by_token(server, tmp_path)
+    save(frame, target, encryption(keys).options())
+    server.inject(answers.SEALED)
+    with untouched(target), refused("PME_KMS_UNAVAILABLE", "sealed"):
+        written = encryption(keys).options()
+        frame.limit(1).write.format("pme-parquet").options(**written).mode("overwrite").save(target)
+    assert rows(read(spark, target, keys.options())) == rows(frame)
+
+
+def test_a_standby_may_send_on_to_the_active_node(
+    spark: SparkSession,
+    server: TransitServer,
+    held: dict[str, TransitKey],
+    table: str,
+    frame: DataFrame,
+    tmp_path: Path,
+) -> None:
+    options = by_token(server, tmp_path).options()
+    with TransitServer(keys=held) as active:
+        active.state.tokens.update(server.state.tokens)
+        for key in held:
+            path = f"/v1/transit/decrypt/{key}"
+            onward = Answer(307, b"", {"Location": f"{active.url}{path}"})
+            server.inject(onward, times=None, path=f"decrypt/{key}")
+        assert rows(read(spark, table, options)) == rows(frame)
+        assert sorted(active.paths()) == sorted(server.paths())
