@@ -1,5 +1,6 @@
 package io.pmeparquet.parquet.pages
 
+import java.lang.ref.Reference
 import java.nio.file.Files
 import java.util.Base64
 
@@ -53,7 +54,11 @@ class PagedFileSuite extends FunSuite {
 
   private def written(options: (String, String)*): Path = written(RowCount, options: _*)
 
-  private def written(rows: Int, options: (String, String)*): Path = {
+  private def written(rows: Int, options: (String, String)*): Path =
+    written(rows, None, options: _*)
+
+  /** @param otherValues how many values column `other` has, in a dictionary; none for one in each row, and plain */
+  private def written(rows: Int, otherValues: Option[Int], options: (String, String)*): Path = {
     val directory = Files.createTempDirectory("paged")
     val file = new Path(directory.toUri.toString, "f.parquet")
     val settings = Settings.forWrite(
@@ -62,22 +67,25 @@ class PagedFileSuite extends FunSuite {
       caseSensitive = true
     )
     val conf = new Configuration(false)
-    PmeCryptoFactory.useForWrite(conf, Scopes.forWrite(settings, directory.toString, conf))
+    val scope = Scopes.forWrite(settings, directory.toString, conf)
+    PmeCryptoFactory.useForWrite(conf, scope)
     val writer = ExampleParquetWriter
       .builder(file)
       .withConf(conf)
       .withType(schema)
       .withCompressionCodec(CompressionCodecName.SNAPPY)
       .withPageRowCountLimit(PageRows)
-      .withDictionaryEncoding(false)
+      .withDictionaryEncoding(otherValues.isDefined)
       .build()
     val groups = new SimpleGroupFactory(schema)
     (0 until rows).foreach { i =>
       val group = groups.newGroup().append("id", i)
       if (i % 3 > 0) group.append("name", s"name $i")
-      writer.write(group.append("other", i * 7L))
+      writer.write(group.append("other", otherValues.fold(i * 7L)(i % _.toLong)))
     }
     writer.close()
+    // A scope of a write lives as long as who writes holds it.
+    Reference.reachabilityFence(scope)
     file
   }
 
@@ -175,6 +183,19 @@ class PagedFileSuite extends FunSuite {
     }
     // The footer, the metadata of `name`, a column index, three offset indexes, and one page of each column.
     assertEquals(scope.counters.modules.sum, 1L + 1 + 1 + 3 + 2 * 3)
+  }
+
+  test("a dictionary that a filter looks at is not decrypted again for the scan") {
+    val scope = readScope()
+    val filter = FilterApi.eq(FilterApi.longColumn("other"), Long.box(3))
+    opened(scope, written(RowCount, otherValues = Some(7))) { file =>
+      val pages = groupsOf(file, only("other"), Some(filter)).head.pages(None)
+      val chunk = pages.getPageReader(schema.getColumns.get(2))
+      assert(chunk.readDictionaryPage() != null)
+      assertEquals(Iterator.continually(chunk.readPage()).takeWhile(_ != null).size, RowCount / PageRows)
+    }
+    // The footer, a column index, an offset index, a dictionary, and the pages.
+    assertEquals(scope.counters.modules.sum, 1L + 1 + 1 + 2 + 2 * RowCount / PageRows)
   }
 
   test("a filter that statistics rule out costs no page") {
