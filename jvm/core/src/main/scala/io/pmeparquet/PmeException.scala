@@ -1,5 +1,8 @@
 package io.pmeparquet
 
+import java.io.InterruptedIOException
+import java.nio.channels.ClosedByInterruptException
+
 /**
  * Every failure that a user can cause or cure.
  *
@@ -28,6 +31,12 @@ object PmeException {
   /** A failure and its causes, outermost first; bounded, since chains can be circular. */
   def causes(failure: Throwable): Seq[Throwable] =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(MaxCauses).toList
+
+  /** Whether it was the thread that was told to stop, and nothing that failed. */
+  def isOfCancelled(failure: Throwable): Boolean = causes(failure).exists {
+    case _: InterruptedException | _: InterruptedIOException | _: ClosedByInterruptException => true
+    case _ => false
+  }
 
   private val MaxCauses = 50
 }

@@ -97,6 +97,8 @@ final class KmsSource(kms: Kms, lifetimeMillis: Long, now: () => Long = RecentVa
         .all(byMasterKey.map { case (masterKeyId, some) =>
           () =>
             val answers = kms.unwrapAll(some.map(_._1.wrapped), masterKeyId, where)
+            if (answers.size != some.size)
+              throw new IllegalStateException(s"internal error: ${answers.size} answers of ${some.size}")
             some.zip(answers).map { case ((key, mine), answer) => key -> remember(key, mine, answer, where) }
         })
         .flatten
@@ -139,7 +141,7 @@ private object KmsSource {
   final case class Refusal(failure: PmeException, where: String) {
 
     /** Whether it was the query that ended, and no refusal of the KMS's. */
-    def isOfCancelled: Boolean = PmeException.causes(failure).exists(_.isInstanceOf[InterruptedException])
+    def isOfCancelled: Boolean = PmeException.isOfCancelled(failure)
 
     def at(elsewhere: String): PmeException =
       if (elsewhere == where || !failure.problem.startsWith(where)) failure

@@ -118,7 +118,10 @@ object KmsClientKms {
       kms: String
   ): PmeException = {
     val causes = PmeException.causes(failed)
-    if (causes.exists(_.isInstanceOf[KeyAccessDeniedException]))
+    // Of a client of ours, which says all that there is to say.
+    val ours = PmeException.find(failed)
+    if (ours.isDefined) ours.get
+    else if (causes.exists(_.isInstanceOf[KeyAccessDeniedException]))
       PmeErrors.keyDenied(where, masterKeyId, kms, failed)
     else if (causes.exists(_.isInstanceOf[javax.crypto.AEADBadTagException]))
       PmeErrors.wrappedKeyNotAuthentic(where, masterKeyId, failed)

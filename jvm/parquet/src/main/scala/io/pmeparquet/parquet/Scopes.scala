@@ -145,22 +145,31 @@ object Scopes {
   def forWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope =
     recent
       .synchronized(prepared.remove(settings -> tableDirectory))
+      .filter(_.isFresh)
+      .map(_.scope)
       .getOrElse(make(settings, tableDirectory, conf))
 
   /** Makes a scope ahead of the job that will take it, once: the KMS is not asked again. */
   def prepareWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): Unit = {
     val key = settings -> tableDirectory
-    if (!recent.synchronized(prepared.contains(key))) {
+    if (!recent.synchronized(prepared.get(key).exists(_.isFresh))) {
       val scope = make(settings, tableDirectory, conf)
       recent.synchronized {
-        prepared.put(key, scope)
+        prepared.put(key, new Prepared(scope))
         if (prepared.size > MaxPrepared) prepared.remove(prepared.head._1)
       }
     }
   }
 
-  private val prepared = mutable.LinkedHashMap.empty[(WriteSettings, String), WriteScope]
+  private val prepared = mutable.LinkedHashMap.empty[(WriteSettings, String), Prepared]
   private val MaxPrepared = 16
+
+  /** For the write that comes next, and not for one that comes when the KMS may say otherwise. */
+  private final class Prepared(val scope: WriteScope) {
+    private val made = RecentValues.monotonicMillis()
+    def isFresh: Boolean = RecentValues.monotonicMillis() - made < PreparedMillis
+  }
+  private val PreparedMillis = 60000L
 
   private def make(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
     val where = s"write to $tableDirectory"
@@ -214,6 +223,8 @@ object Scopes {
     try {
       Thread.sleep(SweepMillis)
       known.values.forEach(reference => Option(reference.get()).foreach(_.sweep()))
+      recent.synchronized(prepared --= prepared.collect { case (key, one) if !one.isFresh => key }.toSeq)
+      ()
     } catch {
       // Nobody stops this thread, and the next round finds what this one left.
       case _: InterruptedException | NonFatal(_) => ()

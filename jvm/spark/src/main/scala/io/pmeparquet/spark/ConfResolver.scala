@@ -43,7 +43,8 @@ final class ConfResolver(session: SparkSession) {
   private def kmsUse(values: OptionValues, conf: Configuration, options: Map[String, String]): KmsUse = {
     val fromDriver = values.choice(PmeOptions.CallFrom) == "driver"
     val settings = new KmsResolver(session, conf, options).resolve(values)
-    KmsUse(settings, if (fromDriver) Some(DriverRoute.open(session)) else None)
+    DriverRoute.warnWhereReadable(session)
+    KmsUse(settings, if (fromDriver) Some(DriverRoute.open()) else None)
   }
 
   /** @param conf the job's */

@@ -28,7 +28,16 @@ private[spark] final class KmsResolver(
       case "keystore" => keystore(values)
       case "static" => KmsSettings.Static(requiredSecret(values, PmeOptions.StaticKeys, "kms=static"))
       case "vault" =>
-        requireOneSource(values)
+        requireOneSource(
+          values,
+          Seq(
+            PmeOptions.VaultUrl,
+            PmeOptions.VaultNamespace,
+            PmeOptions.VaultAuthMount,
+            PmeOptions.VaultCaCert
+          ),
+          Seq(PmeOptions.VaultToken, PmeOptions.VaultSecretId, PmeOptions.VaultJwt)
+        )
         VaultOptions.settings(lookup(values))
       case reserved if PmeOptions.reserved(PmeOptions.Kms).contains(reserved) =>
         throw PmeErrors.unsupportedOption(
@@ -62,11 +71,14 @@ private[spark] final class KmsResolver(
   }
 
   /** A table's options come before the session's: it may not have the session's credential sent to an address of its own. */
-  private def requireOneSource(values: OptionValues): Unit = {
-    import PmeOptions._
+  private def requireOneSource(
+      values: OptionValues,
+      targets: Seq[OptionSpec],
+      credentials: Seq[OptionSpec]
+  ): Unit =
     for {
-      target <- Seq(VaultUrl, VaultNamespace, VaultAuthMount, VaultCaCert)
-      credential <- Seq(VaultToken, VaultSecretId, VaultJwt)
+      target <- targets
+      credential <- credentials
       asked <- values.find(target)
       sent <- values.find(credential) if asked.level.rank < sent.level.rank
     } throw PmeErrors.contradiction(
@@ -74,7 +86,6 @@ private[spark] final class KmsResolver(
       s"${target.name} is an option of this read, write or table, and the credential is not",
       "Set both in the same place."
     )
-  }
 
   private def lookup(values: OptionValues): KmsValues = new KmsValues {
     override def text(option: OptionSpec): Option[String] =
@@ -108,6 +119,11 @@ private[spark] final class KmsResolver(
 
   private def clientClass(name: String, values: OptionValues): KmsSettings = {
     def text(option: OptionSpec) = values.text(option).orElse(option.default).get
+    requireOneSource(
+      values,
+      Seq(PmeOptions.InstanceUrl, PmeOptions.InstanceId),
+      Seq(PmeOptions.AccessToken)
+    )
     KmsSettings.ClientClass(
       name,
       text(PmeOptions.InstanceId),

@@ -21,7 +21,7 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
     try login
     catch {
       case failed: PmeException =>
-        refused = Some(failed -> (clock.millis() + RefusalMillis))
+        if (!PmeException.isOfCancelled(failed)) refused = Some(failed -> (clock.millis() + RefusalMillis))
         throw failed
     }
 

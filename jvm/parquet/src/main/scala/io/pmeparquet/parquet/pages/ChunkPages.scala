@@ -124,13 +124,14 @@ private[parquet] final class ChunkPages(
     if (header.getType == PageType.DICTIONARY_PAGE && header.isSetDictionary_page_header) {
       val end = headers.bodyEnd(header, body, place)
       val size = headers.uncompressed(header, end - body, Limits.DictionaryBytes)
-      val out = new Array[Byte](size)
-      content(place, body, end, ModuleKind.DictionaryPage, size, out)
-      pages.passed(place, end)
       val dictionary = header.getDictionary_page_header
       val values = dictionary.getNum_values
       if (values < 0 || values.toLong * leastBytes > size)
         throw PmeErrors.damaged(where, s"its dictionary says $values values in $size bytes")
+      memory.exchange(0, size + values.toLong * valueBytes, where)
+      val out = new Array[Byte](size)
+      content(place, body, end, ModuleKind.DictionaryPage, size, out)
+      pages.passed(place, end)
       val encoding = converter.getEncoding(dictionary.getEncoding)
       val page = new DictionaryPage(BytesInput.from(out), size, dictionary.getNum_values, encoding)
       dictionaries.keep(chunk.meta.getPath, page, end - place.index)
@@ -146,6 +147,12 @@ private[parquet] final class ChunkPages(
     case PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY => chunk.descriptor.getPrimitiveType.getTypeLength.max(1)
     case PrimitiveTypeName.BOOLEAN => 1
     case _ => 4
+  }
+
+  private def valueBytes = chunk.descriptor.getPrimitiveType.getPrimitiveTypeName match {
+    case PrimitiveTypeName.BINARY | PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY | PrimitiveTypeName.INT96 =>
+      ChunkPages.ObjectBytes
+    case _ => ChunkPages.NumberBytes
   }
 
   /** The page, or null where none of its rows is wanted. */
@@ -231,8 +238,11 @@ private[parquet] final class ChunkPages(
     val data = size - rl - dl
     val out = room(data)
     val compressed = !page.isSetIs_compressed || page.isIs_compressed
-    val valuesCodec = if (compressed && data > 0) codec else Codecs.None
-    Codecs.run(where, valuesCodec, parts.values, parts.valuesAt, parts.valuesLength, out, 0, data)
+    // Where all values are null, some writers store the empty frame of their codec.
+    if (data > 0) {
+      val valuesCodec = if (compressed) codec else Codecs.None
+      Codecs.run(where, valuesCodec, parts.values, parts.valuesAt, parts.valuesLength, out, 0, data)
+    }
     val repetition = BytesInput.from(parts.levels, parts.levelsAt, rl)
     val definition = BytesInput.from(parts.levels, parts.levelsAt + rl, dl)
     val encoding = converter.getEncoding(page.getEncoding)
@@ -294,7 +304,7 @@ private[parquet] final class ChunkPages(
     // The row-based reader may keep a page beyond the next.
     if (!rules.vectorized || output.length < size) {
       val length = if (rules.vectorized) Modules.roomFor(size) else size
-      memory.exchange(output.length, length, where)
+      memory.exchange(output.length.toLong, length.toLong, where)
       output = Array.emptyByteArray
       output = new Array[Byte](length)
     }
@@ -303,6 +313,10 @@ private[parquet] final class ChunkPages(
 }
 
 private[parquet] object ChunkPages {
+
+  /** What a decoded value of a dictionary takes: a number, or an object that refers to bytes. */
+  private val NumberBytes = 8
+  private val ObjectBytes = 40
 
   /** A page's length field is not authenticated; it must say what the page header, which is, says (specification §5.1). */
   def moduleEnd(

@@ -69,7 +69,7 @@ private[pages] final class EncodingBounds(descriptor: ColumnDescriptor, where: S
 
   private def values(walk: Walk, encoding: Encoding, count: Int): Unit = encoding match {
     case dictionary if dictionary.usesDictionary => walk.indices(count)
-    case Encoding.RLE if isBoolean => walk.prefixed(_.runs(1, count))
+    case Encoding.RLE if isBoolean => if (count > 0) walk.prefixed(_.runs(1, count))
     case Encoding.DELTA_BINARY_PACKED | Encoding.DELTA_LENGTH_BYTE_ARRAY => walk.deltas(count)
     case Encoding.DELTA_BYTE_ARRAY =>
       walk.deltas(count)

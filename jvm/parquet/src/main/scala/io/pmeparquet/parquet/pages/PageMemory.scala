@@ -7,8 +7,8 @@ private[parquet] final class PageMemory {
   private var taken = 0L
 
   /** @throws io.pmeparquet.PmeException where a page is larger than what the others leave */
-  def exchange(before: Int, after: Int, where: String): Unit = {
-    taken += after.toLong - before
+  def exchange(before: Long, after: Long, where: String): Unit = {
+    taken += after - before
     if (taken > Limits.OpenPagesBytes)
       throw PmeErrors.damaged(
         where,

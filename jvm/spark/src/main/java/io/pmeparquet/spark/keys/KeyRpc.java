@@ -27,7 +27,7 @@ import scala.runtime.BoxedUnit;
  */
 final class KeyRpc {
   /** Of this copy of the class: there may be others in the driver, in class loaders of their own, with desks of theirs. */
-  private static final String NAME = "pme-parquet-keys-" + UUID.randomUUID();
+  static final String NAME = "pme-parquet-keys-" + UUID.randomUUID();
 
   /** The RPC of the driver that answers already. A driver can have one after the other. */
   private static RpcEnv answering;

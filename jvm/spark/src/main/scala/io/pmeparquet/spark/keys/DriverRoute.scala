@@ -20,7 +20,8 @@ import io.pmeparquet.PmeErrors
 private[spark] final case class DriverRoute(endpoint: String) extends KeyRoute {
 
   override def ask(request: Array[Byte], where: String): Array[Byte] =
-    if (SparkEnv.get.executorId == DriverRoute.Driver) KeyDesk.answer(request)
+    // Classes of the driver's tasks can be of another loader, and then know none of its desks.
+    if (SparkEnv.get.executorId == DriverRoute.Driver && endpoint == KeyRpc.NAME) KeyDesk.answer(request)
     else
       try KeyRpc.ask(endpoint, request)
       catch {
@@ -34,15 +35,17 @@ private[spark] object DriverRoute {
   private val log = LoggerFactory.getLogger(classOf[DriverRoute])
   private val warned = new AtomicBoolean
 
-  /** Makes the driver answer, and says once what would protect the keys that it sends. ''Driver only''. */
-  def open(session: SparkSession): DriverRoute = {
+  /** Makes the driver answer. ''Driver only''. */
+  def open(): DriverRoute = DriverRoute(KeyRpc.answer())
+
+  /** Says once what would protect keys, or a KMS's credentials, on their way to executors. */
+  def warnWhereReadable(session: SparkSession): Unit = {
     val context = session.sparkContext
     if (!context.isLocal && !isEncrypted(session) && warned.compareAndSet(false, true))
       log.warn(
         "The driver hands keys to executors over Spark's RPC, which this application does not encrypt. Set " +
           "spark.authenticate=true and spark.network.crypto.enabled=true where the network is not yours alone."
       )
-    DriverRoute(KeyRpc.answer())
   }
 
   private def isEncrypted(session: SparkSession) = {
