@@ -98,16 +98,36 @@ def test_layout_is_read(
     settings = dict(LAYOUTS[layout])
     rows = arrow_files.table(settings.pop("rows", ROWS))
     arrow_files.write(rows, tmp_path / "a.parquet", data_page_version=version, **settings)
-    expected = arrow_table(rows)
-    plain = spark.createDataFrame(_tuples(expected), spark_frame(spark).schema)
+    plain = spark.createDataFrame(_tuples(arrow_table(rows)), spark_frame(spark).schema)
+    columns = [name for name in ARROW_SCHEMA.names if not _loses_count(layout, vectorized, name)]
+    expected = arrow_table(rows.select(columns))
     with conf({"spark.sql.parquet.enableVectorizedReader": vectorized}):
-        assert cells(read(spark, tmp_path)) == expected
+        assert cells(read(spark, tmp_path).select(columns)) == expected
         # parquet-java cannot read the V2 pages that Arrow encrypts.
         if version == "1.0":
-            assert cells(read(spark, tmp_path, "spark")) == expected
+            assert cells(read(spark, tmp_path, "spark").select(columns)) == expected
         for condition in CONDITIONS.values():
             wanted = cells(plain.where(condition).select("id", "name", "tags"))
             assert cells(read(spark, tmp_path).where(condition).select("id", "name", "tags")) == wanted, condition
+
+
+def _loses_count(layout: str, vectorized: str, column: str) -> bool:
+    """Whether Spark's row reader fails on the column, in a plaintext file too: its leaves' pages end at other rows."""
+    return layout.startswith("300_pages") and vectorized == "false" and column == "people"
+
+
+@versions
+@pytest.mark.parametrize("layout", ["300_pages", "300_pages_with_index"])
+def test_what_the_row_reader_cannot_read_of_many_pages_it_cannot_read_in_plaintext(
+    spark: SparkSession, conf: Conf, tmp_path: Path, layout: str, version: str
+) -> None:
+    settings = dict(LAYOUTS[layout])
+    rows = arrow_files.table(settings.pop("rows"))
+    pq.write_table(rows, tmp_path / "plain.parquet", data_page_version=version, **settings)
+    plain = spark.read.parquet(str(tmp_path))
+    with conf({"spark.sql.parquet.enableVectorizedReader": "false"}):
+        assert outcome(plain.select("people").collect) != DONE
+        assert outcome(plain.drop("people").collect) == DONE
 
 
 def _tuples(rows: Table) -> list[tuple[object, ...]]:

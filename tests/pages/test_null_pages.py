@@ -1,0 +1,60 @@
+"""V2 pages of nothing but nulls, behind whose levels some writers leave the empty frame of the codec."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from tests.attacks import anatomy, forge, insiders
+from tests.attacks.anatomy import Anatomy
+from tests.interop.modes import CTR
+from tests.pages import arrow_files
+from tests.policy import thrift
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.policy.thrift import Struct
+    from tests.support.source import Conf
+
+ROWS = 50
+IS_COMPRESSED = 7
+# As PyArrow calls the codec of a file, and the codec of that file's pages.
+CODECS = {"snappy": "snappy", "zstd": "zstd", "gzip": "gzip", "lz4": "lz4_raw"}
+
+
+def compressed(page: Struct) -> Struct:
+    return thrift.put(page, IS_COMPRESSED, thrift.TRUE, value=True)
+
+
+def with_empty_frame(file: Anatomy, column: str, codec: str) -> bytes:
+    """Return the file with its one page of the column followed by what the codec makes of no bytes."""
+    chunk = file.named(column)
+    header, page = chunk.pages
+    frame = pa.compress(b"", codec=codec, asbytes=True)
+    sealed = page.seal.seal(page.seal.open(file.bytes_of(page)) + frame)
+    fields = forge.put_int(file.parsed(header), anatomy.COMPRESSED_SIZE, len(sealed))
+    fields = insiders.within(insiders.V2_HEADER, compressed)(fields)
+    return forge.with_chunk(file, chunk, header.seal.seal(thrift.write_struct(fields)) + sealed)
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+@pytest.mark.parametrize("algorithm", ["AES_GCM_V1", CTR])
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_page_of_nulls_with_an_empty_frame_is_read(
+    spark: SparkSession, conf: Conf, tmp_path: Path, codec: str, algorithm: str, vectorized: str
+) -> None:
+    rows = pa.table({"id": pa.array(range(ROWS), pa.int64()), "none": pa.array([None] * ROWS, pa.int64())})
+    path = tmp_path / "a.parquet"
+    settings: dict[str, Any] = {"data_page_version": "2.0", "use_dictionary": False, "compression": codec}
+    arrow_files.write(rows, path, algorithm=algorithm, **settings)
+    path.write_bytes(with_empty_frame(Anatomy(path.read_bytes()), "none", CODECS[codec]))
+    options = {"kms": TEST_KMS, "algorithm": CTR, "reader": "pages"}
+    with conf({"spark.sql.parquet.enableVectorizedReader": vectorized}):
+        read = spark.read.format("pme-parquet").options(**options).load(str(tmp_path)).collect()
+    assert sorted(map(tuple, read)) == [(number, None) for number in range(ROWS)]
