@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from tests.pages import arrow_files
-from tests.support.errors import DONE
+from tests.support.errors import DONE, condition, innermost_condition
 from tests.support.frames import people
 from tests.support.session import SPARK_VERSION
 
@@ -40,9 +40,9 @@ def write(readers: Pair, frame: DataFrame, **options: str) -> None:
     readers.ours.write(frame.coalesce(1), "append", **PAGED, **options)
 
 
-def same(readers: Pair, query: Callable[[Source], DataFrame]) -> str:
+def same(readers: Pair, query: Callable[[Source], DataFrame], by: Callable[[BaseException], str] = condition) -> str:
     """Fail unless both readers give the same rows or fail with the same condition; return how it went."""
-    went = readers.outcomes(lambda source: query(source).collect())
+    went = readers.outcomes(lambda source: query(source).collect(), by)
     assert went[0] == went[1]
     if went[0] == DONE:
         readers.same(query)
@@ -294,8 +294,9 @@ def test_old_dates_of_others_as_the_session_says(
     names = ("spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int96RebaseModeInRead")
     text = ["id", "CAST(d AS STRING)", "CAST(t AS STRING)", "raw"]
     with conf({**MODES[mode], **dict.fromkeys(names, rebase)}):
-        for condition in ("true", "d = DATE'2020-02-02'", "t < TIMESTAMP'1500-01-01 00:00:00'", "d IS NULL", "id = 4"):
-            same(arrow_readers, rows(condition, text))
+        for where in ("true", "d = DATE'2020-02-02'", "t < TIMESTAMP'1500-01-01 00:00:00'", "d IS NULL", "id = 4"):
+            # parquet-java's row reader wraps what Spark says of an old date.
+            same(arrow_readers, rows(where, text), by=innermost_condition)
         same(
             arrow_readers,
             rows(columns=text, datetimeRebaseMode="CORRECTED", int96RebaseMode="LEGACY"),

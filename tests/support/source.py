@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from tests.support.errors import outcome
+from tests.support.errors import condition, outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,6 +84,8 @@ class Pair:
         assert result_rows == expected_rows, f"{result_rows[:3]} … instead of {expected_rows[:3]} …"
         return expected_rows
 
-    def outcomes(self, job: Callable[[Source], object]) -> tuple[str, str]:
+    def outcomes(
+        self, job: Callable[[Source], object], by: Callable[[BaseException], str] = condition
+    ) -> tuple[str, str]:
         """Run a job on both and return how each went: "done", or the condition of its error."""
-        return outcome(lambda: job(self.ours)), outcome(lambda: job(self.theirs))
+        return outcome(lambda: job(self.ours), by), outcome(lambda: job(self.theirs), by)
