@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
+
 from tests.pages import predicates, tables
 from tests.pages.kinds import quoted
 from tests.pages.tables import ROW_ID
@@ -61,6 +63,15 @@ def draw(rng: Random, table: Sample, count: int) -> list[Case]:
         condition, inferred = predicates.condition(rng, table), rng.random() < INFERRED_SHARE
         made.append(Case(number, condition, tuple(selected), options, by_spark, places, inferred))
     return made
+
+
+def is_understood(memory: DataFrame, one: Case) -> bool:
+    """Tell whether Spark takes the condition for one, of whatever rows."""
+    try:
+        memory.selectExpr(one.condition)
+    except AnalysisException:
+        return False
+    return True
 
 
 def expected(memory: DataFrame, asked: list[Case]) -> list[Rows]:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.pages import cases, tables
 from tests.support.canary import data_files
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,10 @@ def test_conditions_let_the_same_rows_through(
     stored = rng.choice(("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"))
     asked = cases.draw(rng, table, CONDITIONS)
     with conf(SETTINGS | {"spark.sql.parquet.outputTimestampType": stored}):
+        if (4, 0) <= SPARK_VERSION < (4, 2):
+            # They lose the collation of what they need twice, or compare in a CASE, and then refuse the condition.
+            asked = [one for one in asked if cases.is_understood(memory, one)]
+            assert len(asked) > CONDITIONS / 2
         memory.write.format("pme-parquet").options(**written).save(target)
         expected = cases.expected(memory, asked)
     largest = max(file.stat().st_size for file in data_files(target))
