@@ -29,15 +29,7 @@ trait Kms {
    * @return for each of them, in their order, the key or why it is not to be had
    */
   def unwrapAll(wrapped: Seq[String], masterKeyId: String, where: String): Seq[Either[PmeException, AesKey]] =
-    wrapped.foldLeft(Vector.empty[Either[PmeException, AesKey]]) { (before, one) =>
-      // Who did not answer for one will not answer for the next.
-      before.lastOption.filter(_.left.toOption.exists(_.condition == Condition.KmsUnavailable)) match {
-        case Some(unavailable) => before :+ unavailable
-        case None =>
-          before :+ (try Right(unwrap(one, masterKeyId, where))
-          catch { case failed: PmeException => Left(failed) })
-      }
-    }
+    Kms.inBatches(wrapped, 1)(_.map(one => Right(unwrap(one, masterKeyId, where))))
 
   /** The key of that name itself, for `keyManagement=direct`; none where master keys cannot leave the KMS. */
   def directKey(id: String, where: String): Option[AesKey]
@@ -47,4 +39,18 @@ object Kms {
 
   /** What parquet-java writes for a KMS without instances. */
   val Default = "DEFAULT"
+
+  /** Asks for so many wrapped keys at once; a failure is the answer for each of those that were asked for with it. */
+  private[keys] def inBatches(wrapped: Seq[String], most: Int)(
+      ask: Seq[String] => Seq[Either[PmeException, AesKey]]
+  ): Seq[Either[PmeException, AesKey]] =
+    wrapped.grouped(most).foldLeft(Vector.empty[Either[PmeException, AesKey]]) { (before, some) =>
+      // Who did not answer for one will not answer for the next.
+      before.lastOption.filter(_.left.toOption.exists(_.condition == Condition.KmsUnavailable)) match {
+        case Some(unavailable) => before ++ some.map(_ => unavailable)
+        case None =>
+          before ++ (try ask(some)
+          catch { case failed: PmeException => some.map(_ => Left(failed)) })
+      }
+    }
 }

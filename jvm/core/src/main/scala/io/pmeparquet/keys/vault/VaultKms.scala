@@ -6,7 +6,7 @@ import scala.collection.JavaConverters._
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException, Secret}
+import io.pmeparquet.{AesKey, PmeErrors, PmeException, Secret}
 import io.pmeparquet.keys.http.KmsHttp
 import io.pmeparquet.keys.http.KmsHttp.Answer
 import io.pmeparquet.keys.Kms
@@ -50,15 +50,7 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
       where: String
   ): Seq[Either[PmeException, AesKey]] =
     if (wrapped.size == 1) super.unwrapAll(wrapped, masterKeyId, where)
-    else
-      wrapped.grouped(MostInBatch).foldLeft(Vector.empty[Either[PmeException, AesKey]]) { (before, some) =>
-        before.lastOption.filter(_.left.toOption.exists(_.condition == Condition.KmsUnavailable)) match {
-          case Some(unavailable) => before ++ some.map(_ => unavailable)
-          case None =>
-            before ++ (try batch(some, masterKeyId, where)
-            catch { case failed: PmeException => some.map(_ => Left(failed)) })
-        }
-      }
+    else Kms.inBatches(wrapped, MostInBatch)(batch(_, masterKeyId, where))
 
   /** Keys that can be exported are for other uses. */
   override def directKey(id: String, where: String): Option[AesKey] = None
