@@ -75,7 +75,8 @@ def parquetModule(scala: String, suffix: String, core: Project) = module("parque
       "com.github.luben" % "zstd-jni" % zstd % Provided,
       "org.lz4" % "lz4-java" % lz4 % Provided,
       "org.xerial.snappy" % "snappy-java" % snappy % Provided,
-      "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided
+      "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided,
+      "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Provided
     )
   )
 
@@ -121,6 +122,54 @@ lazy val accp = (project in file("target/modules/accp")).settings(
   mavenLayout
 )
 
+/**
+ * A KMS client in a jar of its own, in Java, for every Spark and Scala: it is used beside the connector, whose classes it
+ * calls. What it needs that Spark does not bring is in the jar, under names of ours, so that it meets no other version.
+ */
+def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
+  Project(s"kms-$cloud", file(s"target/modules/kms-$cloud"))
+    .dependsOn(parquet213 % Provided)
+    .settings(
+      moduleName := s"pme-parquet-kms-$cloud",
+      crossPaths := false,
+      autoScalaLibrary := false,
+      scalaVersion := scala213,
+      Compile / javaSource := (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "main" / "java",
+      Compile / resourceDirectory :=
+        (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "main" / "resources",
+      javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing", "-Werror"),
+      Compile / doc / sources := Nil,
+      libraryDependencies ++= needs ++ Seq(
+        "org.apache.parquet" % "parquet-hadoop" % Versions.parquet % Provided,
+        "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided
+      ),
+      assembly / assemblyShadeRules :=
+        shaded.map(name => ShadeRule.rename(s"$name.**" -> s"io.pmeparquet.kms.$cloud.shaded.@0").inAll),
+      assembly / assemblyMergeStrategy := {
+        case PathList("META-INF", "services", _*) => MergeStrategy.concat
+        case PathList("META-INF", _*) => MergeStrategy.discard
+        case PathList("module-info.class") => MergeStrategy.discard
+        case other => (assembly / assemblyMergeStrategy).value(other)
+      },
+      assembly / assemblyJarName := s"pme-parquet-kms-$cloud-${version.value}.jar",
+      Compile / packageBin := assembly.value,
+      pomPostProcess := PomWithoutDependencies,
+      publishMavenStyle := true,
+      mavenLayout
+    )
+
+lazy val kmsAws = kmsClient(
+  "aws",
+  Seq("kms", "sts", "url-connection-client").map("software.amazon.awssdk" % _ % awsSdk),
+  Seq("software.amazon", "org.reactivestreams", "org.apache.http", "org.apache.commons", "io.netty")
+)
+lazy val kmsGcp = kmsClient(
+  "gcp",
+  Seq("com.google.auth" % "google-auth-library-oauth2-http" % googleAuth),
+  Seq("com.google", "io.opencensus", "io.grpc", "org.apache.http", "org.apache.commons")
+)
+lazy val kmsAzure = kmsClient("azure", Nil, Nil)
+
 lazy val core212 = core(scala212, "2_12")
 lazy val core213 = core(scala213, "2_13")
 lazy val parquet212 = parquetModule(scala212, "2_12", core212)
@@ -133,7 +182,7 @@ lazy val testkit213 = testkit(scala213, "2_13", core213)
 
 lazy val jars =
   taskKey[Unit](
-    "Copies the connector jars to target/jars, the test kit's and Amazon's to target/jars/{testkit,accp}"
+    "Copies the connector jars to target/jars, KMS clients, the test kit and Amazon's to target/jars/{kms,testkit,accp}"
   )
 
 lazy val root = (project in file("."))
@@ -147,6 +196,9 @@ lazy val root = (project in file("."))
     spark40_213,
     testkit212,
     testkit213,
+    kmsAws,
+    kmsGcp,
+    kmsAzure,
     accp
   )
   .settings(
@@ -159,9 +211,15 @@ lazy val root = (project in file("."))
         (spark40_213 / Compile / packageBin).value
       )
       val kits = Seq((testkit212 / Compile / packageBin).value, (testkit213 / Compile / packageBin).value)
+      val clients = Seq(
+        (kmsAws / Compile / packageBin).value,
+        (kmsGcp / Compile / packageBin).value,
+        (kmsAzure / Compile / packageBin).value
+      )
       val corretto = (accp / update).value.select(configurationFilter("compile"))
       connectors.foreach(jar => IO.copyFile(jar, target / jar.getName))
       kits.foreach(jar => IO.copyFile(jar, target / "testkit" / jar.getName))
+      clients.foreach(jar => IO.copyFile(jar, target / "kms" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
     }
   )

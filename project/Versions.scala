@@ -21,6 +21,8 @@ object Versions {
   /** Amazon's provider is native code, for Linux on two kinds of processor. */
   val correttoPlatforms: Seq[String] = Seq("linux-x86_64", "linux-aarch_64")
   val correttoPlatform: String = if (sys.props("os.arch") == "aarch64") "linux-aarch_64" else "linux-x86_64"
+  val awsSdk = "2.55.13"
+  val googleAuth = "1.20.0"
   val munit = "1.2.1"
 
   /** A Spark line: the name in the artifact, the version compiled against. The sources are the same for both. */

@@ -5,6 +5,7 @@ of a write. Everything here is names, types and errors; reading and writing happ
 import.
 """
 
+from pme_parquet._cloud_kms import AwsKms, AzureKeyVault, GcpKms, HadoopKms
 from pme_parquet._config import configure, spark_config
 from pme_parquet._encryption import Encryption
 from pme_parquet._hook import install_errors
@@ -37,9 +38,13 @@ __version__ = "0.1.0"
 __all__ = [
     "AadPrefixError",
     "AlgorithmError",
+    "AwsKms",
+    "AzureKeyVault",
     "BadOptionError",
     "DamagedFileError",
     "Encryption",
+    "GcpKms",
+    "HadoopKms",
     "KeyDeniedError",
     "KeyMetadataError",
     "KeyNotFoundError",

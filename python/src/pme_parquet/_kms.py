@@ -1,6 +1,7 @@
 """Where master keys live, besides a keystore.
 
-That is a listed secret (`Static`), Vault's transit engine (`Vault`), or a parquet-java KMS client (`KmsClass`).
+That is a listed secret (`Static`), Vault's transit engine (`Vault`), or a KMS client by its class (`KmsClass`).
+Clouds' key services and Hadoop's are in `_cloud_kms`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@ package io.pmeparquet.keys
 import java.security.MessageDigest
 
 import io.pmeparquet.keys.vault.VaultSettings
+import io.pmeparquet.options.ClientKind
 import io.pmeparquet.Secret
 
 /**
@@ -20,18 +21,27 @@ object KmsSettings {
   final case class Vault(at: VaultSettings) extends KmsSettings
 
   /**
-   * Any `org.apache.parquet.crypto.keytools.KmsClient`.
+   * Any `org.apache.parquet.crypto.keytools.KmsClient`, or Iceberg's `KeyManagementClient`.
    *
    * @param identity
    *   tells apart configurations and users: a client may read whatever it likes from the Hadoop configuration
+   * @param handed what the client finds in its Hadoop configuration, and nobody in another
    */
   final case class ClientClass(
       name: String,
       instanceId: String,
       instanceUrl: String,
       token: Secret,
-      identity: String
-  ) extends KmsSettings
+      identity: String,
+      handed: Map[String, Secret] = Map.empty
+  ) extends KmsSettings {
+
+    /** What messages call it. */
+    def title: String = ClientKind.all.find(_.className == name).fold(s"KMS client $name")(_.title)
+
+    /** The artifact of ours that the class is in, where it is not the connector's. */
+    def jar: Option[String] = ClientKind.all.find(_.className == name).flatMap(_.jar)
+  }
 
   /** The bytes of a keystore file, as read on the driver. */
   final class Content(private val bytes: Array[Byte]) extends Serializable {

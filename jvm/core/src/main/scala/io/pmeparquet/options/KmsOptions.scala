@@ -3,13 +3,13 @@ package io.pmeparquet.options
 import io.pmeparquet.options.Use.Both
 
 /** The options that say where master keys live and how to reach them. */
-private[options] trait KmsOptions {
+private[options] trait KmsOptions extends KmsClientOptions {
   val Kms = OptionSpec(
     "kms",
     Both,
-    "Where master keys live: `keystore`, `static`, `vault`, or the name of a class that is an " +
-      "`org.apache.parquet.crypto.keytools.KmsClient`. `aws`, `gcp`, `azure` and `hadoop` are reserved for " +
-      "later versions.",
+    "Where master keys live: `keystore`, `static`, `vault`, `aws`, `gcp`, `azure`, `hadoop`, or the name of a class " +
+      "that is an `org.apache.parquet.crypto.keytools.KmsClient` or an " +
+      "`org.apache.iceberg.encryption.KeyManagementClient`.",
     default = Some("keystore"),
     parquetName = Some("kms.client.class")
   )
@@ -117,6 +117,20 @@ private[options] trait KmsOptions {
     VaultJwt,
     VaultAuthMount,
     VaultCaCert,
+    AwsRegion,
+    AwsEndpoint,
+    AwsEncryptionContext,
+    GcpKeyRing,
+    GcpEndpoint,
+    GcpCredentials,
+    AzureVaultUrl,
+    AzureTenantId,
+    AzureClientId,
+    AzureClientSecret,
+    AzureAuthority,
+    AzureAlgorithm,
+    HadoopUri,
+    ClientProperties,
     KmsTimeout,
     CallFrom
   )

@@ -59,10 +59,10 @@ object VaultOptions {
 
   /** @throws io.pmeparquet.PmeException for what is missing, of no use or unsafe */
   def settings(values: KmsValues): KmsSettings.Vault = {
-    val url = values.requiredText(VaultUrl, "with kms=vault")
+    val url = KmsAddress.parse(VaultUrl, values.requiredText(VaultUrl, "with kms=vault"))
     KmsSettings.Vault(
       VaultSettings(
-        VaultSettings.requireAddress(url),
+        url.toString,
         values.requiredText(VaultMount, "with kms=vault").stripPrefix("/").stripSuffix("/"),
         values.text(VaultNamespace).map(_.trim).filter(_.nonEmpty),
         login(values),

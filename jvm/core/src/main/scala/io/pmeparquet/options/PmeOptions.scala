@@ -175,15 +175,11 @@ object PmeOptions extends KmsOptions {
 
   /** Values that name something a later version brings: asking for them is an error of its own. */
   val reserved: Map[OptionSpec, Seq[String]] = Map(
-    Kms -> Seq("aws", "gcp", "azure", "hadoop"),
     DeniedColumns -> Seq("null", "drop")
   )
 
   def isReserved(option: OptionSpec, value: String): Boolean =
     reserved.getOrElse(option, Nil).exists(_.equalsIgnoreCase(value))
-
-  /** Prefixes of options that belong to KMS kinds of a later version. */
-  val reservedPrefixes: Seq[String] = Seq("kms.aws.", "kms.gcp.", "kms.azure.", "kms.hadoop.")
 
   val all: Seq[OptionSpec] = kmsOptions ++ Seq(
     FooterKey,

@@ -22,13 +22,6 @@ object UnknownOptions {
   def check(name: String): Unit = {
     val text = lower(name)
     if (!known.contains(text) && !Namesakes.contains(text)) {
-      PmeOptions.reservedPrefixes.find(text.startsWith).foreach { prefix =>
-        throw PmeErrors.unsupportedOption(
-          name,
-          "(any value)",
-          "kms=keystore, kms=static, kms=vault or a KmsClient class"
-        )
-      }
       val nearest = ours.minBy(candidate => distance(text, lower(candidate)))
       val slips = distance(text, lower(nearest))
       if (text.startsWith("kms") || slips <= tolerance(nearest))

@@ -10,7 +10,7 @@ import org.apache.parquet.crypto.KeyAccessDeniedException
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, Secret}
 import io.pmeparquet.keys.{KeyDesk, KeySource, KeystoreKms, Kms, KmsSettings, KmsSource, StaticKms}
 import io.pmeparquet.keys.vault.VaultKms
-import io.pmeparquet.kms.PythonKms
+import io.pmeparquet.kms.{KmsFailure, PythonKms}
 
 /** Opens the KMS that settings describe. */
 object KmsAccess {
@@ -49,7 +49,7 @@ final class KmsClientKms private (
     user: UserGroupInformation,
     loader: ClassLoader
 ) extends Kms {
-  override def describe: String = s"KMS client ${settings.name}"
+  override def describe: String = settings.title
   override def instanceId: String = settings.instanceId
   override def instanceUrl: String = settings.instanceUrl
 
@@ -91,24 +91,39 @@ object KmsClientKms {
       try conf.getClassByName(settings.name).getDeclaredConstructor().newInstance()
       catch {
         case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
+          val elsewhere = settings.jar.fold("")(jar => s"; it is in the jar $jar, which is not brought along")
           throw PmeErrors.kmsUnavailable(
             where,
-            s"it cannot be loaded (${failed.getClass.getSimpleName})",
+            s"it cannot be loaded (${failed.getClass.getSimpleName})$elsewhere",
             failed
           )
       }
     client match {
       case kms: KmsClient =>
-        try kms.initialize(conf, settings.instanceId, settings.instanceUrl, settings.token.insecureValue)
+        try
+          kms.initialize(
+            withHanded(settings, conf),
+            settings.instanceId,
+            settings.instanceUrl,
+            settings.token.insecureValue
+          )
         catch {
-          case failed: RuntimeException =>
-            throw translate(failed, "(all)", where, s"KMS client ${settings.name}")
+          case failed: RuntimeException => throw translate(failed, "(all)", where, settings.title)
         }
         new KmsClientKms(kms, settings, UserGroupInformation.getCurrentUser, conf.getClassLoader)
       case _ =>
         throw PmeErrors.badOption("kms", settings.name, s"a class that is a ${classOf[KmsClient].getName}")
     }
   }
+
+  /** A configuration that is the client's alone: it may hold secrets. */
+  private def withHanded(settings: KmsSettings.ClientClass, conf: Configuration): Configuration =
+    if (settings.handed.isEmpty) conf
+    else {
+      val own = new Configuration(conf)
+      settings.handed.foreach { case (name, value) => own.set(name, value.insecureValue) }
+      own
+    }
 
   /** The interface knows one kind of refusal. What else it throws is told apart by its cause: no network, or no key. */
   private def translate(
@@ -121,6 +136,8 @@ object KmsClientKms {
     // Of a client of ours, which says all that there is to say.
     val ours = PmeException.find(failed)
     if (ours.isDefined) ours.get
+    else if (causes.exists(_.isInstanceOf[KmsFailure]))
+      ofOurClient(causes.collectFirst { case told: KmsFailure => told }.get, masterKeyId, where, kms)
     else if (causes.exists(_.isInstanceOf[KeyAccessDeniedException]))
       PmeErrors.keyDenied(where, masterKeyId, kms, failed)
     else if (causes.exists(_.isInstanceOf[javax.crypto.AEADBadTagException]))
@@ -135,6 +152,15 @@ object KmsClientKms {
       PmeErrors.kmsUnavailable(where, s"$kms could not be reached", failed)
     else PmeErrors.keyNotFound(where, masterKeyId, kms, failed)
   }
+
+  private def ofOurClient(told: KmsFailure, masterKeyId: String, where: String, kms: String): PmeException =
+    told.kind match {
+      case KmsFailure.Kind.DENIED => PmeErrors.keyDenied(where, masterKeyId, kms, told)
+      case KmsFailure.Kind.MISSING => PmeErrors.keyNotFound(where, masterKeyId, kms, told)
+      case KmsFailure.Kind.NOT_AUTHENTIC => PmeErrors.wrappedKeyNotAuthentic(where, masterKeyId, told)
+      case KmsFailure.Kind.UNAVAILABLE => PmeErrors.kmsUnavailable(where, told.getMessage, told)
+      case KmsFailure.Kind.BAD_SETTING => PmeErrors.contradiction(told.option, told.getMessage, "Correct it.")
+    }
 
   val DefaultToken: Secret = new Secret(KmsClient.KEY_ACCESS_TOKEN_DEFAULT)
 }

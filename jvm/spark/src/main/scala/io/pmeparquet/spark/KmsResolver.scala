@@ -12,7 +12,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference, SecretResolver}
 import io.pmeparquet.keys.KmsSettings
-import io.pmeparquet.options.{KmsValues, Level, OptionSpec, OptionValues, PmeOptions, VaultOptions}
+import io.pmeparquet.options._
 
 /** Makes KMS settings of options: reads the keystore and resolves secrets. ''Driver only.'' */
 private[spark] final class KmsResolver(
@@ -39,19 +39,18 @@ private[spark] final class KmsResolver(
           Seq(PmeOptions.VaultToken, PmeOptions.VaultSecretId, PmeOptions.VaultJwt)
         )
         VaultOptions.settings(lookup(values))
-      case reserved if PmeOptions.reserved(PmeOptions.Kms).contains(reserved) =>
-        throw PmeErrors.unsupportedOption(
-          PmeOptions.Kms.name,
-          kms,
-          "keystore, static, vault or a KmsClient class"
-        )
-      case _ if kms.contains('.') => clientClass(kms, values)
-      case _ =>
-        throw PmeErrors.badOption(
-          PmeOptions.Kms.name,
-          kms,
-          "keystore, static, vault, or the full name of a KmsClient class"
-        )
+      case _ if kms.contains('.') => clientClass(kms, values, Seq(PmeOptions.ClientProperties))
+      case short =>
+        val kind = ClientKind.named(short).getOrElse {
+          val known = (Seq("keystore", "static", "vault") ++ ClientKind.all.map(_.name)).mkString(", ")
+          throw PmeErrors.badOption(
+            PmeOptions.Kms.name,
+            kms,
+            s"$known, or the full name of a KmsClient class"
+          )
+        }
+        kind.addresses.foreach(requireSafeAddress(kind, _, values))
+        clientClass(kind.className, values, kind.options :+ PmeOptions.KmsTimeout)
     }
   }
 
@@ -87,6 +86,23 @@ private[spark] final class KmsResolver(
       "Set both in the same place."
     )
 
+  /**
+   * Credentials of a cloud come from the machine. So a table may choose among the cloud's own hosts, and where else calls
+   * go is for the session to say.
+   */
+  private def requireSafeAddress(kind: ClientKind, option: OptionSpec, values: OptionValues): Unit =
+    values.find(option).foreach { found =>
+      val address = KmsAddress.parse(option, found.value)
+      val own = kind.ownHosts
+        .exists(end => address.host == end || (end.startsWith(".") && address.host.endsWith(end)))
+      if (found.level == Level.Option && !own && !address.isLoopback)
+        throw PmeErrors.contradiction(
+          option.name,
+          s"as an option of this read, write or table it may name hosts of ${kind.title} only: credentials go there",
+          s"Set spark.datasource.pme-parquet.${option.name} in the session."
+        )
+    }
+
   private def lookup(values: OptionValues): KmsValues = new KmsValues {
     override def text(option: OptionSpec): Option[String] =
       if (option.values.nonEmpty) Some(values.choice(option)) else values.text(option).orElse(option.default)
@@ -117,7 +133,8 @@ private[spark] final class KmsResolver(
     }
   }
 
-  private def clientClass(name: String, values: OptionValues): KmsSettings = {
+  /** @param handed options that the client is to find in its configuration */
+  private def clientClass(name: String, values: OptionValues, handed: Seq[OptionSpec]): KmsSettings = {
     def text(option: OptionSpec) = values.text(option).orElse(option.default).get
     requireOneSource(
       values,
@@ -129,9 +146,18 @@ private[spark] final class KmsResolver(
       text(PmeOptions.InstanceId),
       text(PmeOptions.InstanceUrl),
       token(values),
-      identity
+      identity,
+      handed
+        .flatMap(option => handedOn(option, values).map(PmeOptions.ParquetPrefix + option.name -> _))
+        .toMap
     )
   }
+
+  private def handedOn(option: OptionSpec, values: OptionValues): Option[Secret] =
+    values.text(option).map { text =>
+      if (option.secret) secret(option, text)
+      else new Secret(if (option.values.nonEmpty) values.choice(option) else text.trim)
+    }
 
   /** A digest of all that a client could look at: the configuration with the options, and the user. */
   private def identity: String = {

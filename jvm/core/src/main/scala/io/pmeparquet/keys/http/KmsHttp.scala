@@ -29,7 +29,7 @@ import io.pmeparquet.{PmeErrors, PmeException}
  * @param timeoutMillis all that one call may take, pauses included
  * @param authorities certificates in PEM that are trusted in place of the JVM's
  */
-private[keys] final class KmsHttp(
+private[pmeparquet] final class KmsHttp(
     kms: String,
     timeoutMillis: Long,
     authorities: Option[Array[Byte]] = None,
@@ -53,62 +53,59 @@ private[keys] final class KmsHttp(
    * @return the answer, whatever its status, unless that stayed one of `Transient`
    * @throws io.pmeparquet.PmeException where there was no answer, or none but that the KMS is busy
    */
-  def call(where: String, request: Request)(isFinal: Answer => Boolean): Answer = {
+  def call(where: String, request: Request)(isFinal: Answer => Boolean): Answer =
+    call(request, PmeErrors.kmsUnavailable(where, _, _))(isFinal)
+
+  /** @param unserved makes the failure of why there was no answer */
+  def call(request: Request, unserved: Unserved)(isFinal: Answer => Boolean): Answer = {
     val deadline = clock.millis() + timeoutMillis
 
     @tailrec
     def attempt(number: Int): Answer =
-      sendOn(where, request, deadline) match {
+      sendOn(request, deadline, unserved) match {
         case Right(answer) if !Transient(answer.status) || isFinal(answer) => answer
         case other =>
           val pause = other.fold(_ => None, _.retryAfterMillis).getOrElse(pauseAfter(number))
-          if (number == MaxAttempts || clock.millis() + pause >= deadline) throw givenUp(where, number, other)
-          rest(pause, where)
+          if (number == MaxAttempts || clock.millis() + pause >= deadline)
+            throw givenUp(number, other, unserved)
+          rest(pause, unserved)
           attempt(number + 1)
       }
     attempt(1)
   }
 
   /** A server that stands by sends on to the one that is active: once, and to where tokens may go. */
-  private def sendOn(where: String, request: Request, deadline: Long): Either[IOException, Answer] =
-    send(where, request, deadline) match {
+  private def sendOn(request: Request, deadline: Long, unserved: Unserved): Either[IOException, Answer] =
+    send(request, deadline, unserved) match {
       case Right(answer) if SentOn(answer.status) =>
         answer.location.filter(request.maySendOnTo) match {
-          case Some(uri) => send(where, request.to(uri), deadline)
+          case Some(uri) => send(request.to(uri), deadline, unserved)
           case None =>
-            throw PmeErrors.kmsUnavailable(
-              where,
-              s"$kms sends on to an address that is not to be trusted with a token"
-            )
+            throw unserved(s"$kms sends on to an address that is not to be trusted with a token", null)
         }
       case other => other
     }
 
-  private def rest(millis: Long, where: String): Unit =
+  private def rest(millis: Long, unserved: Unserved): Unit =
     try clock.sleep(millis)
-    catch { case interrupted: InterruptedException => throw stopped(where, interrupted) }
+    catch { case interrupted: InterruptedException => throw stopped(interrupted, unserved) }
 
-  private def stopped(where: String, interrupted: InterruptedException) = {
+  private def stopped(interrupted: InterruptedException, unserved: Unserved) = {
     Thread.currentThread().interrupt()
-    PmeErrors.kmsUnavailable(where, s"waiting for $kms was interrupted", interrupted)
+    unserved(s"waiting for $kms was interrupted", interrupted)
   }
 
-  private def givenUp(where: String, attempts: Int, last: Either[IOException, Answer]) = {
+  private def givenUp(attempts: Int, last: Either[IOException, Answer], unserved: Unserved) = {
     val problem = last.fold(
       failed => s"it could not be reached (${nameOf(failed)})",
       answer => s"it answered with status ${answer.status}"
     )
-    PmeErrors.kmsUnavailable(
-      where,
-      s"$kms did not serve $attempts attempts: $problem",
-      last.left.toOption.orNull
-    )
+    unserved(s"$kms did not serve $attempts attempts: $problem", last.left.toOption.orNull)
   }
 
-  private def send(where: String, request: Request, deadline: Long): Either[IOException, Answer] = {
+  private def send(request: Request, deadline: Long, unserved: Unserved): Either[IOException, Answer] = {
     val left = deadline - clock.millis()
-    def late(cause: Throwable) =
-      PmeErrors.kmsUnavailable(where, s"$kms gave no answer within ${timeoutMillis / 1000} s", cause)
+    def late(cause: Throwable) = unserved(s"$kms gave no answer within ${timeoutMillis / 1000} s", cause)
     if (left <= 0) throw late(null)
     // As a whole: the client's own limit ends where the body of an answer begins.
     val exchange = client.sendAsync(request.toJdk(left), LimitedBody.Handler)
@@ -129,19 +126,32 @@ private[keys] final class KmsHttp(
         failed.getCause match {
           case slow: HttpTimeoutException => throw late(slow)
           case untrusted: SSLException if isUntrusted(untrusted) =>
-            throw PmeErrors.kmsUnavailable(where, s"$kms shows no certificate that is trusted", untrusted)
+            throw unserved(s"$kms shows no certificate that is trusted", untrusted)
           case failed: IOException => Left(failed)
-          case other => throw PmeErrors.kmsUnavailable(where, s"$kms gave an answer that is none", other)
+          case other => throw unserved(s"$kms gave an answer that is none", other)
         }
-      case interrupted: InterruptedException => throw stopped(where, interrupted)
+      case interrupted: InterruptedException => throw stopped(interrupted, unserved)
     } finally exchange.cancel(true)
   }
 }
 
-private[keys] object KmsHttp {
+private[pmeparquet] object KmsHttp {
 
-  /** @param headers they may hold a token, and are never part of a message */
-  final class Request(uri: URI, headers: Seq[(String, String)], body: JsonNode) {
+  /** Makes the failure of a call: why, as part of a sentence, and the cause. */
+  type Unserved = (String, Throwable) => Throwable
+
+  /** @param bytes they may hold a secret */
+  final class Body(val contentType: String, val bytes: Array[Byte])
+
+  object Body {
+    def json(node: JsonNode): Body = new Body("application/json", Json.writeValueAsBytes(node))
+  }
+
+  /**
+   * @param headers they may hold a token, and are never part of a message
+   * @param body with it the request is a POST, without it a GET
+   */
+  final class Request(uri: URI, headers: Seq[(String, String)], body: Option[Body]) {
     def to(other: URI): Request = new Request(other, headers, body)
 
     /** Where it is no less safe than here. */
@@ -152,7 +162,6 @@ private[keys] object KmsHttp {
       val builder = HttpRequest
         .newBuilder(uri)
         .timeout(Duration.ofMillis(timeoutMillis))
-        .header("Content-Type", "application/json")
       headers.foreach { case (name, value) =>
         // The client's own message would repeat the value.
         try builder.header(name, value)
@@ -160,7 +169,11 @@ private[keys] object KmsHttp {
           case _: IllegalArgumentException => throw new IllegalStateException(s"internal error: header $name")
         }
       }
-      builder.POST(HttpRequest.BodyPublishers.ofByteArray(Json.writeValueAsBytes(body))).build()
+      body.foreach { sent =>
+        builder.header("Content-Type", sent.contentType)
+        builder.POST(HttpRequest.BodyPublishers.ofByteArray(sent.bytes))
+      }
+      builder.build()
     }
   }
 
@@ -198,7 +211,7 @@ private[keys] object KmsHttp {
   def isSafe(uri: URI): Boolean =
     uri.getHost != null && (uri.getScheme == "https" || (uri.getScheme == "http" && isLoopback(uri.getHost)))
 
-  private def isLoopback(host: String) =
+  def isLoopback(host: String): Boolean =
     host == "localhost" || host == "[::1]" || host.matches("127(\\.\\d{1,3}){3}")
   private val FirstPauseMillis = 100L
 

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.pmeparquet.{PmeErrors, PmeException, Secret}
 import io.pmeparquet.keys.http.KmsHttp
-import io.pmeparquet.keys.http.KmsHttp.{Answer, Request}
+import io.pmeparquet.keys.http.KmsHttp.{Answer, Body, Request}
 
 /** Vault's HTTP API, version 1, as far as it is needed here: one call, and what its refusals mean. */
 private[vault] final class VaultApi(settings: VaultSettings, clock: KmsHttp.Clock) {
@@ -29,7 +29,7 @@ private[vault] final class VaultApi(settings: VaultSettings, clock: KmsHttp.Cloc
       settings.namespace.map("X-Vault-Namespace" -> _) ++
       token.map("X-Vault-Token" -> _.insecureValue)
     val uri = URI.create(s"${settings.address}/v1/${path.map(encoded).mkString("/")}")
-    val answer = http.call(where, new Request(uri, headers, body))(isSealed)
+    val answer = http.call(where, new Request(uri, headers, Some(Body.json(body))))(isSealed)
     if (isSealed(answer)) throw PmeErrors.kmsUnavailable(where, s"$describe is sealed")
     answer
   }

@@ -1,10 +1,7 @@
 package io.pmeparquet.keys.vault
 
-import java.net.{URI, URISyntaxException}
-
-import io.pmeparquet.{PmeErrors, Secret}
-import io.pmeparquet.keys.http.KmsHttp
 import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.Secret
 
 /**
  * How to reach the transit engine of HashiCorp Vault or OpenBao.
@@ -22,27 +19,6 @@ final case class VaultSettings(
     authorities: Option[KmsSettings.Content],
     timeoutMillis: Long
 ) extends Serializable
-
-object VaultSettings {
-  val UrlOption = "kms.vault.url"
-
-  /** @throws io.pmeparquet.PmeException for what is no address, and for one that would send tokens readable */
-  def requireAddress(text: String): String = {
-    val uri =
-      try new URI(text.trim.stripSuffix("/"))
-      catch { case _: URISyntaxException => throw PmeErrors.badOption(UrlOption, "…", Expected) }
-    val more = Seq(uri.getUserInfo, uri.getQuery, uri.getFragment).exists(_ != null)
-    if (!KmsHttp.isSafe(uri) || more)
-      throw PmeErrors.badOption(UrlOption, withoutUser(uri), Expected)
-    uri.toString
-  }
-
-  // What stands before an @ may be a password.
-  private def withoutUser(uri: URI) = s"${uri.getScheme}://${uri.getHost}"
-
-  private val Expected =
-    "https://HOST:PORT, or http:// with a loopback address, since tokens travel with each call"
-}
 
 /** How a token is come by. */
 sealed trait VaultLogin extends Serializable

@@ -13,6 +13,7 @@ import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
 import io.pmeparquet.keys.http.KmsHttp
+import io.pmeparquet.options.{KmsAddress, PmeOptions}
 
 class VaultKmsSuite extends FunSuite {
 
@@ -260,7 +261,7 @@ class VaultKmsSuite extends FunSuite {
   test("addresses that would send a token readable, or hold a password, are refused and not repeated whole") {
     Seq("https://vault:8200", "http://127.0.0.1:8200", "http://localhost:8200/", "http://[::1]:8200").foreach {
       address =>
-        assertEquals(VaultSettings.requireAddress(address), address.stripSuffix("/"))
+        assertEquals(KmsAddress.parse(PmeOptions.VaultUrl, address).toString, address.stripSuffix("/"))
     }
     Seq(
       "http://vault:8200",
@@ -272,7 +273,7 @@ class VaultKmsSuite extends FunSuite {
       "",
       "https://"
     ).foreach(address =>
-      assertEquals(condition(VaultSettings.requireAddress(address)), "PME_BAD_OPTION", address)
+      assertEquals(condition(KmsAddress.parse(PmeOptions.VaultUrl, address)), "PME_BAD_OPTION", address)
     )
   }
 }

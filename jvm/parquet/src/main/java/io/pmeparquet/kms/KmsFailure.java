@@ -1,0 +1,60 @@
+package io.pmeparquet.kms;
+
+import org.apache.parquet.crypto.ParquetCryptoRuntimeException;
+
+/**
+ * What a KMS client of ours throws where a key is not to be had, for which parquet-java's interface has but one name.
+ * Spark's own {@code parquet} source shows the message as it is.
+ *
+ * <p>Java, and not Scala: clients are in jars that serve every Scala version.
+ */
+public final class KmsFailure extends ParquetCryptoRuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** What a user would have to cure. */
+  public enum Kind {
+    /** The KMS has the key and does not let this user use it. */
+    DENIED,
+    /** The KMS has no such key, or has it no longer. */
+    MISSING,
+    /** What is to be unwrapped was not wrapped so, or was altered. */
+    NOT_AUTHENTIC,
+    /** The KMS gives no answer, or none that is one; or the user cannot log in. */
+    UNAVAILABLE,
+    /** A setting cannot be used. */
+    BAD_SETTING
+  }
+
+  public final Kind kind;
+
+  /** With {@code BAD_SETTING}, the option's name. */
+  public final String option;
+
+  private KmsFailure(Kind kind, String why, String option, Throwable cause) {
+    super(why, cause);
+    this.kind = kind;
+    this.option = option;
+  }
+
+  public static KmsFailure denied(String why, Throwable cause) {
+    return new KmsFailure(Kind.DENIED, why, null, cause);
+  }
+
+  public static KmsFailure missing(String why, Throwable cause) {
+    return new KmsFailure(Kind.MISSING, why, null, cause);
+  }
+
+  public static KmsFailure notAuthentic(String why, Throwable cause) {
+    return new KmsFailure(Kind.NOT_AUTHENTIC, why, null, cause);
+  }
+
+  /** @param why as part of a sentence: "the KMS cannot be used, because …" */
+  public static KmsFailure unavailable(String why, Throwable cause) {
+    return new KmsFailure(Kind.UNAVAILABLE, why, null, cause);
+  }
+
+  /** @param why as part of a sentence: "option …: it cannot be used so, because …" */
+  public static KmsFailure badSetting(String option, String why) {
+    return new KmsFailure(Kind.BAD_SETTING, why, option, null);
+  }
+}

@@ -1,0 +1,50 @@
+package io.pmeparquet.kms
+
+import java.net.URI
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util
+
+import scala.annotation.varargs
+import scala.collection.JavaConverters._
+
+import io.pmeparquet.keys.http.KmsHttp
+import io.pmeparquet.keys.http.KmsHttp.{Body, Request}
+
+/**
+ * The HTTP of KMS clients in jars of their own: JSON, further attempts, a time for all of them. Only Java's types stand
+ * in what they call, so that one jar serves every Scala version.
+ *
+ * @param kms what messages call it
+ */
+final class KmsRest(kms: String, timeoutMillis: Long) {
+  private val http = new KmsHttp(kms, timeoutMillis)
+
+  /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
+  def get(url: String, headers: util.Map[String, String]): KmsRest.Answer = call(url, headers, None)
+
+  /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
+  def postJson(
+      url: String,
+      headers: util.Map[String, String],
+      body: util.Map[String, String]
+  ): KmsRest.Answer =
+    call(url, headers, Some(Body.json(KmsHttp.Json.valueToTree(body))))
+
+  /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
+  def postForm(url: String, headers: util.Map[String, String], body: String): KmsRest.Answer =
+    call(url, headers, Some(new Body("application/x-www-form-urlencoded", body.getBytes(UTF_8))))
+
+  private def call(url: String, headers: util.Map[String, String], body: Option[Body]): KmsRest.Answer = {
+    val request = new Request(URI.create(url), headers.asScala.toSeq, body)
+    new KmsRest.Answer(http.call(request, KmsFailure.unavailable(_, _))(_ => false))
+  }
+}
+
+object KmsRest {
+  final class Answer private[kms] (answer: KmsHttp.Answer) {
+    def status: Int = answer.status
+
+    /** The text at this path in the answer's JSON; null where there is none. */
+    @varargs def text(path: String*): String = answer.text(path: _*).orNull
+  }
+}

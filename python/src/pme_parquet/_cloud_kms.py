@@ -1,0 +1,149 @@
+"""Where master keys live: the key services of clouds, and Hadoop's."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pme_parquet._hook import install_errors
+from pme_parquet._secrets import SecretReference, require_reference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class AwsKms:
+    """Master keys in AWS KMS, which they never leave. Needs the jar `pme-parquet-kms-aws`.
+
+    Credentials are those that the AWS SDK finds where the driver runs: environment, profile, web identity, instance
+    role. A key's id is a key id, an ARN, or an alias as `alias/NAME`; write ARNs in `column_keys` as they are.
+
+    Example:
+        keys = pme.AwsKms(region="eu-central-1")
+        enc = pme.Encryption(kms=keys, footer_key="alias/footer", column_keys={"alias/pii": ["name"]})
+
+    Attributes:
+        region: the region of AWS KMS; by default what the SDK finds.
+        endpoint: its address, if it is not the region's own.
+        encryption_context: texts that wrapped keys are bound to; they are logged, and no secret.
+    """
+
+    region: str | None = None
+    endpoint: str | None = None
+    encryption_context: Mapping[str, str] | None = None
+
+    def options(self) -> dict[str, str]:
+        """The options of the format, for reading and writing."""
+        context = None if self.encryption_context is None else json.dumps(dict(self.encryption_context))
+        return _given(
+            {
+                "kms": "aws",
+                "kms.aws.region": self.region,
+                "kms.aws.endpoint": self.endpoint,
+                "kms.aws.encryptionContext": context,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class GcpKms:
+    """Master keys in Google Cloud KMS, which they never leave. Needs the jar `pme-parquet-kms-gcp`.
+
+    Example:
+        keys = pme.GcpKms("projects/acme/locations/europe-west3/keyRings/spark")
+        enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name"]})
+
+    Attributes:
+        key_ring: where keys are that are not named in full.
+        credentials: where the JSON of a service account's key is found; by default the application default credentials.
+        endpoint: the address of Cloud KMS, if it is not Google's own.
+    """
+
+    key_ring: str | None = None
+    credentials: SecretReference | None = None
+    endpoint: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.credentials is not None:
+            require_reference(self.credentials, "pme.GcpKms(credentials)")
+
+    def options(self) -> dict[str, str]:
+        """The options of the format, for reading and writing."""
+        return _given(
+            {
+                "kms": "gcp",
+                "kms.gcp.keyRing": self.key_ring,
+                "kms.gcp.credentials": self.credentials,
+                "kms.gcp.endpoint": self.endpoint,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class AzureKeyVault:
+    """Master keys in Azure Key Vault or a managed HSM, which they never leave. Needs the jar `pme-parquet-kms-azure`.
+
+    Logs in with the machine's managed identity, or with an application's client secret.
+
+    Example:
+        keys = pme.AzureKeyVault("https://acme.vault.azure.net")
+        enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name"]})
+
+    Attributes:
+        vault_url: the address of the vault.
+        tenant_id: with a client secret, the tenant.
+        client_id: with a client secret, the application; without, a user-assigned managed identity.
+        client_secret: where the application's client secret is found.
+        algorithm: how keys wrap; RSA with vaults, AES with managed HSMs.
+        authority: where to log in with a client secret, if it is not Azure's public cloud.
+    """
+
+    vault_url: str
+    tenant_id: str | None = None
+    client_id: str | None = None
+    client_secret: SecretReference | None = None
+    algorithm: Literal["RSA-OAEP-256", "RSA-OAEP", "A128KW", "A192KW", "A256KW"] = "RSA-OAEP-256"
+    authority: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.client_secret is not None:
+            require_reference(self.client_secret, "pme.AzureKeyVault(client_secret)")
+
+    def options(self) -> dict[str, str]:
+        """The options of the format, for reading and writing."""
+        return _given(
+            {
+                "kms": "azure",
+                "kms.azure.vaultUrl": self.vault_url,
+                "kms.azure.tenantId": self.tenant_id,
+                "kms.azure.clientId": self.client_id,
+                "kms.azure.clientSecret": self.client_secret,
+                "kms.azure.algorithm": self.algorithm,
+                "kms.azure.authority": self.authority,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class HadoopKms:
+    """Master keys in a Hadoop KMS, which they never leave. Users are known to it as they are to Hadoop.
+
+    Example:
+        keys = pme.HadoopKms("kms://https@kms.example:9600/kms")
+
+    Attributes:
+        uri: the address; by default Hadoop's `hadoop.security.key.provider.path`.
+    """
+
+    uri: str | None = None
+
+    def options(self) -> dict[str, str]:
+        """The options of the format, for reading and writing."""
+        return _given({"kms": "hadoop", "kms.hadoop.uri": self.uri})
+
+
+def _given(values: Mapping[str, str | SecretReference | None]) -> dict[str, str]:
+    install_errors()
+    return {name: str(value) for name, value in values.items() if value is not None}
