@@ -138,10 +138,6 @@ def test_a_uniform_key_excludes_other_keys(
 LATER = [
     ("deniedColumns", "null"),
     ("deniedColumns", "drop"),
-    ("kms", "aws"),
-    ("kms", "gcp"),
-    ("kms", "azure"),
-    ("kms", "hadoop"),
     ("cryptoProvider", "NoSuchProvider"),
 ]
 
@@ -154,9 +150,7 @@ def test_what_this_version_cannot_do_is_refused_on_read(
         table.read(spark, **{name: value}).collect()
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, value in LATER if name.startswith(("kms", "crypto"))]
-)
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, value in LATER if name.startswith("crypto")])
 def test_what_this_version_cannot_do_is_refused_on_write(
     frame: DataFrame, enc: pme.Encryption, target: str, name: str, value: str
 ) -> None:
