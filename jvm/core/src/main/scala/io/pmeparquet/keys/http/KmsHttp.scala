@@ -140,8 +140,11 @@ private[keys] final class KmsHttp(
 
 private[keys] object KmsHttp {
 
-  /** @param headers they may hold a token, and are never part of a message */
-  final class Request(uri: URI, headers: Seq[(String, String)], body: JsonNode) {
+  /**
+   * @param headers they may hold a token, and are never part of a message
+   * @param body of a POST; a request without one is a GET
+   */
+  final class Request(uri: URI, headers: Seq[(String, String)], body: Option[JsonNode]) {
     def to(other: URI): Request = new Request(other, headers, body)
 
     /** Where it is no less safe than here. */
@@ -160,7 +163,10 @@ private[keys] object KmsHttp {
           case _: IllegalArgumentException => throw new IllegalStateException(s"internal error: header $name")
         }
       }
-      builder.POST(HttpRequest.BodyPublishers.ofByteArray(Json.writeValueAsBytes(body))).build()
+      body.foreach(json =>
+        builder.POST(HttpRequest.BodyPublishers.ofByteArray(Json.writeValueAsBytes(json)))
+      )
+      builder.build()
     }
   }
 
