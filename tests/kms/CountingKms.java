@@ -3,6 +3,7 @@ package kms;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.ConnectException;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,8 +21,9 @@ import org.apache.parquet.crypto.keytools.KmsClient;
 import org.apache.spark.SparkEnv;
 
 /**
- * A KMS client that writes down each call, whatever comes of it, as a line of a file: what, master key, process, thread
- * and executor. It has the master keys of the testkit's TestKms. Its settings are in the Hadoop configuration.
+ * A KMS client that writes down each call, whatever comes of it, as a line of a file: what, master key, process, thread,
+ * executor, and when it began, by a clock of that process. It has the master keys of the testkit's TestKms. Its settings
+ * are in the Hadoop configuration.
  */
 public final class CountingKms implements KmsClient {
   private static final Object WRITING = new Object();
@@ -30,6 +32,7 @@ public final class CountingKms implements KmsClient {
   private long pauseMillis;
   private Set<String> denied;
   private String down;
+  private boolean timesOut;
 
   @Override
   public void initialize(Configuration conf, String instanceId, String instanceUrl, String token) {
@@ -37,6 +40,7 @@ public final class CountingKms implements KmsClient {
     pauseMillis = conf.getLong("counting.kms.pause.millis", 0);
     denied = new HashSet<>(Arrays.asList(conf.getTrimmedStrings("counting.kms.deny")));
     down = conf.get("counting.kms.down");
+    timesOut = conf.getBoolean("counting.kms.times.out", false);
   }
 
   @Override
@@ -55,15 +59,21 @@ public final class CountingKms implements KmsClient {
     SparkEnv spark = SparkEnv.get();
     String thread = Thread.currentThread().getName().replaceAll("\\s+", "_");
     String executor = spark == null ? "none" : spark.executorId();
-    write(String.join(" ", what, masterKeyId, Long.toString(ProcessHandle.current().pid()), thread, executor) + "\n");
+    String process = Long.toString(ProcessHandle.current().pid());
+    String millis = Long.toString(System.nanoTime() / 1_000_000);
+    write(String.join(" ", what, masterKeyId, process, thread, executor, millis) + "\n");
     try {
       Thread.sleep(pauseMillis);
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(stopped);
     }
-    if (down != null && Files.exists(Paths.get(down))) throw new UncheckedIOException(new ConnectException("refused"));
+    if (down != null && Files.exists(Paths.get(down))) throw new UncheckedIOException(failure());
     if (denied.contains(masterKeyId)) throw new KeyAccessDeniedException("this user may not use " + masterKeyId);
+  }
+
+  private IOException failure() {
+    return timesOut ? new SocketTimeoutException("Read timed out") : new ConnectException("refused");
   }
 
   /** One line is one write, so that those of several processes do not mix. */

@@ -49,6 +49,7 @@ def _secret() -> dict[str, object]:
 
 
 DENIED = error(403, "1 error occurred:\n\t* permission denied\n\n")
+# What newer Vaults say of a token that is none. Of older ones it is the same as of a key that is not allowed.
 INVALID_TOKEN = error(403, "2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n")
 NO_TOKEN = error(403, "permission denied")
 KUBERNETES_REFUSED = error(403, "permission denied")
@@ -57,6 +58,7 @@ NOT_RENEWABLE = error(400, "lease is not renewable")
 KEY_NOT_FOUND = error(400, "encryption key not found")
 NOT_AUTHENTIC = "cipher: message authentication failed"
 TOO_OLD = "ciphertext or signature version is disallowed by policy (too old)"
+UNSUPPORTED_OPERATION = error(405, "1 error occurred:\n\t* unsupported operation\n\n")
 UNSUPPORTED_PATH = error(404, "1 error occurred:\n\t* unsupported path\n\n")
 SEALED = error(503, "Vault is sealed")
 BEHIND = error(412, "required index state not present")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FILES = 16
 WAYS = [(scan, reader) for scan in ("v1", "v2") for reader in ("pages", "spark")]
-PAUSE = 2
+PAUSE = 500
 UI = ("jobs/", "environment/", "executors/", "SQL/", "api/v1/applications/{id}/environment")
 UI_OF_QUERIES = "api/v1/applications/{id}/sql?details=true&planDescription=true"
 UI_OF_EXECUTORS = "api/v1/applications/{id}/allexecutors"
@@ -112,7 +112,7 @@ class Job:
         """Write a table and read it, by a KMS that is quick and by one that is slow."""
         table = self.table(f"write-{columns}", columns)
         self.step(f"write-{columns}", lambda: self.write(table, self.user(f"write-{columns}")))
-        for name, settings in (("cold", {}), ("quick", {}), ("slow", {"pause_millis": PAUSE * 1000})):
+        for name, settings in (("cold", {}), ("slow", {"pause_millis": PAUSE})):
             options = self.user(f"{name}-{columns}", **settings)
             self.step(f"{name}-{columns}", functools.partial(self.reads, table, options))
 
@@ -125,6 +125,9 @@ class Job:
         itself = {"kms.callFrom": "executor"}
         self.step("executor", lambda: self.reads(table, self.user("executor") | itself, given=True))
         self.step("denied", lambda: self.reads(table, self.user("denied", deny="k1"), given=True))
+        (self.places.work / "down").touch()
+        down = self.user("down", down=self.places.work / "down", times_out=True)
+        self.step("down", lambda: self.reads(table, down, given=True))
         single = self.table("single", 3)
         self.step("single", lambda: self.write(single, self.user("single") | {"doubleWrapping": "false"}))
         self.step("read-single", lambda: self.reads(single, self.user("read-single")))

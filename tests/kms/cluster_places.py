@@ -68,6 +68,13 @@ class Places:
         """A Spark home of the job's own: there, executors have their directories."""
         return self.work / "home"
 
+    def make(self) -> None:
+        """Make the directories, and the Spark home."""
+        for directory in (self.events, self.home, self.log("any").parent):
+            directory.mkdir(parents=True)
+        for name in ("bin", "jars", "sbin"):
+            (self.home / name).symlink_to(Path(pyspark.__file__).parent / name)
+
     def log(self, name: str) -> Path:
         return self.work / "calls" / f"{name}.log"
 
@@ -122,10 +129,7 @@ class Cluster:
 def run(work: Path, executors: int, memory: int, *, short: bool = False, **settings: str) -> Cluster:
     """Run the job in a process of its own, with settings like ``spark_authenticate="true"``."""
     places = Places(work)
-    for directory in (places.events, places.home, places.log("any").parent):
-        directory.mkdir(parents=True)
-    for name in ("bin", "jars", "sbin"):
-        (places.home / name).symlink_to(Path(pyspark.__file__).parent / name)
+    places.make()
     jar(work)
     os.environ[PASSWORD_VARIABLE] = PASSWORD
     places.keystore().create(NAMES)
@@ -134,11 +138,21 @@ def run(work: Path, executors: int, memory: int, *, short: bool = False, **setti
         "spark.executor.memory": f"{memory}m",
     }
     (work / "settings.json").write_text(json.dumps({"short": short, "executors": str(executors), **chosen}))
-    command = [sys.executable, "-m", "tests.kms.cluster_job", str(work)]
+    start("tests.kms.cluster_job", places)
+    return Cluster(places, executors)
+
+
+def start(module: str, places: Places) -> None:
+    """Run the module in a process of its own, which knows the keys of `kms=static` and passwords."""
+    command = [sys.executable, "-m", module, str(places.work)]
     done = subprocess.run(command, env=_environment(places), capture_output=True, check=False, cwd=ROOT, timeout=900)
     (places.shown / "console.txt").write_bytes(done.stdout + done.stderr)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]
-    return Cluster(places, executors)
+
+
+def static_keys() -> str:
+    """Return what the secret of `kms=static` holds."""
+    return "\n".join(f"{name}={b64encode(key).decode()}" for name, key in STATIC.items())
 
 
 def _environment(places: Places) -> dict[str, str]:
@@ -148,5 +162,5 @@ def _environment(places: Places) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
         PASSWORD_VARIABLE: PASSWORD,
         TOKEN_VARIABLE: TOKEN,
-        KEYS_VARIABLE: "\n".join(f"{name}={b64encode(key).decode()}" for name, key in STATIC.items()),
+        KEYS_VARIABLE: static_keys(),
     }

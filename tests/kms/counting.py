@@ -19,6 +19,7 @@ import pyspark
 
 from tests.interop.arrow_kms import master_key
 from tests.policy.expect import save
+from tests.support.canary import data_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,7 @@ class Call(NamedTuple):
     pid: str
     thread: str
     executor: str
+    began: int
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,20 @@ class Log:
 
     def calls(self) -> list[Call]:
         lines = self.path.read_text().splitlines() if self.path.exists() else []
-        return [Call(*line.split(" ")) for line in lines]
+        split = [line.split(" ") for line in lines]
+        return [Call(what, key, pid, thread, executor, int(began)) for what, key, pid, thread, executor, began in split]
 
     def count(self, what: str) -> dict[str, int]:
         """Return how often each master key was used to ``wrap`` or ``unwrap``."""
         return dict(Counter(call.key for call in self.calls() if call.what == what))
+
+    def rounds(self, pause_millis: int) -> int:
+        """Return how many of the calls, which took so long at least, one after the other may have cost a query."""
+        found, over = 0, 0
+        for began in sorted(call.began for call in self.calls()):
+            if not found or began >= over:
+                found, over = found + 1, began + pause_millis
+        return found
 
     def clear(self) -> None:
         self.path.unlink(missing_ok=True)
@@ -101,6 +112,16 @@ def frame(spark: SparkSession, columns: int, files: int) -> DataFrame:
     rows = spark.range(0, files * ROWS_PER_FILE, 1, 1)
     made = rows.selectExpr("id", *(f"concat('c{at}-', id) AS c{at}" for at in range(columns)))
     return made.repartition(files) if files > 1 else made
+
+
+def linked(table: Table, files: int) -> Table:
+    """Return the table with each file so many times over: what Spark and the KMS are asked is that of so many files."""
+    directory = Path(f"{table.path}-{files}")
+    directory.mkdir()
+    for found in data_files(table.path):
+        for at in range(files // table.files):
+            (directory / f"{at}-{found.name}").hardlink_to(found)
+    return table._replace(path=str(directory), files=files)
 
 
 def written(spark: SparkSession, directory: Path, columns: int, files: int, **options: str) -> Table:

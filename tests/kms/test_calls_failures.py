@@ -116,12 +116,13 @@ def test_a_write_under_a_refused_key_asks_once_and_leaves_nothing(
 
 @every_scan
 @every_reader
+@pytest.mark.parametrize("times_out", [False, True], ids=["refuses", "times out"])
 def test_a_kms_that_is_gone_is_asked_once(
-    spark: SparkSession, table: Table, tmp_path: Path, scan: str, reader: str
+    spark: SparkSession, table: Table, tmp_path: Path, scan: str, reader: str, *, times_out: bool
 ) -> None:
     user, down = log(tmp_path), tmp_path / "down"
     down.touch()
-    options = user.options(down=down) | {"scan": scan, "reader": reader}
+    options = user.options(down=down, times_out=times_out) | {"scan": scan, "reader": reader}
     began = time.monotonic()
     with refused("PME_KMS_UNAVAILABLE", ".parquet"):
         read(spark, table.path, options)

@@ -40,12 +40,13 @@ def ask(
     body: object,
     namespace: str | None = None,
     trusted: ssl.SSLContext | None = None,
+    method: str = "POST",
 ) -> tuple[int, Any]:
-    """POST to the API and return status and JSON."""
+    """Ask the API and return status and JSON."""
     headers = {"X-Vault-Token": token, "X-Vault-Namespace": namespace, "X-Vault-Request": "true"}
     given = {name: value for name, value in headers.items() if value is not None}
     content = json.dumps(body).encode()
-    request = urllib.request.Request(f"{vault.url}/v1/{path}", content, given, method="POST")  # noqa: S310 http here
+    request = urllib.request.Request(f"{vault.url}/v1/{path}", content, given, method=method)  # noqa: S310 http here
     try:
         with urllib.request.urlopen(request, timeout=10, context=trusted) as answer:  # noqa: S310 as above
             return answer.status, json.load(answer)
@@ -147,6 +148,22 @@ def test_a_token_that_is_unknown_expired_or_used_up_is_invalid(vault: TransitSer
     for token in (once, short, "hvs.nobodys"):
         assert ask(vault, "transit/encrypt/footer", token, WORDS) == refusal(answers.INVALID_TOKEN)
     assert ask(vault, "transit/encrypt/footer", None, WORDS) == refusal(answers.NO_TOKEN)
+
+
+def test_an_older_vault_says_the_same_of_a_token_that_is_none_as_of_a_key_that_is_denied(vault: TransitServer) -> None:
+    vault.state.names_tokens = False
+    few = vault.token(["footer"])
+    for token, key in ((few, "pii"), ("hvs.nobodys", "footer")):
+        assert ask(vault, f"transit/encrypt/{key}", token, WORDS) == refusal(answers.DENIED)
+
+
+def test_a_token_can_be_looked_up_by_itself_while_it_is_good(vault: TransitServer) -> None:
+    path, token, strict = "auth/token/lookup-self", vault.token(["footer"]), vault.token(may_look_up=False)
+    assert ask(vault, path, token, {}, method="GET")[0] == 200
+    assert ask(vault, path, token, {}) == refusal(answers.UNSUPPORTED_OPERATION)
+    assert ask(vault, path, strict, {}, method="GET") == refusal(answers.DENIED)
+    vault.state.expire()
+    assert ask(vault, path, token, {}, method="GET") == refusal(answers.INVALID_TOKEN)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tests.kms.answers import Answer
 from tests.kms.bend import bend_material
 from tests.kms.transit_key import TransitKey
 from tests.kms.transit_server import DROPPED, Fault, TransitServer
+from tests.kms.vault_state import LOOK_UP
 from tests.policy.expect import refused, save, untouched
 from tests.support.canary import data_files
 
@@ -244,14 +245,62 @@ def test_another_mount_than_the_keys_is_named(
     assert [call.status for call in server.calls] == [404, 404]
 
 
+@pytest.mark.parametrize("names_tokens", [True, False], ids=["newer", "older"])
 def test_a_token_that_has_ended_is_refused_once(
-    spark: SparkSession, server: TransitServer, table: str, tmp_path: Path
+    spark: SparkSession, server: TransitServer, frame: DataFrame, table: str, target: str, tmp_path: Path, *, names_tokens: bool
 ) -> None:
-    options = asked_soon(server, tmp_path)
+    server.state.names_tokens = names_tokens
+    keys = by_token(server, tmp_path)
+    server.state.expire()
+    for _ in range(2):
+        with refused("PME_KMS_UNAVAILABLE", ".parquet", "token", never=tuple(server.state.tokens)):
+            read(spark, table, keys.options()).collect()
+    asked = [f"transit/decrypt/{FOOTER}"] if names_tokens else [f"transit/decrypt/{FOOTER}", LOOK_UP]
+    assert server.paths() == asked
+    # A write is a user of its own, with three keys.
+    server.calls.clear()
+    with untouched(target), refused("PME_KMS_UNAVAILABLE", "token", never=tuple(server.state.tokens)):
+        save(frame, target, encryption(keys).options())
+    assert len(server.calls) == len(asked)
+
+
+@pytest.mark.parametrize("names_tokens", [True, False], ids=["newer", "older"])
+def test_a_token_that_ends_during_a_job_is_told_from_a_key_that_is_denied(
+    spark: SparkSession, server: TransitServer, table: str, frame: DataFrame, tmp_path: Path, *, names_tokens: bool
+) -> None:
+    server.state.names_tokens = names_tokens
+    planned = read(spark, table, by_token(server, tmp_path, [FOOTER, PAY]).options())
+    assert rows(planned.select("id")) == rows(frame.select("id"))
+    server.calls.clear()
+    with refused("PME_KEY_DENIED", f"'{PII}'", "ssn"):
+        planned.select("ssn").collect()
+    assert server.paths() == [f"transit/decrypt/{PII}", LOOK_UP]
+    late = read(spark, table, by_token(server, tmp_path, [FOOTER, PAY]).options())
+    assert rows(late.select("id")) == rows(frame.select("id"))
     server.state.expire()
     with refused("PME_KMS_UNAVAILABLE", "token", never=tuple(server.state.tokens)):
-        read(spark, table, options).collect()
-    assert [call.status for call in server.calls] == [403]
+        late.select("salary").collect()
+
+
+def test_many_keys_that_are_denied_are_one_look_up(
+    spark: SparkSession, server: TransitServer, frame: DataFrame, table: str, tmp_path: Path
+) -> None:
+    few = read(spark, table, by_token(server, tmp_path, [FOOTER]).options())
+    for columns in (["ssn"], ["salary"], ["ssn", "salary"]):
+        with refused("PME_KEY_DENIED", ".parquet"):
+            few.select(*columns).collect()
+    assert rows(few.select("id")) == rows(frame.select("id"))
+    assert sorted(server.paths()) == [LOOK_UP, *(f"transit/decrypt/{key}" for key in sorted([FOOTER, PAY, PII]))]
+
+
+def test_a_token_that_may_not_look_itself_up_is_told_so(
+    spark: SparkSession, server: TransitServer, table: str, tmp_path: Path
+) -> None:
+    token = secret(tmp_path, server.token([FOOTER], may_look_up=False))
+    few = read(spark, table, pme.Vault(**place(server), token=token).options())
+    with refused("PME_KMS_UNAVAILABLE", "look itself up", ".parquet"):
+        few.select("ssn").collect()
+    assert server.count(LOOK_UP) == 1
 
 
 def test_a_write_that_vault_refuses_halfway_leaves_no_data_files(
@@ -259,12 +308,13 @@ def test_a_write_that_vault_refuses_halfway_leaves_no_data_files(
 ) -> None:
     # The driver tries the three keys before there is a job; then each file asks for its own.
     server.inject(Fault(delay=0.001), times=4)
-    server.inject(answers.DENIED, times=None)
+    server.inject(answers.DENIED, times=None, path="encrypt")
     # Not `refused`, which takes the number of Spark's attempt, part of the file's name, for a secret.
     with pytest.raises(pme.PmeError) as failed:
         save(frame, target, encryption(by_token(server, tmp_path), double_wrapping=False).options())
     assert failed.value.condition == "PME_KEY_DENIED"
-    assert len(server.calls) == 5
+    assert server.count("encrypt") == 5
+    assert server.count(LOOK_UP) == 1
     assert data_files(target) == []
 
 

@@ -64,7 +64,7 @@ def test_a_vault_of_an_unknown_authority_gets_no_request(
 
 @pytest.mark.parametrize("wrong", ["host", "time"])
 def test_a_certificate_of_another_host_or_another_time_is_refused(
-    authority: Authority, frame: DataFrame, target: str, tmp_path: Path, wrong: str
+    spark: SparkSession, authority: Authority, frame: DataFrame, table: str, target: str, tmp_path: Path, wrong: str
 ) -> None:
     certificates: dict[str, Certificate] = {
         "host": authority.issue("elsewhere", "vault.example"),
@@ -74,6 +74,8 @@ def test_a_certificate_of_another_host_or_another_time_is_refused(
         keys = access(vault, tmp_path, authority.path)
         with untouched(target), refused("PME_KMS_UNAVAILABLE", vault.url, "certificate"):
             save(frame, target, encryption(keys).options())
+        with refused("PME_KMS_UNAVAILABLE", ".parquet", vault.url, "certificate"):
+            read(spark, table, keys.options()).collect()
         assert vault.calls == []
 
 

@@ -158,14 +158,14 @@ class TransitServer:
         """Return how many requests so far had these words in their path."""
         return sum(words in path for path in self.paths())
 
-    def handle(self, method: str, request: Request, *, marked: bool) -> tuple[Answer | None, Fault | None]:
+    def handle(self, request: Request, *, marked: bool) -> tuple[Answer | None, Fault | None]:
         """Answer one request and write it down; no answer means that the connection is to be dropped."""
         with self._lock:
             fault = self._fault(request.path)
             answer = fault.answer if fault and not fault.is_late else self.state.answer(request)
             status = answer.status if answer else 0
             accessor = self.state.accessor(request.token)
-            self.calls.append(_call(method, request, accessor, marked=marked, status=status))
+            self.calls.append(_call(request, accessor, marked=marked, status=status))
         return answer, fault
 
     def wait(self, seconds: float) -> None:
@@ -183,11 +183,11 @@ class TransitServer:
         return None
 
 
-def _call(method: str, request: Request, accessor: str | None, *, marked: bool, status: int) -> Call:
+def _call(request: Request, accessor: str | None, *, marked: bool, status: int) -> Call:
     items = request.body.get("batch_input") or [request.body]
     fields = frozenset(request.body) | frozenset(name for item in items for name in item)
     wrapped = tuple(item["ciphertext"] for item in items if "ciphertext" in item)
-    return Call(method, request.path, request.namespace, accessor, fields, wrapped, marked, status)
+    return Call(request.method, request.path, request.namespace, accessor, fields, wrapped, marked, status)
 
 
 class _HttpServer(ThreadingHTTPServer):
@@ -246,10 +246,10 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             return self._send(error(400, "error parsing JSON"))
         path, namespace = self.path.removeprefix(API), self.headers.get("X-Vault-Namespace", "").strip("/")
-        request = Request(path, namespace, self.headers.get("X-Vault-Token"), body)
+        request = Request(str(self.command), path, namespace, self.headers.get("X-Vault-Token"), body)
         marked = self.headers.get("X-Vault-Request") == "true"
         vault = self.server.vault
-        answer, fault = vault.handle(str(self.command), request, marked=marked)
+        answer, fault = vault.handle(request, marked=marked)
         if fault and not fault.cut:
             vault.wait(fault.delay)
         if answer and not (fault and fault.cut):

@@ -23,13 +23,14 @@ Method = Literal["approle", "kubernetes"]
 FIELDS: dict[Method, tuple[str, str]] = {"approle": ("role_id", "secret_id"), "kubernetes": ("role", "jwt")}
 ROUTE = re.compile(r"(encrypt|decrypt|rewrap)/(\w(?:[\w.-]*\w)?)", re.ASCII)
 LOGIN = re.compile(r"auth/(.+)/login")
-RENEWAL = "auth/token/renew-self"
+RENEWAL, LOOK_UP = "auth/token/renew-self", "auth/token/lookup-self"
 LEASE = 3600
 
 
 class Request(NamedTuple):
     """What of a request decides its answer; the path without ``/v1/``."""
 
+    method: str
     path: str
     namespace: str
     token: str | None
@@ -47,6 +48,8 @@ class Token:
     lease: int = 0
     renewable: bool = False
     expired: bool = False
+    # Off is a token without the default policy.
+    may_look_up: bool = True
 
     def may_use(self, key: str) -> bool:
         return self.keys is None or key in self.keys
@@ -61,6 +64,7 @@ class Role:
     keys: frozenset[str]
     lease: int = LEASE
     renewable: bool = True
+    may_look_up: bool = True
 
 
 @dataclass
@@ -73,6 +77,8 @@ class VaultState:
     sealed: bool = False
     # Off is the setting disable_upsert of a mount: nobody then makes a key by encrypting with it.
     upsert: bool = True
+    # Off is an older Vault, which answers for a token that is none as for a path that is not allowed.
+    names_tokens: bool = True
     _numbers: count[int] = field(default_factory=lambda: count(1))
 
     def new_token(self, keys: frozenset[str] | None, **fields: Any) -> str:
@@ -103,6 +109,8 @@ class VaultState:
         token = self._token(request.token)
         if request.path == RENEWAL:
             return self._renew(token, str(request.token))
+        if request.path == LOOK_UP:
+            return self._look_up(token, request.method)
         return self._transit(request, token)
 
     def _login(self, mount: str, body: Mapping[str, Any]) -> Answer:
@@ -115,7 +123,8 @@ class VaultState:
         role = self.roles.get((mount, str(body.get(name_field))))
         if role is None or body.get(secret_field) != role.secret:
             return answers.APPROLE_REFUSED if method == "approle" else answers.KUBERNETES_REFUSED
-        made = self.new_token(role.keys, lease=role.lease, renewable=role.renewable)
+        given = {"lease": role.lease, "renewable": role.renewable, "may_look_up": role.may_look_up}
+        made = self.new_token(role.keys, **given)
         return _lease(made, self.tokens[made])
 
     def _token(self, text: str | None) -> Token:
@@ -123,7 +132,7 @@ class VaultState:
             raise RefusalError(answers.NO_TOKEN)
         token = self.tokens.get(text)
         if token is None or token.expired:
-            raise RefusalError(answers.INVALID_TOKEN)
+            raise RefusalError(answers.INVALID_TOKEN if self.names_tokens else answers.DENIED)
         if token.uses is not None:
             token.uses -= 1
             token.expired = token.uses == 0
@@ -131,6 +140,13 @@ class VaultState:
 
     def _renew(self, token: Token, text: str) -> Answer:
         return _lease(text, token) if token.renewable else answers.NOT_RENEWABLE
+
+    def _look_up(self, token: Token, method: str) -> Answer:
+        if not token.may_look_up:
+            return answers.DENIED
+        if method != "GET":
+            return answers.UNSUPPORTED_OPERATION
+        return answers.data({"accessor": token.accessor, "ttl": token.lease, "renewable": token.renewable})
 
     def _transit(self, request: Request, token: Token) -> Answer:
         found = self._mount(request)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from tests.kms.transit_key import TransitKey
 from tests.support.canary import files_under
 
 if TYPE_CHECKING:
@@ -31,17 +32,26 @@ def materials(root: Path) -> Iterator[dict[str, str]]:
                 yield json.loads(text) if isinstance(text, str) else text
 
 
-def data_keys(root: Path, masters: Mapping[str, bytes]) -> set[bytes]:
-    """Return every data key and key-encryption key of the files under root."""
+def opened(wrapped: str, master_key_id: str, master: bytes | TransitKey) -> bytes:
+    """Unwrap as the KMS does."""
+    if isinstance(master, TransitKey):
+        return base64.b64decode(master.decrypt(wrapped))
+    return unwrap(wrapped, master, master_key_id.encode())
+
+
+def data_keys(root: Path, masters: Mapping[str, bytes] | Mapping[str, TransitKey]) -> set[bytes]:
+    """Return every data key and key-encryption key of the files under root that are under these master keys."""
     found = set()
     for material in materials(root):
-        master = material["masterKeyID"]
+        name = material["masterKeyID"]
+        if name not in masters:
+            continue
         if material["doubleWrapping"]:
-            kek = unwrap(material["wrappedKEK"], masters[master], master.encode())
+            kek = opened(material["wrappedKEK"], name, masters[name])
             aad = base64.b64decode(material["keyEncryptionKeyID"])
             found |= {kek, unwrap(material["wrappedDEK"], kek, aad)}
         else:
-            found.add(unwrap(material["wrappedDEK"], masters[master], master.encode()))
+            found.add(opened(material["wrappedDEK"], name, masters[name]))
     return found
 
 

@@ -5,12 +5,15 @@ Run as ``python -m tests.leaks.secret_job DIRECTORY``; the keys it uses lie in t
 
 from __future__ import annotations
 
+import json
 import sys
+import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
+from tests.kms.cluster_job import UI, UI_OF_QUERIES
 from tests.support.errors import DONE
 from tests.support.frames import people
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
@@ -45,6 +48,8 @@ def session(work: Path) -> SparkSession:
     settings = {
         **session_settings(work),
         "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Dlog4j2.configurationFile=file:{properties}",
+        "spark.ui.enabled": "true",
+        "spark.ui.port": "0",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
         "spark.eventLog.dir": f"file:{work / 'shown' / 'events'}",
@@ -113,8 +118,17 @@ class Job:
         self.failing(lambda: writer.options(**{**options, "footerKey": "absent"}).save(self.path))
 
 
+def show_ui(spark: SparkSession, work: Path) -> None:
+    """Keep the pages of Spark's UI."""
+    context = spark.sparkContext
+    straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    for number, page in enumerate((*UI, UI_OF_QUERIES)):
+        with straight.open(f"{context.uiWebUrl}/{page.format(id=context.applicationId)}", timeout=MINUTE) as answer:
+            (work / "shown" / f"ui-{number}.txt").write_bytes(answer.read())
+
+
 def main(work: Path) -> None:
-    """Run both jobs; the keys lie where the test put them."""
+    """Run the jobs; the keys lie where the test put them."""
     from tests.leaks.test_secrets import LITERAL  # the test owns the secrets
 
     with ExitStack() as stack:
@@ -130,10 +144,22 @@ def main(work: Path) -> None:
             "by_static",
             pme.Encryption(kms=static, footer_key="footer", column_keys=columns, key_material="external"),
         )
+        place = json.loads((work / "vault.json").read_text())
+        vault = pme.Vault(**place, auth="approle", secret_id=pme.file(str(work / "secret-id.keys")))
+        columns = {"v-pii": ["name", "address"], "v-pay": ["salary"]}
+        by_vault = Job(
+            spark,
+            work,
+            "by_vault",
+            pme.Encryption(kms=vault, footer_key="v-footer", column_keys=columns, key_material="external"),
+        )
         by_keystore.run()
         by_keystore.fail({"kms.keystore.password": "env:PME_WRONG_PASSWORD"}, {"kms.keystore.password": LITERAL})
         by_static.run()
         by_static.fail({"kms.static.keys": f"file:{work / 'wrong.keys'}"}, {"kms.static.keys": f"footer={LITERAL}"})
+        by_vault.run()
+        by_vault.fail({"kms.vault.secretId": f"file:{work / 'wrong-id.keys'}"}, {"kms.vault.secretId": LITERAL})
+        show_ui(spark, work)
 
 
 if __name__ == "__main__":

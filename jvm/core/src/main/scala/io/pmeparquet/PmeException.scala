@@ -15,6 +15,11 @@ import java.nio.channels.ClosedByInterruptException
 class PmeException(val condition: Condition, val problem: String, cause: Throwable = null)
     extends Exception(s"[${condition.name}] $problem", cause) {
 
+  /** What is remembered of a failure, told to somebody else: with the file or job that this one asks for. */
+  private[pmeparquet] def movedTo(where: String, from: String): PmeException =
+    if (where == from || !problem.startsWith(from)) this
+    else new PmeException(condition, where + problem.stripPrefix(from), getCause)
+
   /** The condition's name, as Spark 4 asks for it. */
   def getCondition(): String = condition.name
 
@@ -34,7 +39,9 @@ object PmeException {
 
   /** Whether it was the thread that was told to stop, and nothing that failed. */
   def isOfCancelled(failure: Throwable): Boolean = causes(failure).exists {
-    case _: InterruptedException | _: InterruptedIOException | _: ClosedByInterruptException => true
+    case _: InterruptedException | _: ClosedByInterruptException => true
+    // What extends it is a server that was too slow: SocketTimeoutException, and the like of HTTP clients.
+    case failed: InterruptedIOException => failed.getClass == classOf[InterruptedIOException]
     case _ => false
   }
 

@@ -29,7 +29,7 @@ final class KmsSource(kms: Kms, lifetimeMillis: Long, now: () => Long = RecentVa
     val outcomes = outcomesOf(keys.distinct, where, Map.empty)
     keys.map(outcomes(_) match {
       case Right(Lent(key, until)) => Right(new LentKey(key, (until - now()).max(0)))
-      case Left(refusal) => Left(refusal.at(where))
+      case Left(refusal) => Left(refusal.failure.movedTo(where, from = refusal.where))
     })
   }
 
@@ -142,11 +142,6 @@ private object KmsSource {
 
     /** Whether it was the query that ended, and no refusal of the KMS's. */
     def isOfCancelled: Boolean = PmeException.isOfCancelled(failure)
-
-    def at(elsewhere: String): PmeException =
-      if (elsewhere == where || !failure.problem.startsWith(where)) failure
-      else
-        new PmeException(failure.condition, elsewhere + failure.problem.stripPrefix(where), failure.getCause)
   }
 
   val MaxKept = 10000

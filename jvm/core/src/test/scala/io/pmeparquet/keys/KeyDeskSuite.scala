@@ -1,6 +1,14 @@
 package io.pmeparquet.keys
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+import java.io.{
+  ByteArrayInputStream,
+  ByteArrayOutputStream,
+  InterruptedIOException,
+  ObjectInputStream,
+  ObjectOutputStream
+}
+import java.net.{ConnectException, SocketTimeoutException}
+import java.nio.channels.ClosedByInterruptException
 import java.security.SecureRandom
 import java.util.concurrent.{Callable, Executors}
 
@@ -8,7 +16,7 @@ import scala.collection.JavaConverters._
 
 import munit.FunSuite
 
-import io.pmeparquet.{AesKey, PmeException}
+import io.pmeparquet.{AesKey, PmeErrors, PmeException}
 
 /** The way of keys from the KMS over the driver to executors, without Spark. */
 class KeyDeskSuite extends FunSuite {
@@ -97,6 +105,23 @@ class KeyDeskSuite extends FunSuite {
     assertEquals(kms.unwraps, 2)
   }
 
+  test("a KMS that is too slow is not taken for a query that was ended: what it refuses is remembered") {
+    def callsOf(failed: Exception): Int = {
+      val kms = new CountingKms(new FailingKms(failed))
+      val source = new KmsSource(kms, 1000)
+      (1 to 3).foreach { _ =>
+        val answer = source.unwrap(Seq(WrappedKey("a", "x", None)), "t").head
+        assertEquals(failure(answer), Some("PME_KMS_UNAVAILABLE"))
+      }
+      kms.unwraps
+    }
+    assertEquals(callsOf(new SocketTimeoutException("Read timed out")), 1)
+    assertEquals(callsOf(new ConnectException("Connection refused")), 1)
+    assertEquals(callsOf(new InterruptedIOException), 3)
+    assertEquals(callsOf(new InterruptedException), 3)
+    assertEquals(callsOf(new ClosedByInterruptException), 3)
+  }
+
   test("a key is asked for again when its time is over, and forgotten when it is swept") {
     var clock = 0L
     val kms = new CountingKms(static)
@@ -136,6 +161,14 @@ class KeyDeskSuite extends FunSuite {
     assertEquals((asked, kms.unwraps), (2, 3))
     assertEquals(source.describe, "counting")
   }
+}
+
+private final class FailingKms(cause: Exception) extends Kms {
+  override def describe: String = "failing"
+  override def wrap(key: AesKey, id: String, where: String): String = throw failed(where)
+  override def unwrap(text: String, id: String, where: String): AesKey = throw failed(where)
+  override def directKey(id: String, where: String): Option[AesKey] = throw failed(where)
+  private def failed(where: String) = PmeErrors.kmsUnavailable(where, "it fails", cause)
 }
 
 /** As Spark's, it holds nothing. */

@@ -22,14 +22,16 @@ private[vault] final class VaultApi(settings: VaultSettings, clock: KmsHttp.Cloc
 
   /** @param path below `/v1/`, its parts not yet encoded */
   def post(path: Seq[String], token: Option[Secret], fields: (String, String)*)(where: String): Answer =
-    send(path, token, VaultApi.body(fields: _*))(where)
+    send(path, token, Some(VaultApi.body(fields: _*)))(where)
 
-  def send(path: Seq[String], token: Option[Secret], body: ObjectNode)(where: String): Answer = {
+  def get(path: Seq[String], token: Secret)(where: String): Answer = send(path, Some(token), None)(where)
+
+  def send(path: Seq[String], token: Option[Secret], body: Option[ObjectNode])(where: String): Answer = {
     val headers = Seq("X-Vault-Request" -> "true") ++
       settings.namespace.map("X-Vault-Namespace" -> _) ++
       token.map("X-Vault-Token" -> _.insecureValue)
     val uri = URI.create(s"${settings.address}/v1/${path.map(encoded).mkString("/")}")
-    val answer = http.call(where, new Request(uri, headers, Some(Body.json(body))))(isSealed)
+    val answer = http.call(where, new Request(uri, headers, body.map(Body.json)))(isSealed)
     if (isSealed(answer)) throw PmeErrors.kmsUnavailable(where, s"$describe is sealed")
     answer
   }

@@ -86,22 +86,20 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
   private def transit(what: String, keyId: String, body: ObjectNode, where: String): Answer = {
     // It becomes a part of the path of a request.
     if (!keyId.matches(KeyName)) throw PmeErrors.keyNotFound(where, keyId, describe)
-    def ask(token: Secret) = api.send(Seq(settings.mount, what, keyId), Some(token), body)(where)
+    def ask(token: Secret) = api.send(Seq(settings.mount, what, keyId), Some(token), Some(body))(where)
     val token = tokens.token(where)
     val first = ask(token)
-    if (refusesToken(first)) tokens.after(token, where).map(ask).getOrElse(first) else first
+    val isOver = first.status == Forbidden && (refusesToken(first) || tokens.isOver(token, where))
+    if (isOver) ask(tokens.after(token, where)) else first
   }
 
+  /** Newer Vaults say so. Of older ones it must be asked: they answer this as they answer a key that is not allowed. */
   private def refusesToken(answer: Answer) =
-    answer.status == Forbidden && says(answer, "invalid token", "bad token", "missing client token")
+    says(answer, "invalid token", "bad token", "missing client token")
 
   private def granted(answer: Answer, keyId: String, where: String): Answer = answer.status match {
     case Ok => answer
-    case Forbidden if refusesToken(answer) =>
-      throw PmeErrors.kmsUnavailable(
-        where,
-        s"$describe takes the token for none: it is wrong, or its time is over"
-      )
+    case Forbidden if refusesToken(answer) => throw tokens.refusal(where)
     case Forbidden => throw PmeErrors.keyDenied(where, keyId, describe, null)
     case NotFound if says(answer, "no handler for route", "unsupported path") =>
       throw PmeErrors.kmsUnavailable(where, s"$describe has no transit engine at '${settings.mount}'")

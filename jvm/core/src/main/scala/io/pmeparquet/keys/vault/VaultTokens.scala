@@ -14,22 +14,30 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
 
   private var current: Option[Lease] = None
 
-  /** A login that failed, and until when it is not tried again: others wait for this one to end. */
-  private var refused: Option[(PmeException, Long)] = None
+  /** What failed, to be told to others for a while in place of trying again: they wait for this one to end. */
+  private var refused: Option[Refused] = None
 
-  private def remembering(login: => Lease): Lease =
-    try login
+  private def remembering[A](where: String)(attempt: => A): A = {
+    refused.filter(clock.millis() < _.until).foreach(old => throw old.failure.movedTo(where, from = old.where))
+    try attempt
     catch {
       case failed: PmeException =>
-        if (!PmeException.isOfCancelled(failed)) refused = Some(failed -> (clock.millis() + RefusalMillis))
+        if (!PmeException.isOfCancelled(failed))
+          refused = Some(Refused(failed, where, clock.millis() + RefusalMillis))
         throw failed
     }
+  }
+
+  def refusal(where: String): PmeException = PmeErrors.kmsUnavailable(
+    where,
+    s"${api.describe} takes the token for none: it is wrong, its time is over, or it may not look itself up, as " +
+      "Vault's default policy allows"
+  )
 
   /** A token that should be good. */
   def token(where: String): Secret = synchronized {
-    refused.filter(clock.millis() < _._2).foreach { case (failed, _) => throw failed }
     val lease = current match {
-      case None => remembering(fresh(where))
+      case None => remembering(where)(fresh(where))
       case Some(old) if clock.millis() < old.renewAt => old
       case Some(old) => renewed(old, where)
     }
@@ -37,24 +45,30 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
     lease.token
   }
 
-  /**
-   * Vault refused a token as such.
-   *
-   * @return another one; none where there is no way to get one
-   */
-  def after(refused: Secret, where: String): Option[Secret] = synchronized {
+  /** Whether Vault, which said `permission denied` and no more, meant the token and not the key. */
+  def isOver(token: Secret, where: String): Boolean = synchronized {
+    // One that is no longer the current one was found to be over by another thread.
+    current.filter(_.token == token).forall { lease =>
+      clock.millis() >= lease.goodUntil && {
+        val isKnown = remembering(where)(api.get(LookUp, token)(where)).status != Forbidden
+        if (isKnown) current = Some(lease.copy(goodUntil = clock.millis() + RefusalMillis))
+        !isKnown
+      }
+    }
+  }
+
+  /** Another token than one that is over. */
+  def after(over: Secret, where: String): Secret = synchronized {
+    if (current.exists(_.token == over)) current = None
     login match {
-      case _: VaultLogin.Token => None
-      case _ =>
-        // Another thread may have been here before.
-        if (current.exists(_.token == refused)) current = None
-        Some(token(where))
+      case _: VaultLogin.Token => remembering(where)(throw refusal(where))
+      case _ => token(where)
     }
   }
 
   private def fresh(where: String): Lease = login match {
     // How long it lasts is asked when it has been used for a while: most jobs never need to know.
-    case VaultLogin.Token(value) => Lease(value, clock.millis() + UnknownMillis)
+    case VaultLogin.Token(value) => Lease(value, clock.millis() + UnknownMillis, goodUntil = clock.millis())
     case VaultLogin.Kubernetes(role, jwt, mount) =>
       loggedIn(mount, "role" -> role, "jwt" -> textOf(jwt, where))(where)
     case VaultLogin.AppRole(roleId, secretId, mount) =>
@@ -102,16 +116,25 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
     answer.text("auth", "client_token").filter(_ => answer.status == Ok).map { token =>
       val seconds = answer.body.path("auth").path("lease_duration").asLong(0)
       val half = if (seconds > 0) seconds * 1000 / 2 else UnknownMillis
-      Lease(new Secret(token), clock.millis() + half)
+      Lease(new Secret(token), clock.millis() + half, goodUntil = clock.millis() + RefusalMillis)
     }
 }
 
 private object VaultTokens {
 
-  /** @param renewAt when half of its time is over */
-  final case class Lease(token: Secret, renewAt: Long)
+  /**
+   * @param renewAt when half of its time is over
+   * @param goodUntil till when Vault, which has just given or shown it, need not be asked whether it is one
+   */
+  final case class Lease(token: Secret, renewAt: Long, goodUntil: Long)
+
+  final case class Refused(failure: PmeException, where: String, until: Long)
+
+  /** Vault's default policy lets every token ask for itself. */
+  val LookUp: Seq[String] = Seq("auth", "token", "lookup-self")
 
   val Ok = 200
+  val Forbidden = 403
   val RefusalMillis = 10000L
 
   /** After which a token is renewed that says no time. */

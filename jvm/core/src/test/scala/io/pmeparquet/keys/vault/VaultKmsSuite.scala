@@ -12,6 +12,7 @@ import com.sun.net.httpserver.{HttpExchange, HttpServer}
 import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
+import io.pmeparquet.keys.{KmsSource, WrappedKey}
 import io.pmeparquet.keys.http.KmsHttp
 import io.pmeparquet.options.{KmsAddress, PmeOptions}
 
@@ -33,7 +34,8 @@ class VaultKmsSuite extends FunSuite {
     private def answer(exchange: HttpExchange): Unit = {
       val body = new String(exchange.getRequestBody.readAllBytes(), UTF_8)
       val token = Option(exchange.getRequestHeaders.getFirst("X-Vault-Token")).getOrElse("")
-      asked.add((exchange.getRequestURI.getRawPath, token, body))
+      val method = Some(exchange.getRequestMethod).filter(_ != "POST").fold("")(_ + " ")
+      asked.add((method + exchange.getRequestURI.getRawPath, token, body))
       val reply = Option(left.poll()).getOrElse(Reply(418, ""))
       reply.headers.foreach { case (name, value) => exchange.getResponseHeaders.add(name, value) }
       val bytes = reply.body.getBytes(UTF_8)
@@ -65,6 +67,10 @@ class VaultKmsSuite extends FunSuite {
 
   private def settings(vault: Vault, login: VaultLogin = VaultLogin.Token(new Secret("s.token"))) =
     VaultSettings(vault.address, "transit", None, login, None, timeoutMillis = 30000)
+
+  private val denied = refusal(403, "1 error occurred:\\n\\t* permission denied\\n\\n")
+  private val known = Reply(200, """{"data":{"ttl":3600}}""")
+  private val lookUp = "GET /v1/auth/token/lookup-self"
 
   private val approle = VaultLogin.AppRole("role", new Secret("s.secret"), "approle")
 
@@ -105,14 +111,14 @@ class VaultKmsSuite extends FunSuite {
       {"plaintext":"${Base64.getEncoder.encodeToString(key.insecureBytes)}"},
       {"plaintext":"","error":"invalid ciphertext: unable to decrypt"},
       {"error":"something else"}]}}"""
-    asking(Reply(400, some), Reply(200, some), refusal(403, "permission denied"), Reply(200, "{}")) {
+    asking(Reply(400, some), Reply(200, some), denied, known, Reply(200, "{}")) {
       (kms, vault, _) =>
         def conditions = kms.unwrapAll(Seq("a", "b", "c"), "k", "t").map(_.fold(_.getCondition(), _ => "ok"))
         assertEquals(conditions, Seq("ok", "PME_NOT_AUTHENTIC", "PME_KMS_UNAVAILABLE"))
         assertEquals(conditions, Seq("ok", "PME_NOT_AUTHENTIC", "PME_KMS_UNAVAILABLE"))
         assertEquals(conditions, Seq.fill(3)("PME_KEY_DENIED"))
         assertEquals(conditions, Seq.fill(3)("PME_KMS_UNAVAILABLE"))
-        assertEquals(vault.paths, Seq.fill(4)("/v1/transit/decrypt/k"))
+        assertEquals(vault.paths.filterNot(_ == lookUp), Seq.fill(4)("/v1/transit/decrypt/k"))
     }
   }
 
@@ -183,7 +189,6 @@ class VaultKmsSuite extends FunSuite {
 
   test("refusals are told apart, and none of them is tried again") {
     val answers = Seq(
-      refusal(403, "1 error occurred:\\n\\t* permission denied\\n\\n") -> "PME_KEY_DENIED",
       refusal(
         403,
         "2 errors occurred:\\n\\t* permission denied\\n\\t* invalid token\\n\\n"
@@ -209,6 +214,59 @@ class VaultKmsSuite extends FunSuite {
         assertEquals(condition(kms.unwrap("vault:v1:abc", "k", "t")), expected, reply.body.take(80))
         assertEquals(vault.paths.size, 1)
       }
+    }
+  }
+
+  test("permission denied is of the key where Vault knows the token, which is asked once in a while") {
+    asking(denied, known, denied, denied, denied, known) { (kms, vault, clock) =>
+      (1 to 3).foreach(_ => assertEquals(condition(kms.unwrap("vault:v1:abc", "k", "t")), "PME_KEY_DENIED"))
+      clock.now = 10000
+      assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KEY_DENIED")
+      val (encrypt, decrypt) = ("/v1/transit/encrypt/k", "/v1/transit/decrypt/k")
+      assertEquals(vault.paths, Seq(decrypt, lookUp, decrypt, decrypt, encrypt, lookUp))
+      assertEquals(vault.tokens.distinct, Seq("s.token"))
+    }
+  }
+
+  test("it is of the token where Vault does not know that either, and then nothing is asked for a while") {
+    asking(denied, denied, denied, known) { (kms, vault, clock) =>
+      (1 to 5).foreach { n =>
+        val failed = failure(kms.wrap(key, s"k$n", s"job $n"))
+        assertEquals(failed.getCondition(), "PME_KMS_UNAVAILABLE")
+        assert(failed.getMessage.contains("the token") && failed.getMessage.contains(s"job $n: "))
+      }
+      assertEquals(vault.paths, Seq("/v1/transit/encrypt/k1", lookUp))
+      clock.now = 10000
+      assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KEY_DENIED")
+    }
+  }
+
+  test("a login's token that is over is told from a key that is denied, and another one is got") {
+    withLogin(login("one", 100), denied, denied, denied, login("two", 100), wrapped) { (kms, vault, clock) =>
+      // It has just come from Vault, which therefore is not asked.
+      assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KEY_DENIED")
+      clock.now = 10000
+      assertEquals(kms.wrap(key, "k", "t"), "vault:v1:abc")
+      val (in, encrypt) = ("/v1/auth/approle/login", "/v1/transit/encrypt/k")
+      assertEquals(vault.paths, Seq(in, encrypt, encrypt, lookUp, in, encrypt))
+      assertEquals(vault.tokens, Seq("", "one", "one", "one", "", "two"))
+    }
+  }
+
+  test("where it cannot be asked what was meant, Vault is taken to be out of order, and not asked by each") {
+    asking(denied +: Seq.fill(KmsHttp.MaxAttempts)(Reply(503, "")) :+ denied: _*) { (kms, vault, _) =>
+      (1 to 2).foreach(_ => assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE"))
+      assertEquals(vault.paths.count(_ == lookUp), KmsHttp.MaxAttempts)
+    }
+  }
+
+  test("many who are refused at the same time ask what was meant once") {
+    asking(Seq.fill(9)(denied): _*) { (kms, vault, _) =>
+      val source = new KmsSource(kms, 60000)
+      val keys = (1 to 8).map(n => WrappedKey(s"k$n", "vault:v1:abc", None))
+      val answers = source.unwrap(keys, "t").map(_.left.toOption.map(_.getCondition()))
+      assertEquals(answers.distinct, Seq(Some("PME_KMS_UNAVAILABLE")))
+      assertEquals(vault.paths.count(_ == lookUp), 1)
     }
   }
 
