@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 import time
 import urllib.request
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FILES = 16
+# Columns with keys of their own, and files. `make test-all` has them all.
+ALL = bool(os.environ.get("PME_TEST_ALL"))
+TABLES = [(columns, files) for columns in (3, 40) for files in ((1, FILES, 200) if ALL else (FILES,))]
 WAYS = [(scan, reader) for scan in ("v1", "v2") for reader in ("pages", "spark")]
 PAUSE = 500
 UI = ("jobs/", "environment/", "executors/", "SQL/", "api/v1/applications/{id}/environment")
-UI_OF_QUERIES = "api/v1/applications/{id}/sql?details=true&planDescription=true"
+UI_OF_QUERIES = "api/v1/applications/{id}/sql?details=true&planDescription=true&length=1000"
 UI_OF_EXECUTORS = "api/v1/applications/{id}/allexecutors"
 
 
@@ -108,17 +112,18 @@ class Job:
             options = self.user(name) | {"scan": scan, "reader": reader}
             self.step(name, functools.partial(self.reads, table, options))
 
-    def counted(self, columns: int) -> None:
+    def counted(self, columns: int, files: int) -> None:
         """Write a table and read it, by a KMS that is quick and by one that is slow."""
-        table = self.table(f"write-{columns}", columns)
-        self.step(f"write-{columns}", lambda: self.write(table, self.user(f"write-{columns}")))
-        for name, settings in (("cold", {}), ("slow", {"pause_millis": PAUSE})):
-            options = self.user(f"{name}-{columns}", **settings)
-            self.step(f"{name}-{columns}", functools.partial(self.reads, table, options))
+        name = f"{columns}-{files}"
+        table = self.table(f"write-{name}", columns, files)
+        self.step(f"write-{name}", lambda: self.write(table, self.user(f"write-{name}")))
+        for kind, settings in (("cold", {}), ("slow", {"pause_millis": PAUSE})):
+            options = self.user(f"{kind}-{name}", **settings)
+            self.step(f"{kind}-{name}", functools.partial(self.reads, table, options))
 
     def others(self) -> None:
         """Read once more, with other settings; and write and read with other settings, and with another KMS."""
-        table = self.table("write-3", 3)
+        table = self.table(f"write-3-{FILES}", 3)
         self.step("given", lambda: self.reads(table, self.user("given"), given=True))
         self.step("twice", lambda: self.reads(table, self.user("twice"), times=2))
         self.step("merged", lambda: self.reads(table, self.user("merged") | {"mergeSchema": "true"}))
@@ -179,8 +184,8 @@ def main(work: Path) -> None:
         job = Job(spark, places)
         job.few()
         if not short:
-            job.counted(3)
-            job.counted(40)
+            for columns, files in TABLES:
+                job.counted(columns, files)
             job.others()
         job.show()
         (work / "seen.json").write_text(json.dumps(job.seen))

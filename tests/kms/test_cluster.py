@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.cluster_job import FILES, PAUSE, WAYS
+from tests.kms.cluster_job import ALL, FILES, PAUSE, TABLES, WAYS
 from tests.kms.cluster_places import STATIC, TOKEN, Cluster, run
 from tests.kms.counting import FOOTER, column_keys, masters
 from tests.leaks.key_material import data_keys, spellings
@@ -26,20 +25,21 @@ LATENCIES = 3
 REMEMBERED = 10
 
 # Eight JVMs more are much for a small machine: `make test-all` has them.
-SIZES = [
-    2,
-    pytest.param(8, marks=pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this")),
-]
+all_of_them = pytest.mark.skipif(not ALL, reason="make test-all runs this")
+SIZES = [2, pytest.param(1, marks=all_of_them), pytest.param(8, marks=all_of_them)]
 FEW = [f"few-{scan}-{reader}" for scan, reader in WAYS]
-READS = {**dict.fromkeys([*FEW, "cold-3", "given", "twice", "merged"], 3), "cold-40": 40}
-every_width = pytest.mark.parametrize("columns", [3, 40])
+READS = {
+    **dict.fromkeys([*FEW, "given", "twice", "merged"], 3),
+    **{f"cold-{columns}-{files}": columns for columns, files in TABLES},
+}
+every_table = pytest.mark.parametrize(("columns", "files"), TABLES)
 
 
 @pytest.fixture(scope="module", params=SIZES, ids=lambda size: f"{size} executors")
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """Return a job that has run on a cluster whose network is not encrypted."""
     executors: int = request.param
-    return run(tmp_path_factory.mktemp("cluster"), executors, 1024 if executors == 2 else 512)
+    return run(tmp_path_factory.mktemp("cluster"), executors, 512 if executors > 2 else 1024)
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,9 @@ def test_every_executor_had_tasks(cluster: Cluster) -> None:
     assert min(tasks.values()) > 0
 
 
-@every_width
-def test_a_write_asks_once_for_each_master_key(cluster: Cluster, columns: int) -> None:
-    assert_asked_by_driver(cluster, f"write-{columns}", "wrap", keys(columns))
+@every_table
+def test_a_write_asks_once_for_each_master_key(cluster: Cluster, columns: int, files: int) -> None:
+    assert_asked_by_driver(cluster, f"write-{columns}-{files}", "wrap", keys(columns))
 
 
 @pytest.mark.parametrize("name", READS)
@@ -89,10 +89,10 @@ def test_with_single_wrapping_the_driver_asks_once_for_each_data_key(cluster: Cl
     assert_asked_by_driver(cluster, "read-single", "unwrap", keys(3, times=FILES))
 
 
-@every_width
-def test_a_slow_kms_costs_three_latencies_at_most(cluster: Cluster, columns: int) -> None:
-    assert_asked_by_driver(cluster, f"slow-{columns}", "unwrap", keys(columns))
-    assert cluster.calls(f"slow-{columns}").rounds(PAUSE) <= LATENCIES
+@every_table
+def test_a_slow_kms_costs_three_latencies_at_most(cluster: Cluster, columns: int, files: int) -> None:
+    assert_asked_by_driver(cluster, f"slow-{columns}-{files}", "unwrap", keys(columns))
+    assert cluster.calls(f"slow-{columns}-{files}").rounds(PAUSE) <= LATENCIES
 
 
 def test_executors_that_are_told_to_call_the_kms_do_so_once_each(cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""A KMS that goes while a job runs, throttles it or loses a key: the right condition, few calls, and nothing half done."""
+"""A KMS that goes during a job, throttles it or loses a key: the right condition, few calls, nothing half done."""
 
 from __future__ import annotations
 
@@ -71,7 +71,13 @@ def goes_after(server: TransitServer, calls: int, fault: Fault) -> None:
 @every_way_to_go
 @every_reader
 def test_a_vault_that_goes_during_a_read_ends_it_after_few_calls(
-    spark: SparkSession, server: TransitServer, many: str, frame: DataFrame, tmp_path: Path, name: str, options: dict[str, str]
+    spark: SparkSession,
+    server: TransitServer,
+    many: str,
+    frame: DataFrame,
+    tmp_path: Path,
+    name: str,
+    options: dict[str, str],
 ) -> None:
     before = 5
     given = spark.read.format("pme-parquet").schema(frame.schema)
@@ -212,9 +218,7 @@ def test_a_stream_whose_kms_goes_stops_and_goes_on_where_it_was(
     assert rows(read(spark, target, log(tmp_path).options())) == sorted(expected)
 
 
-def test_an_overwrite_whose_kms_times_out_leaves_the_table(
-    spark: SparkSession, target: str, tmp_path: Path
-) -> None:
+def test_an_overwrite_whose_kms_times_out_leaves_the_table(spark: SparkSession, target: str, tmp_path: Path) -> None:
     user, down = log(tmp_path), tmp_path / "down"
     options = user.options(down=down, times_out=True) | counted(3)
     save(counted_frame(spark, 3, 2), target, options)

@@ -247,7 +247,14 @@ def test_another_mount_than_the_keys_is_named(
 
 @pytest.mark.parametrize("names_tokens", [True, False], ids=["newer", "older"])
 def test_a_token_that_has_ended_is_refused_once(
-    spark: SparkSession, server: TransitServer, frame: DataFrame, table: str, target: str, tmp_path: Path, *, names_tokens: bool
+    spark: SparkSession,
+    server: TransitServer,
+    frame: DataFrame,
+    table: str,
+    target: str,
+    tmp_path: Path,
+    *,
+    names_tokens: bool,
 ) -> None:
     server.state.names_tokens = names_tokens
     keys = by_token(server, tmp_path)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.kms.access import read, rows
 from tests.kms.cluster_places import STATIC, Places
@@ -89,7 +89,8 @@ def main(work: Path) -> None:
         keys = {name: data_keys(places.data / name, STATIC) for name in (*lifetimes, WRITTEN)}
         keys[MASTERS] = set(STATIC.values())
         [executor] = places.processes(str(spark.sparkContext.applicationId))
-        driver = str(spark._jvm.java.lang.ProcessHandle.current().pid())
+        jvm: Any = spark._jvm
+        driver = str(jvm.java.lang.ProcessHandle.current().pid())
         processes = {"executor": executor.name, "driver": driver}
         deadline = time.monotonic() + PATIENCE
         while True:

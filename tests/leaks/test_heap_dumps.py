@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.cluster_places import STATIC, Places, static_keys, start
+from tests.kms.cluster_places import STATIC, Places, start, static_keys
 from tests.kms.counting import encryption, frame
 from tests.leaks.heap_job import COLUMNS, FILES, GONE, KEPT, MASTERS, WRITTEN
 from tests.policy.expect import save
@@ -42,7 +42,8 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Foun
     for name in (KEPT, *GONE):
         save(frame(spark, COLUMNS, FILES), str(places.data / name), options)
     start("tests.leaks.heap_job", places)
-    return json.loads((places.work / "found.json").read_text())
+    result: Found = json.loads((places.work / "found.json").read_text())
+    return result
 
 
 def test_keys_that_may_still_be_used_are_found(found: Found) -> None:

@@ -157,13 +157,14 @@ class VaultKmsSuite extends FunSuite {
   }
 
   test("what may pass is tried again, after pauses that grow, and what Vault asks to wait is waited") {
-    asking(Reply(500, ""), Reply(503, ""), Reply(429, "", Map("Retry-After" -> "3")), wrapped) {
-      (kms, vault, clock) =>
-        assertEquals(kms.wrap(key, "k", "t"), "vault:v1:abc")
-        val pauses = clock.pauses.asScala.toSeq
-        assertEquals(pauses.size, 3)
-        assert(pauses.head <= 100 && pauses(1) <= 200, pauses)
-        assertEquals(pauses(2), 3000L)
+    def busy(status: Int, wait: String) = Reply(status, "", Map("Retry-After" -> wait))
+    val date = busy(429, "Sun, 22 Nov 2026 03:00:00 GMT")
+    asking(Reply(500, ""), Reply(503, ""), busy(429, "3"), busy(503, "2"), date, wrapped) { (kms, _, clock) =>
+      assertEquals(kms.wrap(key, "k", "t"), "vault:v1:abc")
+      val pauses = clock.pauses.asScala.toSeq
+      assertEquals(pauses.size, 5)
+      assert(pauses.head <= 100 && pauses(1) <= 200 && pauses(4) <= 1600, pauses)
+      assertEquals(pauses.slice(2, 4), Seq(3000L, 2000L))
     }
   }
 
