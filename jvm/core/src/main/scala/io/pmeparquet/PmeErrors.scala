@@ -122,6 +122,15 @@ object PmeErrors {
       cause
     )
 
+  /** @param denied what the KMS said of the column's key */
+  def deniedInCondition(where: String, key: String, denied: PmeException): PmeException =
+    fail(
+      KeyDenied,
+      s"$where: a condition of this query looks at it, because its master key '$key' was refused it would see NULL in " +
+        "place of every value. Leave the column out of filters and joins, or set deniedPredicates=null.",
+      denied
+    )
+
   def kmsUnavailable(where: String, why: String, cause: Throwable = null): PmeException =
     fail(
       KmsUnavailable,

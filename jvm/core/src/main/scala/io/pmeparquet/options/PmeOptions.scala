@@ -115,8 +115,15 @@ object PmeOptions extends KmsOptions {
   val DeniedColumns = OptionSpec(
     "deniedColumns",
     Read,
-    "A selected column whose key the KMS refuses. `null` and `drop` are reserved for a later version.",
-    values = Seq("error")
+    "A selected column whose key the KMS refuses to this reader (`PME_KEY_DENIED`, and nothing else): fail; read it as " +
+      "NULL; leave it out of the schema where that is inferred, and read it as NULL elsewhere. Not with `reader=spark`.",
+    values = Seq("error", "null", "drop")
+  )
+  val DeniedPredicates = OptionSpec(
+    "deniedPredicates",
+    Read,
+    "Conditions on a column that is read as NULL because its key was refused: fail, or see NULLs.",
+    values = Seq("error", "null")
   )
   val Reader = OptionSpec(
     "reader",
@@ -175,8 +182,7 @@ object PmeOptions extends KmsOptions {
 
   /** Values that name something a later version brings: asking for them is an error of its own. */
   val reserved: Map[OptionSpec, Seq[String]] = Map(
-    Kms -> Seq("aws", "gcp", "azure", "hadoop"),
-    DeniedColumns -> Seq("null", "drop")
+    Kms -> Seq("aws", "gcp", "azure", "hadoop")
   )
 
   def isReserved(option: OptionSpec, value: String): Boolean =
@@ -202,6 +208,7 @@ object PmeOptions extends KmsOptions {
     PlaintextFiles,
     ClearLevels,
     DeniedColumns,
+    DeniedPredicates,
     Reader,
     Scan,
     CryptoProvider,

@@ -1,0 +1,107 @@
+package io.pmeparquet.spark
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator}
+import org.slf4j.LoggerFactory
+
+import io.pmeparquet.{PmeErrors, RecentValues}
+import io.pmeparquet.options.Masking
+import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.parquet.pages.RefusedColumn
+
+/**
+ * What one scan does with columns whose keys the KMS refuses (`deniedColumns=null|drop`). ''Crosses the wire.''
+ *
+ * @param conditions the scan's columns that conditions look at; none where that is not known: then it may be each
+ * @param report where the driver is told
+ */
+private[spark] final class MaskedScan private (
+    masking: Masking,
+    conditions: Option[Set[String]],
+    report: CollectionAccumulator[MaskedReport.Entry]
+) extends Serializable {
+
+  /**
+   * Takes note of a file's columns that are read as NULL. ''Executor only.''
+   *
+   * @param refused by the name of the scan's column that they are, or are a part of
+   * @throws io.pmeparquet.PmeException where a condition looks at one of them, and may not
+   */
+  def admit(refused: Seq[(String, RefusedColumn)], file: String): Unit = {
+    def isLookedAt(name: String) = conditions.forall(_.contains(name))
+    refused.find { case (name, _) => !masking.inConditions && isLookedAt(name) }.foreach { case (_, column) =>
+      throw PmeErrors.deniedInCondition(
+        s"$file, column '${column.display}'",
+        column.masterKeyId,
+        column.denied
+      )
+    }
+    refused.foreach { case (_, column) =>
+      report.add((MaskedScan.query.orNull, column.display, column.masterKeyId, file))
+    }
+  }
+}
+
+private[spark] object MaskedScan {
+
+  /** None where a read fails on a refused key. ''Driver only.'' */
+  def of(session: SparkSession, scope: ReadScope, conditions: Option[Set[String]]): Option[MaskedScan] =
+    scope.settings.masking.map { masking =>
+      val report = new MaskedReport(masking.option)
+      session.sparkContext.register(report)
+      new MaskedScan(masking, conditions, report)
+    }
+
+  /** The query that a task is of: a stream, which is many executions, or one execution. */
+  private def query: Option[String] =
+    for (task <- Option(TaskContext.get()); id <- Queries.flatMap(name => Option(task.getLocalProperty(name))).headOption)
+      yield id
+
+  private val Queries = Seq("sql.streaming.queryId", "spark.sql.execution.id")
+}
+
+/**
+ * Says in the driver's log what was masked, once per query, when the first task that met it is done. ''Driver only'': to
+ * tasks goes an accumulator of Spark's own class, since what comes back from them is read where a job's jars are not seen.
+ */
+private[spark] final class MaskedReport(option: String) extends CollectionAccumulator[MaskedReport.Entry] {
+  import MaskedReport._
+
+  override def copyAndReset(): CollectionAccumulator[Entry] = new CollectionAccumulator[Entry]
+
+  override def merge(other: AccumulatorV2[Entry, java.util.List[Entry]]): Unit = {
+    val fresh = other.value.asScala.toList.filter { case (query, column, masterKeyId, _) =>
+      isNew((Option(query).getOrElse(s"scan $id"), column, masterKeyId))
+    }
+    if (fresh.nonEmpty) warn(option, "read as NULL", fresh)
+  }
+}
+
+private[spark] object MaskedReport {
+
+  /** The query, if there is one, column, master key and file. Of classes that are wherever Spark is. */
+  type Entry = (String, String, String, String)
+
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+
+  private val MaxKept = 10000
+  private val KeptMillis = 24L * 3600 * 1000
+  private val told = new RecentValues[(String, String, String), Unit](MaxKept, KeptMillis)
+
+  private def isNew(entry: (String, String, String)): Boolean = told.synchronized {
+    val known = told.find(entry).isDefined
+    if (!known) told.put(entry, (), KeptMillis)
+    !known
+  }
+
+  def warn(option: String, what: String, entries: Seq[Entry]): Unit = {
+    val columns = entries.map { case (_, column, masterKeyId, _) => s"$column (master key '$masterKeyId')" }
+    log.warn(
+      s"$option: ${columns.distinct.sorted.mkString(", ")}: $what, because the KMS refuses these keys to this user. " +
+        s"First met in ${entries.head._4}."
+    )
+  }
+}
