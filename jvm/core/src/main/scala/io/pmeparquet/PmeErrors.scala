@@ -122,12 +122,12 @@ object PmeErrors {
       cause
     )
 
-  /** @param denied what the KMS said of the column's key */
+  /** @param denied what the KMS said of the column's key, if that is at hand */
   def deniedInCondition(where: String, key: String, denied: PmeException): PmeException =
     fail(
       KeyDenied,
-      s"$where: a condition of this query looks at it, because its master key '$key' was refused it would see NULL in " +
-        "place of every value. Leave the column out of filters and joins, or set deniedPredicates=null.",
+      s"$where: a condition of this query looks at it and would see NULL in place of every value, because its master " +
+        s"key '$key' was refused. Leave the column out of filters and joins, or set deniedPredicates=null.",
       denied
     )
 

@@ -32,7 +32,7 @@ final class ConfResolver(session: SparkSession) {
   /** Whether a read goes through our page pipeline; where this Spark does not fit it, through Spark's own reader. */
   def usesPages(options: Map[String, String]): Boolean = {
     val pages = Settings.reader(valuesOf(options)) != "spark" && PipelineCheck.fits()
-    if (!pages && masks(options))
+    if (!pages && masking(options).isDefined)
       throw PmeErrors.unsupported(
         "deniedColumns",
         "reading refused columns as NULL",
@@ -42,8 +42,8 @@ final class ConfResolver(session: SparkSession) {
     pages
   }
 
-  /** Whether columns whose keys are refused are to be masked. */
-  def masks(options: Map[String, String]): Boolean = Settings.masking(valuesOf(options)).isDefined
+  /** What becomes of columns whose keys are refused; none: the read fails. */
+  def masking(options: Map[String, String]): Option[Masking] = Settings.masking(valuesOf(options))
 
   def read(options: Map[String, String]): ReadScope = {
     val conf = SparkAccess.hadoopConf(session, options)

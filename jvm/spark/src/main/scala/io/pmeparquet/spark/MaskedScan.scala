@@ -1,5 +1,6 @@
 package io.pmeparquet.spark
 
+import scala.collection.concurrent.TrieMap
 import scala.collection.JavaConverters._
 
 import org.apache.spark.TaskContext
@@ -33,47 +34,68 @@ private[spark] final class MaskedScan private (
   def admit(refused: Seq[(String, RefusedColumn)], file: String): Unit = {
     def isLookedAt(name: String) = conditions.forall(_.contains(name))
     refused.find { case (name, _) => !masking.inConditions && isLookedAt(name) }.foreach { case (_, column) =>
-      throw PmeErrors.deniedInCondition(
-        s"$file, column '${column.display}'",
-        column.masterKeyId,
-        column.denied
-      )
+      val where = s"$file, column '${column.display}'"
+      throw PmeErrors.deniedInCondition(where, column.masterKeyId, column.denied)
     }
-    refused.foreach { case (_, column) =>
-      report.add((MaskedScan.query.orNull, column.display, column.masterKeyId, file))
+    refused.foreach { case (name, column) =>
+      report.add((MaskedScan.query.orNull, name, column.display, column.masterKeyId, file))
     }
   }
 }
 
 private[spark] object MaskedScan {
 
-  /** None where a read fails on a refused key. ''Driver only.'' */
-  def of(session: SparkSession, scope: ReadScope, conditions: Option[Set[String]]): Option[MaskedScan] =
+  /**
+   * None where a read fails on a refused key. ''Driver only.''
+   *
+   * @param masked what the scan has masked is noted there
+   */
+  def of(
+      session: SparkSession,
+      scope: ReadScope,
+      conditions: Option[Set[String]],
+      masked: MaskedColumns
+  ): Option[MaskedScan] =
     scope.settings.masking.map { masking =>
-      val report = new MaskedReport(masking.option)
+      val report = new MaskedReport(masking.option, masked)
       session.sparkContext.register(report)
       new MaskedScan(masking, conditions, report)
     }
 
   /** The query that a task is of: a stream, which is many executions, or one execution. */
   private def query: Option[String] =
-    for (task <- Option(TaskContext.get()); id <- Queries.flatMap(name => Option(task.getLocalProperty(name))).headOption)
-      yield id
+    Option(TaskContext.get()).flatMap(task =>
+      Queries.flatMap(name => Option(task.getLocalProperty(name))).headOption
+    )
 
   private val Queries = Seq("sql.streaming.queryId", "spark.sql.execution.id")
+}
+
+/** The columns that a scan has masked so far, as tasks told that are done. ''Driver only.'' */
+private[spark] final class MaskedColumns {
+  private val masterKeys = TrieMap.empty[String, String]
+
+  /** @param column as the scan names it */
+  def note(column: String, masterKeyId: String): Unit = masterKeys.update(column, masterKeyId)
+
+  /** The master key that was refused; none where the column is not masked. */
+  def masterKeyOf(column: String): Option[String] = masterKeys.get(column)
 }
 
 /**
  * Says in the driver's log what was masked, once per query, when the first task that met it is done. ''Driver only'': to
  * tasks goes an accumulator of Spark's own class, since what comes back from them is read where a job's jars are not seen.
  */
-private[spark] final class MaskedReport(option: String) extends CollectionAccumulator[MaskedReport.Entry] {
+private[spark] final class MaskedReport(option: String, masked: MaskedColumns)
+    extends CollectionAccumulator[MaskedReport.Entry] {
   import MaskedReport._
 
   override def copyAndReset(): CollectionAccumulator[Entry] = new CollectionAccumulator[Entry]
 
   override def merge(other: AccumulatorV2[Entry, java.util.List[Entry]]): Unit = {
-    val fresh = other.value.asScala.toList.filter { case (query, column, masterKeyId, _) =>
+    val entries = other.value.asScala.toList
+    entries.foreach { case (_, name, _, masterKeyId, _) => masked.note(name, masterKeyId) }
+    val fresh = entries.filter { case (query, _, column, masterKeyId, _) =>
       isNew((Option(query).getOrElse(s"scan $id"), column, masterKeyId))
     }
     if (fresh.nonEmpty) warn(option, "read as NULL", fresh)
@@ -82,8 +104,11 @@ private[spark] final class MaskedReport(option: String) extends CollectionAccumu
 
 private[spark] object MaskedReport {
 
-  /** The query, if there is one, column, master key and file. Of classes that are wherever Spark is. */
-  type Entry = (String, String, String, String)
+  /**
+   * The query, if there is one; the scan's column, and the leaf of it, as messages name it; master key and file. Of
+   * classes that are wherever Spark is.
+   */
+  type Entry = (String, String, String, String, String)
 
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
@@ -98,10 +123,10 @@ private[spark] object MaskedReport {
   }
 
   def warn(option: String, what: String, entries: Seq[Entry]): Unit = {
-    val columns = entries.map { case (_, column, masterKeyId, _) => s"$column (master key '$masterKeyId')" }
+    val columns = entries.map { case (_, _, column, masterKeyId, _) => s"$column (master key '$masterKeyId')" }
     log.warn(
       s"$option: ${columns.distinct.sorted.mkString(", ")}: $what, because the KMS refuses these keys to this user. " +
-        s"First met in ${entries.head._4}."
+        s"First met in ${entries.head._5}."
     )
   }
 }

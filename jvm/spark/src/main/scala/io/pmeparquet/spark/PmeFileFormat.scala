@@ -21,18 +21,22 @@ import io.pmeparquet.spark.pages.{PagesRead, RowPredicate, SparkReadRules}
  *
  * ''Driver only''; what it returns crosses the wire.
  */
-class PmeFileFormat(private val dataFilters: Seq[Expression], private val conditions: Option[Set[String]])
-    extends ParquetFileFormat {
+class PmeFileFormat private (
+    private val dataFilters: Seq[Expression],
+    private val conditions: Option[Set[String]],
+    @transient private[spark] val masked: MaskedColumns
+) extends ParquetFileFormat {
   SessionSetup.install()
 
   /** As Spark makes it. */
-  def this() = this(Nil, None)
+  def this() = this(Nil, None, new MaskedColumns)
 
   /** The format of a scan with these filters. */
-  private[spark] def withFilters(filters: Seq[Expression]) = new PmeFileFormat(filters, conditions)
+  private[spark] def withFilters(filters: Seq[Expression]): PmeFileFormat = new PmeFileFormat(filters, conditions, masked)
 
   /** The format of a scan of whose columns conditions look at these. */
-  private[spark] def withConditions(columns: Set[String]) = new PmeFileFormat(dataFilters, Some(columns))
+  private[spark] def withConditions(columns: Set[String]): PmeFileFormat = 
+    new PmeFileFormat(dataFilters, Some(columns), new MaskedColumns)
 
   override def shortName(): String = PmeDataSource.Name
   override def toString: String = "PmeParquet"
@@ -108,7 +112,7 @@ class PmeFileFormat(private val dataFilters: Seq[Expression], private val condit
         partitionSchema,
         filters,
         RowPredicate.of(dataFilters, requiredSchema),
-        MaskedScan.of(session, scope, conditions)
+        MaskedScan.of(session, scope, conditions, masked)
       )
       // The pipeline makes every check of the gate itself, page by page.
       new GatedRead(pages, opening, gated = false)

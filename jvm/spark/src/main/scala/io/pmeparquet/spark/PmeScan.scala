@@ -20,6 +20,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.options.Masking
 import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.spark.pages._
 
@@ -69,6 +70,12 @@ private[spark] final case class PmeScan(
     with Batch
     with SupportsReportStatistics
     with SupportsMetadata {
+
+  /** Noted while the scan runs. */
+  val masked = new MaskedColumns
+
+  def masking: Option[Masking] = opening.scope.settings.masking
+
   override def readSchema(): StructType = spark.readSchema()
   override def description(): String = spark.description()
   override def getMetaData(): Map[String, String] = spark.getMetaData()
@@ -97,7 +104,7 @@ private[spark] final case class PmeScan(
     val partitions = spark.readPartitionSchema
     val result = StructType(required.fields ++ partitions.fields)
     val rules = SparkReadRules.of(conf, result, opening.options.asCaseSensitiveMap().asScala.toMap)
-    val masked = MaskedScan.of(opening.session, opening.scope, conditions)
+    val masking = MaskedScan.of(opening.session, opening.scope, conditions, masked)
     def read(batches: Boolean) = new PagesRead(
       opened.conf,
       opening.scope,
@@ -106,7 +113,7 @@ private[spark] final case class PmeScan(
       partitions,
       spark.pushedFilters.toSeq,
       RowPredicate.of(spark.dataFilters, required),
-      masked
+      masking
     )
     val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&
       !WholeStageCodegenExec.isTooManyFields(conf, result) && rules.vectorized

@@ -91,7 +91,7 @@ private[spark] object SchemaInference {
       val refused = if (leavesOut) opened.refused(opened.metadata.getSchema) else Nil
       Inferred(
         without(schema, refused.map(_.path)),
-        refused.map(column => (null, column.display, column.masterKeyId, file.toString))
+        refused.map(column => (null, column.path.head, column.display, column.masterKeyId, file.toString))
       )
     } finally opened.close()
   }
