@@ -88,7 +88,7 @@ def warnings(spark: SparkSession) -> Iterator[list[str]]:
     writer = jvm.java.io.StringWriter()
     layout = log4j.core.layout.PatternLayout.createDefaultLayout()
     name = f"seen-{uuid4().hex[:8]}"
-    appender = log4j.core.appender.WriterAppender.createAppender(layout, None, writer, name, False, True)
+    appender = log4j.core.appender.WriterAppender.newBuilder().setName(name).setTarget(writer).setLayout(layout).build()
     appender.start()
     logger = log4j.LogManager.getLogger("io.pmeparquet")
     level = logger.getLevel()

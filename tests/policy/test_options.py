@@ -117,6 +117,7 @@ def test_a_bad_value_of_a_write_is_refused(
         ("plaintextFiles", "warn"),
         ("clearLevels", "yes"),
         ("deniedColumns", "hide"),
+        ("deniedPredicates", "true"),
         ("reader", "fast"),
         ("scan", "v3"),
         ("kms.callFrom", "anywhere"),
@@ -136,8 +137,6 @@ def test_a_uniform_key_excludes_other_keys(
 
 
 LATER = [
-    ("deniedColumns", "null"),
-    ("deniedColumns", "drop"),
     ("kms", "aws"),
     ("kms", "gcp"),
     ("kms", "azure"),

@@ -88,19 +88,27 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
     columns.zip(from).map { case (column, source) => column.exprId -> AttributeSet(Seq(source)) }
 }
 
-/** @param filled whether all of the data is cached, so that all files were read */
-private[spark] final case class CachedNode(node: SparkPlan, filled: Boolean)
+/** A node of the plan of cached data. */
+private[spark] final class CachedNode(val node: SparkPlan, relation: InMemoryRelation) {
 
-private object ColumnLineage {
-  private def nodesOf(relation: InMemoryRelation): Seq[CachedNode] = {
+  /** Whether all of the data is cached, so that all files were read. */
+  def isFilled: Boolean = relation.cacheBuilder.isCachedColumnBuffersLoaded
+}
+
+private[spark] object ColumnLineage {
+
+  /** The plan of cached data, and of cached data that it is made of. */
+  def nodesOf(relation: InMemoryRelation): Seq[CachedNode] = {
     val plan = relation.cachedPlan match {
       case adaptive: AdaptiveSparkPlanExec => adaptive.inputPlan
       case other => other
     }
-    val filled = relation.cacheBuilder.isCachedColumnBuffersLoaded
-    plan.collectWithSubqueries { case node => node }.flatMap {
-      case scan: InMemoryTableScanExec => CachedNode(scan, filled) +: nodesOf(scan.relation)
-      case node => Seq(CachedNode(node, filled))
+    plan.collectWithSubqueries { case node => node }.flatMap { node =>
+      val inner = node match {
+        case scan: InMemoryTableScanExec => nodesOf(scan.relation)
+        case _ => Nil
+      }
+      new CachedNode(node, relation) +: inner
     }
   }
 }

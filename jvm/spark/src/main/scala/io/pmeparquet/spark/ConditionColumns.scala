@@ -1,10 +1,8 @@
 package io.pmeparquet.spark
 
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
@@ -39,7 +37,7 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
   private def concerns(leaf: LeafNode): Boolean = leaf match {
     case relation: LogicalRelation => ours(relation.relation).isDefined
     case scan: DataSourceV2ScanRelation => ours(scan).isDefined
-    case _: InMemoryRelation => true
+    case relation: InMemoryRelation => ColumnLineage.nodesOf(relation).exists(cached => ours(cached.node).isDefined)
     case _ => false
   }
 
@@ -54,7 +52,7 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
   }
 
   private def maskingOf(files: HadoopFsRelation): Option[Masking] = PmeSparkException.translated {
-    new ConfResolver(SparkSession.active).masking(ConfResolver.spelled(files.options))
+    new ConfResolver(files.sparkSession).masking(ConfResolver.spelled(files.options))
   }
 
   private def ours(relation: DataSourceV2ScanRelation): Option[PmeScan] = relation.scan match {
@@ -78,31 +76,33 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
     leaf.makeCopy(fields)
   }
 
-  /** Cached data was read without knowing of conditions that come later. */
-  private def judgeCached(lineage: ColumnLineage): Unit = lineage.cached.foreach { case CachedNode(node, filled) =>
-    node match {
-      case scan: FileSourceScanExec =>
-        ours(scan.relation).foreach { case (files, format) =>
-          judge(scan.output, maskingOf(files), format.masked)
-        }
-      case scan: BatchScanExec =>
-        scan.scan match {
-          case read: PmeScan => judge(scan.output, read.masking, read.masked)
-          case _ => ()
-        }
-      case _ => ()
-    }
-    def judge(columns: Seq[Attribute], masking: Option[Masking], masked: MaskedColumns): Unit =
-      if (masking.exists(!_.inConditions)) lineage.lookedAt(columns).toSeq.sorted.foreach { name =>
-        val where = s"cached data, column '$name'"
-        masked.masterKeyOf(name).foreach(key => throw PmeErrors.deniedInCondition(where, key, null))
-        if (!filled)
-          throw PmeErrors.unsupported(
-            where,
-            "a condition on it",
-            "whether its key is refused is known only when all of the data is cached",
-            "Fill the cache first, as count() does, or set deniedPredicates=null."
-          )
+  /** What a scan in the plan of cached data makes of refused columns, and which it has met. */
+  private def ours(node: SparkPlan): Option[(Masking, MaskedColumns)] = node match {
+    case scan: FileSourceScanExec =>
+      for ((files, format) <- ours(scan.relation); masking <- maskingOf(files)) yield masking -> format.masked
+    case scan: BatchScanExec =>
+      scan.scan match {
+        case read: PmeScan => read.masking.map(_ -> read.masked)
+        case _ => None
       }
+    case _ => None
   }
+
+  /** Cached data was read without knowing of conditions that come later. */
+  private def judgeCached(lineage: ColumnLineage): Unit =
+    for {
+      cached <- lineage.cached
+      (masking, masked) <- ours(cached.node) if !masking.inConditions
+      name <- lineage.lookedAt(cached.node.output).toSeq.sorted
+    } {
+      val where = s"cached data, column '$name'"
+      masked.masterKeyOf(name).foreach(key => throw PmeErrors.deniedInCondition(where, key, null))
+      if (!cached.isFilled)
+        throw PmeErrors.unsupported(
+          where,
+          "a condition on it",
+          "whether its key is refused is known only when all of the data is cached",
+          "Fill the cache first, as count() does, or set deniedPredicates=null."
+        )
+    }
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator}
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.{PmeErrors, RecentValues}
+import io.pmeparquet.{PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.options.Masking
 import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.parquet.pages.RefusedColumn
@@ -16,12 +16,12 @@ import io.pmeparquet.parquet.pages.RefusedColumn
 /**
  * What one scan does with columns whose keys the KMS refuses (`deniedColumns=null|drop`). ''Crosses the wire.''
  *
- * @param conditions the scan's columns that conditions look at; none where that is not known: then it may be each
+ * @param conditions the scan's columns that conditions look at
  * @param report where the driver is told
  */
 private[spark] final class MaskedScan private (
     masking: Masking,
-    conditions: Option[Set[String]],
+    conditions: Set[String],
     report: CollectionAccumulator[MaskedReport.Entry]
 ) extends Serializable {
 
@@ -32,8 +32,7 @@ private[spark] final class MaskedScan private (
    * @throws io.pmeparquet.PmeException where a condition looks at one of them, and may not
    */
   def admit(refused: Seq[(String, RefusedColumn)], file: String): Unit = {
-    def isLookedAt(name: String) = conditions.forall(_.contains(name))
-    refused.find { case (name, _) => !masking.inConditions && isLookedAt(name) }.foreach { case (_, column) =>
+    refused.find { case (name, _) => !masking.inConditions && conditions(name) }.foreach { case (_, column) =>
       val where = s"$file, column '${column.display}'"
       throw PmeErrors.deniedInCondition(where, column.masterKeyId, column.denied)
     }
@@ -48,7 +47,9 @@ private[spark] object MaskedScan {
   /**
    * None where a read fails on a refused key. ''Driver only.''
    *
+   * @param conditions what [[ConditionColumns]] has told
    * @param masked what the scan has masked is noted there
+   * @throws io.pmeparquet.PmeException where it has not, and conditions are to be refused
    */
   def of(
       session: SparkSession,
@@ -57,10 +58,22 @@ private[spark] object MaskedScan {
       masked: MaskedColumns
   ): Option[MaskedScan] =
     scope.settings.masking.map { masking =>
+      if (conditions.isEmpty && !masking.inConditions) throw unprepared()
       val report = new MaskedReport(masking.option, masked)
       session.sparkContext.register(report)
-      new MaskedScan(masking, conditions, report)
+      new MaskedScan(masking, conditions.getOrElse(Set.empty), report)
     }
+
+  /** A view of another session brings a scan of ours into one that has not made use of the format by itself. */
+  private def unprepared(): PmeException = {
+    SessionSetup.install()
+    PmeErrors.unsupported(
+      "deniedColumns",
+      "the first query of a session over another session's view",
+      "its conditions were not looked at",
+      "Run the query again."
+    )
+  }
 
   /** The query that a task is of: a stream, which is many executions, or one execution. */
   private def query: Option[String] =
