@@ -42,9 +42,6 @@ object PmeErrors {
       cause
     )
 
-  def unsupportedOption(option: String, value: String, instead: String): PmeException =
-    fail(Unsupported, s"option $option: '$value' is not supported in this version. Use $instead.")
-
   def unsupported(
       where: String,
       what: String,
@@ -120,6 +117,15 @@ object PmeErrors {
       s"$where: master key '$key' was refused by $kms, because this user may not use it. " +
         "Ask for access, or leave out the columns it protects.",
       cause
+    )
+
+  /** @param denied what the KMS said of the column's key, if that is at hand */
+  def deniedInCondition(where: String, key: String, denied: PmeException): PmeException =
+    fail(
+      KeyDenied,
+      s"$where: a condition of this query looks at it and would see NULL in place of every value, because its master " +
+        s"key '$key' was refused. Leave the column out of filters and joins, or set deniedPredicates=null.",
+      denied
     )
 
   def kmsUnavailable(where: String, why: String, cause: Throwable = null): PmeException =

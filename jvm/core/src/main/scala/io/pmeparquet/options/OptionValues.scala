@@ -55,8 +55,6 @@ final class OptionValues(levels: Map[Level, Map[String, String]]) {
 
   private def checked(option: OptionSpec, value: String): String =
     option.values.find(_.equalsIgnoreCase(value)).getOrElse {
-      if (PmeOptions.isReserved(option, value))
-        throw PmeErrors.unsupportedOption(option.name, value, option.allowed)
       throw PmeErrors.badOption(option.name, value, s"one of: ${option.allowed}")
     }
 

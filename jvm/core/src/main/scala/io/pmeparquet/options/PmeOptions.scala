@@ -115,8 +115,15 @@ object PmeOptions extends KmsOptions {
   val DeniedColumns = OptionSpec(
     "deniedColumns",
     Read,
-    "A selected column whose key the KMS refuses. `null` and `drop` are reserved for a later version.",
-    values = Seq("error")
+    "A selected column whose key the KMS refuses to this reader (`PME_KEY_DENIED`, and nothing else): fail; read it as " +
+      "NULL; leave it out of the schema where that is inferred, and read it as NULL elsewhere. Not with `reader=spark`.",
+    values = Seq("error", "null", "drop")
+  )
+  val DeniedPredicates = OptionSpec(
+    "deniedPredicates",
+    Read,
+    "Conditions on a column that is read as NULL because its key was refused: fail, or see NULLs.",
+    values = Seq("error", "null")
   )
   val Reader = OptionSpec(
     "reader",
@@ -173,14 +180,6 @@ object PmeOptions extends KmsOptions {
     default = Some("600")
   )
 
-  /** Values that name something a later version brings: asking for them is an error of its own. */
-  val reserved: Map[OptionSpec, Seq[String]] = Map(
-    DeniedColumns -> Seq("null", "drop")
-  )
-
-  def isReserved(option: OptionSpec, value: String): Boolean =
-    reserved.getOrElse(option, Nil).exists(_.equalsIgnoreCase(value))
-
   val all: Seq[OptionSpec] = kmsOptions ++ Seq(
     FooterKey,
     ColumnKeys,
@@ -198,6 +197,7 @@ object PmeOptions extends KmsOptions {
     PlaintextFiles,
     ClearLevels,
     DeniedColumns,
+    DeniedPredicates,
     Reader,
     Scan,
     CryptoProvider,

@@ -34,6 +34,7 @@ final case class FileSettings(
  *
  * @param keyOfFilesWithoutMetadata key of files that carry no key metadata
  * @param allowedMasterKeys where given, no other master key is used
+ * @param masking what becomes of columns whose keys are refused; none: the read fails
  */
 final case class ReadSettings(
     keyOfFilesWithoutMetadata: Option[String],
@@ -42,9 +43,22 @@ final case class ReadSettings(
     aadPrefix: Option[AadPrefix],
     allowPlaintextFiles: Boolean,
     allowClearLevels: Boolean,
+    masking: Option[Masking],
     kekLifetimeMillis: Long,
     cryptoProvider: String
 ) extends Serializable
+
+/**
+ * Columns whose keys the KMS refuses are read as NULL.
+ *
+ * @param leaveOut whether a schema that is inferred does without them
+ * @param inConditions whether conditions may see the NULLs
+ */
+final case class Masking(leaveOut: Boolean, inConditions: Boolean) extends Serializable {
+
+  /** As the user asked for it. */
+  def option: String = s"${PmeOptions.DeniedColumns.name}=${if (leaveOut) "drop" else "null"}"
+}
 
 sealed abstract class EncryptionAlgorithm(val name: String) extends Serializable
 
@@ -122,9 +136,23 @@ object Settings {
       values.text(PmeOptions.AadPrefix).map(AadPrefix.parse),
       values.choice(PmeOptions.PlaintextFiles) == "allow",
       values.choice(PmeOptions.ClearLevels) == "allow",
+      masking(values),
       lifetimeMillis(values),
       CryptoProvider.of(providerOf(values)).option
     )
+  }
+
+  /** What becomes of columns whose keys are refused; none: the read fails. */
+  def masking(values: OptionValues): Option[Masking] = {
+    val denied = values.choice(PmeOptions.DeniedColumns)
+    if (denied == "error") None
+    else if (reader(values) == "spark")
+      throw PmeErrors.contradiction(
+        "deniedColumns and reader",
+        s"Spark's own readers cannot leave out single columns of a file, which deniedColumns=$denied asks for",
+        "Leave out reader=spark, or deniedColumns."
+      )
+    else Some(Masking(denied == "drop", values.choice(PmeOptions.DeniedPredicates) == "null"))
   }
 
   /** The reader of pages: auto, pages or spark. */

@@ -45,6 +45,18 @@ class OptionsSuite extends FunSuite {
     assertEquals(condition(write(values(Map("columnKeys" -> "k: a")))), "PME_NO_KEY")
   }
 
+  test("refused columns are masked where the reader says so, and not by Spark's own readers") {
+    def masking(options: (String, String)*) = Settings.forRead(values(options.toMap)).masking
+    assertEquals(masking(), None)
+    assertEquals(masking("deniedPredicates" -> "null"), None)
+    assertEquals(masking("deniedColumns" -> "null"), Some(Masking(leaveOut = false, inConditions = false)))
+    assertEquals(
+      masking("deniedColumns" -> "drop", "deniedPredicates" -> "null"),
+      Some(Masking(leaveOut = true, inConditions = true))
+    )
+    assertEquals(condition(masking("deniedColumns" -> "null", "reader" -> "spark")), "PME_BAD_OPTION")
+  }
+
   test("options that contradict each other are refused") {
     Seq(
       Map("uniformKey" -> "u", "footerKey" -> "f"),
@@ -62,22 +74,6 @@ class OptionsSuite extends FunSuite {
       assertEquals(failed.getCondition(), "PME_BAD_OPTION")
       option.values.foreach(value => assert(failed.getMessage.contains(value)))
     }
-  }
-
-  test("what a later version brings is refused as unsupported") {
-    PmeOptions.reserved.foreach { case (option, reserved) =>
-      reserved.foreach { value =>
-        assertEquals(
-          condition(Settings.forRead(values(Map(option.name -> value)))),
-          "PME_UNSUPPORTED",
-          value
-        )
-      }
-    }
-    assertEquals(
-      condition(Settings.forRead(values(Map("cryptoProvider" -> "NoSuchProvider")))),
-      "PME_UNSUPPORTED"
-    )
   }
 
   test("parquet-java's names keep parquet-java's meaning and defaults") {

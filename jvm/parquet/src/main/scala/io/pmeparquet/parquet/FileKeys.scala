@@ -46,6 +46,15 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
     scope.unwrapper(conf).prepare(materials, path.toString)
   }
 
+  /** The id of the master key that a column's key is under. */
+  private[parquet] def masterKeyOf(keyMetadata: Array[Byte], column: String): String = {
+    val where = whereOf(Some(column))
+    KeyMetadata.parse(keyMetadata, where) match {
+      case KeyMetadata.Direct(keyId) => keyId
+      case wrapped: KeyMetadata.Wrapped => materialOf(wrapped, where).masterKeyId
+    }
+  }
+
   private def materialOf(wrapped: KeyMetadata.Wrapped, where: String): KeyMaterial = {
     val one = wrapped match {
       case KeyMetadata.Internal(own) => own

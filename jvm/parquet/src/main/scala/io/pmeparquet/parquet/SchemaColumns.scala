@@ -11,6 +11,24 @@ object SchemaColumns {
   def leaves(schema: MessageType): Seq[LeafColumn] =
     schema.getFields.asScala.toList.flatMap(field => named(field, Nil, Nil))
 
+  /** A schema without some of its leaves: of a struct they alone are left out, a list or a map is left out whole. */
+  def without(schema: MessageType, leaves: Seq[Seq[String]]): MessageType =
+    new MessageType(schema.getName, kept(schema, Nil, leaves).asJava)
+
+  private def kept(group: GroupType, path: Seq[String], leaves: Seq[Seq[String]]): Seq[Type] =
+    group.getFields.asScala.toList.flatMap { field =>
+      val here = path :+ field.getName
+      if (!leaves.exists(_.startsWith(here))) Some(field)
+      else if (!isStruct(field)) None
+      else
+        Some(kept(field.asGroupType, here, leaves)).filter(_.nonEmpty).map { left =>
+          field.asGroupType.withNewFields(left.asJava)
+        }
+    }
+
+  private def isStruct(field: Type) =
+    !field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED) && field.getLogicalTypeAnnotation == null
+
   /** A repeated field outside of lists and maps is a list of its own, as protobuf's converters write it. */
   private def named(field: Type, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {
     val name = sparkPath :+ field.getName

@@ -14,7 +14,7 @@ import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options._
 import io.pmeparquet.parquet.{ReadScope, Scopes, WriteRules, WriteScope}
 import io.pmeparquet.spark.keys.DriverRoute
-import io.pmeparquet.SecretReference
+import io.pmeparquet.{PmeErrors, SecretReference}
 
 /**
  * The one place where options become settings: option of this read or write > session conf
@@ -30,8 +30,20 @@ final class ConfResolver(session: SparkSession) {
   def allowsV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) != "v1"
 
   /** Whether a read goes through our page pipeline; where this Spark does not fit it, through Spark's own reader. */
-  def usesPages(options: Map[String, String]): Boolean =
-    Settings.reader(valuesOf(options)) != "spark" && PipelineCheck.fits()
+  def usesPages(options: Map[String, String]): Boolean = {
+    val pages = Settings.reader(valuesOf(options)) != "spark" && PipelineCheck.fits()
+    if (!pages && masking(options).isDefined)
+      throw PmeErrors.unsupported(
+        "deniedColumns",
+        "reading refused columns as NULL",
+        "the page pipeline does not fit this Spark",
+        "Leave out deniedColumns."
+      )
+    pages
+  }
+
+  /** What becomes of columns whose keys are refused; none: the read fails. */
+  def masking(options: Map[String, String]): Option[Masking] = Settings.masking(valuesOf(options))
 
   def read(options: Map[String, String]): ReadScope = {
     val conf = SparkAccess.hadoopConf(session, options)

@@ -37,7 +37,7 @@ private[spark] object KeepFilters extends SparkStrategy {
   private def withFilters(scan: FileSourceScanExec): SparkPlan =
     if (!isOurs(scan.relation) || scan.dataFilters.isEmpty) scan
     else {
-      val format = new PmeFileFormat(scan.dataFilters)
+      val format = scan.relation.fileFormat.asInstanceOf[PmeFileFormat].withFilters(scan.dataFilters)
       val relation = scan.relation.copy(fileFormat = format)(scan.relation.sparkSession)
       // Spark's case class has grown from version to version; the relation has stayed the first of its fields.
       val fields = scan.productIterator.map(_.asInstanceOf[AnyRef]).toArray

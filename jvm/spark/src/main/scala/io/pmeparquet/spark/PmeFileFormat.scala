@@ -21,23 +21,34 @@ import io.pmeparquet.spark.pages.{PagesRead, RowPredicate, SparkReadRules}
  *
  * ''Driver only''; what it returns crosses the wire.
  */
-class PmeFileFormat(private val dataFilters: Seq[Expression]) extends ParquetFileFormat {
+class PmeFileFormat private (
+    private val dataFilters: Seq[Expression],
+    private val conditions: Option[Set[String]],
+    @transient private[spark] val masked: MaskedColumns
+) extends ParquetFileFormat {
   SessionSetup.install()
 
-  /** As Spark makes it; [[KeepFilters]] puts one that knows a scan's filters in its place. */
-  def this() = this(Nil)
+  /** As Spark makes it. */
+  def this() = this(Nil, None, new MaskedColumns)
+
+  /** The format of a scan with these filters. */
+  private[spark] def withFilters(filters: Seq[Expression]): PmeFileFormat = new PmeFileFormat(filters, conditions, masked)
+
+  /** The format of a scan of whose columns conditions look at these. */
+  private[spark] def withConditions(columns: Set[String]): PmeFileFormat = 
+    new PmeFileFormat(dataFilters, Some(columns), new MaskedColumns)
 
   override def shortName(): String = PmeDataSource.Name
   override def toString: String = "PmeParquet"
-  override def hashCode(): Int = filterIdentity.hashCode()
+  override def hashCode(): Int = identity.hashCode()
 
   // Spark keeps a node of a plan whose copy equals it, and plans the same scan once where it occurs twice.
   override def equals(other: Any): Boolean = other match {
-    case that: PmeFileFormat => filterIdentity == that.filterIdentity
+    case that: PmeFileFormat => identity == that.identity
     case _ => false
   }
 
-  private def filterIdentity = dataFilters.map(KeepFilters.withoutIds)
+  private def identity = dataFilters.map(KeepFilters.withoutIds) -> conditions
 
   override def inferSchema(
       session: SparkSession,
@@ -100,7 +111,8 @@ class PmeFileFormat(private val dataFilters: Seq[Expression]) extends ParquetFil
         requiredSchema,
         partitionSchema,
         filters,
-        RowPredicate.of(dataFilters, requiredSchema)
+        RowPredicate.of(dataFilters, requiredSchema),
+        MaskedScan.of(session, scope, conditions, masked)
       )
       // The pipeline makes every check of the gate itself, page by page.
       new GatedRead(pages, opening, gated = false)

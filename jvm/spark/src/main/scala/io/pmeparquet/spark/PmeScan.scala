@@ -20,6 +20,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.options.Masking
 import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.spark.pages._
 
@@ -48,16 +49,33 @@ private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: Fi
   override def pruneColumns(required: StructType): Unit = spark.pruneColumns(required)
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = spark.pushFilters(filters)
   override def pushedFilters: Array[Predicate] = spark.pushedFilters
-  override def pushAggregation(aggregation: Aggregation): Boolean = spark.pushAggregation(aggregation)
+
+  // Statistics of a column that is to be masked are not to be had, and where some files refuse it would tell of others.
+  override def pushAggregation(aggregation: Aggregation): Boolean =
+    opening.scope.settings.masking.isEmpty && spark.pushAggregation(aggregation)
   override def build(): Scan = PmeScan(spark.build(), opening)
 }
 
-/** Spark's Parquet scan, whose tasks open files behind our gate. ''Driver only.'' */
-private[spark] final case class PmeScan(spark: ParquetScan, opening: FileOpeningOf)
+/**
+ * Spark's Parquet scan, whose tasks open files behind our gate. ''Driver only.''
+ *
+ * @param conditions the columns that conditions look at, where [[ConditionColumns]] has told
+ */
+private[spark] final case class PmeScan(
+    spark: ParquetScan,
+    opening: FileOpeningOf,
+    conditions: Option[Set[String]] = None
+)
     extends Scan
     with Batch
     with SupportsReportStatistics
     with SupportsMetadata {
+
+  /** Noted while the scan runs. */
+  val masked = new MaskedColumns
+
+  def masking: Option[Masking] = opening.scope.settings.masking
+
   override def readSchema(): StructType = spark.readSchema()
   override def description(): String = spark.description()
   override def getMetaData(): Map[String, String] = spark.getMetaData()
@@ -86,6 +104,7 @@ private[spark] final case class PmeScan(spark: ParquetScan, opening: FileOpening
     val partitions = spark.readPartitionSchema
     val result = StructType(required.fields ++ partitions.fields)
     val rules = SparkReadRules.of(conf, result, opening.options.asCaseSensitiveMap().asScala.toMap)
+    val masking = MaskedScan.of(opening.session, opening.scope, conditions, masked)
     def read(batches: Boolean) = new PagesRead(
       opened.conf,
       opening.scope,
@@ -93,7 +112,8 @@ private[spark] final case class PmeScan(spark: ParquetScan, opening: FileOpening
       required,
       partitions,
       spark.pushedFilters.toSeq,
-      RowPredicate.of(spark.dataFilters, required)
+      RowPredicate.of(spark.dataFilters, required),
+      masking
     )
     val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&
       !WholeStageCodegenExec.isTooManyFields(conf, result) && rules.vectorized

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetOptions,
   ParquetToSparkSchemaConverter
 }
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
@@ -35,11 +35,17 @@ private[spark] object SchemaInference {
     val merge = new ParquetOptions(options, sqlConf).mergeSchema
     val conf = SparkAccess.hadoopConf(session, options)
     SparkAccess.setSchemaFlags(conf, sqlConf)
-    val schemas =
+    val footers =
       if (merge && data.size > 1) readOnExecutors(session, data, conf, scope)
       else data.headOption.map(readSchema(_, conf, scope)).toSeq
-    schemas.reduceOption(SchemaMerge.merge(_, _, sqlConf.caseSensitiveAnalysis))
+    val leftOut = footers.flatMap(_.leftOut)
+    if (leftOut.nonEmpty)
+      scope.settings.masking.foreach(masking => MaskedReport.warn(masking.option, "left out of the schema", leftOut))
+    footers.map(_.schema).distinct.reduceOption(SchemaMerge.merge(_, _, sqlConf.caseSensitiveAnalysis))
   }
+
+  /** @param leftOut columns that the schema does without, because their keys are refused */
+  private final case class Inferred(schema: StructType, leftOut: Seq[MaskedReport.Entry])
 
   private val SummaryFiles = Set("_metadata", "_common_metadata")
 
@@ -48,36 +54,57 @@ private[spark] object SchemaInference {
       files: Seq[Path],
       conf: Configuration,
       scope: ReadScope
-  ): Seq[StructType] = {
+  ): Seq[Inferred] = {
     val broadcast = session.sparkContext.broadcast(new SerializableConfiguration(conf))
     val slices = files.size.min(session.sparkContext.defaultParallelism)
     val read = new ReadSchemas(broadcast.value, scope)
     session.sparkContext
       .parallelize(files.map(_.toString), slices)
-      .map(file => read(new Path(file)).json)
+      .map { file =>
+        val inferred = read(new Path(file))
+        inferred.schema.json -> inferred.leftOut
+      }
       .collect()
       .toSeq
-      .distinct
-      .map(json => org.apache.spark.sql.types.DataType.fromJson(json).asInstanceOf[StructType])
+      .map { case (json, leftOut) => Inferred(DataType.fromJson(json).asInstanceOf[StructType], leftOut) }
   }
 
   /** ''Crosses the wire'', with the scope. */
   private final class ReadSchemas(conf: SerializableConfiguration, scope: ReadScope)
-      extends (Path => StructType)
+      extends (Path => Inferred)
       with Serializable {
-    override def apply(file: Path): StructType = PmeSparkException.translated {
+    override def apply(file: Path): Inferred = PmeSparkException.translated {
       readSchema(file, conf.value, scope)
     }
   }
 
-  private def readSchema(file: Path, conf: Configuration, scope: ReadScope): StructType = {
+  private def readSchema(file: Path, conf: Configuration, scope: ReadScope): Inferred = {
     val opened = new PagedFile(scope, file, conf)
     try {
       val metadata = new ParquetMetadata(opened.metadata, Collections.emptyList[BlockMetaData])
-      ParquetFileFormat.readSchemaFromFooter(
-        new Footer(file, metadata),
-        new ParquetToSparkSchemaConverter(conf)
+      val schema =
+        ParquetFileFormat.readSchemaFromFooter(
+          new Footer(file, metadata),
+          new ParquetToSparkSchemaConverter(conf)
+        )
+      val leavesOut = scope.settings.masking.exists(_.leaveOut)
+      val refused = if (leavesOut) opened.refused(opened.metadata.getSchema) else Nil
+      Inferred(
+        without(schema, refused.map(_.path)),
+        refused.map(column => (null, column.path.head, column.display, column.masterKeyId, file.toString))
       )
     } finally opened.close()
   }
+
+  /** A schema without some leaves: of a struct they alone are left out, any other column is left out whole. */
+  private def without(schema: StructType, leaves: Seq[Seq[String]]): StructType =
+    StructType(schema.fields.flatMap { field =>
+      val below = leaves.filter(_.head == field.name).map(_.tail)
+      field.dataType match {
+        case _ if below.isEmpty => Some(field)
+        case struct: StructType =>
+          Some(without(struct, below)).filter(_.nonEmpty).map(left => field.copy(dataType = left))
+        case _ => None
+      }
+    })
 }

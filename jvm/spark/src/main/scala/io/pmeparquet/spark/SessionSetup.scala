@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
  * optimizer rules and planning strategy, and our name in Spark's list of sources that take filters on nested fields.
  */
 private[spark] object SessionSetup {
-  private val rules = Seq(PreWriteCheck, AggregatePushDown)
+  private val rules = Seq(PreWriteCheck, AggregatePushDown, ConditionColumns)
 
   def install(): Unit =
     SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach { session =>

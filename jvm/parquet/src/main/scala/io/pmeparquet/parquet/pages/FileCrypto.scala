@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, FileMetaData, Util}
 
-import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
 import io.pmeparquet.cipher._
 import io.pmeparquet.parquet._
 
@@ -40,12 +40,29 @@ private[parquet] final class FileCrypto private (
     )
   }
 
+  /** Why the KMS refuses a column's own key to this reader; none where it gives it, or the column has none. */
+  def refusal(chunk: ColumnChunk, name: String, counters: ReadCounters): Option[Refusal] =
+    keyMetadataOf(chunk).flatMap { metadata =>
+      try {
+        columnKey(chunk, name, counters)
+        None
+      } catch {
+        case denied: PmeException if denied.condition == Condition.KeyDenied =>
+          Some(Refusal(keys.masterKeyOf(metadata, name), denied))
+      }
+    }
+
+  /** The metadata of a column's own key. */
+  private def keyMetadataOf(chunk: ColumnChunk): Option[Array[Byte]] =
+    Option(chunk.getCrypto_metadata)
+      .filter(_.isSetENCRYPTION_WITH_COLUMN_KEY)
+      .flatMap(crypto => Option(crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata))
+
   /** Has the keys of columns that have their own unwrapped at once; `chunks` by the columns' names. */
   def prepare(chunks: Seq[(String, ColumnChunk)]): Unit = {
     val wanted = for {
       (name, chunk) <- chunks
-      crypto = chunk.getCrypto_metadata if crypto != null && crypto.isSetENCRYPTION_WITH_COLUMN_KEY
-      metadata = crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata if metadata != null
+      metadata <- keyMetadataOf(chunk).toSeq
       if !columnKeys.containsKey(ByteBuffer.wrap(metadata))
     } yield name -> metadata
     if (wanted.size > 1) keys.prepare(wanted)
@@ -117,6 +134,9 @@ private[parquet] final class FileCrypto private (
     }
   }
 }
+
+/** @param denied what the KMS said of the master key */
+private[pages] final case class Refusal(masterKeyId: String, denied: PmeException)
 
 private[pages] object FileCrypto {
 

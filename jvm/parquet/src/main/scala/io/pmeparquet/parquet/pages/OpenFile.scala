@@ -12,7 +12,7 @@ import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.hadoop.metadata.BlockMetaData
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.{AesKey, PmeErrors, PmeException}
 import io.pmeparquet.parquet._
 
 /**
@@ -126,6 +126,25 @@ private[parquet] final class OpenFile private (
     new RowGroupChunks(rowGroup, chunks, block)
   }
 
+  /**
+   * Those of some columns whose keys the KMS refuses to this reader, be it in one row group.
+   *
+   * @throws io.pmeparquet.PmeException where a key is not to be had for another reason
+   */
+  def refused(columns: Seq[Seq[String]], counters: ReadCounters): Seq[RefusedColumn] = crypto.toSeq.flatMap {
+    file =>
+      val chunks = for (path <- columns; group <- groups) yield path -> group.getColumns.get(ordinals(path))
+      // Row groups of one writer share a column's key.
+      val distinct = chunks.groupBy { case (path, chunk) => path -> chunk.getCrypto_metadata }.map(_._2.head)
+      file.prepare(distinct.toSeq.map { case (path, chunk) => display(path) -> chunk })
+      columns.flatMap { path =>
+        distinct.toSeq.collect { case (`path`, chunk) => chunk }
+          .flatMap(file.refusal(_, display(path), counters))
+          .headOption
+          .map(refusal => RefusedColumn(path, display(path), refusal.masterKeyId, refusal.denied))
+      }
+  }
+
   /** Each row has one value, null or not; repeated columns have one at least. */
   private def requireValues(chunk: Chunk): Unit = {
     val (values, rows) = (chunk.meta.getValueCount, chunk.rowCount)
@@ -208,6 +227,15 @@ private[parquet] final class OpenFile private (
     copy
   }
 }
+
+/**
+ * A leaf column whose key the KMS refuses to this reader.
+ *
+ * @param path in the file
+ * @param display as Spark names it
+ * @param denied what the KMS said
+ */
+final case class RefusedColumn(path: Seq[String], display: String, masterKeyId: String, denied: PmeException)
 
 private final class OpenedColumn(val chunk: ColumnChunk, val key: Option[AesKey])
 

@@ -18,7 +18,7 @@ import org.apache.parquet.hadoop.ParquetInputFormat
 import org.apache.parquet.internal.filter2.columnindex.ColumnIndexFilter
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.parquet.{FileVersion, ReadScope, WantedColumns}
+import io.pmeparquet.parquet.{FileVersion, ReadScope, SchemaColumns, WantedColumns}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -27,7 +27,7 @@ import io.pmeparquet.PmeErrors
  *
  * @param counters of the task
  */
-final class PagedFile(scope: ReadScope, path: Path, conf: Configuration, counters: ReadCounters)
+final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, counters: ReadCounters)
     extends Closeable {
 
   /** Counted with the scope. */
@@ -41,8 +41,32 @@ final class PagedFile(scope: ReadScope, path: Path, conf: Configuration, counter
 
   private def isSet(name: String, otherwise: Boolean) = conf.getBoolean(name, otherwise)
 
+  private var shown: FileMetaData = file.fileMetaData
+
   /** Schema, key-value metadata and writer. */
-  def metadata: FileMetaData = file.fileMetaData
+  def metadata: FileMetaData = shown
+
+  /**
+   * Those of some columns whose keys the KMS refuses to this reader.
+   *
+   * @param wanted columns, of which the file need not have all
+   */
+  def refused(wanted: MessageType): Seq[RefusedColumn] = file.refused(here(wanted), counters)
+
+  /** From now on the file is read as if it did not have these columns. */
+  def hide(columns: Seq[RefusedColumn]): Unit =
+    shown = new FileMetaData(
+      SchemaColumns.without(shown.getSchema, columns.map(_.path)),
+      shown.getKeyValueMetaData,
+      shown.getCreatedBy
+    )
+
+  private def here(wanted: MessageType): Seq[Seq[String]] = {
+    val present = pathsOf(shown.getSchema).toSet
+    pathsOf(wanted).filter(present.contains)
+  }
+
+  private def pathsOf(schema: MessageType) = schema.getColumns.asScala.map(_.getPath.toSeq).toSeq
 
   /**
    * The row groups of a split that may hold rows for a filter, each found when it is asked for.
@@ -60,8 +84,7 @@ final class PagedFile(scope: ReadScope, path: Path, conf: Configuration, counter
       filter: Option[FilterPredicate],
       vectorized: Boolean
   ): Iterator[PagedRowGroup] = {
-    val here = file.schema.getColumns.asScala.map(_.getPath.toSeq).toSet
-    val columns = requested.getColumns.asScala.map(_.getPath.toSeq).filter(here.contains).toSeq
+    val columns = here(requested)
     val rules = PageRules(
       scope.settings.allowClearLevels,
       isSet(ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED, otherwise = false),

@@ -2,6 +2,7 @@ package io.pmeparquet.spark.pages
 
 import java.time.ZoneId
 
+import scala.annotation.tailrec
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
@@ -10,7 +11,7 @@ import org.apache.parquet.hadoop.api.InitContext
 import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.schema.MessageType
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
+import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime, ResolveDefaultColumns}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{
   DataSourceUtils,
@@ -21,12 +22,13 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.execution.datasources.parquet._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
 import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.TaskContext
 
-import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup, PredicateColumns, ReadCounters}
+import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup, PredicateColumns, ReadCounters, RefusedColumn}
 import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.spark.MaskedScan
 
 /** How Spark's session wants Parquet files read. ''Crosses the wire.'' */
 private[spark] final case class SparkReadRules(
@@ -83,6 +85,7 @@ private[spark] object SparkReadRules {
  *
  * @param filters those that parquet-java's filters for row groups and pages can make use of
  * @param rowPredicate what rows are judged by before columns that it does not look at are read
+ * @param masked where columns whose keys are refused are read as NULL
  * @param conf as Spark prepares it for its own readers: it tells Spark's schema converter and read support what to do
  */
 private[spark] final class PagesRead(
@@ -92,7 +95,8 @@ private[spark] final class PagesRead(
     required: StructType,
     partitions: StructType,
     filters: Seq[Filter],
-    rowPredicate: Option[RowPredicate]
+    rowPredicate: Option[RowPredicate],
+    masked: Option[MaskedScan]
 ) extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
 
@@ -113,7 +117,13 @@ private[spark] final class PagesRead(
   /** Counters for one task, whose counts the scope has, too. ''Executor only.'' */
   def countersOfTask(): ReadCounters = new ReadCounters(Some(scope.counters))
 
-  private def open(file: PagedFile, split: PartitionedFile, hadoop: Configuration): Iterator[InternalRow] = {
+  private def open(
+      file: PagedFile,
+      split: PartitionedFile,
+      prepared: Configuration
+  ): Iterator[InternalRow] = {
+    val hidden = masked.fold(Set.empty[String])(hide(file, prepared, _))
+    val (hadoop, columnsOfScan) = withoutDefaults(hidden, prepared)
     val metadata = file.metadata.getKeyValueMetaData
     val datetime = DataSourceUtils.datetimeRebaseSpec(metadata.get(_), rules.datetimeRebaseMode)
     val int96 = DataSourceUtils.int96RebaseSpec(metadata.get(_), rules.int96RebaseMode)
@@ -149,9 +159,9 @@ private[spark] final class PagesRead(
       val source = rowPredicate
         .filter(_ => requested.getRequestedSchema.getFieldCount == required.size)
         .fold[RowGroupSource](new PagedRowGroups(file, groups)) { rows =>
-          filtered(file, groups, rows, requested.getRequestedSchema)(reader)
+          filtered(file, groups, rows, requested.getRequestedSchema, columnsOfScan)(reader)
         }
-      val made = reader(source, requested.getRequestedSchema, required)
+      val made = reader(source, requested.getRequestedSchema, columnsOfScan)
       made.initBatch(partitions, split.partitionValues)
       if (rules.returningBatch) made.enableReturningBatches()
       // Spark hands batches through iterators of rows.
@@ -172,7 +182,8 @@ private[spark] final class PagesRead(
       file: PagedFile,
       groups: Iterator[PagedRowGroup],
       rows: RowPredicate,
-      requested: MessageType
+      requested: MessageType,
+      scan: StructType
   )(
       reader: (RowGroupSource, MessageType, StructType) => VectorizedPages
   ): RowGroupSource = {
@@ -180,12 +191,43 @@ private[spark] final class PagesRead(
     val columns = new MessageType(requested.getName, rows.positions.map(requested.getType(_)).asJava)
     val paths = columns.getPaths.asScala.map(ColumnPath.get(_: _*)).toSet
     def filterReader(source: RowGroupSource) = {
-      val made = reader(source, columns, rows.columns)
+      val made = reader(source, columns, StructType(rows.positions.map(scan(_))))
       made.initBatch(new StructType(), InternalRow.empty)
       made
     }
     new FilteredRowGroups(file, groups, rows.compiled(), paths, filterReader)
   }
+
+  /**
+   * Hides the columns that are refused: then they are missing, and what is missing Spark reads as NULL.
+   *
+   * @return the names of the columns of the scan that they are, or are a part of
+   */
+  private def hide(file: PagedFile, conf: Configuration, scan: MaskedScan): Set[String] = {
+    // Where all wanted fields of a struct are missing, Spark takes another to know where the struct is NULL: so again.
+    @tailrec def hideAgain(before: Seq[(String, RefusedColumn)]): Seq[(String, RefusedColumn)] = {
+      val asked = new ParquetReadSupport()
+        .init(new InitContext(conf, PagesRead.sets(file.metadata.getKeyValueMetaData), file.metadata.getSchema))
+        .getRequestedSchema
+      val refused = file.refused(asked)
+      val named = refused.map(column => required(asked.getFieldIndex(column.path.head)).name -> column)
+      file.hide(refused)
+      if (refused.isEmpty) before else hideAgain(before ++ named)
+    }
+    val refused = hideAgain(Nil)
+    scan.admit(refused, file.path.toString)
+    refused.map(_._1).toSet
+  }
+
+  /** Spark reads a missing column as the default of its definition, which is not for columns that are hidden. */
+  private def withoutDefaults(hidden: Set[String], conf: Configuration): (Configuration, StructType) =
+    if (hidden.isEmpty) (conf, required)
+    else {
+      val schema = StructType(required.map(field => if (hidden(field.name)) PagesRead.withoutDefault(field) else field))
+      val copy = new Configuration(conf)
+      copy.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, schema.json)
+      (copy, schema)
+    }
 
   // Only what others than parquet-java wrote is to be converted, as Spark has it.
   private def convertTz(file: PagedFile): Option[ZoneId] =
@@ -215,4 +257,15 @@ private[spark] final class PagesRead(
 private object PagesRead {
   def sets(metadata: java.util.Map[String, String]): java.util.Map[String, java.util.Set[String]] =
     metadata.asScala.map { case (key, value) => key -> java.util.Collections.singleton(value) }.toMap.asJava
+
+  def withoutDefault(field: StructField): StructField = {
+    val metadata = new MetadataBuilder().withMetadata(field.metadata).remove(ExistsDefault).build()
+    val dataType = field.dataType match {
+      case struct: StructType => StructType(struct.map(withoutDefault))
+      case other => other
+    }
+    field.copy(dataType = dataType, metadata = metadata)
+  }
+
+  private val ExistsDefault = ResolveDefaultColumns.EXISTS_DEFAULT_COLUMN_METADATA_KEY
 }

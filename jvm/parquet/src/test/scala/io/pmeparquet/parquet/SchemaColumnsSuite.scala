@@ -1,0 +1,51 @@
+package io.pmeparquet.parquet
+
+import munit.FunSuite
+import org.apache.parquet.schema.MessageTypeParser
+
+class SchemaColumnsSuite extends FunSuite {
+  private val schema = MessageTypeParser.parseMessageType("""message m {
+    required int32 a = 1;
+    optional group s = 2 {
+      optional int32 b = 3;
+      optional group t { optional int32 c; optional int32 d; }
+      optional group in (LIST) { repeated group list { optional int32 element; } }
+    }
+    optional group l (LIST) { repeated group list { optional group element { optional int32 x; optional int32 y; } } }
+    optional group m (MAP) { repeated group key_value { required int32 key; optional int32 value; } }
+    repeated group r { optional int32 e; optional int32 f; }
+  }""")
+
+  private def without(leaves: String*) =
+    SchemaColumns
+      .leaves(SchemaColumns.without(schema, leaves.map(_.split('.').toSeq)))
+      .map(_.path.mkString("."))
+  private val all = SchemaColumns.leaves(schema).map(_.path.mkString("."))
+  private def lacks(leaves: String*)(gone: String*): Unit =
+    assertEquals(without(leaves: _*), all.filterNot(leaf => gone.exists(leaf.startsWith)))
+
+  test("a column is left out") {
+    lacks("a")("a")
+    lacks()()
+  }
+
+  test("of a struct a field is left out, and a struct without fields too") {
+    lacks("s.b")("s.b")
+    lacks("s.t.c")("s.t.c")
+    lacks("s.t.c", "s.t.d")("s.t")
+    lacks("s.b", "s.t.c", "s.t.d", "s.in.list.element")("s")
+  }
+
+  test("a list, a map and a repeated field are left out whole") {
+    lacks("l.list.element.x")("l")
+    lacks("m.key_value.value")("m")
+    lacks("r.e")("r")
+    lacks("s.in.list.element")("s.in")
+  }
+
+  test("what is left keeps its ids") {
+    val struct = SchemaColumns.without(schema, Seq(Seq("s", "t", "c"))).getType(1)
+    assertEquals(struct.getId.intValue, 2)
+    assertEquals(struct.asGroupType.getType(0).getId.intValue, 3)
+  }
+}

@@ -1,0 +1,114 @@
+package io.pmeparquet.spark
+
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeSet,
+  ExprId,
+  Expression,
+  SubqueryExpression
+}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.QueryPlan
+import org.apache.spark.sql.execution.{SparkPlan, UnionExec}
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
+
+/**
+ * Which columns the conditions of a plan look at, whatever lies between the two: filters, joins and aggregates' filters,
+ * and what they compare is computed from, in subqueries and in the plans of cached data too. Where it cannot tell, a
+ * column counts as looked at.
+ *
+ * ''Driver only.''
+ */
+private[spark] final class ColumnLineage(plan: LogicalPlan) {
+  private val ofPlan: Seq[LogicalPlan] = plan.collectWithSubqueries { case node => node }
+
+  /** The plans of cached data that the plan reads, node by node. */
+  val cached: Seq[CachedNode] =
+    ofPlan.collect { case relation: InMemoryRelation => relation }.flatMap(ColumnLineage.nodesOf)
+
+  private val nodes: Seq[QueryPlan[_]] = ofPlan ++ cached.map(_.node)
+
+  private val sources: Map[ExprId, Set[ExprId]] =
+    nodes.flatMap(derived).groupBy(_._1).map { case (id, all) => id -> ids(all.map(_._2)) }
+
+  private val looked: Set[ExprId] = {
+    @tailrec def closure(found: Set[ExprId]): Set[ExprId] = {
+      val more = found ++ found.flatMap(sources.getOrElse(_, Set.empty[ExprId]))
+      if (more.size == found.size) found else closure(more)
+    }
+    closure(ids(ofPlan.flatMap(conditions).map(columnsOf)))
+  }
+
+  /** The names of those of some columns that conditions look at. */
+  def lookedAt(columns: Seq[Attribute]): Set[String] =
+    columns.filter(column => looked.contains(column.exprId)).map(_.name).toSet
+
+  private def ids(columns: Seq[AttributeSet]): Set[ExprId] = columns.flatMap(_.map(_.exprId)).toSet
+
+  private def conditions(node: LogicalPlan): Seq[Expression] = {
+    val ofNode = node match {
+      case filter: Filter => Seq(filter.condition)
+      case join: Join => join.condition.toSeq
+      case typed: TypedFilter => typed.expressions
+      case _ => Nil
+    }
+    ofNode ++ node.expressions.flatMap(_.collect { case one: AggregateExpression => one.filter }.flatten)
+  }
+
+  /** With what a subquery gives. */
+  private def columnsOf(expression: Expression): AttributeSet = {
+    val inner = expression.collect { case subquery: SubqueryExpression => subquery.plan.output }.flatten
+    expression.references ++ AttributeSet(inner)
+  }
+
+  /** What a node's new columns are computed from. */
+  private def derived(node: QueryPlan[_]): Seq[(ExprId, AttributeSet)] = node match {
+    case union: Union => union.children.flatMap(child => same(union.output, child.output))
+    case union: UnionExec => union.children.flatMap(child => same(union.output, child.output))
+    case relation: InMemoryRelation => same(relation.output, relation.cachedPlan.output)
+    case scan: InMemoryTableScanExec => same(scan.relation.output, scan.relation.cachedPlan.output)
+    case reference: CTERelationRef =>
+      ofPlan
+        .collect { case definition: CTERelationDef if definition.id == reference.cteId => definition.output }
+        .flatMap(same(reference.output, _))
+    case leaf if leaf.children.isEmpty => Nil
+    case _ =>
+      val aliases = node.expressions.flatMap(_.collect { case alias: Alias => alias.exprId -> columnsOf(alias) })
+      val named = aliases.map(_._1).toSet
+      val others = node.producedAttributes.toSeq.map(_.exprId).filterNot(named.contains)
+      aliases ++ others.map(_ -> AttributeSet.fromAttributeSets(node.expressions.map(columnsOf)))
+  }
+
+  private def same(columns: Seq[Attribute], from: Seq[Attribute]) =
+    columns.zip(from).map { case (column, source) => column.exprId -> AttributeSet(Seq(source)) }
+}
+
+/** A node of the plan of cached data. */
+private[spark] final class CachedNode(val node: SparkPlan, relation: InMemoryRelation) {
+
+  /** Whether all of the data is cached, so that all files were read. */
+  def isFilled: Boolean = relation.cacheBuilder.isCachedColumnBuffersLoaded
+}
+
+private[spark] object ColumnLineage {
+
+  /** The plan of cached data, and of cached data that it is made of. */
+  def nodesOf(relation: InMemoryRelation): Seq[CachedNode] = {
+    val plan = relation.cachedPlan match {
+      case adaptive: AdaptiveSparkPlanExec => adaptive.inputPlan
+      case other => other
+    }
+    plan.collectWithSubqueries { case node => node }.flatMap { node =>
+      val inner = node match {
+        case scan: InMemoryTableScanExec => nodesOf(scan.relation)
+        case _ => Nil
+      }
+      new CachedNode(node, relation) +: inner
+    }
+  }
+}

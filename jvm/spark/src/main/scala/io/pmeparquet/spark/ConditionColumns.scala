@@ -1,0 +1,108 @@
+package io.pmeparquet.spark
+
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
+import org.apache.spark.sql.sources.BaseRelation
+
+import io.pmeparquet.PmeErrors
+import io.pmeparquet.options.Masking
+
+/**
+ * Tells each scan that may mask columns (`deniedColumns=null|drop`) which of its columns the conditions of the whole
+ * plan look at. By itself a scan is told its own filters only, and none of a condition that stays above a limit, a
+ * window or an outer join.
+ *
+ * Such a scan is not taken for bucketed either: masked values are not in the bucket that their NULLs belong to.
+ *
+ * ''Driver only.''
+ */
+private[spark] object ConditionColumns extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (plan.collectWithSubqueries { case leaf: LeafNode if concerns(leaf) => leaf }.isEmpty) plan
+    else {
+      val lineage = new ColumnLineage(plan)
+      PmeSparkException.translated(judgeCached(lineage))
+      plan.transformUpWithSubqueries {
+        case leaf: LogicalRelation if ours(leaf.relation).isDefined =>
+          told(leaf, lineage.lookedAt(leaf.output))
+        case leaf: DataSourceV2ScanRelation => told(leaf, lineage.lookedAt(leaf.output))
+      }
+    }
+
+  private def concerns(leaf: LeafNode): Boolean = leaf match {
+    case relation: LogicalRelation => ours(relation.relation).isDefined
+    case scan: DataSourceV2ScanRelation => ours(scan).isDefined
+    case relation: InMemoryRelation => ColumnLineage.nodesOf(relation).exists(cached => ours(cached.node).isDefined)
+    case _ => false
+  }
+
+  /** A relation of ours that may mask columns. */
+  private def ours(relation: BaseRelation): Option[(HadoopFsRelation, PmeFileFormat)] = relation match {
+    case files: HadoopFsRelation =>
+      files.fileFormat match {
+        case format: PmeFileFormat if maskingOf(files).isDefined => Some(files -> format)
+        case _ => None
+      }
+    case _ => None
+  }
+
+  private def maskingOf(files: HadoopFsRelation): Option[Masking] = PmeSparkException.translated {
+    new ConfResolver(files.sparkSession).masking(ConfResolver.spelled(files.options))
+  }
+
+  private def ours(relation: DataSourceV2ScanRelation): Option[PmeScan] = relation.scan match {
+    case scan: PmeScan => Some(scan).filter(_.masking.isDefined)
+    case _ => None
+  }
+
+  private def told(leaf: LogicalRelation, columns: Set[String]): LogicalPlan =
+    ours(leaf.relation).fold[LogicalPlan](leaf) { case (files, format) =>
+      val known = format.withConditions(columns)
+      withField(leaf, 0, files.copy(bucketSpec = None, fileFormat = known)(files.sparkSession))
+    }
+
+  private def told(leaf: DataSourceV2ScanRelation, columns: Set[String]): LogicalPlan =
+    ours(leaf).fold[LogicalPlan](leaf)(scan => withField(leaf, 1, scan.copy(conditions = Some(columns))))
+
+  // Spark's case classes have grown from version to version; relation and scan have kept their places.
+  private def withField(leaf: LogicalPlan, place: Int, value: AnyRef): LogicalPlan = {
+    val fields = leaf.productIterator.map(_.asInstanceOf[AnyRef]).toArray
+    fields(place) = value
+    leaf.makeCopy(fields)
+  }
+
+  /** What a scan in the plan of cached data makes of refused columns, and which it has met. */
+  private def ours(node: SparkPlan): Option[(Masking, MaskedColumns)] = node match {
+    case scan: FileSourceScanExec =>
+      for ((files, format) <- ours(scan.relation); masking <- maskingOf(files)) yield masking -> format.masked
+    case scan: BatchScanExec =>
+      scan.scan match {
+        case read: PmeScan => read.masking.map(_ -> read.masked)
+        case _ => None
+      }
+    case _ => None
+  }
+
+  /** Cached data was read without knowing of conditions that come later. */
+  private def judgeCached(lineage: ColumnLineage): Unit =
+    for {
+      cached <- lineage.cached
+      (masking, masked) <- ours(cached.node) if !masking.inConditions
+      name <- lineage.lookedAt(cached.node.output).toSeq.sorted
+    } {
+      val where = s"cached data, column '$name'"
+      masked.masterKeyOf(name).foreach(key => throw PmeErrors.deniedInCondition(where, key, null))
+      if (!cached.isFilled)
+        throw PmeErrors.unsupported(
+          where,
+          "a condition on it",
+          "whether its key is refused is known only when all of the data is cached",
+          "Fill the cache first, as count() does, or set deniedPredicates=null."
+        )
+    }
+}
