@@ -68,6 +68,13 @@ class OptionsSuite extends FunSuite {
     ).foreach(option => assertEquals(condition(write(values(option))), "PME_BAD_OPTION", option.toString))
   }
 
+  test("a provider that is not there is refused") {
+    assertEquals(
+      condition(Settings.forRead(values(Map("cryptoProvider" -> "NoSuchProvider")))),
+      "PME_UNSUPPORTED"
+    )
+  }
+
   test("every option with listed values refuses another one, read or write") {
     PmeOptions.all.filter(_.values.nonEmpty).foreach { option =>
       val failed = intercept[PmeException](Settings.forRead(values(Map(option.name -> "nonsense"))))
