@@ -454,7 +454,7 @@ def test_a_refused_footer_key_is_an_error(spark: SparkSession, table: str, mode:
 @pytest.mark.parametrize(
     ("error", "condition"),
     [(LookupError(), "PME_KEY_NOT_FOUND"), (OSError(), "PME_KMS_UNAVAILABLE"), (ValueError(), "PME_KMS_UNAVAILABLE")],
-    ids=str,
+    ids=repr,
 )
 def test_only_a_refusal_masks(spark: SparkSession, table: str, mode: str, error: Exception, condition: str) -> None:
     client = Guarded(failing={"pii": error})

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeSet,
   ExprId,
   Expression,
-  SubqueryExpression
+  PlanExpression
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -62,8 +62,8 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
 
   /** With what a subquery gives. */
   private def columnsOf(expression: Expression): AttributeSet = {
-    val inner = expression.collect { case subquery: SubqueryExpression => subquery.plan.output }.flatten
-    expression.references ++ AttributeSet(inner)
+    val inner = expression.collect { case subquery: PlanExpression[_] => subquery.plan }
+    expression.references ++ AttributeSet(inner.flatMap { case plan: QueryPlan[_] => plan.output })
   }
 
   /** What a node's new columns are computed from. */

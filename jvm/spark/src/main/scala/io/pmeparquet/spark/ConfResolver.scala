@@ -42,8 +42,20 @@ final class ConfResolver(session: SparkSession) {
     pages
   }
 
-  /** What becomes of columns whose keys are refused; none: the read fails. */
-  def masking(options: Map[String, String]): Option[Masking] = Settings.masking(valuesOf(options))
+  /**
+   * What becomes of columns whose keys are refused; none: the read fails. Asked for in each plan, so without a copy of
+   * Hadoop's configuration, in which the options that it depends on have no names.
+   */
+  def masking(options: Map[String, String]): Option[Masking] =
+    Settings.masking(
+      new OptionValues(
+        Map(
+          Level.Option -> ours(options),
+          Level.SessionConf -> sessionOptions,
+          Level.HadoopConf -> Map.empty[String, String]
+        )
+      )
+    )
 
   def read(options: Map[String, String]): ReadScope = {
     val conf = SparkAccess.hadoopConf(session, options)

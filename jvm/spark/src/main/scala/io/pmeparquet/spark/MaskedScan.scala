@@ -32,7 +32,9 @@ private[spark] final class MaskedScan private (
    * @throws io.pmeparquet.PmeException where a condition looks at one of them, and may not
    */
   def admit(refused: Seq[(String, RefusedColumn)], file: String): Unit = {
-    refused.find { case (name, _) => !masking.inConditions && conditions(name) }.foreach { case (_, column) =>
+    // Without regard to case: one column too many is refused, where one too few would be compared.
+    def isLookedAt(name: String) = conditions.exists(_.equalsIgnoreCase(name))
+    refused.find { case (name, _) => !masking.inConditions && isLookedAt(name) }.foreach { case (_, column) =>
       val where = s"$file, column '${column.display}'"
       throw PmeErrors.deniedInCondition(where, column.masterKeyId, column.denied)
     }
@@ -92,7 +94,8 @@ private[spark] final class MaskedColumns {
   def note(column: String, masterKeyId: String): Unit = masterKeys.update(column, masterKeyId)
 
   /** The master key that was refused; none where the column is not masked. */
-  def masterKeyOf(column: String): Option[String] = masterKeys.get(column)
+  def masterKeyOf(column: String): Option[String] =
+    masterKeys.collectFirst { case (name, masterKeyId) if name.equalsIgnoreCase(column) => masterKeyId }
 }
 
 /**
