@@ -163,9 +163,7 @@ private[keys] object KmsHttp {
           case _: IllegalArgumentException => throw new IllegalStateException(s"internal error: header $name")
         }
       }
-      body.foreach(json =>
-        builder.POST(HttpRequest.BodyPublishers.ofByteArray(Json.writeValueAsBytes(json)))
-      )
+      body.foreach(json => builder.POST(HttpRequest.BodyPublishers.ofByteArray(Json.writeValueAsBytes(json))))
       builder.build()
     }
   }
