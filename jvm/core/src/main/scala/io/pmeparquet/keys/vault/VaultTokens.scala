@@ -18,7 +18,9 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
   private var refused: Option[Refused] = None
 
   private def remembering[A](where: String)(attempt: => A): A = {
-    refused.filter(clock.millis() < _.until).foreach(old => throw old.failure.movedTo(where, from = old.where))
+    refused
+      .filter(clock.millis() < _.until)
+      .foreach(old => throw old.failure.movedTo(where, from = old.where))
     try attempt
     catch {
       case failed: PmeException =>

@@ -111,14 +111,13 @@ class VaultKmsSuite extends FunSuite {
       {"plaintext":"${Base64.getEncoder.encodeToString(key.insecureBytes)}"},
       {"plaintext":"","error":"invalid ciphertext: unable to decrypt"},
       {"error":"something else"}]}}"""
-    asking(Reply(400, some), Reply(200, some), denied, known, Reply(200, "{}")) {
-      (kms, vault, _) =>
-        def conditions = kms.unwrapAll(Seq("a", "b", "c"), "k", "t").map(_.fold(_.getCondition(), _ => "ok"))
-        assertEquals(conditions, Seq("ok", "PME_NOT_AUTHENTIC", "PME_KMS_UNAVAILABLE"))
-        assertEquals(conditions, Seq("ok", "PME_NOT_AUTHENTIC", "PME_KMS_UNAVAILABLE"))
-        assertEquals(conditions, Seq.fill(3)("PME_KEY_DENIED"))
-        assertEquals(conditions, Seq.fill(3)("PME_KMS_UNAVAILABLE"))
-        assertEquals(vault.paths.filterNot(_ == lookUp), Seq.fill(4)("/v1/transit/decrypt/k"))
+    asking(Reply(400, some), Reply(200, some), denied, known, Reply(200, "{}")) { (kms, vault, _) =>
+      def conditions = kms.unwrapAll(Seq("a", "b", "c"), "k", "t").map(_.fold(_.getCondition(), _ => "ok"))
+      assertEquals(conditions, Seq("ok", "PME_NOT_AUTHENTIC", "PME_KMS_UNAVAILABLE"))
+      assertEquals(conditions, Seq("ok", "PME_NOT_AUTHENTIC", "PME_KMS_UNAVAILABLE"))
+      assertEquals(conditions, Seq.fill(3)("PME_KEY_DENIED"))
+      assertEquals(conditions, Seq.fill(3)("PME_KMS_UNAVAILABLE"))
+      assertEquals(vault.paths.filterNot(_ == lookUp), Seq.fill(4)("/v1/transit/decrypt/k"))
     }
   }
 
