@@ -1,3 +1,8 @@
+import java.io.ByteArrayInputStream
+import java.nio.charset.StandardCharsets.UTF_8
+
+import sbtassembly.Assembly.JarEntry
+import sbtassembly.CustomMergeStrategy
 import Versions._
 
 // The layers (docs/architecture.md): core <- parquet <- spark. `dependsOn` is what enforces them.
@@ -122,6 +127,12 @@ lazy val accp = (project in file("target/modules/accp")).settings(
   mavenLayout
 )
 
+/** The licences and notices of what a jar holds, which are mostly the same. */
+val eachTextOnce = CustomMergeStrategy("each text once") { files =>
+  val texts = files.map(file => new String(file.stream().readAllBytes(), UTF_8)).distinct
+  Right(Vector(JarEntry(files.head.target, () => new ByteArrayInputStream(texts.mkString("\n").getBytes(UTF_8)))))
+}
+
 /**
  * A KMS client in a jar of its own, in Java, for every Spark and Scala: it is used beside the connector, whose classes it
  * calls. What it needs that Spark does not bring is in the jar, under names of ours, so that it meets no other version.
@@ -141,14 +152,20 @@ def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
       Compile / doc / sources := Nil,
       libraryDependencies ++= needs ++ Seq(
         "org.apache.parquet" % "parquet-hadoop" % Versions.parquet % Provided,
-        "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided
+        "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided,
+        "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Provided
       ),
+      // Spark brings it, and what is configured of it.
+      excludeDependencies += ExclusionRule("org.slf4j"),
       assembly / assemblyShadeRules :=
         shaded.map(name => ShadeRule.rename(s"$name.**" -> s"io.pmeparquet.kms.$cloud.shaded.@0").inAll),
       assembly / assemblyMergeStrategy := {
         case PathList("META-INF", "services", _*) => MergeStrategy.concat
+        case PathList("META-INF", name) if name.contains("LICENSE") || name.contains("NOTICE") => eachTextOnce
         case PathList("META-INF", _*) => MergeStrategy.discard
         case PathList("module-info.class") => MergeStrategy.discard
+        // Of the AWS SDK's build, and at the root of the jar, where they could meet somebody else's.
+        case PathList("mime.types" | "VersionInfo.java") => MergeStrategy.discard
         case other => (assembly / assemblyMergeStrategy).value(other)
       },
       assembly / assemblyJarName := s"pme-parquet-kms-$cloud-${version.value}.jar",
@@ -160,8 +177,14 @@ def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
 
 lazy val kmsAws = kmsClient(
   "aws",
-  Seq("kms", "sts", "url-connection-client").map("software.amazon.awssdk" % _ % awsSdk),
-  Seq("software.amazon", "org.reactivestreams", "org.apache.http", "org.apache.commons", "io.netty")
+  Seq("kms", "sts", "url-connection-client").map(name =>
+    // The SDK's other HTTP clients hold threads and connections, and are three times as large as all the rest.
+    ("software.amazon.awssdk" % name % awsSdk)
+      .exclude("software.amazon.awssdk", "netty-nio-client")
+      .exclude("software.amazon.awssdk", "apache-client")
+      .exclude("software.amazon.awssdk", "apache5-client")
+  ),
+  Seq("software.amazon", "org.reactivestreams")
 )
 lazy val kmsGcp = kmsClient(
   "gcp",

@@ -1,5 +1,7 @@
 """A Vault for each test, and a table that was written through another Vault with the same keys.
 
+AWS KMS is moto, which all tests share, behind a server of each test's own.
+
 ``vault`` is the fake one, or a real one where its address and token are given; ``server`` is always the fake one, for
 tests that make it fail or look at what it was asked.
 """
@@ -10,8 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kms import aws as of_aws
 from tests.kms.access import KEYS, by_token, encryption
+from tests.kms.aws_server import AwsServer
 from tests.kms.certificates import Authority
+from tests.kms.moto_server import Moto
 from tests.kms.real_vault import RealVault, is_given
 from tests.kms.transit_key import TransitKey
 from tests.kms.transit_server import TransitServer
@@ -83,3 +88,40 @@ def table(frame: DataFrame, held: dict[str, TransitKey], tmp_path_factory: pytes
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     """Return a certificate authority that no JVM trusts by itself."""
     return Authority(tmp_path_factory.mktemp("authority"), "authority")
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[Moto]:
+    """Return a moto server for the whole run."""
+    with Moto() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def aws_keys(moto: Moto) -> dict[str, str]:
+    """Return the ARNs of the keys in moto, by alias."""
+    return {alias: moto.create_key(of_aws.REGION, alias) for alias in of_aws.KEYS}
+
+
+@pytest.fixture
+def aws(moto: Moto, aws_keys: dict[str, str]) -> Iterator[AwsServer]:
+    """Return an address of AWS KMS of this test's own, which holds ``aws_keys``."""
+    assert aws_keys
+    with AwsServer(moto) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def aws_table(
+    spark: SparkSession,
+    moto: Moto,
+    aws_keys: dict[str, str],
+    frame: DataFrame,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> str:
+    """Return the path of a table of one file under ``aws_keys``."""
+    assert aws_keys
+    path = str(tmp_path_factory.mktemp("aws") / "table")
+    with of_aws.properties(spark, of_aws.CREDENTIALS), AwsServer(moto) as written_with:
+        save(frame, path, of_aws.encryption(of_aws.access(written_with)).options())
+    return path

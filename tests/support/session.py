@@ -44,6 +44,11 @@ def testkit_jar() -> Path:
     return jar
 
 
+def kms_jars() -> list[Path]:
+    """Return the jars of KMS clients, which serve every Scala version."""
+    return sorted((ROOT / "target" / "jars" / "kms").glob(f"pme-parquet-kms-*-{VERSION}.jar"))
+
+
 def session_settings(scratch: Path) -> dict[str, str]:
     """Return the settings every test session has in common; what Spark leaves behind goes under scratch."""
     # The whole suite can be run through one reader; unset, each test takes the format's default.
@@ -60,13 +65,17 @@ def session_settings(scratch: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.local.dir": str(scratch / "local"),
-        "spark.jars": str(testkit_jar()),
+        "spark.jars": ",".join(str(jar) for jar in [testkit_jar(), *kms_jars()]),
     }
 
 
 def set_secrets() -> None:
-    """Put the keystore's password where the JVM, which is a child process, will find it."""
+    """Put the keystore's password where the JVM, which is a child process, will find it; and no credentials of AWS."""
     os.environ[PASSWORD_VARIABLE] = PASSWORD
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+    os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
 
 
 def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSession.Builder:

@@ -107,9 +107,12 @@ object PmeErrors {
   // ---- keys
 
   def keyNotFound(where: String, key: String, kms: String, cause: Throwable = null): PmeException =
+    keyUnusable(where, key, s"$kms does not have it", cause)
+
+  def keyUnusable(where: String, key: String, why: String, cause: Throwable): PmeException =
     fail(
       KeyNotFound,
-      s"$where: master key '$key' cannot be used, because $kms does not have it. " +
+      s"$where: master key '$key' cannot be used, because $why. " +
         "Create the key or correct its id; on read, use the KMS the data was written with.",
       cause
     )
@@ -136,11 +139,18 @@ object PmeErrors {
     )
 
   def wrappedKeyNotAuthentic(where: String, key: String, cause: Throwable = null): PmeException =
+    wrappedKeyRefused(
+      where,
+      key,
+      "its tag does not match: either the key of that name is another one than the writer's, or the key material was " +
+        "altered; AES-GCM cannot tell which",
+      cause
+    )
+
+  def wrappedKeyRefused(where: String, key: String, why: String, cause: Throwable): PmeException =
     fail(
       NotAuthentic,
-      s"$where: a key wrapped with '$key' does not open, because its tag does not match: either the key of that " +
-        "name is another one than the writer's, or the key material was altered; AES-GCM cannot tell which. " +
-        "Check that the KMS is the writer's.",
+      s"$where: a key wrapped with '$key' does not open, because $why. Check that the KMS is the writer's.",
       cause
     )
 

@@ -1,5 +1,7 @@
 package io.pmeparquet.options
 
+import scala.util.matching.Regex
+
 import io.pmeparquet.options.Use.Both
 
 /** The options of the KMSs that are reached by a KMS client: [[ClientKind]]. */
@@ -88,7 +90,8 @@ private[options] trait KmsClientOptions {
  * @param title what messages call the KMS
  * @param jar the artifact that the class is in, if it is not the connector's
  * @param addresses options that say where calls, and so credentials, go
- * @param ownHosts ends of the names of hosts that are the provider's own
+ * @param ownHosts
+ *   matches the names of hosts that are the provider's own, and not one of its customers': a call may hold a key
  */
 final case class ClientKind(
     name: String,
@@ -97,11 +100,13 @@ final case class ClientKind(
     jar: Option[String],
     options: Seq[OptionSpec],
     addresses: Seq[OptionSpec] = Nil,
-    ownHosts: Seq[String] = Nil
+    ownHosts: Regex = ClientKind.NoHost
 )
 
 object ClientKind {
   import PmeOptions._
+
+  private[options] val NoHost: Regex = "(?!)".r
 
   val all: Seq[ClientKind] = Seq(
     ClientKind(
@@ -111,7 +116,8 @@ object ClientKind {
       Some("pme-parquet-kms-aws"),
       Seq(AwsRegion, AwsEndpoint, AwsEncryptionContext),
       Seq(AwsEndpoint),
-      Seq(".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
+      // A region's own, with FIPS and dual-stack ones, and those of VPC endpoints for KMS.
+      """(vpce-[a-z0-9-]+\.)?kms(-fips)?\.[a-z0-9-]+\.((vpce\.)?amazonaws\.com(\.cn)?|api\.aws)""".r
     ),
     ClientKind(
       "gcp",
@@ -120,7 +126,7 @@ object ClientKind {
       Some("pme-parquet-kms-gcp"),
       Seq(GcpKeyRing, GcpEndpoint, GcpCredentials),
       Seq(GcpEndpoint),
-      Seq(".googleapis.com")
+      """[a-z0-9-]*cloudkms[a-z0-9-]*(\.p|\.[a-z0-9-]+\.rep)?\.googleapis\.com""".r
     ),
     ClientKind(
       "azure",
@@ -129,18 +135,13 @@ object ClientKind {
       Some("pme-parquet-kms-azure"),
       Seq(AzureVaultUrl, AzureTenantId, AzureClientId, AzureClientSecret, AzureAuthority, AzureAlgorithm),
       Seq(AzureVaultUrl, AzureAuthority),
-      Seq(
-        ".vault.azure.net",
-        ".managedhsm.azure.net",
-        ".vault.azure.cn",
-        ".vault.usgovcloudapi.net",
-        "login.microsoftonline.com",
-        "login.microsoftonline.us",
-        "login.partner.microsoftonline.cn"
-      )
+      ("""[a-z0-9-]+\.(vault|managedhsm)\.(azure\.net|azure\.cn|usgovcloudapi\.net)|""" +
+        """login\.(microsoftonline\.(com|us)|partner\.microsoftonline\.cn)""").r
     ),
     ClientKind("hadoop", "Hadoop KMS", "io.pmeparquet.kms.HadoopKmsClient", None, Seq(HadoopUri))
   )
 
-  def named(kms: String): Option[ClientKind] = all.find(_.name.equalsIgnoreCase(kms))
+  /** @param kms its short name, or its class's */
+  def named(kms: String): Option[ClientKind] =
+    all.find(kind => kind.name.equalsIgnoreCase(kms) || kind.className == kms)
 }

@@ -209,7 +209,11 @@ object PmeOptions extends KmsOptions {
 
   val ParquetPrefix = "parquet.encryption."
 
-  /** parquet-java's full name of an option of ours. */
+  /** The full name of an option of ours where parquet-java's are, if it has one there. */
   def parquetNameOf(option: OptionSpec): Option[String] =
-    option.parquetName.map(ParquetPrefix + _).orElse(Some(option.name).filter(_.startsWith(ParquetPrefix)))
+    option.parquetName
+      .map(ParquetPrefix + _)
+      .orElse(Some(option.name).filter(_.startsWith(ParquetPrefix)))
+      // Its client would find it under this name as well, so it is checked under this name as well.
+      .orElse(Some(ParquetPrefix + option.name).filter(_ => ClientKind.all.exists(_.options.contains(option))))
 }

@@ -40,10 +40,12 @@ public final class KmsFailure extends ParquetCryptoRuntimeException {
     return new KmsFailure(Kind.DENIED, why, null, cause);
   }
 
+  /** @param why as part of a sentence: "the key cannot be used, because …" */
   public static KmsFailure missing(String why, Throwable cause) {
     return new KmsFailure(Kind.MISSING, why, null, cause);
   }
 
+  /** @param why as part of a sentence: "the wrapped key does not open, because …" */
   public static KmsFailure notAuthentic(String why, Throwable cause) {
     return new KmsFailure(Kind.NOT_AUTHENTIC, why, null, cause);
   }

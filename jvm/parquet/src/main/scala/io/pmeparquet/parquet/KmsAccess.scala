@@ -156,8 +156,9 @@ object KmsClientKms {
   private def ofOurClient(told: KmsFailure, masterKeyId: String, where: String, kms: String): PmeException =
     told.kind match {
       case KmsFailure.Kind.DENIED => PmeErrors.keyDenied(where, masterKeyId, kms, told)
-      case KmsFailure.Kind.MISSING => PmeErrors.keyNotFound(where, masterKeyId, kms, told)
-      case KmsFailure.Kind.NOT_AUTHENTIC => PmeErrors.wrappedKeyNotAuthentic(where, masterKeyId, told)
+      case KmsFailure.Kind.MISSING => PmeErrors.keyUnusable(where, masterKeyId, told.getMessage, told)
+      case KmsFailure.Kind.NOT_AUTHENTIC => 
+        PmeErrors.wrappedKeyRefused(where, masterKeyId, told.getMessage, told)
       case KmsFailure.Kind.UNAVAILABLE => PmeErrors.kmsUnavailable(where, told.getMessage, told)
       case KmsFailure.Kind.BAD_SETTING => PmeErrors.contradiction(told.option, told.getMessage, "Correct it.")
     }

@@ -39,18 +39,21 @@ private[spark] final class KmsResolver(
           Seq(PmeOptions.VaultToken, PmeOptions.VaultSecretId, PmeOptions.VaultJwt)
         )
         VaultOptions.settings(lookup(values))
-      case _ if kms.contains('.') => clientClass(kms, values, Seq(PmeOptions.ClientProperties))
-      case short =>
-        val kind = ClientKind.named(short).getOrElse {
-          val known = (Seq("keystore", "static", "vault") ++ ClientKind.all.map(_.name)).mkString(", ")
-          throw PmeErrors.badOption(
-            PmeOptions.Kms.name,
-            kms,
-            s"$known, or the full name of a KmsClient class"
-          )
+      case _ =>
+        ClientKind.named(kms) match {
+          case Some(kind) =>
+            kind.addresses.foreach(requireSafeAddress(kind, _, values))
+            lookup(values).millis(PmeOptions.KmsTimeout)
+            clientClass(kind.className, values, kind.options :+ PmeOptions.KmsTimeout)
+          case None if kms.contains('.') => clientClass(kms, values, Seq(PmeOptions.ClientProperties))
+          case None =>
+            val known = (Seq("keystore", "static", "vault") ++ ClientKind.all.map(_.name)).mkString(", ")
+            throw PmeErrors.badOption(
+              PmeOptions.Kms.name,
+              kms,
+              s"$known, or the full name of a KmsClient class"
+            )
         }
-        kind.addresses.foreach(requireSafeAddress(kind, _, values))
-        clientClass(kind.className, values, kind.options :+ PmeOptions.KmsTimeout)
     }
   }
 
@@ -93,8 +96,7 @@ private[spark] final class KmsResolver(
   private def requireSafeAddress(kind: ClientKind, option: OptionSpec, values: OptionValues): Unit =
     values.find(option).foreach { found =>
       val address = KmsAddress.parse(option, found.value)
-      val own = kind.ownHosts
-        .exists(end => address.host == end || (end.startsWith(".") && address.host.endsWith(end)))
+      val own = kind.ownHosts.pattern.matcher(address.host).matches()
       if (found.level == Level.Option && !own && !address.isLoopback)
         throw PmeErrors.contradiction(
           option.name,

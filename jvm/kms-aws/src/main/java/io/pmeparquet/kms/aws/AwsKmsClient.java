@@ -1,22 +1,48 @@
 package io.pmeparquet.kms.aws;
 
+import java.util.Base64;
+
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.crypto.keytools.KmsClient;
 
 import io.pmeparquet.kms.KmsFailure;
 
-/** To be written. */
+/**
+ * AWS KMS as a KMS client of parquet-java: {@code kms=aws}, and for Spark's own {@code parquet} source
+ * {@code parquet.encryption.kms.client.class}. {@link AwsSettings} lists what it finds in the configuration.
+ *
+ * <p>A wrapped key is the base64 of the ciphertext that AWS KMS gives, and nothing else. Credentials are what the AWS SDK
+ * finds in the process: the instance id, the instance URL and the token that parquet-java hands over are not looked at.
+ */
 public final class AwsKmsClient implements KmsClient {
+  /** More than AWS KMS makes of a data key, whatever the kind of master key. */
+  private static final int MAX_WRAPPED = 8192;
+
+  private AwsCalls calls;
+
   @Override
-  public void initialize(Configuration conf, String instanceId, String instanceUrl, String token) {}
+  public void initialize(Configuration conf, String instanceId, String instanceUrl, String token) {
+    calls = new AwsCalls(AwsSettings.of(conf));
+  }
 
   @Override
   public String wrapKey(byte[] keyBytes, String masterKeyId) {
-    throw KmsFailure.unavailable("it is not written yet", null);
+    return Base64.getEncoder().encodeToString(calls.encrypt(keyBytes, masterKeyId.trim()));
   }
 
   @Override
   public byte[] unwrapKey(String wrappedKey, String masterKeyId) {
-    throw KmsFailure.unavailable("it is not written yet", null);
+    if (wrappedKey.length() > MAX_WRAPPED) {
+      throw KmsFailure.notAuthentic("it is " + wrappedKey.length() + " characters long, which no wrapped key is", null);
+    }
+    return calls.decrypt(decoded(wrappedKey), masterKeyId.trim());
+  }
+
+  private static byte[] decoded(String wrappedKey) {
+    try {
+      return Base64.getDecoder().decode(wrappedKey);
+    } catch (IllegalArgumentException failed) {
+      throw KmsFailure.notAuthentic("it is no base64, and so was not wrapped by this client", failed);
+    }
   }
 }

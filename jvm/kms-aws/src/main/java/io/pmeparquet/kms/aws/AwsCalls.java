@@ -1,0 +1,121 @@
+package io.pmeparquet.kms.aws;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.function.Supplier;
+
+import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider;
+import software.amazon.awssdk.core.SdkBytes;
+import software.amazon.awssdk.core.exception.SdkException;
+import software.amazon.awssdk.core.retry.RetryMode;
+import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.kms.KmsClient;
+
+/**
+ * The two calls of AWS KMS that are needed, with an SDK client for each region.
+ *
+ * <p>Nobody tells a KMS client of parquet-java that it is no longer needed. So SDK clients are not closed, and what they
+ * hold is left to the garbage collector, but for the timer's thread and the credentials, which are the process's own.
+ */
+final class AwsCalls {
+  private static final AwsCredentialsProvider CREDENTIALS = DefaultCredentialsProvider.builder().build();
+  private static final ScheduledThreadPoolExecutor TIMER = timer();
+
+  private final AwsSettings settings;
+  private final Map<Region, KmsClient> clients = new ConcurrentHashMap<>();
+
+  AwsCalls(AwsSettings settings) {
+    this.settings = settings;
+  }
+
+  byte[] encrypt(byte[] key, String keyId) {
+    KmsClient client = clientFor(keyId);
+    return asking(
+        keyId,
+        () ->
+            client
+                .encrypt(
+                    request ->
+                        request
+                            .keyId(keyId)
+                            .plaintext(SdkBytes.fromByteArray(key))
+                            .encryptionContext(settings.context()))
+                .ciphertextBlob());
+  }
+
+  /** Names the key, though the ciphertext does as well: one of another key is refused. */
+  byte[] decrypt(byte[] wrapped, String keyId) {
+    KmsClient client = clientFor(keyId);
+    return asking(
+        keyId,
+        () ->
+            client
+                .decrypt(
+                    request ->
+                        request
+                            .keyId(keyId)
+                            .ciphertextBlob(SdkBytes.fromByteArray(wrapped))
+                            .encryptionContext(settings.context()))
+                .plaintext());
+  }
+
+  private byte[] asking(String keyId, Supplier<SdkBytes> call) {
+    SdkBytes answer;
+    try {
+      answer = call.get();
+    } catch (SdkException failed) {
+      throw AwsFailures.ofCall(failed, keyId, settings.timeout());
+    }
+    if (answer == null) {
+      throw AwsFailures.noAnswer();
+    }
+    return answer.asByteArray();
+  }
+
+  private KmsClient clientFor(String keyId) {
+    Region region = settings.regionOf(keyId);
+    requireCredentials();
+    return clients.computeIfAbsent(region, this::open);
+  }
+
+  /** Asked for before the call, of which they are a part, since there the SDK does not tell the two failures apart. */
+  private static void requireCredentials() {
+    try {
+      CREDENTIALS.resolveCredentials();
+    } catch (SdkException failed) {
+      throw AwsFailures.ofCredentials(failed);
+    }
+  }
+
+  private KmsClient open(Region region) {
+    var builder =
+        KmsClient.builder()
+            .region(region)
+            .credentialsProvider(CREDENTIALS)
+            .httpClient(UrlConnectionHttpClient.builder().socketTimeout(settings.timeout()).build())
+            .overrideConfiguration(
+                client ->
+                    client
+                        .apiCallTimeout(settings.timeout())
+                        .retryStrategy(RetryMode.STANDARD)
+                        .scheduledExecutorService(TIMER));
+    settings.endpoint().ifPresent(builder::endpointOverride);
+    return builder.build();
+  }
+
+  private static ScheduledThreadPoolExecutor timer() {
+    var made =
+        new ScheduledThreadPoolExecutor(
+            1,
+            task -> {
+              Thread thread = new Thread(task, "pme-parquet-kms-aws-timer");
+              thread.setDaemon(true);
+              return thread;
+            });
+    made.setRemoveOnCancelPolicy(true);
+    return made;
+  }
+}

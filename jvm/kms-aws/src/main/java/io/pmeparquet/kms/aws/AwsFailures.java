@@ -1,0 +1,94 @@
+package io.pmeparquet.kms.aws;
+
+import java.io.IOException;
+import java.time.Duration;
+
+import software.amazon.awssdk.awscore.exception.AwsServiceException;
+import software.amazon.awssdk.core.exception.AbortedException;
+import software.amazon.awssdk.core.exception.ApiCallTimeoutException;
+import software.amazon.awssdk.core.exception.SdkException;
+import software.amazon.awssdk.core.exception.SdkServiceException;
+
+import io.pmeparquet.kms.KmsFailure;
+
+/**
+ * What failures of the SDK and of AWS KMS mean to who wants a key. The errors are those of the API reference's
+ * "Decrypt", "Encrypt" and "Common Errors".
+ *
+ * <p>An answer that cannot be read may hold a key, and the SDK's exception a part of the answer: it is no cause of ours.
+ */
+final class AwsFailures {
+  private AwsFailures() {}
+
+  static KmsFailure ofCall(SdkException failed, String keyId, Duration timeout) {
+    if (failed instanceof AwsServiceException answered) {
+      return ofAnswer(answered, keyId);
+    }
+    if (failed instanceof SdkServiceException) {
+      return noAnswer();
+    }
+    if (failed instanceof ApiCallTimeoutException) {
+      return KmsFailure.unavailable(
+          "AWS KMS gave no answer within " + timeout.toSeconds() + " s (kms.timeoutSeconds)", failed);
+    }
+    if (failed instanceof AbortedException) {
+      return KmsFailure.unavailable("waiting for AWS KMS was interrupted", failed);
+    }
+    return ofConnection(failed);
+  }
+
+  static KmsFailure ofCredentials(SdkException failed) {
+    return KmsFailure.unavailable(
+        "the AWS SDK finds no credentials that it can use: it looks in system properties, the environment, web identity, "
+            + "profiles, and at the container and the instance",
+        failed);
+  }
+
+  static KmsFailure noAnswer() {
+    return KmsFailure.unavailable("what answers is not AWS KMS: it gave no answer that can be read", null);
+  }
+
+  private static KmsFailure ofAnswer(AwsServiceException failed, String keyId) {
+    String code = failed.awsErrorDetails() == null ? null : failed.awsErrorDetails().errorCode();
+    if (code == null) {
+      return KmsFailure.unavailable("AWS KMS answered with status " + failed.statusCode() + " and no error", null);
+    }
+    String key = "key '" + keyId + "'";
+    switch (code) {
+      case "AccessDeniedException":
+        return KmsFailure.denied("AWS KMS does not let these credentials use " + key, failed);
+      case "NotFoundException":
+        return KmsFailure.missing("AWS KMS has no " + key + " in this region", failed);
+      case "DisabledException":
+        return KmsFailure.missing(key + " is disabled in AWS KMS", failed);
+      case "KMSInvalidStateException":
+        return KmsFailure.missing(key + " is in a state of AWS KMS in which it cannot be used: to be deleted, or so", failed);
+      case "InvalidKeyUsageException":
+        return KmsFailure.missing(key + " is not for symmetric encryption", failed);
+      case "InvalidArnException":
+        return KmsFailure.missing("AWS KMS does not take the id of " + key, failed);
+      case "InvalidCiphertextException":
+      case "IncorrectKeyException":
+        return KmsFailure.notAuthentic(
+            "AWS KMS does not open it with "
+                + key
+                + ": it was wrapped with another key or another encryption context, or was altered",
+            failed);
+      default:
+        return KmsFailure.unavailable(
+            failed.isThrottlingException()
+                ? "AWS KMS throttles calls (" + code + "), again after pauses"
+                : "AWS KMS answered " + code,
+            failed);
+    }
+  }
+
+  private static KmsFailure ofConnection(SdkException failed) {
+    for (Throwable cause = failed.getCause(); cause != null; cause = cause.getCause()) {
+      if (cause instanceof IOException && !cause.getClass().getName().contains(".jackson.")) {
+        return KmsFailure.unavailable("AWS KMS could not be reached (" + cause.getClass().getSimpleName() + ")", cause);
+      }
+    }
+    return noAnswer();
+  }
+}
