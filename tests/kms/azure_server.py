@@ -24,6 +24,7 @@ from tests.kms.answers import Answer, RefusalError
 from tests.kms.cloud_server import CloudServer, Request, User
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 TENANT = "72f988bf-86f1-41af-91ab-2d7cd011db47"
@@ -31,6 +32,7 @@ RESOURCE = "https://vault.azure.net"
 IMDS = "/metadata/identity/oauth2/token"
 APP_SERVICE = "/msi/token"
 APP_HEADER = "identity-header-of-the-tests-7d31"
+APP_WAY = ("2019-08-01", "x-identity-header", APP_HEADER)
 ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ROUTE = re.compile(r"/keys/([0-9A-Za-z-]+)(?:/([0-9a-f]{32}))?/(wrapkey|unwrapkey)")
 BITS = 2048
@@ -73,7 +75,11 @@ class VaultKey:
     disabled: bool = False
 
     def __post_init__(self) -> None:
-        self.rotate()
+        if not self.versions:
+            self.rotate()
+
+    def copy(self) -> VaultKey:
+        return VaultKey(self.size, dict(self.versions))
 
     def rotate(self) -> None:
         made = os.urandom(self.size) if self.size else rsa.generate_private_key(65537, BITS)
@@ -111,15 +117,20 @@ class AzureServer(CloudServer):
     """A key vault, and everywhere that a token for it comes from."""
 
     client = "io.pmeparquet.kms.azure.AzureKmsClient"
+    address = "kms.azure.vaultUrl"
     wrap, unwrap, login = "/wrapkey", "/unwrapkey", "/token"
 
-    def __init__(self) -> None:
+    def __init__(self, keys: Mapping[str, VaultKey] | None = None) -> None:
         super().__init__()
-        self.keys = {name: VaultKey() for name in KEYS}
+        self.keys = {name: key.copy() for name, key in (keys or self.new_keys()).items()}
         self.applications: dict[str, Application] = {}
         self.identities: dict[str | None, frozenset[str]] = {None: frozenset(KEYS)}
         self.assertions: dict[str, frozenset[str]] = {}
         self.lifetime = 3599
+
+    @staticmethod
+    def new_keys() -> dict[str, VaultKey]:
+        return {name: VaultKey() for name in KEYS}
 
     def application(self, keys: tuple[str, ...]) -> tuple[str, str]:
         """Return the id and the secret of a new application."""
@@ -198,16 +209,15 @@ class AzureServer(CloudServer):
         """Of a machine, or of an app; both are asked without a secret that a user could know."""
         assert request.method == "GET"
         assert request.query["resource"] == RESOURCE
-        if request.path == IMDS:
-            marked = request.headers.get("metadata") == "true" and request.query["api-version"] == "2018-02-01"
-        else:
-            marked = request.headers.get("x-identity-header") == APP_HEADER and request.query["api-version"] == "2019-08-01"
+        is_machine = request.path == IMDS
+        version, header, value = ("2018-02-01", "metadata", "true") if is_machine else APP_WAY
+        marked = request.headers.get(header) == value and request.query["api-version"] == version
         keys = self.identities.get(request.query.get("client_id"))
         if not marked or keys is None:
             return Answer(400, {"error": "invalid_request", "error_description": "Identity not found"})
         # Numbers as text, as both services have them; App Service does not say how long.
         fields = {"expires_on": str(int(time.time()) + self.lifetime), "resource": RESOURCE}
-        lasts = {"expires_in": str(self.lifetime)} if request.path == IMDS else {}
+        lasts = {"expires_in": str(self.lifetime)} if is_machine else {}
         return Answer(200, self._token(keys) | fields | lasts)
 
     def _token(self, keys: frozenset[str]) -> dict[str, Any]:

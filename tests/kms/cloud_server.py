@@ -69,6 +69,8 @@ class CloudServer(ABC):
 
     client: str
     """The class that is a KMS client of it."""
+    address: str
+    """The option that says where it is."""
     wrap: str
     unwrap: str
     login: str

@@ -12,6 +12,7 @@ import os
 import re
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
@@ -25,6 +26,7 @@ from tests.kms.answers import Answer, RefusalError
 from tests.kms.cloud_server import CloudServer, Request, User
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 RING = "projects/acme-data/locations/europe-west3/keyRings/spark"
@@ -59,12 +61,21 @@ def decoded(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
+@cache
+def signing_key() -> rsa.RSAPrivateKey:
+    """Return the key of all service accounts: to make one takes a while."""
+    return rsa.generate_private_key(65537, 2048)
+
+
 @dataclass
 class CryptoKey:
     """All versions, of which the last one encrypts, and the numbers of those that are disabled."""
 
     versions: list[AESGCM] = field(default_factory=lambda: [AESGCM(AESGCM.generate_key(256))])
     disabled: set[int] = field(default_factory=set)
+
+    def copy(self) -> CryptoKey:
+        return CryptoKey(list(self.versions))
 
     def rotate(self) -> None:
         self.versions.append(AESGCM(AESGCM.generate_key(256)))
@@ -116,18 +127,23 @@ class GcpServer(CloudServer):
     """Cloud KMS with one key ring, and the token endpoint."""
 
     client = "io.pmeparquet.kms.gcp.GcpKmsClient"
+    address = "kms.gcp.endpoint"
     wrap, unwrap, login = ":encrypt", ":decrypt", "/token"
 
-    def __init__(self) -> None:
+    def __init__(self, keys: Mapping[str, CryptoKey] | None = None) -> None:
         super().__init__()
-        self.keys = {name: CryptoKey() for name in KEYS}
+        self.keys = {name: key.copy() for name, key in (keys or self.new_keys()).items()}
         self.accounts: dict[str, ServiceAccount] = {}
         self.lifetime = 3600
+
+    @staticmethod
+    def new_keys() -> dict[str, CryptoKey]:
+        return {name: CryptoKey() for name in KEYS}
 
     def account(self, keys: tuple[str, ...]) -> str:
         """Return the JSON of the key of a new service account."""
         email = f"user-{len(self.accounts)}@acme-data.iam.gserviceaccount.com"
-        made = ServiceAccount(email, frozenset(keys), rsa.generate_private_key(65537, 2048))
+        made = ServiceAccount(email, frozenset(keys), signing_key())
         self.accounts[email] = made
         return made.json(self.url + self.login)
 
@@ -164,7 +180,7 @@ class GcpServer(CloudServer):
                 refusal(
                     403,
                     "PERMISSION_DENIED",
-                    f"Permission 'cloudkms.cryptoKeyVersions.useTo{permission}' denied on resource (or it may not exist).",
+                    f"Permission 'cloudkms.cryptoKeyVersions.useTo{permission}' denied (or it may not exist).",
                 )
             )
         if name not in self.keys:
