@@ -188,8 +188,15 @@ lazy val kmsAws = kmsClient(
 )
 lazy val kmsGcp = kmsClient(
   "gcp",
-  Seq("com.google.auth" % "google-auth-library-oauth2-http" % googleAuth),
-  Seq("com.google", "io.opencensus", "io.grpc", "org.apache.http", "org.apache.commons")
+  // Tokens are fetched with the JDK's own HTTP client. Annotations serve compilers only.
+  Seq(
+    ("com.google.auth" % "google-auth-library-oauth2-http" % googleAuth)
+      .exclude("org.apache.httpcomponents", "httpclient")
+      .exclude("org.apache.httpcomponents", "httpcore")
+      .exclude("com.google.code.findbugs", "jsr305")
+      .exclude("org.checkerframework", "checker-qual")
+  ),
+  Seq("com.google", "io.opencensus", "io.grpc")
 )
 lazy val kmsAzure = kmsClient("azure", Nil, Nil)
 

@@ -24,6 +24,7 @@ JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
+CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_")
 ALIASES = ["footer", "pii", "pay", "other"]
 
 SPARK_VERSION = tuple(int(part) for part in re.findall(r"\d+", pyspark.__version__)[:2])
@@ -70,9 +71,9 @@ def session_settings(scratch: Path) -> dict[str, str]:
 
 
 def set_secrets() -> None:
-    """Put the keystore's password where the JVM, which is a child process, will find it; and no credentials of AWS."""
+    """Put the keystore's password where the JVM, a child process, will find it, and no credentials of clouds."""
     os.environ[PASSWORD_VARIABLE] = PASSWORD
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
+    for name in [name for name in os.environ if name.startswith(CLOUDS)]:
         del os.environ[name]
     os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
     os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull

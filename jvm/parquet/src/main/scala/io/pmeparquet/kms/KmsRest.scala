@@ -12,7 +12,8 @@ import io.pmeparquet.keys.http.KmsHttp.{Body, Request}
 
 /**
  * The HTTP of KMS clients in jars of their own: JSON, further attempts, a time for all of them. Only Java's types stand
- * in what they call, so that one jar serves every Scala version.
+ * in what they call, so that one jar serves every Scala version. No server sends a call on to another: clouds do not, and
+ * each call holds a token.
  *
  * @param kms what messages call it
  */
@@ -35,7 +36,7 @@ final class KmsRest(kms: String, timeoutMillis: Long) {
     call(url, headers, Some(new Body("application/x-www-form-urlencoded", body.getBytes(UTF_8))))
 
   private def call(url: String, headers: util.Map[String, String], body: Option[Body]): KmsRest.Answer = {
-    val request = new Request(URI.create(url), headers.asScala.toSeq, body)
+    val request = new Request(URI.create(url), headers.asScala.toSeq, body, sentOn = false)
     new KmsRest.Answer(http.call(request, KmsFailure.unavailable(_, _))(_ => false))
   }
 }
@@ -46,5 +47,9 @@ object KmsRest {
 
     /** The text at this path in the answer's JSON; null where there is none. */
     @varargs def text(path: String*): String = answer.text(path: _*).orNull
+
+    /** The text, number or truth value at this path, as text; null where there is none. */
+    @varargs def value(path: String*): String =
+      Some(path.foldLeft(answer.body)(_.path(_))).filter(node => node.isValueNode && !node.isNull).map(_.asText).orNull
   }
 }

@@ -150,13 +150,19 @@ private[pmeparquet] object KmsHttp {
   /**
    * @param headers they may hold a token, and are never part of a message
    * @param body with it the request is a POST, without it a GET
+   * @param sentOn whether the server may send it on to another, which gets the headers too
    */
-  final class Request(uri: URI, headers: Seq[(String, String)], body: Option[Body]) {
-    def to(other: URI): Request = new Request(other, headers, body)
+  final class Request(
+      uri: URI,
+      headers: Seq[(String, String)],
+      body: Option[Body],
+      sentOn: Boolean = true
+  ) {
+    def to(other: URI): Request = new Request(other, headers, body, sentOn)
 
     /** Where it is no less safe than here. */
     def maySendOnTo(other: URI): Boolean =
-      isSafe(other) && (other.getScheme == "https" || uri.getScheme == "http")
+      sentOn && isSafe(other) && (other.getScheme == "https" || uri.getScheme == "http")
 
     def toJdk(timeoutMillis: Long): HttpRequest = {
       val builder = HttpRequest

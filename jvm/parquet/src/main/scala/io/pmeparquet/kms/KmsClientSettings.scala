@@ -1,0 +1,52 @@
+package io.pmeparquet.kms
+
+import java.util.Optional
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.{PmeErrors, Secret}
+import io.pmeparquet.keys.Kms
+import io.pmeparquet.options.{KmsAddress, OptionSpec, PmeOptions}
+
+/**
+ * What KMS clients in jars of their own are told: our options, which their Hadoop configuration has behind
+ * `parquet.encryption.`. Options go by their names, and only Java's types stand here, so that one jar serves every Scala
+ * version.
+ */
+final class KmsClientSettings(conf: Configuration) {
+  private val values = new ConfValues(conf, Kms.Default)
+
+  def text(name: String): Optional[String] = toJava(textOf(named(name)))
+
+  /** @param why as part of a sentence: "because … it is needed" */
+  def required(name: String, why: String): String = values.requiredText(named(name), why)
+
+  def secret(name: String): Optional[String] =
+    toJava(values.secret(named(name)).map((found: Secret) => found.insecureValue.trim).filter(_.nonEmpty))
+
+  /** `https://HOST:PORT`, or `http://` with a loopback address. */
+  def address(name: String): Optional[String] = {
+    val option = named(name)
+    toJava(textOf(option).map(KmsAddress.parse(option, _).toString))
+  }
+
+  /** One of the values that the option lists, the first of which is the default. */
+  def choice(name: String): String = {
+    val option = named(name)
+    val chosen = textOf(option).getOrElse(option.values.head)
+    option.values.find(_.equalsIgnoreCase(chosen)).getOrElse {
+      throw PmeErrors.badOption(name, chosen, s"one of: ${option.allowed}")
+    }
+  }
+
+  def timeoutMillis: Long = values.millis(PmeOptions.KmsTimeout)
+
+  private def textOf(option: OptionSpec) = values.text(option).filter(_.nonEmpty)
+
+  private def named(name: String): OptionSpec =
+    PmeOptions.all.find(_.name == name).getOrElse {
+      throw new IllegalStateException(s"internal error: no option $name")
+    }
+
+  private def toJava[A](found: Option[A]): Optional[A] = found.fold(Optional.empty[A]())(Optional.of[A](_))
+}
