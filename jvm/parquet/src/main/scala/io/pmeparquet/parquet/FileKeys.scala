@@ -13,7 +13,7 @@ import io.pmeparquet.keys.{KeyMaterial, KeyMetadata, MaterialFile}
 /** The keys of one file, from its key metadata: what parquet-java asks when it meets one. */
 final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends DecryptionKeyRetriever {
 
-  private lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
+  private[parquet] lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
 
   /** parquet-java does not tell which column it asks for. */
   override def getKey(keyMetadata: Array[Byte]): Array[Byte] = keyOf(keyMetadata, None).insecureBytes
@@ -44,6 +44,15 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
       }
     }
     scope.unwrapper(conf).prepare(materials, path.toString)
+  }
+
+  /** What must be known to get the key back; none for one that was not wrapped. */
+  private[parquet] def materialOf(keyMetadata: Array[Byte], column: Option[String]): Option[KeyMaterial] = {
+    val where = whereOf(column)
+    KeyMetadata.parse(keyMetadata, where) match {
+      case wrapped: KeyMetadata.Wrapped => Some(materialOf(wrapped, where))
+      case _: KeyMetadata.Direct => None
+    }
   }
 
   private def materialOf(wrapped: KeyMetadata.Wrapped, where: String): KeyMaterial = {
@@ -109,5 +118,5 @@ object MaterialFiles {
     ()
   }
 
-  private def beside(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
+  private[parquet] def beside(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
 }
