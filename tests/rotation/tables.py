@@ -44,10 +44,15 @@ class Remembering(Client):
             raise LookupError
 
 
-def write(frame: DataFrame, path: str, kms: pme.PythonKms, **fields: Any) -> None:
+def write(frame: DataFrame, path: str, kms: pme.PythonKms, *partitions: str, **fields: Any) -> None:
     """Write a table with ``pii`` and ``pay`` for some columns and ``footer`` for the rest."""
     encryption = pme.Encryption(kms=kms, **({"footer_key": "footer", "column_keys": COLUMNS} | fields))
-    frame.write.format("pme-parquet").options(**encryption.options()).save(path)
+    frame.write.format("pme-parquet").options(**encryption.options()).partitionBy(*partitions).save(path)
+
+
+def material(path: Path) -> Path:
+    """Return where a data file's key material is, if it is external."""
+    return path.with_name(f"_KEY_MATERIAL_FOR_{path.name}.json")
 
 
 def rows(spark: SparkSession, path: str, kms: pme.PythonKms, **options: str) -> list[str]:

@@ -12,7 +12,7 @@ from pme_parquet._jars import jar_path
 from pme_parquet._keystore import Keystore
 from pme_parquet._kms import KmsClass, Static, Vault
 from pme_parquet._python_kms import PythonKms
-from pme_parquet._rotation import RotatedFile, RotationReport, rotate
+from pme_parquet._rotation import RotatedFile, RotationReport, key_usage, rotate
 from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
 from pme_parquet.errors import (
     AadPrefixError,
@@ -69,6 +69,7 @@ __all__ = [
     "hadoop_credential",
     "install_errors",
     "jar_path",
+    "key_usage",
     "rotate",
     "spark_config",
 ]

@@ -1,4 +1,4 @@
-"""Rotation of master keys: the keys of a table wrapped anew, its data untouched."""
+"""Rotation of master keys, the keys of a table wrapped anew and its data untouched; and which keys protect what."""
 
 from __future__ import annotations
 
@@ -119,6 +119,27 @@ def rotate(
     if report.failed:
         raise _failure(report)
     return report
+
+
+def key_usage(spark: SparkSession, path: str | PathLike[str], *, kms: Kms | None = None) -> DataFrame:
+    """Which master keys protect what of a table, and what could no longer be read if one were destroyed.
+
+    Example:
+        pme.key_usage(spark, path, kms=keys).show()
+
+    A row for each master key, version of it (where the KMS writes that into what it wraps, as Vault does), kind and
+    wrapping. `columns`, `bytes` and `rows` are what the key protects; `unreadable_files` and `unreadable_columns` what
+    nobody could read without it: without a footer's key, that is the file. Bytes are those of column chunks, and null
+    where a key is missing that would tell; `problems` has the conditions for it. Files without encryption have a row too.
+
+    Args:
+        spark: a classic session.
+        path: a table's directory, with its partitions, or one file.
+        kms: where the master keys are. Without one: the session's, or else what can be seen without keys.
+    """
+    of = _call(spark, "KeyUsage", "of", "pme.key_usage")
+    jdf = of(str(path), _java_map(spark, kms.options() if kms else {}))
+    return _frame(spark, jdf)
 
 
 def _failure(report: RotationReport) -> PmeError:

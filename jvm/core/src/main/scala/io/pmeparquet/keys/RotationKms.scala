@@ -2,7 +2,7 @@ package io.pmeparquet.keys
 
 import java.util.concurrent.ConcurrentHashMap
 
-import io.pmeparquet.{AesKey, Condition, PmeException}
+import io.pmeparquet.{AesKey, PmeException}
 
 /**
  * The master keys of a rotation: where keys come from, and where they go. A key that the first does not open is tried
@@ -28,8 +28,9 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
       where: String
   ): Seq[Either[PmeException, AesKey]] = {
     val first = before.unwrapAll(wrapped, masterKeyId, where)
+    // Whatever it says of them: clients of users' own have many words for a key that another KMS wrapped.
     val missing = wrapped.zip(first).collect {
-      case (one, Left(failed)) if RotationKms.mayBeDone(failed) => one
+      case (one, Left(failed)) if !PmeException.isOfCancelled(failed) => one
     }
     val second = after.filter(_ => missing.nonEmpty).fold(Map.empty[String, AesKey]) { kms =>
       missing.zip(kms.unwrapAll(missing, masterKeyId, where)).collect { case (one, Right(key)) => one -> key }.toMap
@@ -54,13 +55,4 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
   /** Asks the KMS itself, and only that which wrapped it. */
   private[keys] def opens(wrapped: String, masterKeyId: String, where: String): AesKey =
     target.unwrap(wrapped, masterKeyId, where)
-}
-
-private object RotationKms {
-
-  /** What a KMS says of a key that another one wrapped. */
-  def mayBeDone(failed: PmeException): Boolean = failed.condition match {
-    case Condition.KmsUnavailable => false
-    case _ => true
-  }
 }

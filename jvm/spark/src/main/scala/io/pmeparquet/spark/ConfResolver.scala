@@ -43,6 +43,12 @@ final class ConfResolver(session: SparkSession) {
   /** What a reader with these options accepts. */
   def readSettings(options: Map[String, String]): ReadSettings = Settings.forRead(valuesOf(options))
 
+  /** Whether options, or the session, name a KMS at all. */
+  def namesKms(options: Map[String, String]): Boolean = {
+    val values = valuesOf(options)
+    PmeOptions.kmsOptions.exists(values.find(_).isDefined)
+  }
+
   /** The KMS that options lead to, for the driver to call. */
   def kms(options: Map[String, String]): Kms = {
     val conf = SparkAccess.hadoopConf(session, options)

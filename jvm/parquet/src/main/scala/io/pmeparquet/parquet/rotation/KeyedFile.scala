@@ -75,6 +75,12 @@ private[parquet] final class KeyedFile private (
     else crypto.keys.material.collect { case (reference, one) if !used.contains(reference) => one }.toSeq
   }
 
+  /** How many bytes a column's chunk has: a signed plaintext footer says it to everybody. */
+  def chunkBytes(one: KeyedFile.KeyedChunk, counters: ReadCounters): Long =
+    Option(one.chunk.getMeta_data)
+      .getOrElse(KeyedFile.metadataOf(one, crypto, version.path.toString, counters))
+      .getTotal_compressed_size
+
   /** The file from its footer on, with key metadata replaced by value. */
   def end(changed: Map[ByteBuffer, Array[Byte]]): Array[Byte] = {
     val before = footer.segment
@@ -122,13 +128,19 @@ private[parquet] object KeyedFile {
     val found = columns.flatMap(one => keys(one.key, Some(one.name)).map(one -> _))
     val toProve = found.collect { case (one, key) if proven(key.material.masterKeyId) => one }
     crypto.prepare(toProve.map(one => one.name -> one.chunk))
-    toProve.foreach { one =>
-      val where = s"$file, column '${one.name}'"
-      val key = crypto.columnKey(one.chunk, one.name, counters)
-      crypto.columnMetadata(key, one.chunk, one.group, one.ordinal, where, counters)
-    }
+    toProve.foreach(one => metadataOf(one, crypto, file, counters))
     new KeyedFile(version, footer, metadata, crypto, content, keys(footerKey, None).toSeq ++ found.map(_._2))
   }
+
+  private def metadataOf(one: KeyedChunk, crypto: FileCrypto, file: String, counters: ReadCounters) =
+    crypto.columnMetadata(
+      crypto.columnKey(one.chunk, one.name, counters),
+      one.chunk,
+      one.group,
+      one.ordinal,
+      s"$file, column '${one.name}'",
+      counters
+    )
 
   private final case class FileKeyOf(keys: FileKeys, file: String) {
     def apply(metadata: Array[Byte], column: Option[String]): Option[FileKey] =

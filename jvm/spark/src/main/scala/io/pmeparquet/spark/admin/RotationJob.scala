@@ -8,7 +8,7 @@ import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, ListedFile, RotationKeys}
 import io.pmeparquet.spark.{ConfResolver, SparkAccess}
 import io.pmeparquet.spark.keys.DriverRoute
-import io.pmeparquet.PmeException
+import io.pmeparquet.{PmeErrors, PmeException}
 
 /** One rotation. ''Driver only'': of it, [[FileRotation]] goes to executors. */
 private[admin] final class RotationJob(
@@ -37,18 +37,19 @@ private[admin] final class RotationJob(
 
   def run(path: Path): Seq[FileReport] = {
     val found = TableFiles.list(path, conf)
+    val log = TableFiles.logOf(path, conf)
     if (!settings.dryRun)
       found.leftovers.foreach(leftover => leftover.getFileSystem(conf).delete(leftover, false))
-    found.files.sortBy(_.path).grouped(AtOnce).flatMap(part).toList
+    found.files.sortBy(_.path).grouped(AtOnce).flatMap(part(_, log)).toList
   }
 
-  private def part(files: Seq[ListedFile]): Seq[FileReport] = {
+  private def part(files: Seq[ListedFile], log: Option[Path]): Seq[FileReport] = {
     val looking = rotation
     val looked = FileJob.each(session, conf, files)((file, conf) => looking.look(file, conf))
     val wanted = looked.collect { case (_, Right(needs: FileNeeds.Keys)) => targets(needs) }.flatten.distinct
     val answers = if (settings.dryRun) keys.foresee(wanted) else keys.rewrap(wanted, "rotation")
-    val plans = looked.map { case (file, needs) => plan(file, needs, answers) }
-    val changes = plans.collect { case Plan(file, _, Some(changes)) => file -> changes }
+    val plans = looked.map { case (file, needs) => keepingLengths(plan(file, needs, answers), log) }
+    val changes = plans.collect { case Plan(file, _, Some(changes), _) => file -> changes }
     val failures = if (settings.dryRun) Map.empty[ListedFile, FileFailure] else write(changes)
     plans.map(one => failures.get(one.file).fold(one.report)(FileReport.failed(one.file, _)))
   }
@@ -68,6 +69,19 @@ private[admin] final class RotationJob(
         }
     }
 
+  /** A footer that is written anew has another length, and readers that go by a log would no longer find it. */
+  private def keepingLengths(plan: Plan, log: Option[Path]): Plan = plan match {
+    case Plan(file, _, Some(_), true) if log.isDefined =>
+      val failed = PmeErrors.unsupported(
+        file.path,
+        "writing its footer anew",
+        s"${log.get} keeps the lengths of this table's files",
+        "Rotate a copy of the table."
+      )
+      Plan(file, FileReport.failed(file, FileFailure.of(failed)), None)
+    case other => other
+  }
+
   private def plan(file: ListedFile, needs: FileNeeds.Keys, changes: Map[WrappedKey, WrappedKey]): Plan = {
     val changed = changes.nonEmpty || needs.more
     val left = needs.keys.map(_.masterKeyId).filter { id =>
@@ -81,7 +95,8 @@ private[admin] final class RotationJob(
       left.distinct.sorted,
       Some(if (changed) settings.keyMaterial.getOrElse(needs.material) else needs.material)
     )
-    Plan(file, report, if (changed) Some(changes) else None)
+    val footer = needs.material != FileRotation.External || report.material != Some(needs.material)
+    Plan(file, report, if (changed) Some(changes) else None, footer)
   }
 
   private def write(changes: Seq[(ListedFile, Map[WrappedKey, WrappedKey])]): Map[ListedFile, FileFailure] = {
@@ -96,8 +111,18 @@ private[admin] final class RotationJob(
 private object RotationJob {
   type Answers = Map[WrappedKey, Either[PmeException, WrappedKey]]
 
-  /** What is to become of a file, and to what its keys change; none where nothing does. */
-  final case class Plan(file: ListedFile, report: FileReport, changes: Option[Map[WrappedKey, WrappedKey]])
+  /**
+   * What is to become of a file.
+   *
+   * @param changes to what its keys change; none where nothing is to be done
+   * @param footer whether that is to be written into its footer
+   */
+  final case class Plan(
+      file: ListedFile,
+      report: FileReport,
+      changes: Option[Map[WrappedKey, WrappedKey]],
+      footer: Boolean = false
+  )
 
   /** Files that are looked at before the first of them is written: keys of all of them go to the KMS together. */
   val AtOnce = 1000

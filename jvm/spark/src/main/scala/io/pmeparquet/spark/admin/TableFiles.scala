@@ -26,6 +26,20 @@ private[admin] object TableFiles {
     }
   }
 
+  /** The log in which a table keeps the lengths of its files, if it does: a streaming sink's, or Delta's. */
+  def logOf(path: Path, conf: Configuration): Option[Path] = {
+    val fs = path.getFileSystem(conf)
+    val (partitions, above) = Iterator
+      .iterate(path)(_.getParent)
+      .takeWhile(_ != null)
+      .toList
+      .span(one => fs.getFileStatus(one).isFile || one.getName.contains('='))
+    val logs = for (one <- partitions ++ above.take(1); name <- Logs) yield new Path(one, name)
+    logs.find(fs.exists)
+  }
+
+  private val Logs = Seq("_spark_metadata", "_delta_log")
+
   private def below(directory: Path, fs: FileSystem): TableFiles = {
     val children = fs.listStatus(directory).toSeq
     val names = children.map(_.getPath.getName).toSet
