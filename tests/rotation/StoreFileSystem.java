@@ -26,7 +26,7 @@ public final class StoreFileSystem extends RawLocalFileSystem {
 
   @Override
   public URI getUri() {
-    return uri;
+    return uri == null ? super.getUri() : uri;
   }
 
   @Override

@@ -63,9 +63,7 @@ def test_a_file_system_that_promises_nothing_is_refused(
 ) -> None:
     table = made()
     with refused("PME_UNSUPPORTED", "odd", "hdfs"), untouched(table.path):
-        pme.rotate(
-            spark, f"odd://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("odd")
-        )
+        pme.rotate(spark, f"odd://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("odd"))
 
 
 @pytest.mark.parametrize("material", ["internal", "external"])
@@ -73,9 +71,7 @@ def test_in_a_store_of_objects_files_are_written_in_their_place(
     spark: SparkSession, made: Callable[..., Made], loaded: None, material: str
 ) -> None:
     table = made(key_material=material)
-    report = pme.rotate(
-        spark, f"s3a://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("s3a")
-    )
+    report = pme.rotate(spark, f"s3a://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("s3a"))
     assert report.counts == {"rotated": len(table.pages)}
     for file in files_under(table.path):
         if file.name.endswith(".crc"):
@@ -90,16 +86,14 @@ def test_an_upload_that_breaks_leaves_the_file(spark: SparkSession, made: Callab
     system.setProperty("store.fails", "true")
     try:
         with pytest.raises(pme.PmeError, match="the upload broke"), untouched(table.path):
-            pme.rotate(
-                spark, f"s3a://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("s3a")
-            )
+            pme.rotate(spark, f"s3a://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("s3a"))
     finally:
         system.clearProperty("store.fails")
 
 
 def test_readers_meanwhile_see_the_rows_or_fail_cleanly(spark: SparkSession, target: str) -> None:
     kms = pme.PythonKms(Remembering())
-    tables.write(people(spark, count=200).repartition(6), target, kms)
+    tables.write(people(spark, count=200).repartition(4), target, kms)
     expected = tables.rows(spark, target, kms)
     stop, seen, wrong = threading.Event(), [0], []
 
@@ -116,7 +110,7 @@ def test_readers_meanwhile_see_the_rows_or_fail_cleanly(spark: SparkSession, tar
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        for _ in range(5):
+        for _ in range(3):
             pme.rotate(spark, target, kms=kms)
     finally:
         stop.set()

@@ -53,9 +53,7 @@ def test_after_a_rotation_the_new_master_keys_are_told(spark: SparkSession, made
     assert {row["material"] for row in told.values()} == {"external"}
 
 
-def test_what_a_reader_may_not_open_is_told_as_far_as_it_can_be(
-    spark: SparkSession, made: Callable[..., Made]
-) -> None:
+def test_what_a_reader_may_not_open_is_told_as_far_as_it_can_be(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     told = usage(spark, table.path, kms=pme.PythonKms(Remembering(lacks=["pii"])))
     assert (told["pii", "column"]["bytes"], told["pii", "column"]["problems"]) == (None, ["PME_KEY_NOT_FOUND"])

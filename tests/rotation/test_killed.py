@@ -5,10 +5,9 @@ Eighty places of rotations, which `make test-all` tries; other runs try a fifth.
 
 from __future__ import annotations
 
-import random
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import pytest
 
@@ -20,6 +19,8 @@ from tests.support.canary import data_files
 from tests.support.frames import people
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 PLACES = 20
@@ -48,9 +49,7 @@ def way(request: pytest.FixtureRequest) -> tuple[str, str | None]:
 
 
 @pytest.fixture(scope="module")
-def prepared(
-    spark: SparkSession, way: tuple[str, str | None], tmp_path_factory: pytest.TempPathFactory
-) -> Prepared:
+def prepared(spark: SparkSession, way: tuple[str, str | None], tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     file_systems.load(spark, tmp_path_factory)
     path = tmp_path_factory.mktemp("killed") / "table"
     client = Remembering()
@@ -74,7 +73,7 @@ def rotate(spark: SparkSession, path: Path, kms: pme.PythonKms, way: tuple[str, 
 def test_a_killed_rotation_leaves_readable_files_and_goes_on(
     spark: SparkSession, prepared: Prepared, way: tuple[str, str | None], tmp_path: Path, number: int
 ) -> None:
-    after = random.Random(f"{way} {number}").randrange(prepared.changes)
+    after = crc32(f"{way} {number}".encode()) % prepared.changes
     table = shutil.copytree(prepared.path, tmp_path / "table")
     pages = tables.pages(table)
     with file_systems.stopping(spark, after), pytest.raises((pme.PmeError, Exception), match="stopped"):

@@ -31,7 +31,9 @@ FEW = [{"footer": "footer-2"}, {"pii": "pii-2"}]
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-def test_all_keys_go_under_new_master_keys(spark: SparkSession, made: Callable[..., Made], mode: dict[str, Any]) -> None:
+def test_all_keys_go_under_new_master_keys(
+    spark: SparkSession, made: Callable[..., Made], mode: dict[str, Any]
+) -> None:
     table = made("country", **mode)
 
     report = pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
@@ -43,11 +45,8 @@ def test_all_keys_go_under_new_master_keys(spark: SparkSession, made: Callable[.
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-def test_the_kms_is_asked_once_for_each_distinct_key(
-    spark: SparkSession, made: Callable[..., Made], mode: dict[str, Any]
-) -> None:
-    table = made("country", **mode)
+def test_the_kms_is_asked_once_for_each_distinct_key(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made("country")
     pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
     # The new one is unwrapped too, to show that it opens.
     assert table.client.count("unwrap") == dict.fromkeys([*OLD, *NEW.values()], 1)
@@ -64,8 +63,7 @@ def test_single_wrapped_keys_are_each_wrapped_anew(spark: SparkSession, made: Ca
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
 
 
-@pytest.mark.parametrize("mapping", FEW, ids=str)
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@pytest.mark.parametrize(("mode", "mapping"), zip(MODES.values(), FEW * 2, strict=True), ids=MODES)
 def test_keys_under_other_master_keys_are_left(
     spark: SparkSession, made: Callable[..., Made], mode: dict[str, Any], mapping: dict[str, str]
 ) -> None:

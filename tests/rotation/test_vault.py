@@ -39,9 +39,7 @@ def test_vault_rewraps_keys_under_its_newest_version(spark: SparkSession, tmp_pa
         assert len(access.rows(access.read(spark, target, kms.options()))) == 20
 
 
-def test_keys_go_from_a_keystore_to_vault(
-    spark: SparkSession, keys: pme.Keystore, tmp_path: Path, target: str
-) -> None:
+def test_keys_go_from_a_keystore_to_vault(spark: SparkSession, keys: pme.Keystore, tmp_path: Path, target: str) -> None:
     encryption = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn"]})
     save(people(spark), target, encryption.options())
     with TransitServer() as server:

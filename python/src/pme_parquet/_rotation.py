@@ -72,7 +72,7 @@ class RotationReport:
         return "\n".join(lines)
 
 
-def rotate(
+def rotate(  # noqa: PLR0913 each says another thing of where keys come from and go
     spark: SparkSession,
     path: str | PathLike[str],
     *,
@@ -130,7 +130,7 @@ def key_usage(spark: SparkSession, path: str | PathLike[str], *, kms: Kms | None
     A row for each master key, version of it (where the KMS writes that into what it wraps, as Vault does), kind and
     wrapping. `columns`, `bytes` and `rows` are what the key protects; `unreadable_files` and `unreadable_columns` what
     nobody could read without it: without a footer's key, that is the file. Bytes are those of column chunks, and null
-    where a key is missing that would tell; `problems` has the conditions for it. Files without encryption have a row too.
+    where a key is missing that would tell; `problems` has the conditions for it. Files without encryption have a row.
 
     Args:
         spark: a classic session.
