@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 os.environ["TZ"] = "UTC"
 
 # Packages of many combinations: `make test-all` runs each, other runs a sample that stays the same.
-MATRICES = ("tests/pages/", "tests/attacks/", "tests/kms/test_calls")
+MATRICES = ("tests/pages/", "tests/attacks/", "tests/kms/test_calls", "tests/rotation/test_killed")
 SAMPLE = 5
 
 

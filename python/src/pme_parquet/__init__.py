@@ -13,6 +13,7 @@ from pme_parquet._jars import jar_path
 from pme_parquet._keystore import Keystore
 from pme_parquet._kms import KmsClass, Static, Vault
 from pme_parquet._python_kms import PythonKms
+from pme_parquet._rotation import RotatedFile, RotationReport, key_usage, rotate
 from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
 from pme_parquet.errors import (
     AadPrefixError,
@@ -56,6 +57,8 @@ __all__ = [
     "PlaintextFileError",
     "PmeError",
     "PythonKms",
+    "RotatedFile",
+    "RotationReport",
     "SecretInOptionError",
     "SecretReference",
     "Static",
@@ -71,5 +74,7 @@ __all__ = [
     "hadoop_credential",
     "install_errors",
     "jar_path",
+    "key_usage",
+    "rotate",
     "spark_config",
 ]

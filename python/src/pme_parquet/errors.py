@@ -17,11 +17,13 @@ class PmeError(Exception):
         message: *where: what, because why. What to do.*, beginning with the condition in brackets.
         java_exception: the connector's exception, where the failure came from a JVM in this process.
         spark_error: the exception PySpark would have raised, with Spark's own story and stack trace.
+        report: what was done with each file, where several were worked on and some failed (`pme.rotate`).
     """
 
     condition: ClassVar[str] = ""
     java_exception: Any = None
     spark_error: BaseException | None = None
+    report: Any = None
 
     def __init__(self, message: str) -> None:
         self.message = message if message.startswith("[PME_") else f"[{self.condition}] {message}"

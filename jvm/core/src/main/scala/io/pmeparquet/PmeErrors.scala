@@ -198,6 +198,14 @@ object PmeErrors {
         "Set aadPrefix to the writer's; if it is right, this is not the file you asked for."
     )
 
+  def changedMeanwhile(file: String): PmeException =
+    unsupported(
+      file,
+      "changing the keys of this file",
+      "somebody wrote it, or its key material, since it was looked at",
+      "Run this again."
+    )
+
   def damaged(file: String, why: String, cause: Throwable = null): PmeException =
     fail(
       DamagedFile,

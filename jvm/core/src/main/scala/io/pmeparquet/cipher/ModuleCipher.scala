@@ -1,5 +1,6 @@
 package io.pmeparquet.cipher
 
+import java.security.SecureRandom
 import javax.crypto.spec.{GCMParameterSpec, IvParameterSpec}
 import javax.crypto.Cipher
 
@@ -51,6 +52,21 @@ final class AesGcm(key: AesKey, provider: CryptoProvider) extends ModuleCipher {
     cipher.updateAAD(aad, 0, aadLength)
     val start = inOffset + ModuleFrame.NonceBytes
     cipher.doFinal(in, start, inLength - ModuleFrame.NonceBytes, out, outOffset)
+  }
+
+  /**
+   * Encrypts under a nonce that is drawn for it.
+   *
+   * @return nonce ‖ ciphertext ‖ tag
+   */
+  def seal(content: Array[Byte], aad: Array[Byte], aadLength: Int, random: SecureRandom): Array[Byte] = {
+    val nonce = new Array[Byte](ModuleFrame.NonceBytes)
+    random.nextBytes(nonce)
+    // A cipher of its own, as for signatures.
+    val sealing = provider.gcm()
+    sealing.init(Cipher.ENCRYPT_MODE, secret, AesGcm.parameters(nonce, 0))
+    sealing.updateAAD(aad, 0, aadLength)
+    nonce ++ sealing.doFinal(content)
   }
 
   /**

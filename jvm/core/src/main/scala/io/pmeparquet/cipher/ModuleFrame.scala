@@ -18,6 +18,9 @@ object ModuleFrame {
   /** The signature after a plaintext footer: nonce ‖ tag (specification §5.5). */
   val SignatureBytes: Int = NonceBytes + TagBytes
 
+  /** A length as it stands before a module, or behind a footer. */
+  def lengthOf(length: Int): Array[Byte] = Array.tabulate(LengthBytes)(at => (length >>> 8 * at).toByte)
+
   /** The length that stands at a place in an array; any 32-bit number, to be checked before it is used. */
   def lengthAt(bytes: Array[Byte], at: Int): Int =
     (bytes(at) & 0xff) | (bytes(at + 1) & 0xff) << 8 | (bytes(at + 2) & 0xff) << 16 | (bytes(

@@ -16,12 +16,13 @@ final class DataKeyUnwrapper(
     mostMillis: Long,
     now: () => Long = RecentValues.monotonicMillis
 ) {
+  // By the whole of what the KMS sees, and the id beside it: altered material never meets an honest entry.
   private val unwrapped = new RecentValues[WrappedKey, AesKey](DataKeyUnwrapper.MaxKept, mostMillis, now)
   private val named = new RecentValues[String, AesKey](DataKeyUnwrapper.MaxKept, mostMillis, now)
 
   /** @param where the file and column the key is of, for messages */
   def unwrap(material: KeyMaterial, where: String): AesKey = {
-    val key = bySource(wrappedKeyOf(material), where)
+    val key = bySource(material.wrappedKey, where)
     material.kek.fold(key) { kek =>
       LocalWrap.unwrap(material.wrappedDek, key.toSecretKey, kekAad(kek, where), where, material.masterKeyId)
     }
@@ -31,7 +32,7 @@ final class DataKeyUnwrapper(
    * Asks for all keys at once that will be wanted one by one. What is refused is told to who then wants it.
    */
   def prepare(materials: Seq[KeyMaterial], where: String): Unit = {
-    val missing = materials.map(wrappedKeyOf).distinct.filter(unwrapped.find(_).isEmpty)
+    val missing = materials.map(_.wrappedKey).distinct.filter(unwrapped.find(_).isEmpty)
     // What is not to be kept at all would be asked for twice.
     if (missing.size > 1 && mostMillis > 0)
       missing.zip(source.unwrap(missing, where)).foreach {
@@ -55,12 +56,6 @@ final class DataKeyUnwrapper(
   def sweep(): Unit = {
     unwrapped.sweep()
     named.sweep()
-  }
-
-  /** All that the KMS sees, and the id beside it: altered material never meets an honest entry. */
-  private def wrappedKeyOf(material: KeyMaterial) = material.kek match {
-    case None => WrappedKey(material.masterKeyId, material.wrappedDek, None)
-    case Some(kek) => WrappedKey(material.masterKeyId, kek.wrapped, Some(kek.id))
   }
 
   private def bySource(wrapped: WrappedKey, where: String): AesKey = unwrapped.getFor(wrapped) {

@@ -21,6 +21,18 @@ final case class KeyMaterial(
 ) {
   import KeyMaterial.Field
 
+  /** What of it the master key wrapped: all that the KMS sees, and the KEK's id beside it. */
+  def wrappedKey: WrappedKey = kek match {
+    case None => WrappedKey(masterKeyId, wrappedDek, None)
+    case Some(key) => WrappedKey(masterKeyId, key.wrapped, Some(key.id))
+  }
+
+  /** The same data key, with what the master key wrapped wrapped anew. */
+  def rewrapped(by: WrappedKey): KeyMaterial = kek match {
+    case None => copy(masterKeyId = by.masterKeyId, wrappedDek = by.wrapped)
+    case Some(key) => copy(masterKeyId = by.masterKeyId, kek = Some(key.copy(wrapped = by.wrapped)))
+  }
+
   /** @param internal whether it stands in the file itself, as key metadata, or in a file beside */
   def toJson(internal: Boolean): String = {
     val fields = Seq.newBuilder[(String, Value)]

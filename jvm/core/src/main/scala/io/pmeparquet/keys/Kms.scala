@@ -31,6 +31,13 @@ trait Kms {
   def unwrapAll(wrapped: Seq[String], masterKeyId: String, where: String): Seq[Either[PmeException, AesKey]] =
     Kms.inBatches(wrapped, 1)(_.map(one => Right(unwrap(one, masterKeyId, where))))
 
+  /**
+   * Wraps a key anew, under the newest version of its master key, within the KMS.
+   *
+   * @return none where the KMS has no such call: then the key is unwrapped and wrapped
+   */
+  def rewrap(wrapped: String, masterKeyId: String, where: String): Option[String] = None
+
   /** The key of that name itself, for `keyManagement=direct`; none where master keys cannot leave the KMS. */
   def directKey(id: String, where: String): Option[AesKey]
 }

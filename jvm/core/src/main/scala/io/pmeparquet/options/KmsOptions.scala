@@ -101,7 +101,7 @@ private[options] trait KmsOptions extends KmsClientOptions {
     values = Seq("driver", "executor")
   )
 
-  private[options] val kmsOptions: Seq[OptionSpec] = Seq(
+  private[pmeparquet] val kmsOptions: Seq[OptionSpec] = Seq(
     Kms,
     KeystorePath,
     KeystoreType,

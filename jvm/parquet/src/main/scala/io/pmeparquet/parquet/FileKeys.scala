@@ -13,7 +13,7 @@ import io.pmeparquet.keys.{KeyMaterial, KeyMetadata, MaterialFile}
 /** The keys of one file, from its key metadata: what parquet-java asks when it meets one. */
 final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends DecryptionKeyRetriever {
 
-  private lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
+  private[parquet] lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
 
   /** parquet-java does not tell which column it asks for. */
   override def getKey(keyMetadata: Array[Byte]): Array[Byte] = keyOf(keyMetadata, None).insecureBytes
@@ -52,6 +52,15 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
     KeyMetadata.parse(keyMetadata, where) match {
       case KeyMetadata.Direct(keyId) => keyId
       case wrapped: KeyMetadata.Wrapped => materialOf(wrapped, where).masterKeyId
+    }
+  }
+
+  /** What must be known to get the key back; none for one that was not wrapped. */
+  private[parquet] def materialOf(keyMetadata: Array[Byte], column: Option[String]): Option[KeyMaterial] = {
+    val where = whereOf(column)
+    KeyMetadata.parse(keyMetadata, where) match {
+      case wrapped: KeyMetadata.Wrapped => Some(materialOf(wrapped, where))
+      case _: KeyMetadata.Direct => None
     }
   }
 
@@ -118,5 +127,5 @@ object MaterialFiles {
     ()
   }
 
-  private def beside(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
+  private[parquet] def beside(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
 }

@@ -100,7 +100,7 @@ final class WriteScope private[parquet] (
 }
 
 /** What a scope has where it was made, and never elsewhere: the KMS itself, and what it was made of. */
-private[parquet] final class ScopeOpening(val source: KmsSource, val use: KmsUse)
+private[parquet] final class ScopeOpening(val source: KmsSource, val use: Option[KmsUse])
 
 object Scopes {
   val ReadId = "pme.parquet.read.scope"
@@ -121,20 +121,26 @@ object Scopes {
     existing.getOrElse {
       val opening = open(use, conf, settings.kekLifetimeMillis)
       recent.synchronized(
-        existing.getOrElse(register(new ReadScope(newId(), settings, accessOf(opening), opening)))
+        existing.getOrElse(register(new ReadScope(newId(), settings, accessOf(opening, use), opening)))
       )
     }
   }
 
   private def isOf(scope: ReadScope, use: KmsUse, settings: ReadSettings) =
-    scope.settings == settings && scope.opening != null && scope.opening.use == use
+    scope.settings == settings && scope.opening != null && scope.opening.use.contains(use)
+
+  /** A scope that is nobody else's, for a KMS that this driver has opened and that no executor calls. */
+  private[parquet] def alone(source: KmsSource, route: KeyRoute, settings: ReadSettings): ReadScope = {
+    val access = KeyAccess.AtDriver(KeyDesk.open(source, route))
+    recent.synchronized(register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None))))
+  }
 
   private def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening =
-    new ScopeOpening(new KmsSource(KmsAccess.open(use.settings, conf), lifetimeMillis), use)
+    new ScopeOpening(new KmsSource(KmsAccess.open(use.settings, conf), lifetimeMillis), Some(use))
 
-  private def accessOf(opening: ScopeOpening): KeyAccess = opening.use.route match {
+  private def accessOf(opening: ScopeOpening, use: KmsUse): KeyAccess = use.route match {
     case Some(route) => KeyAccess.AtDriver(KeyDesk.open(opening.source, route))
-    case None => KeyAccess.AtKms(opening.use.settings)
+    case None => KeyAccess.AtKms(use.settings)
   }
 
   /**
@@ -185,7 +191,7 @@ object Scopes {
       newId(),
       files,
       keks.filter(_ => doubleWrapped),
-      if (doubleWrapped) None else Some(accessOf(opening)),
+      if (doubleWrapped) None else Some(accessOf(opening, settings.use)),
       if (doubleWrapped) null else opening,
       tableDirectory
     )

@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.ColumnKeys
-import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.keys.{Kms, KmsUse}
 import io.pmeparquet.options._
-import io.pmeparquet.parquet.{ReadScope, Scopes, WriteRules, WriteScope}
+import io.pmeparquet.parquet.{KmsAccess, ReadScope, Scopes, WriteRules, WriteScope}
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.{PmeErrors, SecretReference}
 
@@ -62,6 +62,21 @@ final class ConfResolver(session: SparkSession) {
     val values = valuesOf(options)
     val settings = Settings.forRead(values)
     Scopes.forRead(kmsUse(values, conf, options), settings, conf)
+  }
+
+  /** What a reader with these options accepts. */
+  def readSettings(options: Map[String, String]): ReadSettings = Settings.forRead(valuesOf(options))
+
+  /** Whether options, or the session, name a KMS at all. */
+  def namesKms(options: Map[String, String]): Boolean = {
+    val values = valuesOf(options)
+    PmeOptions.kmsOptions.exists(values.find(_).isDefined)
+  }
+
+  /** The KMS that options lead to, for the driver to call. */
+  def kms(options: Map[String, String]): Kms = {
+    val conf = SparkAccess.hadoopConf(session, options)
+    KmsAccess.open(new KmsResolver(session, conf, options).resolve(valuesOf(options)), conf)
   }
 
   private def kmsUse(values: OptionValues, conf: Configuration, options: Map[String, String]): KmsUse = {

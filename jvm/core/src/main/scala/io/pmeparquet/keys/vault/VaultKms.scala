@@ -25,13 +25,14 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
   override def describe: String = api.describe
   override def instanceUrl: String = settings.address
 
-  override def wrap(key: AesKey, masterKeyId: String, where: String): String = {
-    val plaintext = Base64.getEncoder.encodeToString(key.insecureBytes)
-    val answer = granted(
-      transit("encrypt", masterKeyId, VaultApi.body("plaintext" -> plaintext), where),
-      masterKeyId,
-      where
-    )
+  override def wrap(key: AesKey, masterKeyId: String, where: String): String =
+    wrappedBy("encrypt", "plaintext" -> Base64.getEncoder.encodeToString(key.insecureBytes), masterKeyId, where)
+
+  override def rewrap(wrapped: String, masterKeyId: String, where: String): Option[String] =
+    Some(wrappedBy("rewrap", "ciphertext" -> wrapped, masterKeyId, where))
+
+  private def wrappedBy(call: String, input: (String, String), masterKeyId: String, where: String): String = {
+    val answer = granted(transit(call, masterKeyId, VaultApi.body(input), where), masterKeyId, where)
     answer.text("data", "ciphertext").getOrElse(throw api.strange(answer, where))
   }
 

@@ -2,6 +2,7 @@ package io.pmeparquet.parquet.pages
 
 import java.io.ByteArrayInputStream
 import java.nio.ByteBuffer
+import java.security.SecureRandom
 import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.hadoop.conf.Configuration
@@ -15,7 +16,7 @@ import io.pmeparquet.parquet._
 private[parquet] final class FileCrypto private (
     file: String,
     val footerKey: AesKey,
-    keys: FileKeys,
+    val keys: FileKeys,
     fileAad: Array[Byte],
     ctr: Boolean,
     val footerEncrypted: Boolean,
@@ -105,14 +106,18 @@ private[parquet] final class FileCrypto private (
    *
    * @throws io.pmeparquet.PmeException where it is not
    */
-  def footer(bytes: Segment, counters: ReadCounters): FileMetaData = {
+  def footer(bytes: Segment, counters: ReadCounters): FileMetaData =
+    OpenFile.parsed(footerContent(bytes, counters), file)
+
+  /** The footer's own bytes, and what is beside them in its module, once they have proved to be authentic. */
+  def footerContent(bytes: Segment, counters: ReadCounters): Segment = {
     val aad = ModuleAad.ofFooter(fileAad)
     val gcm = new AesGcm(footerKey, provider)
     if (footerEncrypted) {
       val modules = new Modules(gcm, aad, file, counters)
       val at = FileTail.cryptoMetadataEnd(bytes, file)
       val length = modules.open(bytes.array, at, bytes.until, ModuleKind.Footer, 0)
-      OpenFile.parsed(new Segment(modules.plaintext, 0, 0, length), file)
+      new Segment(modules.plaintext, 0, 0, length)
     } else {
       val signatureAt = bytes.until - ModuleFrame.SignatureBytes
       if (FileTail.structEnd(bytes, file) > signatureAt)
@@ -130,15 +135,24 @@ private[parquet] final class FileCrypto private (
         )
       )
         throw PmeErrors.notAuthentic(file, "its footer")
-      OpenFile.parsed(bytes, file)
+      new Segment(bytes.array, bytes.at, bytes.offset, signatureAt - bytes.at)
     }
+  }
+
+  /** A footer as it stands in the file: its module, or the footer itself and its signature (specification §5.4, §5.5). */
+  def sealedFooter(content: Array[Byte]): Array[Byte] = {
+    val aad = ModuleAad.ofFooter(fileAad)
+    val aadLength = aad.select(ModuleKind.Footer, 0)
+    val module = new AesGcm(footerKey, provider).seal(content, aad.bytes, aadLength, new SecureRandom)
+    if (footerEncrypted) ModuleFrame.lengthOf(module.length) ++ module
+    else content ++ module.take(ModuleFrame.NonceBytes) ++ module.takeRight(ModuleFrame.TagBytes)
   }
 }
 
 /** @param denied what the KMS said of the master key */
 private[pages] final case class Refusal(masterKeyId: String, denied: PmeException)
 
-private[pages] object FileCrypto {
+private[parquet] object FileCrypto {
 
   /** @throws io.pmeparquet.PmeException where the policy refuses the file or its footer key is not to be had */
   def of(

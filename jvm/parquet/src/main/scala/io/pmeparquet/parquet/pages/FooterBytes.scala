@@ -28,6 +28,11 @@ private[parquet] object FooterBytes {
   /** Where the first page can begin. */
   val FirstPageOffset: Int = MagicBytes
 
+  /** The end of a file with this footer. */
+  def framed(footer: Array[Byte], encrypted: Boolean): Array[Byte] =
+    footer ++ ModuleFrame.lengthOf(footer.length) ++ (if (encrypted) EncryptedFooter else PlainFooter)
+      .getBytes(US_ASCII)
+
   def read(bytes: FileBytes): FooterBytes = {
     val file = bytes.file.path.toString
     val length = bytes.file.length

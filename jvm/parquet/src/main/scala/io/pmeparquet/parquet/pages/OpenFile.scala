@@ -268,7 +268,7 @@ private[parquet] object OpenFile {
     } finally bytes.close()
   }
 
-  private[pages] def parsed(bytes: Segment, file: String): FileMetaData = {
+  private[parquet] def parsed(bytes: Segment, file: String): FileMetaData = {
     val end = FileTail.structEnd(bytes, file)
     FileTail.parse(file, "its footer") {
       Util.readFileMetaData(new ByteArrayInputStream(bytes.array, bytes.at, end - bytes.at))

@@ -1,5 +1,7 @@
 package io.pmeparquet.parquet.pages
 
+import scala.collection.mutable
+
 /**
  * Walks over a struct in Thrift's compact protocol without making anything of it: every string and list must fit into
  * the bytes that are there, nesting has a limit, and so has the number of objects that parsing would make. What passes
@@ -15,9 +17,36 @@ private[parquet] object ThriftBounds {
    */
   def end(bytes: Array[Byte], from: Int, until: Int): Int = {
     val walk = new Walk(bytes, from, until)
-    walk.struct(0)
+    walk.struct(0, Fields.none)
     walk.at
   }
+
+  /**
+   * Where the values of binary fields stand in a struct, in their order.
+   *
+   * @throws ThriftBounds.Unbounded as [[end]]
+   */
+  def binaries(bytes: Array[Byte], from: Int, until: Int, wanted: Fields): Seq[Place] = {
+    val walk = new Walk(bytes, from, until)
+    walk.struct(0, wanted)
+    walk.places.toSeq
+  }
+
+  /** Some fields of a struct, by number, and the same of the structs in them; lists are walked through. */
+  final class Fields(val below: Map[Int, Fields])
+
+  object Fields {
+    val none: Fields = new Fields(Map.empty)
+
+    /** A binary field whose value is looked for. */
+    val value: Fields = new Fields(Map.empty)
+
+    /** The field at the end of a path of field numbers. */
+    def at(path: Int*): Fields = path.foldRight(value)((number, below) => new Fields(Map(number -> below)))
+  }
+
+  /** A binary value: its length stands from `lengthAt` on, its bytes from `from` to `until`. */
+  final case class Place(lengthAt: Int, from: Int, until: Int)
 
   // Thrift's compact type codes.
   private val Stop = 0
@@ -31,7 +60,7 @@ private[parquet] object ThriftBounds {
   private val Binary = 8
   private val List = 9
   private val Set = 10
-  private val Map = 11
+  private val MapOf = 11
   private val Struct = 12
   private val DoubleBytes = 8
   private val MaxVarintBytes = 10
@@ -39,45 +68,58 @@ private[parquet] object ThriftBounds {
 
   private final class Walk(bytes: Array[Byte], from: Int, until: Int) {
     var at: Int = from
+    val places: mutable.ArrayBuffer[Place] = mutable.ArrayBuffer.empty
     private var objects = 0L
 
-    def struct(depth: Int): Unit = {
+    def struct(depth: Int, wanted: Fields): Unit = {
       make(1)
       var open = true
+      var number = 0L
       while (open) {
         val header = next()
         val kind = header & 0x0f
         if (kind == Stop) open = false
         else {
-          if ((header >> 4 & 0x0f) == 0) varint()
+          val delta = header >> 4 & 0x0f
+          number = if (delta == 0) zigzag() else number + delta
           // The value of a boolean field is in its type.
-          if (kind != True && kind != False) value(kind, depth)
+          if (kind != True && kind != False)
+            value(kind, depth, if (wanted eq Fields.none) wanted else below(wanted, number))
         }
       }
     }
 
-    private def value(kind: Int, depth: Int): Unit = {
+    private def below(wanted: Fields, number: Long) =
+      if (number.isValidInt) wanted.below.getOrElse(number.toInt, Fields.none) else Fields.none
+
+    private def value(kind: Int, depth: Int, wanted: Fields): Unit = {
       if (depth > Limits.ThriftDepth) throw new Unbounded("it is nested too deeply")
-      content(kind, depth)
+      content(kind, depth, wanted)
     }
 
-    private def content(kind: Int, depth: Int): Unit = kind match {
+    private def content(kind: Int, depth: Int, wanted: Fields): Unit = kind match {
       case True | False | I8 => skip(1)
       case I16 | I32 | I64 => varint(); ()
       case Double => skip(DoubleBytes)
       case Binary =>
         make(1)
-        skip(varint())
-      case List | Set => list(depth)
-      case Map => map(depth)
-      case Struct => struct(depth + 1)
+        val lengthAt = at
+        val length = varint()
+        val from = at
+        skip(length)
+        if (wanted eq Fields.value) places += Place(lengthAt, from, at)
+      case List | Set => list(depth, wanted)
+      case MapOf => map(depth)
+      case Struct => struct(depth + 1, wanted)
       case _ => throw new Unbounded(s"it has a field of unknown type $kind")
     }
 
-    private def list(depth: Int): Unit = {
+    private def list(depth: Int, wanted: Fields): Unit = {
       val header = next()
       val short = header >> 4 & 0x0f
-      elements(if (short == LongSize) varint() else short.toLong, 1)(value(header & 0x0f, depth + 1))
+      elements(if (short == LongSize) varint() else short.toLong, 1)(
+        value(header & 0x0f, depth + 1, wanted)
+      )
     }
 
     private def map(depth: Int): Unit = {
@@ -85,8 +127,8 @@ private[parquet] object ThriftBounds {
       if (size > 0) {
         val kinds = next()
         elements(size, 2) {
-          value(kinds >> 4 & 0x0f, depth + 1)
-          value(kinds & 0x0f, depth + 1)
+          value(kinds >> 4 & 0x0f, depth + 1, Fields.none)
+          value(kinds & 0x0f, depth + 1, Fields.none)
         }
       }
     }
@@ -128,6 +170,11 @@ private[parquet] object ThriftBounds {
         more = (byte & 0x80) != 0
       }
       value
+    }
+
+    private def zigzag(): Long = {
+      val value = varint()
+      (value >>> 1) ^ -(value & 1)
     }
 
     private def skip(count: Long): Unit = {

@@ -1,0 +1,131 @@
+package io.pmeparquet.parquet.rotation
+
+import java.io.{IOException, OutputStream}
+import java.nio.file.{Files, StandardCopyOption}
+import java.util.UUID
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs._
+import org.apache.hadoop.fs.Options.Rename
+import org.apache.hadoop.fs.permission.FsPermission
+
+import io.pmeparquet.PmeErrors
+
+/**
+ * Puts a file in the place of another: whoever looks sees the one or the other, whole, and so does who looks after this
+ * process was killed. ''Executor only.''
+ */
+private[rotation] final class FileReplacement private (path: Path, fs: FileSystem, conf: Configuration) {
+  import FileReplacement._
+
+  private val scheme = schemeOf(fs)
+
+  /**
+   * @param like whose permissions the new file gets
+   * @param unchanged fails where what is about to be replaced is no longer what it was; asked last
+   */
+  def write(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit =
+    if (Stores.contains(scheme)) writeInPlace(unchanged)(content) else writeBeside(like, unchanged)(content)
+
+  private def writeBeside(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
+    val beside = new Path(path.getParent, Prefix + UUID.randomUUID())
+    try {
+      val out = raw.create(
+        beside,
+        FsPermission.getFileDefault,
+        true,
+        BufferBytes,
+        like.getReplication,
+        like.getBlockSize,
+        null
+      )
+      try {
+        content(out)
+        out.hsync()
+      } finally out.close()
+      raw.setPermission(beside, like.getPermission)
+      unchanged()
+      moveOver(beside)
+    } catch {
+      case failed: Throwable =>
+        try raw.delete(beside, false)
+        catch { case more: IOException => failed.addSuppressed(more) }
+        throw failed
+    }
+  }
+
+  private def moveOver(beside: Path): Unit =
+    if (scheme == Local) {
+      // Before, and for good: Hadoop's local file system takes a file away whose checksums are those of another, and a
+      // reader that opens the one before the move and the other after it would meet just that.
+      raw.delete(checksums, false)
+      Files.move(localFile(beside), localFile(path), StandardCopyOption.ATOMIC_MOVE)
+      ()
+    } else FileContext.getFileContext(fs.getUri, conf).rename(beside, path, Rename.OVERWRITE)
+
+  private def writeInPlace(unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
+    val out = fs.create(path, true)
+    // To close it is to put it there: what is not complete is never closed.
+    try {
+      content(out)
+      unchanged()
+    } catch {
+      case failed: Throwable =>
+        try out.abort()
+        catch { case _: UnsupportedOperationException => () }
+        throw failed
+    }
+    out.close()
+  }
+
+  def delete(): Unit = {
+    raw.delete(path, false)
+    if (scheme == Local) raw.delete(checksums, false)
+    ()
+  }
+
+  private def raw: FileSystem = fs match {
+    case checked: ChecksumFileSystem => checked.getRawFileSystem
+    case other => other
+  }
+
+  private def checksums = new Path(path.getParent, s".${path.getName}.crc")
+}
+
+private[parquet] object FileReplacement {
+
+  /** Names that every reader passes over, and that no writer gives. */
+  val Prefix = ".pme-rotation-"
+
+  private val Local = "file"
+
+  /** Where a rename replaces a file in one step. */
+  private val Renaming = Set(Local, "hdfs")
+
+  /** Where a file appears as it is closed, in place of the one before it. */
+  private val Stores = Set("s3a", "s3", "gs")
+
+  private val BufferBytes = 1024 * 1024
+
+  /** @throws io.pmeparquet.PmeException where its file system gives no such promise */
+  def of(path: Path, conf: Configuration): FileReplacement = {
+    val real = resolved(path, conf)
+    val fs = real.getFileSystem(conf)
+    if (!Renaming.contains(schemeOf(fs)) && !Stores.contains(schemeOf(fs)))
+      throw PmeErrors.unsupported(
+        path.toString,
+        s"replacing a file on '${schemeOf(fs)}'",
+        "this file system does not promise to replace one in a single step, and a file could be lost",
+        s"Rotate a copy on one of ${(Renaming ++ Stores).toSeq.sorted.mkString(", ")}."
+      )
+    new FileReplacement(real, fs, conf)
+  }
+
+  /** Behind mount points, if there are any; of a file that is not there yet by its directory. */
+  private def resolved(path: Path, conf: Configuration): Path =
+    new Path(path.getFileSystem(conf).resolvePath(path.getParent), path.getName)
+
+  private def schemeOf(fs: FileSystem) = fs.getUri.getScheme
+
+  private def localFile(path: Path) = new java.io.File(path.toUri.getPath).toPath
+}

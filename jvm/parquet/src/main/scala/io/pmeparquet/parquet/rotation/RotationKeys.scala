@@ -1,0 +1,37 @@
+package io.pmeparquet.parquet.rotation
+
+import io.pmeparquet.keys._
+import io.pmeparquet.options.ReadSettings
+import io.pmeparquet.parquet.{ReadScope, Scopes}
+import io.pmeparquet.PmeException
+
+/**
+ * The KMS of a rotation, which executors ask by way of the driver. ''Driver only.''
+ *
+ * @param scope executors open files with it, and so prove what keys are theirs
+ */
+final class RotationKeys private (val scope: ReadScope, rewrapping: Rewrapping) {
+
+  /** @param keys with the master key that each is to go under */
+  def rewrap(
+      keys: Seq[(WrappedKey, String)],
+      where: String
+  ): Map[WrappedKey, Either[PmeException, WrappedKey]] =
+    rewrapping(keys, where)
+
+  /** What would come of it, if nothing failed. */
+  def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Either[PmeException, WrappedKey]] =
+    rewrapping.foresee(keys)
+}
+
+object RotationKeys {
+
+  /** @param after where keys go, if that is another KMS than the one they come from */
+  def open(before: Kms, after: Option[Kms], settings: ReadSettings, route: KeyRoute): RotationKeys = {
+    val kms = new RotationKms(before, after)
+    val source = new KmsSource(kms, settings.kekLifetimeMillis)
+    // Pages are not looked at, so it does not matter whether somebody authenticates them.
+    val judged = settings.copy(acceptCtr = true, allowPlaintextFiles = true)
+    new RotationKeys(Scopes.alone(source, route, judged), new Rewrapping(kms, source))
+  }
+}

@@ -1,0 +1,45 @@
+package io.pmeparquet.spark.admin
+
+import scala.reflect.ClassTag
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.SerializableConfiguration
+
+import io.pmeparquet.PmeException
+
+/** Why a file could not be served: a condition of ours, or the name of what was thrown. ''Crosses the wire.'' */
+private[admin] final case class FileFailure(condition: String, message: String)
+
+private[admin] object FileFailure {
+  def of(failed: Throwable): FileFailure = PmeException.find(failed) match {
+    case Some(ours) => FileFailure(ours.condition.name, ours.getMessage)
+    case None => FileFailure(failed.getClass.getName, String.valueOf(failed.getMessage))
+  }
+}
+
+/** Does something with each of many files, on executors. What fails for one file is told, and the others go on. */
+private[admin] object FileJob {
+
+  def each[A: ClassTag, B](session: SparkSession, conf: Configuration, items: Seq[A])(
+      work: (A, Configuration) => B
+  ): Seq[(A, Either[FileFailure, B])] =
+    if (items.isEmpty) Nil
+    else {
+      val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
+      val slices = items.size.min(session.sparkContext.defaultParallelism * TasksPerCore)
+      session.sparkContext
+        .parallelize(items, slices)
+        .map(item => item -> attempt(work(item, shared.value.value)))
+        .collect()
+        .toSeq
+    }
+
+  private def attempt[B](work: => B): Either[FileFailure, B] =
+    try Right(work)
+    catch { case NonFatal(failed) if !PmeException.isOfCancelled(failed) => Left(FileFailure.of(failed)) }
+
+  /** Files are of different sizes: a core that is done early takes more. */
+  private val TasksPerCore = 4
+}

@@ -1,0 +1,129 @@
+package io.pmeparquet.spark.admin
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.keys.WrappedKey
+import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, ListedFile, RotationKeys}
+import io.pmeparquet.spark.{ConfResolver, SparkAccess}
+import io.pmeparquet.spark.keys.DriverRoute
+import io.pmeparquet.{PmeErrors, PmeException}
+
+/** One rotation. ''Driver only'': of it, [[FileRotation]] goes to executors. */
+private[admin] final class RotationJob(
+    session: SparkSession,
+    options: Map[String, String],
+    settings: RotationSettings
+) {
+  import RotationJob._
+
+  private val conf: Configuration = SparkAccess.hadoopConf(session, options)
+  private val resolver = new ConfResolver(session)
+  private val before = resolver.kms(options)
+  private val after = settings.newKms.map(resolver.kms)
+  DriverRoute.warnWhereReadable(session)
+  private val keys = RotationKeys.open(before, after, resolver.readSettings(options), DriverRoute.open())
+
+  private val rotation = {
+    val target = after.getOrElse(before)
+    new FileRotation(
+      keys.scope,
+      settings.masterKeys,
+      settings.keyMaterial.map(_ == FileRotation.External),
+      (before.instanceId -> before.instanceUrl, target.instanceId -> target.instanceUrl)
+    )
+  }
+
+  def run(path: Path): Seq[FileReport] = {
+    val found = TableFiles.list(path, conf)
+    val log = TableFiles.logOf(path, conf)
+    if (!settings.dryRun)
+      found.leftovers.foreach(leftover => leftover.getFileSystem(conf).delete(leftover, false))
+    found.files.sortBy(_.path).grouped(AtOnce).flatMap(part(_, log)).toList
+  }
+
+  private def part(files: Seq[ListedFile], log: Option[Path]): Seq[FileReport] = {
+    val looking = rotation
+    val looked = FileJob.each(session, conf, files)((file, conf) => looking.look(file, conf))
+    val wanted = looked.collect { case (_, Right(needs: FileNeeds.Keys)) => targets(needs) }.flatten.distinct
+    val answers = if (settings.dryRun) keys.foresee(wanted) else keys.rewrap(wanted, "rotation")
+    val plans = looked.map { case (file, needs) => keepingLengths(plan(file, needs, answers), log) }
+    val changes = plans.collect { case Plan(file, _, Some(changes), _) => file -> changes }
+    val failures = if (settings.dryRun) Map.empty[ListedFile, FileFailure] else write(changes)
+    plans.map(one => failures.get(one.file).fold(one.report)(FileReport.failed(one.file, _)))
+  }
+
+  private def targets(needs: FileNeeds.Keys): Seq[(WrappedKey, String)] =
+    needs.keys.flatMap(key => rotation.target(key.masterKeyId).map(key -> _))
+
+  private def plan(file: ListedFile, looked: Either[FileFailure, FileNeeds], answers: Answers): Plan =
+    looked match {
+      case Left(failure) => Plan(file, FileReport.failed(file, failure), None)
+      case Right(FileNeeds.Nothing(because)) => Plan(file, FileReport.skipped(file, because), None)
+      case Right(needs: FileNeeds.Keys) =>
+        val own = targets(needs).map { case (key, _) => key -> answers(key) }
+        own.collectFirst { case (_, Left(failed)) => failed } match {
+          case Some(failed) => Plan(file, FileReport.failed(file, FileFailure.of(failed)), None)
+          case None => plan(file, needs, own.collect { case (key, Right(to)) if to != key => key -> to }.toMap)
+        }
+    }
+
+  /** A footer that is written anew has another length, and readers that go by a log would no longer find it. */
+  private def keepingLengths(plan: Plan, log: Option[Path]): Plan = plan match {
+    case Plan(file, _, Some(_), true) if log.isDefined =>
+      val failed = PmeErrors.unsupported(
+        file.path,
+        "writing its footer anew",
+        s"${log.get} keeps the lengths of this table's files",
+        "Rotate a copy of the table."
+      )
+      Plan(file, FileReport.failed(file, FileFailure.of(failed)), None)
+    case other => other
+  }
+
+  private def plan(file: ListedFile, needs: FileNeeds.Keys, changes: Map[WrappedKey, WrappedKey]): Plan = {
+    val changed = changes.nonEmpty || needs.more
+    val left = needs.keys.map(_.masterKeyId).filter { id =>
+      rotation.target(id).isEmpty && !settings.masterKeys.exists(_.values.exists(_ == id))
+    }
+    val report = FileReport(
+      file.path,
+      if (changed) FileReport.Rotated else FileReport.Unchanged,
+      needs.keys.map(key => changes.getOrElse(key, key).masterKeyId).distinct.sorted,
+      changes.size,
+      left.distinct.sorted,
+      Some(if (changed) settings.keyMaterial.getOrElse(needs.material) else needs.material)
+    )
+    val footer = needs.material != FileRotation.External || report.material != Some(needs.material)
+    Plan(file, report, if (changed) Some(changes) else None, footer)
+  }
+
+  private def write(changes: Seq[(ListedFile, Map[WrappedKey, WrappedKey])]): Map[ListedFile, FileFailure] = {
+    val writing = rotation
+    FileJob
+      .each(session, conf, changes) { case ((file, changes), conf) => writing.change(file, changes, conf) }
+      .collect { case ((file, _), Left(failure)) => file -> failure }
+      .toMap
+  }
+}
+
+private object RotationJob {
+  type Answers = Map[WrappedKey, Either[PmeException, WrappedKey]]
+
+  /**
+   * What is to become of a file.
+   *
+   * @param changes to what its keys change; none where nothing is to be done
+   * @param footer whether that is to be written into its footer
+   */
+  final case class Plan(
+      file: ListedFile,
+      report: FileReport,
+      changes: Option[Map[WrappedKey, WrappedKey]],
+      footer: Boolean = false
+  )
+
+  /** Files that are looked at before the first of them is written: keys of all of them go to the KMS together. */
+  val AtOnce = 1000
+}

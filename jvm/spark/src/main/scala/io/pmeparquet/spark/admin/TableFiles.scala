@@ -1,0 +1,69 @@
+package io.pmeparquet.spark.admin
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+
+import io.pmeparquet.keys.MaterialFile
+import io.pmeparquet.parquet.rotation.{FileRotation, ListedFile}
+
+/**
+ * The files of a table, partitions and all, by the names that Spark's readers go by. ''Driver only.''
+ *
+ * @param leftovers of rotations that were killed
+ */
+private[admin] final case class TableFiles(files: Seq[ListedFile], leftovers: Seq[Path])
+
+private[admin] object TableFiles {
+
+  /** @param path a directory or a file */
+  def list(path: Path, conf: Configuration): TableFiles = {
+    val fs = path.getFileSystem(conf)
+    val status = fs.getFileStatus(path)
+    if (status.isDirectory) below(status.getPath, fs)
+    else {
+      val beside = fs.listStatus(status.getPath.getParent).map(_.getPath.getName).toSet
+      TableFiles(Seq(listed(status, beside)), Nil)
+    }
+  }
+
+  /** The log in which a table keeps the lengths of its files, if it does: a streaming sink's, or Delta's. */
+  def logOf(path: Path, conf: Configuration): Option[Path] = {
+    val fs = path.getFileSystem(conf)
+    val (partitions, above) = Iterator
+      .iterate(path)(_.getParent)
+      .takeWhile(_ != null)
+      .toList
+      .span(one => fs.getFileStatus(one).isFile || one.getName.contains('='))
+    val logs = for (one <- partitions ++ above.take(1); name <- Logs) yield new Path(one, name)
+    logs.find(fs.exists)
+  }
+
+  private val Logs = Seq("_spark_metadata", "_delta_log")
+
+  private def below(directory: Path, fs: FileSystem): TableFiles = {
+    val children = fs.listStatus(directory).toSeq
+    val names = children.map(_.getPath.getName).toSet
+    val (directories, files) = children.partition(_.isDirectory)
+    val inner = directories.filterNot(isHidden).map(one => below(one.getPath, fs))
+    TableFiles(
+      files.filterNot(isHidden).map(listed(_, names)) ++ inner.flatMap(_.files),
+      files.filter(isLeftover).map(_.getPath) ++ inner.flatMap(_.leftovers)
+    )
+  }
+
+  private def listed(file: FileStatus, names: Set[String]) =
+    ListedFile(
+      file.getPath.toString,
+      file.getLen,
+      file.getModificationTime,
+      names.contains(MaterialFile.nameFor(file.getPath.getName))
+    )
+
+  private def isLeftover(file: FileStatus) = file.getPath.getName.startsWith(FileRotation.LeftoverPrefix)
+
+  // As Spark has it: a partition's directory may begin with an underscore.
+  private def isHidden(file: FileStatus) = {
+    val name = file.getPath.getName
+    name.startsWith(".") || (name.startsWith("_") && !name.contains("=")) || name.endsWith("._COPYING_")
+  }
+}

@@ -1,0 +1,178 @@
+"""Rotation of master keys, the keys of a table wrapped anew and its data untouched; and which keys protect what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pme_parquet._hook import install_errors
+from pme_parquet.errors import BY_CONDITION, PmeError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pme_parquet._kms import Kms
+
+
+@dataclass(frozen=True)
+class RotatedFile:
+    """What a rotation did with one file.
+
+    Attributes:
+        file: where it is.
+        status: `rotated`; `unchanged`, for it was done before; `skipped`, for it has no wrapped keys; or `failed`.
+        master_keys: the master keys that its keys are under now.
+        rewrapped: how many distinct keys of it were wrapped anew.
+        left: its master keys that were not to be changed.
+        material: where its key material is now: `internal`, `external`, or `mixed`.
+        condition: what went wrong, if something did.
+        message: why it was skipped or failed.
+    """
+
+    file: str
+    status: Literal["rotated", "unchanged", "skipped", "failed"]
+    master_keys: list[str]
+    rewrapped: int
+    left: list[str]
+    material: str | None
+    condition: str | None
+    message: str | None
+
+
+@dataclass(frozen=True)
+class RotationReport:
+    """What a rotation did, or with `dry_run` what it would do, file by file.
+
+    `print(report)` shows the counts and what needs attention.
+    """
+
+    files: list[RotatedFile]
+    dry_run: bool
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many files have which status."""
+        return dict(Counter(file.status for file in self.files))
+
+    @property
+    def failed(self) -> list[RotatedFile]:
+        """The files that keep their old keys because something went wrong."""
+        return [file for file in self.files if file.status == "failed"]
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items()))
+        left = sorted({key for file in self.files for key in file.left})
+        lines = [f"{len(self.files)} files{' (dry run)' if self.dry_run else ''}: {counts or 'none'}"]
+        lines += [f"left as they are: keys under {', '.join(left)}"] if left else []
+        lines += [f"{file.status}: {file.file}: {file.message}" for file in self.files if file.message]
+        return "\n".join(lines)
+
+
+def rotate(  # noqa: PLR0913 each says another thing of where keys come from and go
+    spark: SparkSession,
+    path: str | PathLike[str],
+    *,
+    kms: Kms,
+    new_kms: Kms | None = None,
+    master_keys: Mapping[str, str] | None = None,
+    key_material: Literal["internal", "external"] | None = None,
+    dry_run: bool = False,
+    options: Mapping[str, str] | None = None,
+) -> RotationReport:
+    """Wraps the keys of a table anew: under other master keys, new versions of them, or another KMS.
+
+    Only footers, or the files of key material beside, are written; pages stay byte for byte what they are. A file is
+    replaced in one step, so readers see the old one or the new one. Run it again if it was killed: it finishes.
+
+    Example:
+        report = pme.rotate(spark, path, kms=keys, master_keys={"pii-2024": "pii-2025"})
+        print(report)
+
+    Args:
+        spark: a classic session.
+        path: a table's directory, with its partitions, or one file.
+        kms: where the master keys are.
+        new_kms: where they are to be, if that is another KMS.
+        master_keys: the new master key of each; keys under others are left. Without it each key goes under the newest
+            version of its own master key, and with `new_kms` under the master key of the same name there.
+        key_material: where key material is to stand, if not where it does. `master_keys={}` changes only that.
+        dry_run: look at every file, but write nothing.
+        options: of the format, for reading: `aadPrefix` for files that do not keep theirs.
+
+    Raises:
+        PmeError: some files could not be rotated; the others are. The error's `report` tells which.
+    """
+    jdf = _call(spark, "Rotation", "rotate", "pme.rotate")(
+        str(path),
+        _java_map(spark, kms.options() | dict(options or {})),
+        None if new_kms is None else _java_map(spark, new_kms.options()),
+        None if master_keys is None else _java_map(spark, master_keys),
+        key_material,
+        dry_run,
+    )
+    files = [RotatedFile(**row.asDict()) for row in _frame(spark, jdf).collect()]
+    report = RotationReport(files, dry_run)
+    if report.failed:
+        raise _failure(report)
+    return report
+
+
+def key_usage(spark: SparkSession, path: str | PathLike[str], *, kms: Kms | None = None) -> DataFrame:
+    """Which master keys protect what of a table, and what could no longer be read if one were destroyed.
+
+    Example:
+        pme.key_usage(spark, path, kms=keys).show()
+
+    A row for each master key, version of it (where the KMS writes that into what it wraps, as Vault does), kind and
+    wrapping. `columns`, `bytes` and `rows` are what the key protects; `unreadable_files` and `unreadable_columns` what
+    nobody could read without it: without a footer's key, that is the file. Bytes are those of column chunks, and null
+    where a key is missing that would tell; `problems` has the conditions for it. Files without encryption have a row.
+
+    Args:
+        spark: a classic session.
+        path: a table's directory, with its partitions, or one file.
+        kms: where the master keys are. Without one: the session's, or else what can be seen without keys.
+    """
+    of = _call(spark, "KeyUsage", "of", "pme.key_usage")
+    jdf = of(str(path), _java_map(spark, kms.options() if kms else {}))
+    return _frame(spark, jdf)
+
+
+def _failure(report: RotationReport) -> PmeError:
+    first = report.failed[0]
+    told = f"{first.message} ({len(report.failed)} of {len(report.files)} files failed; the error's report lists them.)"
+    error = BY_CONDITION.get(first.condition or "", PmeError)(told)
+    error.report = report
+    return error
+
+
+def _call(spark: SparkSession, name: str, method: str, where: str) -> Any:  # noqa: ANN401 py4j is untyped
+    """A method of one of the connector's objects for looking after tables, with the session as its first argument."""
+    install_errors()
+    session: Any = getattr(spark, "_jsparkSession", None)
+    if session is None:
+        message = (
+            f"{where}: it is not supported over Spark Connect, because the client reaches no JVM of its own. "
+            "Run it with a classic session, where the driver is."
+        )
+        raise UnsupportedError(message)
+    jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
+    target = getattr(getattr(jvm.io.pmeparquet.spark.admin, name), method)
+    return lambda *arguments: target(session, *arguments)
+
+
+def _java_map(spark: SparkSession, values: Mapping[str, str]) -> Any:  # noqa: ANN401 as above
+    made: Any = spark._jvm.java.util.HashMap()  # type: ignore[union-attr] # noqa: SLF001 as above
+    for name, value in values.items():
+        made.put(name, value)
+    return made
+
+
+def _frame(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 as above
+    from pyspark.sql import DataFrame  # noqa: PLC0415 nothing happens at import
+
+    return DataFrame(jdf, spark)

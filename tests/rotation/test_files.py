@@ -1,0 +1,147 @@
+"""How files are replaced: in one step, with their permissions, and not at all where that cannot be promised."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.policy.expect import refused, untouched
+from tests.rotation import file_systems, tables
+from tests.rotation.tables import NEW, OLD, Remembering
+from tests.support.canary import data_files, files_under
+from tests.support.frames import people
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from tests.rotation.conftest import Made
+
+MODE_BITS = 0o777
+
+
+@pytest.fixture
+def loaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file_systems.load(spark, tmp_path_factory)
+
+
+@pytest.mark.parametrize("material", ["internal", "external"])
+def test_files_keep_their_permissions(spark: SparkSession, made: Callable[..., Made], material: str) -> None:
+    table = made(key_material=material)
+    for file in files_under(table.path):
+        file.chmod(0o640)
+    pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
+    bits = {file.stat().st_mode & MODE_BITS for file in files_under(table.path) if not file.name.startswith(".")}
+    assert bits == {0o640}
+
+
+def test_no_checksum_of_an_old_file_is_left(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made()
+    pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
+    data = {file.name for file in data_files(table.path)}
+    assert not {f".{name}.crc" for name in data} & tables.names(table.path)
+
+
+def test_leftovers_of_a_killed_rotation_go(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made("country")
+    left = [Path(table.path, ".pme-rotation-1"), Path(table.path, "country=de", ".pme-rotation-2")]
+    for path in left:
+        path.write_bytes(b"half a file")
+    pme.rotate(spark, table.path, kms=table.kms, master_keys={}, dry_run=True)
+    assert all(path.exists() for path in left)
+    pme.rotate(spark, table.path, kms=table.kms, master_keys={})
+    assert not any(path.exists() for path in left)
+
+
+def test_a_file_system_that_promises_nothing_is_refused(
+    spark: SparkSession, made: Callable[..., Made], loaded: None
+) -> None:
+    table = made()
+    with refused("PME_UNSUPPORTED", "odd", "hdfs"), untouched(table.path):
+        pme.rotate(spark, f"odd://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("odd"))
+
+
+@pytest.mark.parametrize("material", ["internal", "external"])
+def test_in_a_store_of_objects_files_are_written_in_their_place(
+    spark: SparkSession, made: Callable[..., Made], loaded: None, material: str
+) -> None:
+    table = made(key_material=material)
+    report = pme.rotate(spark, f"s3a://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("s3a"))
+    assert report.counts == {"rotated": len(table.pages)}
+    for file in files_under(table.path):
+        if file.name.endswith(".crc"):
+            file.unlink()  # the store keeps none
+    assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
+    assert tables.pages(table.path) == table.pages
+
+
+def test_an_upload_that_breaks_leaves_the_file(spark: SparkSession, made: Callable[..., Made], loaded: None) -> None:
+    table = made()
+    system = spark._jvm.java.lang.System  # type: ignore[union-attr]
+    system.setProperty("store.fails", "true")
+    try:
+        with pytest.raises(pme.PmeError, match="the upload broke"), untouched(table.path):
+            pme.rotate(spark, f"s3a://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("s3a"))
+    finally:
+        system.clearProperty("store.fails")
+
+
+def test_readers_meanwhile_see_the_rows_or_fail_cleanly(spark: SparkSession, target: str) -> None:
+    kms = pme.PythonKms(Remembering())
+    tables.write(people(spark, count=200).repartition(4), target, kms)
+    expected = tables.rows(spark, target, kms)
+    stop, seen, wrong = threading.Event(), [0], []
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                found = tables.rows(spark, target, kms)
+            except pme.PmeError:
+                continue
+            seen[0] += 1
+            if found != expected:
+                wrong.append(found)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for _ in range(3):
+            pme.rotate(spark, target, kms=kms)
+    finally:
+        stop.set()
+        reader.join()
+    assert wrong == []
+    assert seen[0] > 0
+
+
+def test_a_frame_that_was_made_before_reads_on(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made()
+    frame = spark.read.format("pme-parquet").options(**table.kms.options()).load(table.path)
+    pme.rotate(spark, table.path, kms=table.kms, master_keys={"footer": "a-longer-name-than-before"})
+    assert sorted(repr(row.asDict(recursive=True)) for row in frame.collect()) == table.rows
+
+
+@pytest.mark.parametrize("log", ["_spark_metadata", "_delta_log"])
+def test_files_whose_lengths_are_kept_elsewhere_are_refused(
+    spark: SparkSession, made: Callable[..., Made], log: str
+) -> None:
+    table = made("country")
+    Path(table.path, log).mkdir()
+    for path in (table.path, f"{table.path}/country=de"):
+        with refused("PME_UNSUPPORTED", log), untouched(table.path):
+            pme.rotate(spark, path, kms=table.kms, master_keys=NEW)
+
+
+def test_key_material_beside_them_is_rotated(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made(key_material="external")
+    Path(table.path, "_delta_log").mkdir()
+    before = {file: file.read_bytes() for file in data_files(table.path)}
+    pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
+    assert {file: file.read_bytes() for file in data_files(table.path)} == before
+    with refused("PME_UNSUPPORTED"):
+        pme.rotate(spark, table.path, kms=table.kms, master_keys={}, key_material="internal")
