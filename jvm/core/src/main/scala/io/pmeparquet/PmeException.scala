@@ -1,6 +1,7 @@
 package io.pmeparquet
 
 import java.io.InterruptedIOException
+import java.net.SocketTimeoutException
 import java.nio.channels.ClosedByInterruptException
 
 /**
@@ -34,6 +35,8 @@ object PmeException {
 
   /** Whether it was the thread that was told to stop, and nothing that failed. */
   def isOfCancelled(failure: Throwable): Boolean = causes(failure).exists {
+    // It says that a server was too slow.
+    case _: SocketTimeoutException => false
     case _: InterruptedException | _: InterruptedIOException | _: ClosedByInterruptException => true
     case _ => false
   }
