@@ -210,9 +210,17 @@ lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, parquet213)
 lazy val testkit212 = testkit(scala212, "2_12", core212)
 lazy val testkit213 = testkit(scala213, "2_13", core213)
 
+/** A real Hadoop KMS, which tests start. Nothing of it is shipped. */
+lazy val hadoopKmsServer = (project in file("target/modules/hadoop-kms")).settings(
+  publish / skip := true,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies += "org.apache.hadoop" % "hadoop-kms" % hadoopKms
+)
+
 lazy val jars =
   taskKey[Unit](
-    "Copies the connector jars to target/jars, KMS clients, the test kit and Amazon's to target/jars/{kms,testkit,accp}"
+    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS and Amazon's to folders there"
   )
 
 lazy val root = (project in file("."))
@@ -246,10 +254,12 @@ lazy val root = (project in file("."))
         (kmsGcp / Compile / packageBin).value,
         (kmsAzure / Compile / packageBin).value
       )
+      val server = (hadoopKmsServer / update).value.select(configurationFilter("compile"))
       val corretto = (accp / update).value.select(configurationFilter("compile"))
       connectors.foreach(jar => IO.copyFile(jar, target / jar.getName))
       kits.foreach(jar => IO.copyFile(jar, target / "testkit" / jar.getName))
       clients.foreach(jar => IO.copyFile(jar, target / "kms" / jar.getName))
+      server.foreach(jar => IO.copyFile(jar, target / "hadoop-kms" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
     }
   )

@@ -21,6 +21,7 @@ object Versions {
   /** Amazon's provider is native code, for Linux on two kinds of processor. */
   val correttoPlatforms: Seq[String] = Seq("linux-x86_64", "linux-aarch_64")
   val correttoPlatform: String = if (sys.props("os.arch") == "aarch64") "linux-aarch_64" else "linux-x86_64"
+  val hadoopKms = "3.4.2"
   val awsSdk = "2.55.13"
   val googleAuth = "1.20.0"
   val munit = "1.2.1"

@@ -72,13 +72,21 @@ final class KeystoreKms private (name: String, keystore: KeyStore, password: Arr
 }
 
 object KeystoreKms {
-  val PathOption = "kms.keystore.path"
-
   /**
    * @param name what messages call the keystore
-   * @param content the keystore file, or none for a type without one (PKCS11)
+   * @param content the keystore file; for PKCS11 the configuration of its provider, or none for an installed one
    */
-  def open(name: String, storeType: String, content: Option[Array[Byte]], password: Secret): KeystoreKms = {
+  def open(name: String, storeType: String, content: Option[Array[Byte]], password: Secret): KeystoreKms =
+    if (storeType.equalsIgnoreCase(Pkcs11Token.KeystoreType))
+      new KeystoreKms(name, Pkcs11Token.open(name, content, password), password.insecureValue.toCharArray)
+    else opened(name, storeType, content, password)
+
+  private def opened(
+      name: String,
+      storeType: String,
+      content: Option[Array[Byte]],
+      password: Secret
+  ): KeystoreKms = {
     val keystore = instance(storeType)
     val characters = password.insecureValue.toCharArray
     try keystore.load(content.map(new ByteArrayInputStream(_)).orNull, characters)

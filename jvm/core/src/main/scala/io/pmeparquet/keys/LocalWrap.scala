@@ -1,7 +1,7 @@
 package io.pmeparquet.keys
 
 import java.nio.charset.StandardCharsets.UTF_8
-import java.security.{GeneralSecurityException, Provider, SecureRandom}
+import java.security.{GeneralSecurityException, Provider, ProviderException, SecureRandom}
 import java.util.Base64
 import javax.crypto.{AEADBadTagException, Cipher, SecretKey}
 import javax.crypto.spec.GCMParameterSpec
@@ -42,7 +42,7 @@ object LocalWrap {
       cipher.updateAAD(aad)
       Base64.getEncoder.encodeToString(nonce ++ cipher.doFinal(key.insecureBytes))
     } catch {
-      case failed: GeneralSecurityException =>
+      case failed @ (_: GeneralSecurityException | _: ProviderException) =>
         throw PmeErrors.kmsUnavailable(where, s"a key does not wrap (${failed.getClass.getName})", failed)
     }
   }
@@ -67,7 +67,7 @@ object LocalWrap {
       AesKey.of(cipher.doFinal(bytes, NonceBytes, bytes.length - NonceBytes), where)
     } catch {
       case failed: AEADBadTagException => throw PmeErrors.wrappedKeyNotAuthentic(where, masterKey, failed)
-      case failed: GeneralSecurityException =>
+      case failed @ (_: GeneralSecurityException | _: ProviderException) =>
         throw PmeErrors.kmsUnavailable(
           where,
           s"the cipher refused to unwrap (${failed.getClass.getName})",

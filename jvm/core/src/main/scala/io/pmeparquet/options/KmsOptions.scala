@@ -16,20 +16,22 @@ private[options] trait KmsOptions extends KmsClientOptions {
   val KeystorePath = OptionSpec(
     "kms.keystore.path",
     Both,
-    "The Java keystore: one AES secret key per alias. Read on the driver, from any Hadoop file system."
+    "The Java keystore: one AES secret key per alias. Read on the driver, from any Hadoop file system. With " +
+      "`kms.keystore.type=PKCS11`: the configuration of the JVM's provider SunPKCS11, which names native code, so it is " +
+      "taken from the session or the Hadoop configuration only; without it, the provider must be installed."
   )
   val KeystoreType = OptionSpec(
     "kms.keystore.type",
     Both,
-    "The keystore's type: `PKCS12`, `BCFKS` where BouncyCastle is on the class path, or any type an installed " +
-      "security provider has.",
+    "The keystore's type: `PKCS12`, `BCFKS` where BouncyCastle is on the class path, `PKCS11` for a token or HSM, or " +
+      "any type an installed security provider has.",
     default = Some("PKCS12")
   )
   val KeystorePassword =
     OptionSpec(
       "kms.keystore.password",
       Both,
-      "Reference to the password of keystore and keys.",
+      "Reference to the password of keystore and keys; of a PKCS#11 token, its PIN.",
       secret = true
     )
   val StaticKeys = OptionSpec(

@@ -4,10 +4,9 @@ import java.io.IOException
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.crypto.{KeyAccessDeniedException, ParquetCryptoRuntimeException}
 import org.apache.parquet.crypto.keytools.KmsClient
 
-import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException, Secret}
+import io.pmeparquet.{AesKey, PmeErrors, Secret}
 import io.pmeparquet.keys.{Kms, KmsSettings}
 import io.pmeparquet.keys.vault.VaultKms
 import io.pmeparquet.options.{KmsValues, OptionSpec, PmeOptions, VaultOptions}
@@ -26,22 +25,13 @@ final class VaultKmsClient extends KmsClient {
   private var kms: Kms = _
 
   override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
-    kms = inItsTerms(new VaultKms(VaultOptions.settings(new ConfValues(conf, token)).at))
+    kms = ClientTerms.inItsTerms(new VaultKms(VaultOptions.settings(new ConfValues(conf, token)).at))
 
   override def wrapKey(keyBytes: Array[Byte], masterKeyId: String): String =
-    inItsTerms(kms.wrap(AesKey.of(keyBytes, "key to wrap"), masterKeyId, "key to wrap"))
+    ClientTerms.inItsTerms(kms.wrap(AesKey.of(keyBytes, "key to wrap"), masterKeyId, "key to wrap"))
 
   override def unwrapKey(wrappedKey: String, masterKeyId: String): Array[Byte] =
-    inItsTerms(kms.unwrap(wrappedKey, masterKeyId, "wrapped key").insecureBytes)
-
-  /** The interface knows a refusal, and failures of every other kind. */
-  private def inItsTerms[A](call: => A): A =
-    try call
-    catch {
-      case failed: PmeException if failed.condition == Condition.KeyDenied =>
-        throw new KeyAccessDeniedException(failed.getMessage, failed)
-      case failed: PmeException => throw new ParquetCryptoRuntimeException(failed.getMessage, failed)
-    }
+    ClientTerms.inItsTerms(kms.unwrap(wrappedKey, masterKeyId, "wrapped key").insecureBytes)
 }
 
 /**

@@ -10,7 +10,7 @@ import org.apache.parquet.crypto.KeyAccessDeniedException
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, Secret}
 import io.pmeparquet.keys.{KeyDesk, KeySource, KeystoreKms, Kms, KmsSettings, KmsSource, StaticKms}
 import io.pmeparquet.keys.vault.VaultKms
-import io.pmeparquet.kms.{KmsFailure, PythonKms}
+import io.pmeparquet.kms.{IcebergKmsClient, KmsFailure, PythonKms}
 
 /** Opens the KMS that settings describe. */
 object KmsAccess {
@@ -42,7 +42,7 @@ private[parquet] object KeyAccess {
   }
 }
 
-/** Any `org.apache.parquet.crypto.keytools.KmsClient`, as parquet-java's users write them. */
+/** Any `org.apache.parquet.crypto.keytools.KmsClient`, as parquet-java's users write them, or one of Iceberg's kind. */
 final class KmsClientKms private (
     client: KmsClient,
     settings: KmsSettings.ClientClass,
@@ -87,7 +87,7 @@ final class KmsClientKms private (
 object KmsClientKms {
   def open(settings: KmsSettings.ClientClass, conf: Configuration): KmsClientKms = {
     val where = s"option kms: class ${settings.name}"
-    val client =
+    val instance =
       try conf.getClassByName(settings.name).getDeclaredConstructor().newInstance()
       catch {
         case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
@@ -98,22 +98,25 @@ object KmsClientKms {
             failed
           )
       }
-    client match {
-      case kms: KmsClient =>
-        try
-          kms.initialize(
-            withHanded(settings, conf),
-            settings.instanceId,
-            settings.instanceUrl,
-            settings.token.insecureValue
-          )
-        catch {
-          case failed: RuntimeException => throw translate(failed, "(all)", where, settings.title)
+    val client = instance match {
+      case kms: KmsClient => kms
+      case other =>
+        IcebergKmsClient.of(other).getOrElse {
+          val kinds = s"a class that is a ${classOf[KmsClient].getName} or a ${IcebergKmsClient.InterfaceName}"
+          throw PmeErrors.badOption("kms", settings.name, kinds)
         }
-        new KmsClientKms(kms, settings, UserGroupInformation.getCurrentUser, conf.getClassLoader)
-      case _ =>
-        throw PmeErrors.badOption("kms", settings.name, s"a class that is a ${classOf[KmsClient].getName}")
     }
+    try
+      client.initialize(
+        withHanded(settings, conf),
+        settings.instanceId,
+        settings.instanceUrl,
+        settings.token.insecureValue
+      )
+    catch {
+      case failed: RuntimeException => throw translate(failed, "(all)", where, settings.title)
+    }
+    new KmsClientKms(client, settings, UserGroupInformation.getCurrentUser, conf.getClassLoader)
   }
 
   /** A configuration that is the client's alone: it may hold secrets. */

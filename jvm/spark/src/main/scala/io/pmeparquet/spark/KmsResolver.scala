@@ -60,8 +60,8 @@ private[spark] final class KmsResolver(
   private def keystore(values: OptionValues): KmsSettings = {
     val storeType = values.text(PmeOptions.KeystoreType).orElse(PmeOptions.KeystoreType.default).get
     val path = values.text(PmeOptions.KeystorePath)
-    // A PKCS#11 token has no file.
-    if (path.isEmpty && !storeType.equalsIgnoreCase("PKCS11"))
+    if (storeType.equalsIgnoreCase(KmsResolver.Pkcs11)) requireNotOfTable(PmeOptions.KeystorePath, values)
+    else if (path.isEmpty)
       throw PmeErrors.missingOption(PmeOptions.KeystorePath.name, "with kms=keystore (the default)")
     val password = requiredSecret(values, PmeOptions.KeystorePassword, "with kms=keystore")
     KmsSettings.Keystore(
@@ -71,6 +71,15 @@ private[spark] final class KmsResolver(
       password
     )
   }
+
+  /** The file of a PKCS#11 token says which native code the JVM is to load. */
+  private def requireNotOfTable(option: OptionSpec, values: OptionValues): Unit =
+    if (values.find(option).exists(_.level == Level.Option))
+      throw PmeErrors.contradiction(
+        option.name,
+        "for PKCS11 it names native code to load, and it is an option of this read, write or table",
+        s"Set spark.datasource.pme-parquet.${option.name} in the session."
+      )
 
   /** A table's options come before the session's: it may not have the session's credential sent to an address of its own. */
   private def requireOneSource(
@@ -195,6 +204,7 @@ private[spark] final class KmsResolver(
 
 private[spark] object KmsResolver {
   private val MaxFileBytes = 16 * 1024 * 1024
+  private val Pkcs11 = "PKCS11"
 
   private def isSparks(name: String) =
     name.startsWith("spark.sql.") || name == FileFormat.OPTION_RETURNING_BATCH

@@ -1,0 +1,84 @@
+package io.pmeparquet.kms
+
+import java.io.Closeable
+import java.security.SecureRandom
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.crypto.key.KeyProviderCryptoExtension
+import org.apache.hadoop.crypto.key.KeyProviderCryptoExtension.EncryptedKeyVersion
+import org.apache.parquet.crypto.keytools.KmsClient
+
+import io.pmeparquet.AesKey
+import io.pmeparquet.keys.LocalWrap
+import io.pmeparquet.options.PmeOptions
+
+/**
+ * `kms=hadoop`, and a KMS client for Spark's own `parquet` source:
+ * {{{
+ * parquet.encryption.kms.client.class  io.pmeparquet.kms.HadoopKmsClient
+ * parquet.encryption.kms.hadoop.uri    kms://https@kms.example:9600/kms
+ * }}}
+ * Hadoop KMS wraps no key that is given to it. It makes one, hands it out encrypted, and opens it again: so each key is
+ * wrapped here, under a key that Hadoop KMS made for it and alone can open.
+ */
+final class HadoopKmsClient extends KmsClient {
+  private val random = new SecureRandom
+  private var provider: KeyProviderCryptoExtension = _
+  private var calls: HadoopKmsCalls = _
+
+  /** Where a file's key material says a KMS is, which parquet-java hands over, nobody asks. */
+  override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
+    ClientTerms.inItsTerms {
+      calls = new HadoopKmsCalls(new ConfValues(conf, token).millis(PmeOptions.KmsTimeout))
+      val opened = HadoopKmsAddress.open(conf, calls.timeoutSeconds)
+      provider = opened
+      ClientTerms.closeAfter(this, new Closeable { override def close(): Unit = opened.close() })
+    }
+
+  override def wrapKey(keyBytes: Array[Byte], masterKeyId: String): String = ClientTerms.inItsTerms {
+    val where = "key to wrap"
+    val (eek, wrapping) = calls.of(masterKeyId) {
+      // Of what was fetched ahead, versions may be from before the key was rolled.
+      provider.drain(masterKeyId)
+      val made = provider.generateEncryptedKey(masterKeyId)
+      made -> open(made)
+    }
+    val wrapped = LocalWrap.wrap(
+      AesKey.of(keyBytes, where),
+      AesKey.of(wrapping, where).toSecretKey,
+      LocalWrap.aadOf(masterKeyId),
+      random,
+      where
+    )
+    new HadoopWrapped(
+      versionOf(eek, masterKeyId),
+      eek.getEncryptedKeyIv,
+      eek.getEncryptedKeyVersion.getMaterial,
+      wrapped
+    ).toString
+  }
+
+  override def unwrapKey(wrappedKey: String, masterKeyId: String): Array[Byte] = ClientTerms.inItsTerms {
+    val where = "wrapped key"
+    val parts = HadoopWrapped.parse(wrappedKey)
+    val version = s"$masterKeyId@${parts.version}"
+    val wrapping = calls.of(masterKeyId) {
+      open(EncryptedKeyVersion.createForDecryption(masterKeyId, version, parts.iv, parts.eek))
+    }
+    val aad = LocalWrap.aadOf(masterKeyId)
+    LocalWrap
+      .unwrap(parts.key, AesKey.of(wrapping, where).toSecretKey, aad, where, masterKeyId)
+      .insecureBytes
+  }
+
+  private def open(eek: EncryptedKeyVersion): Array[Byte] = provider.decryptEncryptedKey(eek).getMaterial
+
+  private def versionOf(eek: EncryptedKeyVersion, masterKeyId: String): Int = {
+    val number = Option(eek.getEncryptionKeyVersionName).filter(_.startsWith(s"$masterKeyId@"))
+    try number.map(_.drop(masterKeyId.length + 1).toInt).get
+    catch {
+      case _: NumberFormatException | _: NoSuchElementException =>
+        throw KmsFailure.unavailable("Hadoop KMS gave a key of a version that is none of the master key's", null)
+    }
+  }
+}
