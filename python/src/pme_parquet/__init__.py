@@ -12,6 +12,7 @@ from pme_parquet._jars import jar_path
 from pme_parquet._keystore import Keystore
 from pme_parquet._kms import KmsClass, Static, Vault
 from pme_parquet._python_kms import PythonKms
+from pme_parquet._rekey import Rekeyed, rekey
 from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
 from pme_parquet.errors import (
     AadPrefixError,
@@ -51,6 +52,7 @@ __all__ = [
     "PlaintextFileError",
     "PmeError",
     "PythonKms",
+    "Rekeyed",
     "SecretInOptionError",
     "SecretReference",
     "Static",
@@ -66,5 +68,6 @@ __all__ = [
     "hadoop_credential",
     "install_errors",
     "jar_path",
+    "rekey",
     "spark_config",
 ]
