@@ -40,14 +40,11 @@ object Rekey {
       readOptions: java.util.Map[String, String],
       writeOptions: java.util.Map[String, String]
   ): Rekeyed = PmeSparkException.translated {
-    new Rekey(session, source, target, readOptions.asScala.toMap, writeOptions.asScala.toMap).run()
+    new RekeyJob(session, source, target, readOptions.asScala.toMap, writeOptions.asScala.toMap).run()
   }
-
-  /** More tasks than that cost the driver more than they help. */
-  private val MaxTasks = 10000
 }
 
-private final class Rekey(
+private final class RekeyJob(
     session: SparkSession,
     source: String,
     target: String,
@@ -80,7 +77,7 @@ private final class Rekey(
       table
     )
     try {
-      val done = parallel(files, Rekey.MaxTasks).mapPartitions(job).collect()
+      val done = parallel(files, RekeyJob.MaxTasks).mapPartitions(job).collect()
       table.publish(done.map(_.attempt).toSeq, writeConf)
       done.map(_.rekeyed).reduce(_ + _)
     } catch {
@@ -122,6 +119,12 @@ private final class Rekey(
 
   private def broadcast(conf: Configuration) =
     session.sparkContext.broadcast(new SerializableConfiguration(conf))
+}
+
+private object RekeyJob {
+
+  /** More tasks than that cost the driver more than they help. */
+  val MaxTasks = 10000
 }
 
 /** What one attempt of a task wrote. */
