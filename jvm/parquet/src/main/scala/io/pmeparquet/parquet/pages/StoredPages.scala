@@ -4,7 +4,7 @@ import java.util.Arrays
 
 import org.apache.parquet.format.{PageHeader, PageType}
 
-import io.pmeparquet.cipher.ModuleKind
+import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -38,8 +38,11 @@ private[parquet] final class StoredPages(
     file: String
 ) extends Iterator[StoredPage] {
   private val where = s"$file, column '${chunk.display}'"
-  // A checksum is of the encrypted page, and so is made anew with it: a wrong one must not become right by that.
-  private val headers = new PageHeaders(modules, Codecs.None, verifyChecksums = true, where)
+  // A checksum is of the encrypted page, and so is made anew with it: where no tag covers all of a page, a wrong one must
+  // not become right by that.
+  private val tagged =
+    modules.exists(_.pages.overheadBytes == ModuleFrame.GcmOverheadBytes) && !allowClearLevels
+  private val headers = new PageHeaders(modules, Codecs.None, verifyChecksums = !tagged, where)
   private val places = new AllPages(segment)
   private var values = 0L
   private var upcoming = dictionary().orElse(dataPage())

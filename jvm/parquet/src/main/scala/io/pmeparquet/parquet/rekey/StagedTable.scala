@@ -18,14 +18,27 @@ final class StagedTable private (val target: Path, staging: Path, run: String) e
   private def root = new Path(staging, run)
   private def table = new Path(root, "table")
 
-  /** Where one attempt of a task writes. */
-  def directory(attempt: Long): Path = new Path(root, s"attempt-$attempt")
+  /** There for as long as the driver wants what tasks write. */
+  private def running = new Path(root, "running")
 
-  /** Removes what an attempt wrote that failed, and what is then empty: the driver may have gone. */
-  def discard(attempt: Long, conf: Configuration): Unit = {
+  /** Where one attempt of a task writes. */
+  private def directory(attempt: Long): Path = new Path(root, s"attempt-$attempt")
+
+  /** Runs an attempt of a task, and leaves nothing of it where it fails, or where the driver has given up before. */
+  def attempt[A](number: Long, conf: Configuration)(write: Path => A): A = {
     val fs = target.getFileSystem(conf)
-    fs.delete(directory(attempt), /* recursive= */ true)
-    StagedTable.removeEmpty(fs, Seq(root, staging))
+    try {
+      if (!fs.exists(running)) throw new IOException(s"$target is no longer written")
+      write(directory(number))
+    } catch {
+      case failed: Throwable =>
+        fs.delete(directory(number), /* recursive= */ true)
+        throw failed
+    } finally
+      if (!fs.exists(running)) {
+        fs.delete(root, /* recursive= */ true)
+        StagedTable.removeEmpty(fs, staging)
+      }
   }
 
   /** Removes all of a run that failed. */
@@ -39,7 +52,7 @@ final class StagedTable private (val target: Path, staging: Path, run: String) e
     val fs = target.getFileSystem(conf)
     fs.mkdirs(table)
     attempts.distinct.foreach(attempt => collect(fs, directory(attempt)))
-    StagedTable.requireFree(fs, target)
+    StagedTable.requireFree(target, conf)
     fs.delete(target, /* recursive= */ false)
     fs.mkdirs(target.getParent)
     move(fs, table, target)
@@ -73,24 +86,27 @@ object StagedTable {
    * @param target qualified
    * @throws io.pmeparquet.PmeException where there is something at the target
    */
-  def begin(target: Path, conf: Configuration): StagedTable = {
+  def requireFree(target: Path, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
     if (target.isRoot)
       throw PmeErrors.badTarget(target.toString, "it is the root of its file system", "Name a directory below it.")
-    requireFree(fs, target)
+    if (fs.exists(target) && (fs.getFileStatus(target).isFile || fs.listStatus(target).nonEmpty))
+      throw PmeErrors.badTarget(target.toString, "it is not empty", "Name a new place, or empty it.")
+  }
+
+  /** Begins a run, and ends one that was killed before. */
+  def begin(target: Path, conf: Configuration): StagedTable = {
+    val fs = target.getFileSystem(conf)
     // Hidden from Spark whatever the name, which '_' would not do for one with a '='.
     val staging = new Path(target.getParent, s".${target.getName}.pme-rekey")
     fs.delete(staging, /* recursive= */ true)
-    new StagedTable(target, staging, UUID.randomUUID().toString)
+    val table = new StagedTable(target, staging, UUID.randomUUID().toString)
+    fs.create(table.running).close()
+    table
   }
 
-  private def requireFree(fs: FileSystem, target: Path): Unit =
-    if (fs.exists(target) && (fs.getFileStatus(target).isFile || fs.listStatus(target).nonEmpty))
-      throw PmeErrors.badTarget(target.toString, "it is not empty", "Name a new place, or empty it.")
-
-  private def removeEmpty(fs: FileSystem, directories: Seq[Path]): Unit = directories.foreach { directory =>
-    // Others may still write there.
+  private def removeEmpty(fs: FileSystem, directory: Path): Unit =
+    // Another run may write there by now.
     try if (fs.listStatus(directory).isEmpty) fs.delete(directory, /* recursive= */ false)
     catch { case _: IOException => () }
-  }
 }

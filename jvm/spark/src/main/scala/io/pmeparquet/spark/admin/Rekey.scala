@@ -61,22 +61,25 @@ private final class RekeyJob(
     val settings = resolver.writeSettings(writeOptions, writeConf).files
     if (isWithin(to, from))
       throw PmeErrors.badTarget(to.toString, "it lies in the table that is copied", "Name another place.")
-    val table = StagedTable.begin(to, writeConf)
+    StagedTable.requireFree(to, writeConf)
     val read = resolver.read(readOptions)
     val found = session.read.format(PmeDataSource.Name).options(readOptions).load(source).inputFiles
     val directory = if (from.getFileSystem(readConf).getFileStatus(from).isFile) from.getParent else from
     val files = found.toSeq.map(relativeTo(directory, _)).sorted
     checkColumns(files, settings, new LeavesTask(broadcast(readConf), read, directory))
-    val job = new RekeyTask(
-      broadcast(readConf),
-      read,
-      directory,
-      broadcast(writeConf),
-      resolver.write(writeOptions, writeConf, to),
-      resolver.read(writeOptions),
-      table
-    )
+    val write = resolver.write(writeOptions, writeConf, to)
+    val check = resolver.read(writeOptions)
+    val table = StagedTable.begin(to, writeConf)
     try {
+      val job = new RekeyTask(
+        broadcast(readConf),
+        read,
+        directory,
+        broadcast(writeConf),
+        write,
+        check,
+        table
+      )
       val done = parallel(files, RekeyJob.MaxTasks).mapPartitions(job).collect()
       table.publish(done.map(_.attempt).toSeq, writeConf)
       done.map(_.rekeyed).reduce(_ + _)
@@ -159,16 +162,12 @@ private final class RekeyTask(
     val conf = writeConf.value.value
     def goOn(): Unit = if (task.isInterrupted()) throw new TaskKilledException("the rekeying was ended")
     val rekey = new FileRekey(read, readConf.value.value, write, check, conf, () => goOn())
-    try {
-      val each = files.map { file =>
-        val staged = StagedTable.within(table.directory(attempt), file)
+    val done = table.attempt(attempt, conf) { directory =>
+      files.map { file =>
+        val staged = StagedTable.within(directory, file)
         rekey.write(StagedTable.within(from, file), staged, StagedTable.within(table.target, file))
-      }
-      Iterator(RekeyedFiles(attempt, each.reduce(_ + _)))
-    } catch {
-      case failed: Throwable =>
-        table.discard(attempt, conf)
-        throw failed
+      }.reduce(_ + _)
     }
+    Iterator(RekeyedFiles(attempt, done))
   }
 }
