@@ -13,6 +13,7 @@ from pme_parquet._jars import jar_path
 from pme_parquet._keystore import Keystore
 from pme_parquet._kms import KmsClass, Static, Vault
 from pme_parquet._python_kms import PythonKms
+from pme_parquet._rekey import Rekeyed, rekey
 from pme_parquet._rotation import RotatedFile, RotationReport, key_usage, rotate
 from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
 from pme_parquet.errors import (
@@ -57,6 +58,7 @@ __all__ = [
     "PlaintextFileError",
     "PmeError",
     "PythonKms",
+    "Rekeyed",
     "RotatedFile",
     "RotationReport",
     "SecretInOptionError",
@@ -75,6 +77,7 @@ __all__ = [
     "install_errors",
     "jar_path",
     "key_usage",
+    "rekey",
     "rotate",
     "spark_config",
 ]

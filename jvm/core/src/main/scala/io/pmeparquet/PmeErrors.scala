@@ -177,6 +177,13 @@ object PmeErrors {
 
   // ---- files
 
+  /** Of an operation that copies a table. */
+  def badTarget(target: String, why: String, remedy: String): PmeException =
+    fail(BadOption, s"$target: the copy cannot be written there, because $why. $remedy")
+
+  def badSource(source: String, why: String, remedy: String): PmeException =
+    fail(BadOption, s"$source: the table cannot be copied, because $why. $remedy")
+
   def plaintextFile(file: String): PmeException =
     fail(
       PlaintextFile,

@@ -9,7 +9,12 @@ import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonToken}
 import io.pmeparquet.PmeErrors
 
 /** The value of `columnKeys`: which master key protects which columns, in the order they were named. */
-final case class ColumnKeys(entries: Seq[ColumnKeys.Entry])
+final case class ColumnKeys(entries: Seq[ColumnKeys.Entry]) {
+
+  /** Those of them that cover any of the columns: a table's files need not all have all of its columns. */
+  def of(leaves: Seq[LeafColumn], caseSensitive: Boolean): ColumnKeys =
+    ColumnKeys(entries.filter(entry => leaves.exists(entry.pattern.covers(_, caseSensitive))))
+}
 
 object ColumnKeys {
   final case class Entry(masterKeyId: String, pattern: ColumnPattern)

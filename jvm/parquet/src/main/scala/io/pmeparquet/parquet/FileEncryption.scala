@@ -12,20 +12,33 @@ import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.cipher.CryptoProvider
-import io.pmeparquet.columns.{ColumnProtection, KeyPlan}
+import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, KeyPlan}
 import io.pmeparquet.keys.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.options.EncryptionAlgorithm
 import io.pmeparquet.AesKey
 
-/** Makes the keys of one file to be written, and what parquet-java needs to know of them. */
-private[parquet] final class FileEncryption(scope: WriteScope, path: Path, conf: Configuration) {
+/**
+ * Makes the keys of one file to be written, and what parquet-java needs to know of them.
+ *
+ * @param directory path of the directory that the file's AAD prefix may name
+ */
+private[parquet] final class FileEncryption(
+    scope: WriteScope,
+    path: Path,
+    directory: String,
+    conf: Configuration
+) {
   private val settings = scope.settings
   private val random = new SecureRandom
   private val where = path.toString
   private lazy val wrapper = scope.wrapper(conf)
   private val beside = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 
-  def properties(schema: MessageType): FileEncryptionProperties = {
+  /** @param columnKeys of which each must match a column of the file */
+  def properties(
+      schema: MessageType,
+      columnKeys: Option[ColumnKeys] = settings.columnKeys
+  ): FileEncryptionProperties = {
     CryptoProvider.prepareForWrite()
     val leaves = SchemaColumns.leaves(schema)
     if (leaves.size != schema.getColumns.size)
@@ -33,17 +46,19 @@ private[parquet] final class FileEncryption(scope: WriteScope, path: Path, conf:
         s"internal error: ${leaves.size} of ${schema.getColumns.size} columns known"
       )
     if (settings.plaintextFooter) WriteRules.refuseGeometry(schema, where)
-    val plan = KeyPlan.of(leaves, settings.columnKeys, settings.unlisted, settings.caseSensitive)
+    val plan = KeyPlan.of(leaves, columnKeys, settings.unlisted, settings.caseSensitive)
     val (footerKey, footerMetadata) = dataKey(settings.footerKey, isFooterKey = true)
     val builder = FileEncryptionProperties
       .builder(footerKey.insecureBytes)
       .withFooterKeyMetadata(footerMetadata)
       .withAlgorithm(cipher)
-    // Without columnKeys parquet-java encrypts every column with the footer key by itself.
-    if (settings.columnKeys.isDefined) builder.withEncryptedColumns(columns(plan).asJava)
+    // Without a list of columns parquet-java encrypts every column with the footer key by itself. It takes no empty one,
+    // so a file that is copied and has none of the protected columns is encrypted as a whole.
+    val listed = if (columnKeys.isDefined) columns(plan) else Map.empty[ColumnPath, ColumnEncryptionProperties]
+    if (listed.nonEmpty) builder.withEncryptedColumns(listed.asJava)
     if (settings.plaintextFooter) builder.withPlaintextFooter()
     settings.aadPrefix.foreach { prefix =>
-      builder.withAADPrefix(prefix.bytesFor(scope.tableDirectory, path.getName))
+      builder.withAADPrefix(prefix.bytesFor(directory, path.getName))
       if (!settings.storeAadPrefix) builder.withoutAADPrefixStorage()
     }
     if (beside.nonEmpty) MaterialFiles.write(path, conf, beside.toSeq)

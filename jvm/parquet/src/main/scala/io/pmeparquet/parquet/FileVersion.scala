@@ -3,8 +3,21 @@ package io.pmeparquet.parquet
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-/** A file at one time: it counts as the same while its length, in bytes, and modification time, in milliseconds, are. */
-private[parquet] final case class FileVersion(path: Path, length: Long, modified: Long)
+/**
+ * A file at one time: it counts as the same while its length, in bytes, and modification time, in milliseconds, are.
+ *
+ * @param destination where it will be read from, if that is another place than where it is now
+ */
+private[parquet] final case class FileVersion(
+    path: Path,
+    length: Long,
+    modified: Long,
+    destination: Option[Path] = None
+) {
+
+  /** What its AAD prefix may be made of. */
+  def place: Path = destination.getOrElse(path)
+}
 
 private[parquet] object FileVersion {
 

@@ -15,8 +15,10 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
       conf: Configuration,
       path: Path,
       context: WriteContext
-  ): FileEncryptionProperties =
-    new FileEncryption(Scopes.write(conf), path, conf).properties(context.getSchema)
+  ): FileEncryptionProperties = {
+    val scope = Scopes.write(conf)
+    new FileEncryption(scope, path, scope.tableDirectory, conf).properties(context.getSchema)
+  }
 
   /**
    * None for a plaintext file that the reader allows, and where no path is given: parquet-java 1.13 asks so for a footer

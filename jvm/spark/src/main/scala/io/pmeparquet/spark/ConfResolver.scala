@@ -100,7 +100,8 @@ final class ConfResolver(session: SparkSession) {
   def columnKeys(options: Map[String, String]): Option[ColumnKeys] =
     valuesOf(options).text(PmeOptions.ColumnKeys).map(ColumnKeys.parse)
 
-  private def writeSettings(options: Map[String, String], conf: Configuration): WriteSettings = {
+  /** The checked options of a write; no KMS is asked. */
+  def writeSettings(options: Map[String, String], conf: Configuration): WriteSettings = {
     val values = valuesOf(options)
     // A write that names no key is told so, and not that its KMS is missing too.
     Settings.requireKeys(values)

@@ -1,6 +1,7 @@
 package io.pmeparquet.parquet.pages
 
 import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.format.ColumnChunk
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
 
 import io.pmeparquet.AesKey
@@ -15,6 +16,7 @@ private[parquet] final class ChunkModules(val headers: Modules, val pages: Modul
  * @param ordinal the column's place in its row group, which its modules are bound to
  * @param rowCount how many rows its row group has
  * @param key none where it is not encrypted
+ * @param struct as the file has it, but that its metadata is decrypted
  */
 private[parquet] final class Chunk(
     val descriptor: ColumnDescriptor,
@@ -23,8 +25,15 @@ private[parquet] final class Chunk(
     val ordinal: Int,
     val rowGroupOrdinal: Int,
     val rowCount: Long,
-    val key: Option[AesKey]
+    val key: Option[AesKey],
+    val struct: ColumnChunk
 ) {
+
+  /** Only its kind of header opens in an encrypted chunk, so there the metadata, which is authenticated, has to tell. */
+  def mayHaveDictionary: Boolean = key.isEmpty || {
+    val offset = meta.getDictionaryPageOffset
+    meta.hasDictionaryPage || (offset > 0 && offset < meta.getFirstDataPageOffset)
+  }
 
   /**
    * Whether levels may stand outside of modules, which only V2 pages let them: encoding stats tell, and a file that has

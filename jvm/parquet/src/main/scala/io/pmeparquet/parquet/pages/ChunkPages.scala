@@ -56,16 +56,10 @@ private[parquet] final class ChunkPages(
 
   override def readDictionaryPage(): DictionaryPage = {
     if (!dictionaryRead) {
-      dictionary = if (mayHaveDictionary) pages.dictionary.flatMap(dictionaryAt) else None
+      dictionary = if (chunk.mayHaveDictionary) pages.dictionary.flatMap(dictionaryAt) else None
       dictionaryRead = true
     }
     dictionary.orNull
-  }
-
-  // Only its kind of header opens in an encrypted chunk, so there the metadata, which is authenticated, has to tell.
-  private def mayHaveDictionary = modules.isEmpty || {
-    val offset = chunk.meta.getDictionaryPageOffset
-    chunk.meta.hasDictionaryPage || (offset > 0 && offset < chunk.meta.getFirstDataPageOffset)
   }
 
   @tailrec
@@ -89,7 +83,7 @@ private[parquet] final class ChunkPages(
    * @throws io.pmeparquet.PmeException where a length does not fit into what it is in
    */
   def checkHeaders(): Unit = {
-    if (mayHaveDictionary) pages.dictionary.foreach(checkHeader(_, ModuleKind.DictionaryPage))
+    if (chunk.mayHaveDictionary) pages.dictionary.foreach(checkHeader(_, ModuleKind.DictionaryPage))
     Iterator.continually(pages.next()).takeWhile(_.isDefined).flatten.foreach { place =>
       checkHeader(place, ModuleKind.DataPage)
     }

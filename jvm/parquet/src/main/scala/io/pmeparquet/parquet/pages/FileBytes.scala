@@ -20,6 +20,8 @@ private[parquet] final class Segment(val array: Array[Byte], val at: Int, val of
   def end: Long = offset + length
   def until: Int = at + length
 
+  def copied: Array[Byte] = java.util.Arrays.copyOfRange(array, at, until)
+
   /** Whether all that a range names is in it. */
   def holds(range: Range): Boolean = range.length >= 0 && range.offset >= offset && range.end <= end
 

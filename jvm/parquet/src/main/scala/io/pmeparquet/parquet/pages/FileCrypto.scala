@@ -162,7 +162,7 @@ private[parquet] object FileCrypto {
       tail: FileTail.Encrypted,
       counters: ReadCounters
   ): FileCrypto = {
-    val prefix = FooterPolicy.check(version.path, tail, scope.settings).orElse(tail.aadPrefix)
+    val prefix = FooterPolicy.check(version.place, tail, scope.settings).orElse(tail.aadPrefix)
     val keys = new FileKeys(version.path, conf, scope)
     counters.keys.increment()
     val footerKey = tail.footerKeyMetadata match {

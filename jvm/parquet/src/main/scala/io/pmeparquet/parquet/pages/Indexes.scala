@@ -55,6 +55,19 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
     chunks.filter(_.meta.getBloomFilterOffset > 0).foreach(bloomFilter)
   }
 
+  /**
+   * The content of index modules of several chunks, as it is stored but decrypted: the chunks that have one, with it.
+   *
+   * @param reference where the index of a chunk lies; null where it has none
+   */
+  def contents(chunks: Seq[Chunk], kind: ModuleKind)(
+      reference: Chunk => IndexReference
+  ): Seq[(Chunk, Array[Byte])] = {
+    val there = chunks.filter(chunk => reference(chunk) != null)
+    val segments = bytes.readAll(there.map(chunk => rangeOf(chunk, reference(chunk))))
+    there.zip(segments).map { case (chunk, segment) => chunk -> opened(chunk, segment, kind).copied }
+  }
+
   private def rangeOf(chunk: Chunk, reference: IndexReference): Range = {
     if (reference.getLength < 0 || reference.getLength > Limits.IndexBytes)
       throw PmeErrors.damaged(where(chunk), s"an index says ${reference.getLength} bytes")
@@ -112,12 +125,19 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
           .orNull
     }
 
-  private def bloomFilter(chunk: Chunk): BloomFilter = {
+  private def bloomFilter(chunk: Chunk): BloomFilter = new BlockSplitBloomFilter(bloomContent(chunk)._2)
+
+  /** The header of a chunk's Bloom filter, as it is stored but decrypted, and its bits. */
+  def bloomContent(chunk: Chunk): (Array[Byte], Array[Byte]) = {
     val offset = chunk.meta.getBloomFilterOffset
     val first = bytes.read(
       Range(offset, (file.version.length - offset).max(0).min(Indexes.BloomHeaderBytes.toLong).toInt)
     )
-    val (header, headerEnd) = headerOf(chunk, first)
+    val (stored, headerEnd) = headerOf(chunk, first)
+    val header = FileTail.parse(where(chunk), "its Bloom filter header") {
+      val end = ThriftBounds.end(stored, 0, stored.length)
+      Util.readBloomFilterHeader(new ByteArrayInputStream(stored, 0, end))
+    }
     val bitset = header.getNumBytes
     if (
       bitset < Indexes.BloomBlockBytes || bitset > Limits.IndexBytes || bitset % Indexes.BloomBlockBytes != 0
@@ -128,10 +148,8 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
     )
       throw PmeErrors.damaged(where(chunk), "its Bloom filter is of a kind that Parquet does not have")
     val at = offset + (headerEnd - first.at)
-    file.modules(chunk, counters) match {
-      case None =>
-        val segment = bytes.read(Range(at, bitset))
-        new BlockSplitBloomFilter(util.Arrays.copyOfRange(segment.array, segment.at, segment.until))
+    val bits = file.modules(chunk, counters) match {
+      case None => bytes.read(Range(at, bitset)).copied
       case Some(ciphers) =>
         val segment = bytes.read(Range(at, bitset + ModuleFrame.GcmOverheadBytes))
         val kind = ModuleKind.BloomFilterBitset
@@ -140,42 +158,43 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
         if (end != segment.until)
           throw PmeErrors.damaged(where(chunk), "its Bloom filter has another size than its header says")
         ciphers.headers.open(segment.array, segment.at, end, kind, 0, plain, 0)
-        new BlockSplitBloomFilter(plain)
+        plain
     }
+    (stored, bits)
   }
 
-  private def headerOf(chunk: Chunk, segment: Segment) = file.modules(chunk, counters) match {
-    case None =>
-      val end = FileTail.parse(where(chunk), "its Bloom filter header")(
-        ThriftBounds.end(segment.array, segment.at, segment.until)
-      )
-      (parsedHeader(chunk, segment.array, segment.at, end), end)
-    case Some(ciphers) =>
-      val kind = ModuleKind.BloomFilterHeader
-      val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.PageHeaderBytes, kind)
-      val length = ciphers.headers.open(segment.array, segment.at, end, kind, 0)
-      (parsedHeader(chunk, ciphers.headers.plaintext, 0, length), end)
-  }
+  /** The header's content, and where it ends in the segment. */
+  private def headerOf(chunk: Chunk, segment: Segment): (Array[Byte], Int) =
+    file.modules(chunk, counters) match {
+      case None =>
+        val end = FileTail.parse(where(chunk), "its Bloom filter header")(
+          ThriftBounds.end(segment.array, segment.at, segment.until)
+        )
+        (util.Arrays.copyOfRange(segment.array, segment.at, end), end)
+      case Some(ciphers) =>
+        val kind = ModuleKind.BloomFilterHeader
+        val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.PageHeaderBytes, kind)
+        val length = ciphers.headers.open(segment.array, segment.at, end, kind, 0)
+        (util.Arrays.copyOf(ciphers.headers.plaintext, length), end)
+    }
 
-  private def parsedHeader(chunk: Chunk, array: Array[Byte], at: Int, end: Int) =
-    FileTail.parse(where(chunk), "its Bloom filter header") {
-      ThriftBounds.end(array, at, end)
-      Util.readBloomFilterHeader(new ByteArrayInputStream(array, at, end - at))
+  /** A module's content; valid until the next is opened. */
+  private def opened(chunk: Chunk, segment: Segment, kind: ModuleKind): Segment =
+    file.modules(chunk, counters) match {
+      case None => segment
+      case Some(ciphers) =>
+        val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.IndexBytes, kind)
+        val length = ciphers.headers.open(segment.array, segment.at, end, kind, 0)
+        new Segment(ciphers.headers.plaintext, 0, segment.offset, length)
     }
 
   private def module[A](chunk: Chunk, segment: Segment, kind: ModuleKind)(
       parse: ByteArrayInputStream => A
   ): A = {
-    val (array, at, length) = file.modules(chunk, counters) match {
-      case None => (segment.array, segment.at, segment.length)
-      case Some(ciphers) =>
-        val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.IndexBytes, kind)
-        val length = ciphers.headers.open(segment.array, segment.at, end, kind, 0)
-        (ciphers.headers.plaintext, 0, length)
-    }
+    val content = opened(chunk, segment, kind)
     FileTail.parse(where(chunk), s"its ${kind.name}") {
-      val end = ThriftBounds.end(array, at, at + length)
-      parse(new ByteArrayInputStream(array, at, end - at))
+      val end = ThriftBounds.end(content.array, content.at, content.until)
+      parse(new ByteArrayInputStream(content.array, content.at, end - content.at))
     }
   }
 

@@ -21,7 +21,7 @@ import io.pmeparquet.parquet._
  */
 private[parquet] final class OpenFile private (
     val version: FileVersion,
-    footer: FileMetaData,
+    val footer: FileMetaData,
     crypto: Option[FileCrypto],
     tail: Segment
 ) {
@@ -83,8 +83,13 @@ private[parquet] final class OpenFile private (
     (offset + size / 2).max(0L).min(version.length - 1)
   }
 
+  def rowGroupCount: Int = groups.size
   def rowCount(rowGroup: Int): Long = groups(rowGroup).getNum_rows
   def firstRow(rowGroup: Int): Long = firstRows(rowGroup)
+
+  /** The chunks of all columns of a row group. */
+  def chunks(rowGroup: Int, counters: ReadCounters): Seq[Chunk] =
+    chunks(rowGroup, descriptors.map(_.getPath.toSeq), counters).chunks
 
   /**
    * The chunks of a row group's columns, decrypting the metadata of each.
@@ -118,8 +123,16 @@ private[parquet] final class OpenFile private (
     val metadata = block.map(_.getColumns.asScala.toSeq).getOrElse(Nil)
     val chunks = opened.zip(metadata).map { case ((ordinal, name, column), meta) =>
       val groupOrdinal = ordinalOf(group, rowGroup)
-      val chunk =
-        new Chunk(descriptors(ordinal), meta, name, ordinal, groupOrdinal, group.getNum_rows, column.key)
+      val chunk = new Chunk(
+        descriptors(ordinal),
+        meta,
+        name,
+        ordinal,
+        groupOrdinal,
+        group.getNum_rows,
+        column.key,
+        column.chunk
+      )
       requireValues(chunk)
       chunk
     }

@@ -1,0 +1,1 @@
+"""Tables copied under other keys."""

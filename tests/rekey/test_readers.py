@@ -1,0 +1,170 @@
+"""Other readers read a copy as they read its source: PyArrow, and Spark's own ``parquet`` source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pme_parquet as pme
+from tests.attacks.anatomy import COMPRESSED_SIZE, PAGE_HEADERS, PAGES, Anatomy
+from tests.interop import arrow_kms, modes
+from tests.interop.cells import Table, arrow_table, spark_table
+from tests.interop.modes import CTR, GCM, MODES, Mode
+from tests.interop.samples import MAPS, arrow_frame, spark_frame
+from tests.interop.test_parquet_java import FACTORY
+from tests.pages import arrow_files
+from tests.policy import bend, thrift
+from tests.policy.expect import refused
+from tests.rekey.content import CRC, assert_places_are_true, content
+from tests.rekey.copies import copy, encryption
+from tests.support.canary import data_files
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+UNIFORM = pme.Encryption(kms=TEST_KMS, uniform_key="other")
+COPIED_CODECS = ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]
+
+
+@pytest.fixture(scope="module")
+def expected() -> Table:
+    return arrow_table(arrow_frame())
+
+
+@pytest.fixture(scope="module")
+def source(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a table of every shape, encrypted by us in other ways than any copy of it."""
+    path = str(tmp_path_factory.mktemp("source") / "table")
+    options = {"kms": TEST_KMS, "uniformKey": "other"}
+    spark_frame(spark).write.format("pme-parquet").options(**options).save(path)
+    return path
+
+
+def of_arrow(path: Path, **settings: Any) -> Path:
+    """Write PyArrow's file of the same table, and return its directory."""
+    path.mkdir()
+    arrow_files.write(arrow_frame(), path / "a.parquet", row_group_size=25, **settings)
+    return path
+
+
+def single(directory: Path | str) -> Path:
+    [file] = data_files(directory)
+    return file
+
+
+def ours(spark: SparkSession, target: str, **options: str) -> Table:
+    reader = spark.read.format("pme-parquet").options(kms=TEST_KMS, **options)
+    return spark_table(reader.load(target), maps=MAPS)
+
+
+def theirs(spark: SparkSession, target: str) -> Table:
+    properties = FACTORY | modes.java_read_properties(TEST_KMS)
+    return spark_table(spark.read.format("parquet").options(**properties).load(target), maps=MAPS)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_a_copy_in_every_mode_is_read_by_all(
+    spark: SparkSession, source: str, target: str, expected: Table, mode: Mode
+) -> None:
+    copy(spark, source, target, encryption(mode))
+    file = single(target)
+    assert file.read_bytes()[:4] == (b"PAR1" if mode.plaintext_footer else b"PARE")
+    assert arrow_table(arrow_kms.read(file, external=mode.external)) == expected
+    assert theirs(spark, target) == expected
+    assert ours(spark, target, algorithm=mode.algorithm) == expected
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("codec", COPIED_CODECS)
+def test_pages_of_every_codec_are_copied(
+    spark: SparkSession, tmp_path: Path, target: str, expected: Table, codec: str, version: str
+) -> None:
+    source = of_arrow(tmp_path / "arrow", compression=codec, data_page_version=version, write_page_index=True)
+    copy(spark, source, target, UNIFORM)
+    before, after = Anatomy(single(source).read_bytes()), Anatomy(single(target).read_bytes())
+    assert content(after) == content(before)
+    assert_places_are_true(after)
+    assert arrow_table(arrow_kms.read(single(target), external=False)) == expected
+
+
+@pytest.mark.parametrize("algorithm", [GCM, CTR])
+def test_levels_in_the_clear_are_copied_only_when_allowed_and_then_encrypted(
+    spark: SparkSession, tmp_path: Path, target: str, expected: Table, algorithm: str
+) -> None:
+    source = tmp_path / "java"
+    properties = modes.java_properties(MODES[6]._replace(algorithm=algorithm), TEST_KMS)
+    v2 = {"parquet.writer.version": "v2"}
+    spark_frame(spark).write.format("parquet").options(**FACTORY, **properties, **v2).save(str(source))
+    with refused("PME_UNSUPPORTED", ".parquet", "clearLevels=allow"):
+        copy(spark, source, target, UNIFORM, algorithm=algorithm)
+    copy(spark, source, target, UNIFORM, algorithm=algorithm, clearLevels="allow")
+    assert ours(spark, target) == expected
+    assert arrow_table(arrow_kms.read(single(target), external=False)) == expected
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_plaintext_is_copied_only_when_allowed(
+    spark: SparkSession, tmp_path: Path, target: str, expected: Table, version: str
+) -> None:
+    source = tmp_path / "plain"
+    source.mkdir()
+    settings: dict[str, Any] = {"data_page_version": version, "row_group_size": 25, "write_page_index": True}
+    pq.write_table(arrow_frame(), source / "a.parquet", **settings)
+    with refused("PME_PLAINTEXT_FILE", "a.parquet"):
+        copy(spark, source, target, UNIFORM)
+    copy(spark, source, target, UNIFORM, plaintextFiles="allow")
+    after = Anatomy(single(target).read_bytes())
+    assert all(chunk.key for chunk in after.chunks)
+    assert_places_are_true(after)
+    assert ours(spark, target) == expected
+    assert arrow_table(arrow_kms.read(single(target), external=False)) == expected
+
+
+def test_a_table_without_rows_is_copied(spark: SparkSession, tmp_path: Path, target: str) -> None:
+    source = tmp_path / "empty"
+    source.mkdir()
+    empty = arrow_frame().slice(0, 0)
+    arrow_files.write(empty, source / "a.parquet")
+    config = arrow_kms.pe.EncryptionConfiguration(footer_key="footer", uniform_encryption=True)
+    factory = arrow_kms.pe.CryptoFactory(lambda _: arrow_kms.LocalKms())
+    properties = factory.file_encryption_properties(arrow_kms.pe.KmsConnectionConfig(), config)
+    with pq.ParquetWriter(source / "b.parquet", empty.schema, encryption_properties=properties) as writer:
+        for rows in (empty, arrow_frame(), empty):
+            writer.write_table(rows)
+    copy(spark, source, target, UNIFORM)
+    assert len(ours(spark, target)) == arrow_frame().num_rows
+    for name in ("a.parquet", "b.parquet"):
+        read = arrow_kms.read(tmp_path / "table" / name, external=False)
+        assert read.equals(arrow_kms.read(source / name, external=False))
+
+
+def test_checksums_are_made_anew(spark: SparkSession, tmp_path: Path, target: str) -> None:
+    source = of_arrow(tmp_path / "arrow", write_page_checksum=True)
+    copy(spark, source, target, UNIFORM)
+    file = Anatomy(single(target).read_bytes())
+    modules = [module for chunk in file.chunks for module in chunk.pages]
+    headers = [file.parsed(module) for module in modules if module.kind in PAGE_HEADERS]
+    bodies = [file.bytes_of(module) for module in modules if module.kind in PAGES]
+    for header, body in zip(headers, bodies, strict=True):
+        assert thrift.get(header, COMPRESSED_SIZE) == len(body)
+        assert thrift.get(header, CRC) % 2**32 == crc32(body)
+
+
+def test_a_page_whose_checksum_is_wrong_is_not_given_a_right_one(
+    spark: SparkSession, tmp_path: Path, target: str
+) -> None:
+    source = tmp_path / "plain"
+    source.mkdir()
+    file = source / "a.parquet"
+    rows = pa.table({"id": pa.array(range(1000), pa.int64())})
+    pq.write_table(rows, file, write_page_checksum=True, compression="none", use_dictionary=False)
+    bend.flip(file, 2000)
+    with refused("PME_DAMAGED_FILE", "a.parquet", "'id'", "checksum"):
+        copy(spark, source, target, UNIFORM, plaintextFiles="allow")
