@@ -102,7 +102,8 @@ object KmsClientKms {
       case kms: KmsClient => kms
       case other =>
         IcebergKmsClient.of(other).getOrElse {
-          val kinds = s"a class that is a ${classOf[KmsClient].getName} or a ${IcebergKmsClient.InterfaceName}"
+          val kinds =
+            s"a class that is a ${classOf[KmsClient].getName} or a ${IcebergKmsClient.InterfaceName}"
           throw PmeErrors.badOption("kms", settings.name, kinds)
         }
     }
@@ -160,7 +161,7 @@ object KmsClientKms {
     told.kind match {
       case KmsFailure.Kind.DENIED => PmeErrors.keyDenied(where, masterKeyId, kms, told)
       case KmsFailure.Kind.MISSING => PmeErrors.keyUnusable(where, masterKeyId, told.getMessage, told)
-      case KmsFailure.Kind.NOT_AUTHENTIC => 
+      case KmsFailure.Kind.NOT_AUTHENTIC =>
         PmeErrors.wrappedKeyRefused(where, masterKeyId, told.getMessage, told)
       case KmsFailure.Kind.UNAVAILABLE => PmeErrors.kmsUnavailable(where, told.getMessage, told)
       case KmsFailure.Kind.BAD_SETTING => PmeErrors.contradiction(told.option, told.getMessage, "Correct it.")
