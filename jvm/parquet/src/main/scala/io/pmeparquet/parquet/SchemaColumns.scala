@@ -27,7 +27,9 @@ object SchemaColumns {
     }
 
   private def isStruct(field: Type) =
-    !field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED) && field.getLogicalTypeAnnotation == null
+    !field.isPrimitive && !field.isRepetition(
+      Type.Repetition.REPEATED
+    ) && field.getLogicalTypeAnnotation == null
 
   /** A repeated field outside of lists and maps is a list of its own, as protobuf's converters write it. */
   private def named(field: Type, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {

@@ -78,7 +78,9 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
         .flatMap(same(reference.output, _))
     case leaf if leaf.children.isEmpty => Nil
     case _ =>
-      val aliases = node.expressions.flatMap(_.collect { case alias: Alias => alias.exprId -> columnsOf(alias) })
+      val aliases = node.expressions.flatMap(_.collect { case alias: Alias =>
+        alias.exprId -> columnsOf(alias)
+      })
       val named = aliases.map(_._1).toSet
       val others = node.producedAttributes.toSeq.map(_.exprId).filterNot(named.contains)
       aliases ++ others.map(_ -> AttributeSet.fromAttributeSets(node.expressions.map(columnsOf)))

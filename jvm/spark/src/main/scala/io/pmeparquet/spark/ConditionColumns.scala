@@ -8,8 +8,8 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 import org.apache.spark.sql.sources.BaseRelation
 
-import io.pmeparquet.PmeErrors
 import io.pmeparquet.options.Masking
+import io.pmeparquet.PmeErrors
 
 /**
  * Tells each scan that may mask columns (`deniedColumns=null|drop`) which of its columns the conditions of the whole
@@ -37,7 +37,8 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
   private def concerns(leaf: LeafNode): Boolean = leaf match {
     case relation: LogicalRelation => ours(relation.relation).isDefined
     case scan: DataSourceV2ScanRelation => ours(scan).isDefined
-    case relation: InMemoryRelation => ColumnLineage.nodesOf(relation).exists(cached => ours(cached.node).isDefined)
+    case relation: InMemoryRelation =>
+      ColumnLineage.nodesOf(relation).exists(cached => ours(cached.node).isDefined)
     case _ => false
   }
 

@@ -9,12 +9,12 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{PmeErrors, SecretReference}
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options._
 import io.pmeparquet.parquet.{ReadScope, Scopes, WriteRules, WriteScope}
 import io.pmeparquet.spark.keys.DriverRoute
-import io.pmeparquet.{PmeErrors, SecretReference}
 
 /**
  * The one place where options become settings: option of this read or write > session conf

@@ -3,15 +3,15 @@ package io.pmeparquet.spark
 import scala.collection.concurrent.TrieMap
 import scala.collection.JavaConverters._
 
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator}
+import org.apache.spark.TaskContext
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.options.Masking
-import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.parquet.pages.RefusedColumn
+import io.pmeparquet.parquet.ReadScope
 
 /**
  * What one scan does with columns whose keys the KMS refuses (`deniedColumns=null|drop`). ''Crosses the wire.''
@@ -139,7 +139,9 @@ private[spark] object MaskedReport {
   }
 
   def warn(option: String, what: String, entries: Seq[Entry]): Unit = {
-    val columns = entries.map { case (_, _, column, masterKeyId, _) => s"$column (master key '$masterKeyId')" }
+    val columns = entries.map { case (_, _, column, masterKeyId, _) =>
+      s"$column (master key '$masterKeyId')"
+    }
     log.warn(
       s"$option: ${columns.distinct.sorted.mkString(", ")}: $what, because the KMS refuses these keys to this user. " +
         s"First met in ${entries.head._5}."

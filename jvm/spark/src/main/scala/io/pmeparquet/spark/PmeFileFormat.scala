@@ -32,10 +32,11 @@ class PmeFileFormat private (
   def this() = this(Nil, None, new MaskedColumns)
 
   /** The format of a scan with these filters. */
-  private[spark] def withFilters(filters: Seq[Expression]): PmeFileFormat = new PmeFileFormat(filters, conditions, masked)
+  private[spark] def withFilters(filters: Seq[Expression]): PmeFileFormat =
+    new PmeFileFormat(filters, conditions, masked)
 
   /** The format of a scan of whose columns conditions look at these. */
-  private[spark] def withConditions(columns: Set[String]): PmeFileFormat = 
+  private[spark] def withConditions(columns: Set[String]): PmeFileFormat =
     new PmeFileFormat(dataFilters, Some(columns), new MaskedColumns)
 
   override def shortName(): String = PmeDataSource.Name

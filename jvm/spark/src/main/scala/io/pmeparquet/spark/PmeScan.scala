@@ -65,8 +65,7 @@ private[spark] final case class PmeScan(
     spark: ParquetScan,
     opening: FileOpeningOf,
     conditions: Option[Set[String]] = None
-)
-    extends Scan
+) extends Scan
     with Batch
     with SupportsReportStatistics
     with SupportsMetadata {

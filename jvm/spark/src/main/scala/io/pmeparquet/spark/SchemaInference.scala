@@ -40,7 +40,9 @@ private[spark] object SchemaInference {
       else data.headOption.map(readSchema(_, conf, scope)).toSeq
     val leftOut = footers.flatMap(_.leftOut)
     if (leftOut.nonEmpty)
-      scope.settings.masking.foreach(masking => MaskedReport.warn(masking.option, "left out of the schema", leftOut))
+      scope.settings.masking.foreach(masking =>
+        MaskedReport.warn(masking.option, "left out of the schema", leftOut)
+      )
     footers.map(_.schema).distinct.reduceOption(SchemaMerge.merge(_, _, sqlConf.caseSensitiveAnalysis))
   }
 

@@ -138,7 +138,8 @@ private[parquet] final class OpenFile private (
       val distinct = chunks.groupBy { case (path, chunk) => path -> chunk.getCrypto_metadata }.map(_._2.head)
       file.prepare(distinct.toSeq.map { case (path, chunk) => display(path) -> chunk })
       columns.flatMap { path =>
-        distinct.toSeq.collect { case (`path`, chunk) => chunk }
+        distinct.toSeq
+          .collect { case (`path`, chunk) => chunk }
           .flatMap(file.refusal(_, display(path), counters))
           .headOption
           .map(refusal => RefusedColumn(path, display(path), refusal.masterKeyId, refusal.denied))

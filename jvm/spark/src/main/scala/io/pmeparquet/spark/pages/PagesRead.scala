@@ -207,7 +207,9 @@ private[spark] final class PagesRead(
     // Where all wanted fields of a struct are missing, Spark takes another to know where the struct is NULL: so again.
     @tailrec def hideAgain(before: Seq[(String, RefusedColumn)]): Seq[(String, RefusedColumn)] = {
       val asked = new ParquetReadSupport()
-        .init(new InitContext(conf, PagesRead.sets(file.metadata.getKeyValueMetaData), file.metadata.getSchema))
+        .init(
+          new InitContext(conf, PagesRead.sets(file.metadata.getKeyValueMetaData), file.metadata.getSchema)
+        )
         .getRequestedSchema
       val refused = file.refused(asked)
       val named = refused.map(column => required(asked.getFieldIndex(column.path.head)).name -> column)
@@ -223,7 +225,9 @@ private[spark] final class PagesRead(
   private def withoutDefaults(hidden: Set[String], conf: Configuration): (Configuration, StructType) =
     if (hidden.isEmpty) (conf, required)
     else {
-      val schema = StructType(required.map(field => if (hidden(field.name)) PagesRead.withoutDefault(field) else field))
+      val schema = StructType(
+        required.map(field => if (hidden(field.name)) PagesRead.withoutDefault(field) else field)
+      )
       val copy = new Configuration(conf)
       copy.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, schema.json)
       (copy, schema)
