@@ -76,7 +76,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     spark: SparkSession,
     path: str | PathLike[str],
     *,
-    kms: Kms,
+    kms: Kms | None = None,
     new_kms: Kms | None = None,
     master_keys: Mapping[str, str] | None = None,
     key_material: Literal["internal", "external"] | None = None,
@@ -95,7 +95,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     Args:
         spark: a classic session.
         path: a table's directory, with its partitions, or one file.
-        kms: where the master keys are.
+        kms: where the master keys are, if not where the session says.
         new_kms: where they are to be, if that is another KMS.
         master_keys: the new master key of each; keys under others are left. Without it each key goes under the newest
             version of its own master key, and with `new_kms` under the master key of the same name there.
@@ -108,7 +108,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     """
     jdf = _call(spark, "Rotation", "rotate", "pme.rotate")(
         str(path),
-        _java_map(spark, kms.options() | dict(options or {})),
+        _java_map(spark, (kms.options() if kms else {}) | dict(options or {})),
         None if new_kms is None else _java_map(spark, new_kms.options()),
         None if master_keys is None else _java_map(spark, master_keys),
         key_material,
