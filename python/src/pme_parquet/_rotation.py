@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pme_parquet._kms import Kms
 
 
+_MOST_SHOWN = 20
+
+
 @dataclass(frozen=True)
 class RotatedFile:
     """What a rotation did with one file.
@@ -68,7 +71,8 @@ class RotationReport:
         left = sorted({key for file in self.files for key in file.left})
         lines = [f"{len(self.files)} files{' (dry run)' if self.dry_run else ''}: {counts or 'none'}"]
         lines += [f"left as they are: keys under {', '.join(left)}"] if left else []
-        lines += [f"{file.status}: {file.file}: {file.message}" for file in self.files if file.message]
+        told = [f"{file.status}: {file.file}: {file.message}" for file in self.files if file.message]
+        lines += told[:_MOST_SHOWN] + ([f"and {len(told) - _MOST_SHOWN} more"] if len(told) > _MOST_SHOWN else [])
         return "\n".join(lines)
 
 
