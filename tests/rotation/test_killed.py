@@ -42,7 +42,7 @@ class Prepared(NamedTuple):
     changes: int
 
 
-@pytest.fixture(scope="module", params=WAYS.values(), ids=WAYS)
+@pytest.fixture(scope="module", params=list(WAYS.values()), ids=list(WAYS))
 def way(request: pytest.FixtureRequest) -> tuple[str, str | None]:
     chosen: tuple[str, str | None] = request.param
     return chosen

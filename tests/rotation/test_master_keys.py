@@ -63,7 +63,7 @@ def test_single_wrapped_keys_are_each_wrapped_anew(spark: SparkSession, made: Ca
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
 
 
-@pytest.mark.parametrize(("mode", "mapping"), zip(MODES.values(), FEW * 2, strict=True), ids=MODES)
+@pytest.mark.parametrize(("mode", "mapping"), list(zip(MODES.values(), FEW * 2, strict=True)), ids=list(MODES))
 def test_keys_under_other_master_keys_are_left(
     spark: SparkSession, made: Callable[..., Made], mode: dict[str, Any], mapping: dict[str, str]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -77,7 +77,7 @@ def test_key_material_that_moved_is_found_by_other_readers(
     [file] = data_files(target)
     beside = file.with_name(f"_KEY_MATERIAL_FOR_{file.name}.json")
     for external in (not mode.external, mode.external):
-        where = "external" if external else "internal"
+        where: Literal["internal", "external"] = "external" if external else "internal"
         report = pme.rotate(spark, target, kms=KMS, master_keys={}, key_material=where)
         assert (report.files[0].status, report.files[0].material) == ("rotated", where)
         assert beside.exists() == external

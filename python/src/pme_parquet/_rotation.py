@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pme_parquet._kms import Kms
 
 
+_MOST_SHOWN = 20
+
+
 @dataclass(frozen=True)
 class RotatedFile:
     """What a rotation did with one file.
@@ -68,7 +71,8 @@ class RotationReport:
         left = sorted({key for file in self.files for key in file.left})
         lines = [f"{len(self.files)} files{' (dry run)' if self.dry_run else ''}: {counts or 'none'}"]
         lines += [f"left as they are: keys under {', '.join(left)}"] if left else []
-        lines += [f"{file.status}: {file.file}: {file.message}" for file in self.files if file.message]
+        told = [f"{file.status}: {file.file}: {file.message}" for file in self.files if file.message]
+        lines += told[:_MOST_SHOWN] + ([f"and {len(told) - _MOST_SHOWN} more"] if len(told) > _MOST_SHOWN else [])
         return "\n".join(lines)
 
 
@@ -76,7 +80,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     spark: SparkSession,
     path: str | PathLike[str],
     *,
-    kms: Kms,
+    kms: Kms | None = None,
     new_kms: Kms | None = None,
     master_keys: Mapping[str, str] | None = None,
     key_material: Literal["internal", "external"] | None = None,
@@ -95,7 +99,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     Args:
         spark: a classic session.
         path: a table's directory, with its partitions, or one file.
-        kms: where the master keys are.
+        kms: where the master keys are, if not where the session says.
         new_kms: where they are to be, if that is another KMS.
         master_keys: the new master key of each; keys under others are left. Without it each key goes under the newest
             version of its own master key, and with `new_kms` under the master key of the same name there.
@@ -108,7 +112,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     """
     jdf = _call(spark, "Rotation", "rotate", "pme.rotate")(
         str(path),
-        _java_map(spark, kms.options() | dict(options or {})),
+        _java_map(spark, (kms.options() if kms else {}) | dict(options or {})),
         None if new_kms is None else _java_map(spark, new_kms.options()),
         None if master_keys is None else _java_map(spark, master_keys),
         key_material,
