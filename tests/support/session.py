@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
+# Where SoftHSM finds its settings: looked at when it is loaded, by which time tests/kms/test_pkcs11.py has written them.
+SOFTHSM_CONF = Path(tempfile.gettempdir()) / f"pme-softhsm-{os.getpid()}.conf"
 ALIASES = ["footer", "pii", "pay", "other"]
 
 SPARK_VERSION = tuple(int(part) for part in re.findall(r"\d+", pyspark.__version__)[:2])
@@ -65,8 +68,9 @@ def session_settings(scratch: Path) -> dict[str, str]:
 
 
 def set_secrets() -> None:
-    """Put the keystore's password where the JVM, which is a child process, will find it."""
+    """Put the keystore's password, and SoftHSM's settings, where the JVM, which is a child process, will find them."""
     os.environ[PASSWORD_VARIABLE] = PASSWORD
+    os.environ["SOFTHSM2_CONF"] = str(SOFTHSM_CONF)
 
 
 def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSession.Builder:
