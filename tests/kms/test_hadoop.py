@@ -20,7 +20,7 @@ from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.errors import DONE, outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -152,7 +152,7 @@ def flipped(part: int, text: str) -> str:
     return ":".join(parts)
 
 
-ALTERED = {
+ALTERED: dict[str, tuple[Callable[[str], str], str]] = {
     "the IV": (lambda text: flipped(2, text), "PME_NOT_AUTHENTIC"),
     "the encrypted key": (lambda text: flipped(3, text), "PME_NOT_AUTHENTIC"),
     "the wrapped key": (lambda text: flipped(4, text), "PME_NOT_AUTHENTIC"),
@@ -226,7 +226,7 @@ def test_without_an_address_hadoops_own_is_taken(
     keys = pme.HadoopKms()
     with refused("PME_BAD_OPTION", "hadoop.security.key.provider.path"):
         save(frame, target, under(keys, FOOTER))
-    conf = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+    conf = spark.sparkContext._jsc.hadoopConfiguration()
     conf.set("hadoop.security.key.provider.path", kms.uri)
     try:
         save(frame, target, under(keys, FOOTER))
@@ -269,7 +269,7 @@ def test_the_address_in_key_material_is_never_asked(
     save(frame, target, under(keys, FOOTER))
     settings = CLIENT | {f"{PREFIX}key.material.store.internally": "false"}
     with socket.create_server(("127.0.0.1", 0)) as planted:
-        planted.setblocking(False)
+        planted.settimeout(0)
         uri = f"kms://http@127.0.0.1:{planted.getsockname()[1]}/kms"
         bend_material(target, {"kmsInstanceURL": uri, "kmsInstanceID": "planted"})
         assert rows(read(spark, target, keys.options())) == rows(frame)

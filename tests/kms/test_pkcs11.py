@@ -72,9 +72,9 @@ def _token(folder: Path, label: str) -> Path:
 
 
 def _generate(configuration: Path, alias: str) -> None:
-    command = [java().with_name("keytool"), "-genseckey", "-keyalg", "AES", "-keysize", "256", "-alias", alias]
+    command = [str(java().with_name("keytool")), "-genseckey", "-keyalg", "AES", "-keysize", "256", "-alias", alias]
     store = ["-storetype", "PKCS11", "-keystore", "NONE", "-providerClass", "sun.security.pkcs11.SunPKCS11"]
-    given = ["-providerArg", configuration, "-storepass:env", "PIN"]
+    given = ["-providerArg", str(configuration), "-storepass:env", "PIN"]
     subprocess.run([*command, *store, *given], check=True, capture_output=True, env=_environment() | {"PIN": PIN})
 
 
@@ -90,7 +90,7 @@ def token(tokens: Tokens, conf: Conf) -> Iterator[pme.Keystore]:
 
 
 def by_pin(tokens: Tokens, pin: str) -> pme.Keystore:
-    return pme.Keystore(None, password=secret(tokens.folder, pin), type="PKCS11")
+    return pme.Keystore("", password=secret(tokens.folder, pin), type="PKCS11")
 
 
 def encryption(token: pme.Keystore) -> pme.Encryption:
@@ -130,9 +130,9 @@ def test_a_key_that_is_made_later_is_found(tokens: Tokens, token: pme.Keystore, 
 
 def test_a_wrong_pin_opens_no_token(tokens: Tokens, frame: DataFrame, target: str, conf: Conf) -> None:
     wrong = by_pin(tokens, WRONG_PIN)
-    with conf({PATH: str(tokens.closed)}), untouched(target):
-        with refused("PME_KMS_UNAVAILABLE", "PIN", never=(WRONG_PIN,)):
-            save(frame, target, encryption(wrong).options())
+    told = refused("PME_KMS_UNAVAILABLE", "PIN", never=(WRONG_PIN,))
+    with conf({PATH: str(tokens.closed)}), untouched(target), told:
+        save(frame, target, encryption(wrong).options())
 
 
 def test_a_wrong_pin_is_refused_where_the_process_is_logged_in(
@@ -176,7 +176,7 @@ def test_a_configuration_that_leads_to_no_token_is_refused(
 
 
 def test_without_a_configuration_the_provider_must_be_installed(frame: DataFrame, target: str) -> None:
-    bare = pme.Keystore(None, password=pme.env("PME_TEST_PASSWORD"), type="PKCS11")
+    bare = pme.Keystore("", password=pme.env("PME_TEST_PASSWORD"), type="PKCS11")
     with untouched(target), refused("PME_UNSUPPORTED", "SunPKCS11", PATH):
         save(frame, target, encryption(bare).options())
 
@@ -202,4 +202,4 @@ def test_a_key_wrapped_by_one_master_key_does_not_pass_for_anothers(
 
 def test_a_keystore_without_a_file_makes_no_keys() -> None:
     with refused("PME_BAD_OPTION", "keytool"):
-        pme.Keystore(None, password=pme.env("PME_TEST_PASSWORD"), type="PKCS11").create(["footer"])
+        pme.Keystore("", password=pme.env("PME_TEST_PASSWORD"), type="PKCS11").create(["footer"])

@@ -25,7 +25,7 @@ JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
-# Where SoftHSM finds its settings: looked at when it is loaded, by which time tests/kms/test_pkcs11.py has written them.
+# Where SoftHSM looks for its settings when it is loaded, by which time tests/kms/test_pkcs11.py has written them.
 SOFTHSM_CONF = Path(tempfile.gettempdir()) / f"pme-softhsm-{os.getpid()}.conf"
 ALIASES = ["footer", "pii", "pay", "other"]
 

@@ -33,14 +33,14 @@ class Keystore:
         spark.read.format("pme-parquet").options(**keys.options()).load(path)
 
     Attributes:
-        path: the file. PKCS12 keeps aliases in lower case and finds them in any. None for PKCS11, where the session's
+        path: the file. PKCS12 keeps aliases in lower case and finds them in any. Empty for PKCS11, where the session's
             `spark.datasource.pme-parquet.kms.keystore.path` names the provider's configuration.
         password: where the password is found: at least six characters, which is what keytool asks for.
         type: `PKCS12`, `PKCS11`, or any installed type, such as `BCFKS`.
         provider_path: BouncyCastle's bcprov jar, which keytool needs for BCFKS; Spark needs it on its class path.
     """
 
-    path: str | PathLike[str] | None
+    path: str | PathLike[str]
     password: SecretReference
     type: str = "PKCS12"
     provider_path: str | PathLike[str] | None = None
@@ -51,7 +51,7 @@ class Keystore:
     def options(self) -> dict[str, str]:
         """The options of the format, for reading and writing."""
         install_errors()
-        path = {} if self.path is None else {"kms.keystore.path": os.fspath(self.path)}
+        path = {"kms.keystore.path": os.fspath(self.path)} if self.path else {}
         return {
             "kms": "keystore",
             **path,
@@ -82,9 +82,10 @@ class Keystore:
 
     @property
     def _file(self) -> Path:
-        if self.path is None:
+        if not self.path:
             raise BadOptionError(
-                "pme.Keystore: keys cannot be made or listed, because it has no file. Use keytool, or the token's own tools."
+                "pme.Keystore: keys cannot be made or listed, because it has no file. "
+                "Use keytool, or the token's own tools."
             )
         return Path(os.fspath(self.path).removeprefix("file:"))
 
@@ -114,4 +115,4 @@ class Keystore:
         store = ["-storetype", self.type]
         if self.provider_path is not None:
             store += ["-providerclass", _BOUNCY_CASTLE, "-providerpath", os.fspath(self.provider_path)]
-        return _keytool.run([*command, *store], file, str(self.path), self.password)
+        return _keytool.run([*command, *store], file, os.fspath(self.path), self.password)
