@@ -72,6 +72,7 @@ final class KeystoreKms private (name: String, keystore: KeyStore, password: Arr
 }
 
 object KeystoreKms {
+
   /**
    * @param name what messages call the keystore
    * @param content the keystore file; for PKCS11 the configuration of its provider, or none for an installed one

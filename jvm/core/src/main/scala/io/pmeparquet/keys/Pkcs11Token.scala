@@ -30,11 +30,13 @@ private[keys] object Pkcs11Token {
    * @param configuration of SunPKCS11; without one, an installed provider is taken
    */
   def open(name: String, configuration: Option[Array[Byte]], pin: Secret): KeyStore = synchronized {
-    def unusable(why: String, cause: Throwable = null) = PmeErrors.kmsUnavailable(s"keystore $name", why, cause)
+    def unusable(why: String, cause: Throwable = null) =
+      PmeErrors.kmsUnavailable(s"keystore $name", why, cause)
     val provider =
       try configuration.fold(installed())(configured(name, _))
       catch {
-        case failed @ (_: InvalidParameterException | _: ProviderException | _: UnsupportedOperationException) =>
+        case failed @ (_: InvalidParameterException | _: ProviderException |
+            _: UnsupportedOperationException) =>
           throw unusable("it is no configuration of SunPKCS11 that leads to a token", failed)
       }
     val login = new Login(pin)
@@ -51,7 +53,9 @@ private[keys] object Pkcs11Token {
       }
     if (login.wasAsked) pins.put(provider, pin)
     else if (pins.get(provider) != pin)
-      throw unusable("this process is logged in to the token with another PIN, or through another configuration")
+      throw unusable(
+        "this process is logged in to the token with another PIN, or through another configuration"
+      )
     keystore
   }
 

@@ -20,7 +20,8 @@ private[kms] object HadoopKmsAddress {
     val opened =
       try KeyProviderFactory.get(uri, own(conf, timeoutSeconds))
       catch {
-        case failed: IOException => throw KmsFailure.unavailable("the client of Hadoop KMS cannot be set up", failed)
+        case failed: IOException =>
+          throw KmsFailure.unavailable("the client of Hadoop KMS cannot be set up", failed)
       }
     KeyProviderCryptoExtension.createKeyProviderCryptoExtension(opened)
   }
@@ -42,7 +43,9 @@ private[kms] object HadoopKmsAddress {
         // Hadoop KMS hands keys out as they are, so what reads the network reads them.
         val near = hosts.split(";").forall(host => KmsHttp.isLoopback(host.takeWhile(_ != ':')))
         if (transport == "http" && !near)
-          throw unusable("keys would cross the network readable, since it begins with kms://http@ and not kms://https@")
+          throw unusable(
+            "keys would cross the network readable, since it begins with kms://http@ and not kms://https@"
+          )
         uri
       case _ => throw unusable("it is not of the form kms://https@HOST:PORT/kms")
     }

@@ -60,7 +60,10 @@ private[kms] object HadoopKmsCalls {
     else if (any(cause => Option(cause.getMessage).exists(_.contains(NoSuchKey))) || any(isNotFound))
       KmsFailure.missing(s"Hadoop KMS does not have key '$masterKeyId'", failed)
     else
-      KmsFailure.unavailable(s"Hadoop KMS failed to serve a call (${causes.last.getClass.getSimpleName})", failed)
+      KmsFailure.unavailable(
+        s"Hadoop KMS failed to serve a call (${causes.last.getClass.getSimpleName})",
+        failed
+      )
   }
 
   private def isNotFound(cause: Throwable) =

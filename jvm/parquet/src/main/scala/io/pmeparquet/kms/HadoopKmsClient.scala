@@ -8,9 +8,9 @@ import org.apache.hadoop.crypto.key.KeyProviderCryptoExtension
 import org.apache.hadoop.crypto.key.KeyProviderCryptoExtension.EncryptedKeyVersion
 import org.apache.parquet.crypto.keytools.KmsClient
 
-import io.pmeparquet.AesKey
 import io.pmeparquet.keys.LocalWrap
 import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.AesKey
 
 /**
  * `kms=hadoop`, and a KMS client for Spark's own `parquet` source:
@@ -78,7 +78,10 @@ final class HadoopKmsClient extends KmsClient {
     try number.map(_.drop(masterKeyId.length + 1).toInt).get
     catch {
       case _: NumberFormatException | _: NoSuchElementException =>
-        throw KmsFailure.unavailable("Hadoop KMS gave a key of a version that is none of the master key's", null)
+        throw KmsFailure.unavailable(
+          "Hadoop KMS gave a key of a version that is none of the master key's",
+          null
+        )
     }
   }
 }

@@ -28,7 +28,12 @@ private[pmeparquet] final class IcebergKmsClient private (client: Closeable, int
   private val wrap = method("wrapKey", classOf[ByteBuffer], classOf[String])
   private val unwrap = method("unwrapKey", classOf[ByteBuffer], classOf[String])
 
-  override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit = {
+  override def initialize(
+      conf: Configuration,
+      instanceId: String,
+      instanceUrl: String,
+      token: String
+  ): Unit = {
     ClientTerms.closeAfter(this, client)
     call(method("initialize", classOf[util.Map[_, _]]), IcebergKmsClient.properties(conf))
     ()
@@ -89,17 +94,18 @@ private[pmeparquet] object IcebergKmsClient {
     val name = PmeOptions.ClientProperties.name
     // Not repeated: somebody may have put a secret there.
     def unusable = KmsFailure.badSetting(name, "it is no JSON object of texts")
-    Option(conf.get(PmeOptions.ParquetPrefix + name)).fold(util.Collections.emptyMap[String, String]) { json =>
-      val parsed =
-        try KmsHttp.Json.readTree(json)
-        catch { case _: JsonProcessingException => throw unusable }
-      if (parsed == null || !parsed.isObject) throw unusable
-      val texts = new util.TreeMap[String, String]
-      parsed.fields().asScala.foreach { field =>
-        if (!field.getValue.isTextual) throw unusable
-        texts.put(field.getKey, field.getValue.textValue)
-      }
-      texts
+    Option(conf.get(PmeOptions.ParquetPrefix + name)).fold(util.Collections.emptyMap[String, String]) {
+      json =>
+        val parsed =
+          try KmsHttp.Json.readTree(json)
+          catch { case _: JsonProcessingException => throw unusable }
+        if (parsed == null || !parsed.isObject) throw unusable
+        val texts = new util.TreeMap[String, String]
+        parsed.fields().asScala.foreach { field =>
+          if (!field.getValue.isTextual) throw unusable
+          texts.put(field.getKey, field.getValue.textValue)
+        }
+        texts
     }
   }
 }

@@ -102,7 +102,8 @@ object KmsClientKms {
       case kms: KmsClient => kms
       case other =>
         IcebergKmsClient.of(other).getOrElse {
-          val kinds = s"a class that is a ${classOf[KmsClient].getName} or a ${IcebergKmsClient.InterfaceName}"
+          val kinds =
+            s"a class that is a ${classOf[KmsClient].getName} or a ${IcebergKmsClient.InterfaceName}"
           throw PmeErrors.badOption("kms", settings.name, kinds)
         }
     }
