@@ -254,7 +254,7 @@ lazy val root = (project in file("."))
         (kmsGcp / Compile / packageBin).value,
         (kmsAzure / Compile / packageBin).value
       )
-      val server = (hadoopKmsServer / update).value.select(configurationFilter("compile"))
+      val server = (hadoopKmsServer / update).value.select(configurationFilter("runtime"))
       val corretto = (accp / update).value.select(configurationFilter("compile"))
       connectors.foreach(jar => IO.copyFile(jar, target / jar.getName))
       kits.foreach(jar => IO.copyFile(jar, target / "testkit" / jar.getName))

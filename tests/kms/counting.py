@@ -150,9 +150,7 @@ def jar(directory: Path) -> Path:
 def compile_to(classes: Path) -> None:
     """Compile the KMS client with the JDK that Spark runs on."""
     classes.mkdir()
-    jars = Path(pyspark.__file__).parent / "jars"
-    command: Sequence[Any] = [_javac(), "-cp", f"{jars}/*", "-d", classes, Path(__file__).with_name("CountingKms.java")]
-    subprocess.run(command, check=True)
+    compile_java([Path(__file__).with_name("CountingKms.java")], classes)
 
 
 _LOADED: set[str] = set()
@@ -166,12 +164,24 @@ def load(spark: SparkSession, directories: pytest.TempPathFactory) -> None:
     _LOADED.add(application)
     classes = directories.mktemp("counting") / "classes"
     compile_to(classes)
+    add_to_class_path(spark, classes)
+
+
+def java() -> Path:
+    """Return the java that Spark runs on."""
+    home = os.environ.get("JAVA_HOME")
+    return (Path(home) / "bin" / "java" if home else Path(shutil.which("java") or "java")).resolve()
+
+
+def compile_java(sources: Sequence[Path], classes: Path) -> None:
+    """Compile classes with the JDK that Spark runs on."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    command: Sequence[Any] = [java().with_name("javac"), "-cp", f"{jars}/*", "-d", classes, *sources]
+    subprocess.run(command, check=True)
+
+
+def add_to_class_path(spark: SparkSession, classes: Path) -> None:
+    """Put classes where driver and executors of a local session look for them."""
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     loader.addURL(jvm.java.io.File(str(classes)).toURI().toURL())
-
-
-def _javac() -> Path:
-    home = os.environ.get("JAVA_HOME")
-    java = Path(home) / "bin" / "java" if home else Path(shutil.which("java") or "java")
-    return java.resolve().with_name("javac")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
 CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_")
+# Where SoftHSM looks for its settings when it is loaded, by which time tests/kms/test_pkcs11.py has written them.
+SOFTHSM_CONF = Path(tempfile.gettempdir()) / f"pme-softhsm-{os.getpid()}.conf"
 ALIASES = ["footer", "pii", "pay", "other"]
 
 SPARK_VERSION = tuple(int(part) for part in re.findall(r"\d+", pyspark.__version__)[:2])
@@ -71,8 +74,12 @@ def session_settings(scratch: Path) -> dict[str, str]:
 
 
 def set_secrets() -> None:
-    """Put the keystore's password where the JVM, a child process, will find it, and no credentials of clouds."""
+    """Put the keystore's password and SoftHSM's settings where the JVM, a child process, will find them.
+
+    Credentials of clouds are not to be found there.
+    """
     os.environ[PASSWORD_VARIABLE] = PASSWORD
+    os.environ["SOFTHSM2_CONF"] = str(SOFTHSM_CONF)
     for name in [name for name in os.environ if name.startswith(CLOUDS)]:
         del os.environ[name]
     os.environ["AWS_EC2_METADATA_DISABLED"] = "true"

@@ -33,9 +33,10 @@ class Keystore:
         spark.read.format("pme-parquet").options(**keys.options()).load(path)
 
     Attributes:
-        path: the file. PKCS12 keeps aliases in lower case and finds them in any.
+        path: the file. PKCS12 keeps aliases in lower case and finds them in any. Empty for PKCS11, where the session's
+            `spark.datasource.pme-parquet.kms.keystore.path` names the provider's configuration.
         password: where the password is found: at least six characters, which is what keytool asks for.
-        type: `PKCS12`, or any installed type, such as `BCFKS`.
+        type: `PKCS12`, `PKCS11`, or any installed type, such as `BCFKS`.
         provider_path: BouncyCastle's bcprov jar, which keytool needs for BCFKS; Spark needs it on its class path.
     """
 
@@ -50,9 +51,10 @@ class Keystore:
     def options(self) -> dict[str, str]:
         """The options of the format, for reading and writing."""
         install_errors()
+        path = {"kms.keystore.path": os.fspath(self.path)} if self.path else {}
         return {
             "kms": "keystore",
-            "kms.keystore.path": os.fspath(self.path),
+            **path,
             "kms.keystore.type": self.type,
             "kms.keystore.password": str(self.password),
         }
@@ -80,6 +82,11 @@ class Keystore:
 
     @property
     def _file(self) -> Path:
+        if not self.path:
+            raise BadOptionError(
+                "pme.Keystore: keys cannot be made or listed, because it has no file. "
+                "Use keytool, or the token's own tools."
+            )
         return Path(os.fspath(self.path).removeprefix("file:"))
 
     def _require_file(self) -> None:

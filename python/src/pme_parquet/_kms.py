@@ -6,6 +6,7 @@ Clouds' key services and Hadoop's are in `_cloud_kms`.
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -14,6 +15,7 @@ from pme_parquet._hook import install_errors
 from pme_parquet._secrets import SecretReference, require_reference
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
 
@@ -103,16 +105,24 @@ class Vault:
 
 @dataclass(frozen=True)
 class KmsClass:
-    """A KMS client on the class path: any `org.apache.parquet.crypto.keytools.KmsClient`.
+    """A KMS client on the class path, parquet-java's `KmsClient` or Iceberg's `KeyManagementClient`.
 
     Example:
         kms = pme.KmsClass("com.example.MyKms", instance_url="https://kms.example", token=pme.env("KMS_TOKEN"))
+
+    Attributes:
+        name: the full name of the class.
+        instance_id: parquet-java's KMS instance, handed to a `KmsClient`.
+        instance_url: its address.
+        token: where its access token is found.
+        properties: texts that a `KeyManagementClient` is initialized with. Spark prints them: put no secret here.
     """
 
     name: str
     instance_id: str | None = None
     instance_url: str | None = None
     token: SecretReference | None = None
+    properties: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if self.token is not None:
@@ -126,6 +136,7 @@ class KmsClass:
             "parquet.encryption.kms.instance.id": self.instance_id,
             "parquet.encryption.kms.instance.url": self.instance_url,
             "parquet.encryption.key.access.token": _text(self.token),
+            "kms.properties": None if self.properties is None else json.dumps(dict(self.properties)),
         }
         return {name: value for name, value in given.items() if value is not None}
 

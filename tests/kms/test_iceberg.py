@@ -1,0 +1,87 @@
+"""``kms=<class>``, where the class is one of Iceberg's key management clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.kms.access import COLUMNS, FOOTER, PII, read, rows
+from tests.kms.bend import bend_material
+from tests.kms.counting import add_to_class_path, compile_java
+from tests.policy.expect import refused, save, untouched
+from tests.support.canary import assert_encrypted_footers
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KMS = "kms.IcebergRealm"
+NORTH = pme.KmsClass(KMS, properties={"realm": "north"})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _client(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compile the client, and the interface that it implements, to where Spark finds them."""
+    classes = tmp_path_factory.mktemp("iceberg")
+    here = Path(__file__)
+    compile_java([here.with_name("KeyManagementClient.java"), here.with_name("IcebergRealm.java")], classes)
+    add_to_class_path(spark, classes)
+
+
+def encryption(**fields: str) -> dict[str, str]:
+    return pme.Encryption(kms=NORTH, footer_key=FOOTER, column_keys=COLUMNS, key_material="external").options() | fields
+
+
+def test_a_table_is_written_and_read(spark: SparkSession, frame: DataFrame, target: str) -> None:
+    save(frame, target, encryption())
+    assert_encrypted_footers(target)
+    assert rows(read(spark, target, NORTH.options())) == rows(frame)
+
+
+def test_a_client_with_other_properties_has_other_keys(spark: SparkSession, frame: DataFrame, target: str) -> None:
+    save(frame, target, encryption())
+    south = pme.KmsClass(KMS, properties={"realm": "south"})
+    with refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'"):
+        read(spark, target, south.options()).collect()
+
+
+def test_a_key_wrapped_by_one_master_key_does_not_pass_for_anothers(
+    spark: SparkSession, frame: DataFrame, target: str
+) -> None:
+    save(frame, target, encryption())
+    bend_material(target, {"masterKeyID": PII})
+    with refused("PME_NOT_AUTHENTIC", f"'{PII}'"):
+        read(spark, target, NORTH.options()).collect()
+
+
+def test_what_is_no_wrapped_key_is_refused(spark: SparkSession, frame: DataFrame, target: str) -> None:
+    save(frame, target, encryption())
+    bend_material(target, {"wrappedKEK": "%%%"})
+    with refused("PME_KEY_METADATA", "base64"):
+        read(spark, target, NORTH.options()).collect()
+
+
+@pytest.mark.parametrize(("key", "condition"), [("none", "PME_KEY_NOT_FOUND"), ("down", "PME_KMS_UNAVAILABLE")])
+def test_a_clients_failure_is_told_by_its_cause(frame: DataFrame, target: str, key: str, condition: str) -> None:
+    with untouched(target), refused(condition, KMS):
+        save(frame, target, encryption(footerKey=key))
+
+
+@pytest.mark.parametrize("properties", ["realm=hush-hush", '["hush-hush"]', '{"realm": {"hush-hush": 1}}', ""])
+def test_properties_that_are_no_object_of_texts_are_refused_and_not_repeated(
+    frame: DataFrame, target: str, properties: str
+) -> None:
+    with untouched(target), refused("PME_BAD_OPTION", "kms.properties", never=("hush-hush",)):
+        save(frame, target, encryption(**{"kms.properties": properties}))
+
+
+def test_a_client_that_does_not_start_is_told(frame: DataFrame, target: str) -> None:
+    with untouched(target), refused("PME_KEY_NOT_FOUND", KMS):
+        save(frame, target, pme.Encryption(kms=pme.KmsClass(KMS), footer_key=FOOTER).options())
+
+
+def test_a_class_of_neither_kind_is_refused(frame: DataFrame, target: str) -> None:
+    with untouched(target), refused("PME_BAD_OPTION", "KmsClient", "KeyManagementClient"):
+        save(frame, target, pme.Encryption(kms=pme.KmsClass("java.util.ArrayList"), footer_key=FOOTER).options())
