@@ -17,7 +17,8 @@ def main(directory: Path) -> None:
     spark = builder(session_settings(directory / "scratch")).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     jvm: Any = spark._jvm
-    print(jvm.java.lang.ProcessHandle.current().pid(), flush=True)
+    sys.stdout.write(f"{jvm.java.lang.ProcessHandle.current().pid()}\n")
+    sys.stdout.flush()
     pme.rekey(spark, str(directory / "source"), str(directory / "table"), NEW)
 
 
