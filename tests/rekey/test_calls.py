@@ -9,6 +9,7 @@ import pytest
 import pme_parquet as pme
 from tests.kms.access import read, rows
 from tests.kms.counting import FOOTER, Log, load, log, written
+from tests.policy import bend
 from tests.support.canary import data_files
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def test_a_copy_asks_as_often_as_a_read_a_write_and_a_read(
 def test_a_source_that_cannot_be_read_costs_no_new_key(spark: SparkSession, tmp_path: Path, target: str) -> None:
     table, new = written(spark, tmp_path, 1, 2), log(tmp_path)
     file = data_files(table.path)[0]
-    file.write_bytes(file.read_bytes()[:-1])
+    bend.replace(file, file.read_bytes()[:-1])
     with pytest.raises(pme.PmeError, match="PME_DAMAGED_FILE"):
         pme.rekey(spark, table.path, target, pme.Encryption(kms=new, uniform_key="a"))
     assert new.count("wrap") == {}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-FILES = 400
+FILES = 160
 PATIENCE = 120
 STAGING = ".table.pme-rekey"
 

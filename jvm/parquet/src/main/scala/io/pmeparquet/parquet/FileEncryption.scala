@@ -54,7 +54,8 @@ private[parquet] final class FileEncryption(
       .withAlgorithm(cipher)
     // Without a list of columns parquet-java encrypts every column with the footer key by itself. It takes no empty one,
     // so a file that is copied and has none of the protected columns is encrypted as a whole.
-    val listed = if (columnKeys.isDefined) columns(plan) else Map.empty[ColumnPath, ColumnEncryptionProperties]
+    val listed =
+      if (columnKeys.isDefined) columns(plan) else Map.empty[ColumnPath, ColumnEncryptionProperties]
     if (listed.nonEmpty) builder.withEncryptedColumns(listed.asJava)
     if (settings.plaintextFooter) builder.withPlaintextFooter()
     settings.aadPrefix.foreach { prefix =>

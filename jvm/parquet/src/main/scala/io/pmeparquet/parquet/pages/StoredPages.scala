@@ -115,7 +115,8 @@ private[parquet] final class StoredPages(
       throw PmeErrors.damaged(where, s"the header of its page ${place.ordinal} contradicts itself")
     val parts =
       V2Parts.of(place, body, end, rl + dl, modules.map(_.pages), allowClearLevels, file, chunk.display)
-    val content = Arrays.copyOfRange(parts.levels, parts.levelsAt, parts.levelsAt + rl + dl + parts.valuesLength)
+    val content =
+      Arrays.copyOfRange(parts.levels, parts.levelsAt, parts.levelsAt + rl + dl + parts.valuesLength)
     System.arraycopy(parts.values, parts.valuesAt, content, rl + dl, parts.valuesLength)
     content
   }

@@ -108,7 +108,8 @@ private final class FileCopy(
 
   /** @return how many pages it has */
   def write(): Long = {
-    val groups = (0 until file.rowGroupCount).map(index => new CopiedGroup(index, out.position, copyPages(index)))
+    val groups =
+      (0 until file.rowGroupCount).map(index => new CopiedGroup(index, out.position, copyPages(index)))
     groups.foreach(group => copyColumnIndexes(group.columns))
     groups.foreach(group => copyOffsetIndexes(group.columns))
     groups.foreach(_.columns.foreach(copyBloomFilter))
@@ -224,7 +225,10 @@ private final class FileCopy(
     index.getPage_locations.asScala.foreach { location =>
       val (offset, size) = copy.pages.getOrElse(
         location.getOffset,
-        throw PmeErrors.damaged(where, s"its offset index names a page at ${location.getOffset}, where none is")
+        throw PmeErrors.damaged(
+          where,
+          s"its offset index names a page at ${location.getOffset}, where none is"
+        )
       )
       location.setOffset(offset)
       location.setCompressed_page_size(size)

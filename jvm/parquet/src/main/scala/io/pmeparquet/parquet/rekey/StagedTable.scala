@@ -89,7 +89,11 @@ object StagedTable {
   def requireFree(target: Path, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
     if (target.isRoot)
-      throw PmeErrors.badTarget(target.toString, "it is the root of its file system", "Name a directory below it.")
+      throw PmeErrors.badTarget(
+        target.toString,
+        "it is the root of its file system",
+        "Name a directory below it."
+      )
     if (fs.exists(target) && (fs.getFileStatus(target).isFile || fs.listStatus(target).nonEmpty))
       throw PmeErrors.badTarget(target.toString, "it is not empty", "Name a new place, or empty it.")
   }

@@ -103,7 +103,11 @@ private final class RekeyJob(
     val file = new Path(new URI(url))
     val (path, above) = (file.toUri.getPath, directory.toUri.getPath.stripSuffix("/") + "/")
     if (!path.startsWith(above))
-      throw PmeErrors.badSource(from.toString, s"it has the file $file elsewhere", "Name one directory or file.")
+      throw PmeErrors.badSource(
+        from.toString,
+        s"it has the file $file elsewhere",
+        "Name one directory or file."
+      )
     path.stripPrefix(above)
   }
 
@@ -163,10 +167,12 @@ private final class RekeyTask(
     def goOn(): Unit = if (task.isInterrupted()) throw new TaskKilledException("the rekeying was ended")
     val rekey = new FileRekey(read, readConf.value.value, write, check, conf, () => goOn())
     val done = table.attempt(attempt, conf) { directory =>
-      files.map { file =>
-        val staged = StagedTable.within(directory, file)
-        rekey.write(StagedTable.within(from, file), staged, StagedTable.within(table.target, file))
-      }.reduce(_ + _)
+      files
+        .map { file =>
+          val staged = StagedTable.within(directory, file)
+          rekey.write(StagedTable.within(from, file), staged, StagedTable.within(table.target, file))
+        }
+        .reduce(_ + _)
     }
     Iterator(RekeyedFiles(attempt, done))
   }
