@@ -7,6 +7,7 @@ from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
 import pytest
 
 import pme_parquet as pme
@@ -132,9 +133,9 @@ def test_a_table_without_rows_is_copied(spark: SparkSession, tmp_path: Path, tar
     source.mkdir()
     empty = arrow_frame().slice(0, 0)
     arrow_files.write(empty, source / "a.parquet")
-    config = arrow_kms.pe.EncryptionConfiguration(footer_key="footer", uniform_encryption=True)
-    factory = arrow_kms.pe.CryptoFactory(lambda _: arrow_kms.LocalKms())
-    properties = factory.file_encryption_properties(arrow_kms.pe.KmsConnectionConfig(), config)
+    config = pe.EncryptionConfiguration(footer_key="footer", uniform_encryption=True)
+    factory = pe.CryptoFactory(lambda _: arrow_kms.LocalKms())
+    properties = factory.file_encryption_properties(pe.KmsConnectionConfig(), config)
     with pq.ParquetWriter(source / "b.parquet", empty.schema, encryption_properties=properties) as writer:
         for rows in (empty, arrow_frame(), empty):
             writer.write_table(rows)

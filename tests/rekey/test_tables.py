@@ -77,7 +77,7 @@ def test_what_an_index_skipped_it_skips(spark: SparkSession, tmp_path: Path) -> 
     copy(spark, source, target, NEW)
 
     def scanned(where: str) -> int:
-        return rows_scanned(load(spark, target).where(where).select(where.split()[0]))
+        return rows_scanned(load(spark, target).where(where).select(where.split(maxsplit=1)[0]))
 
     assert scanned("id IN (17, 4321)") == 200
     assert scanned("id > 5000") == 0
@@ -129,7 +129,7 @@ def test_a_column_that_only_some_files_have_gets_its_key(spark: SparkSession, tm
 @pytest.mark.parametrize("prefix", ["{path}", "{table}/{file}", "fixed"])
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_prefix_names_the_place_of_the_copy(
-    spark: SparkSession, tmp_path: Path, target: str, prefix: str, stored: bool
+    spark: SparkSession, tmp_path: Path, target: str, prefix: str, *, stored: bool
 ) -> None:
     source = save(people(spark), tmp_path / "source", "country")
     enc = pme.Encryption(kms=TEST_KMS, uniform_key="new", aad_prefix=prefix, store_aad_prefix=stored)
@@ -164,9 +164,7 @@ REFUSALS: dict[str, tuple[str, Callable[[], pme.Encryption], dict[str, str], tup
     ),
     "a column without key": (
         "PME_UNKNOWN_COLUMN",
-        lambda: pme.Encryption(
-            kms=TEST_KMS, footer_key="footer", column_keys={"pii": "ssn"}, unlisted_columns="error"
-        ),
+        lambda: pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": "ssn"}, unlisted_columns="error"),
         {},
         ("salary",),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._encryption import Encryption
 from pme_parquet._hook import install_errors
 from pme_parquet.errors import UnsupportedError
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from pme_parquet._encryption import Encryption
     from pme_parquet._kms import Kms
 
 
@@ -32,7 +32,8 @@ def rekey(  # noqa: PLR0913 source and target, and how to open and to close them
     source: str,
     target: str,
     enc: Encryption,
-    kms: Kms | None = None,
+    kms: Kms | str | None = None,
+    *,
     options: Mapping[str, str] | None = None,
 ) -> Rekeyed:
     """Copy a table under new data keys, and the keys, column sets and modes of `enc`, without decoding it.
@@ -64,7 +65,8 @@ def rekey(  # noqa: PLR0913 source and target, and how to open and to close them
         )
         raise UnsupportedError(message)
     write = enc.options()
-    read = (enc._kms_options() if kms is None else kms.options()) | dict(options or {})  # noqa: SLF001 ours
+    reader = enc if kms is None else Encryption(kms=kms)
+    read = reader._kms_options() | dict(options or {})  # noqa: SLF001 ours
     session: Any = spark._jsparkSession  # noqa: SLF001 PySpark has no public way to it
     done = jvm.io.pmeparquet.spark.admin.Rekey.run(session, source, target, read, write)
     return Rekeyed(done.files(), done.rows(), done.pages(), done.bytes())
