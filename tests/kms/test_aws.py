@@ -1,10 +1,11 @@
-"""`kms=aws` against moto: what is written is read, keys have ids of every form, and nothing opens under another context.
+"""`kms=aws` against moto: what is written is read, keys have ids of each form, and contexts are kept to.
 
 Moto enforces encryption contexts and regions. What it does not do as AWS KMS does is in ``test_aws_failures.py``.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -115,11 +116,11 @@ def test_a_key_is_asked_for_in_its_arns_own_region(
 def test_the_region_is_that_of_the_process_where_none_is_set(
     spark: SparkSession, aws: AwsServer, aws_table: str, frame: DataFrame
 ) -> None:
-    kms = pme.AwsKms(endpoint=aws.url)
-    with properties(spark, {"aws.region": REGION}):
-        assert rows(read(spark, aws_table, kms.options())) == rows(frame)
+    options = pme.AwsKms(endpoint=aws.url).options()
     with refused("PME_BAD_OPTION", "kms.aws.region"):
-        read(spark, aws_table, kms.options()).collect()
+        read(spark, aws_table, options).collect()
+    with properties(spark, {"aws.region": REGION}):
+        assert rows(read(spark, aws_table, options | {"kms.timeoutSeconds": "29"})) == rows(frame)
 
 
 def test_keys_open_only_in_the_context_that_they_were_wrapped_in(
@@ -170,9 +171,7 @@ def test_sparks_own_source_reads_what_ours_wrote_and_the_other_way_round(
     assert {call.key for call in aws.calls} == set(KEYS)
 
 
-def test_credentials_come_by_web_identity_as_well(
-    spark: SparkSession, aws: AwsServer, aws_table: str, frame: DataFrame, tmp_path: Path
-) -> None:
+def test_credentials_come_by_web_identity_as_well(spark: SparkSession, aws: AwsServer, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("token-of-the-cluster")
     identity: dict[str, str | None] = {
@@ -183,11 +182,14 @@ def test_credentials_come_by_web_identity_as_well(
         "aws.region": REGION,
         "aws.endpointUrlSts": aws.url,
     }
-    with properties(spark, identity):
-        assert rows(read(spark, aws_table, access(aws).options())) == rows(frame)
-    [login] = [call for call in aws.calls if "AssumeRoleWithWebIdentity" in call.action]
+    with properties(spark, identity), another_loader(spark):
+        client = client_of(spark, aws)
+        assert bytes(client.unwrapKey(client.wrapKey(bytearray(16), PII), PII)) == bytes(16)
+    [login, *calls] = aws.calls
+    assert "AssumeRoleWithWebIdentity" in login.action
     assert "token-of-the-cluster" in login.action
-    assert {call.user for call in aws.calls if call is not login} != {USER}
+    assert [call.action for call in calls] == ["Encrypt", "Decrypt"]
+    assert {call.user for call in calls}.isdisjoint({USER, ""})
 
 
 @pytest.mark.parametrize("scan", ["v1", "v2"])
@@ -255,7 +257,20 @@ def client_of(spark: SparkSession, aws: AwsServer) -> Any:
     conf = jvm.org.apache.hadoop.conf.Configuration()
     for name, value in access(aws).options().items():
         conf.set(f"parquet.encryption.{name}", value)
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    client = loader.loadClass(CLIENT).getDeclaredConstructor().newInstance()
+    client = jvm.org.apache.hadoop.util.ReflectionUtils.newInstance(conf.getClassByName(CLIENT), conf)
     client.initialize(conf, "DEFAULT", "DEFAULT", "DEFAULT")
     return client
+
+
+@contextmanager
+def another_loader(spark: SparkSession) -> Iterator[None]:
+    """Let classes of our jars be loaded anew: the SDK settles where credentials come from once in a process."""
+    jvm = spark._jvm
+    assert jvm is not None
+    thread = jvm.java.lang.Thread.currentThread()
+    before = thread.getContextClassLoader()
+    thread.setContextClassLoader(jvm.java.net.URLClassLoader(before.getURLs(), before.getParent()))
+    try:
+        yield
+    finally:
+        thread.setContextClassLoader(before)

@@ -105,6 +105,7 @@ class OptionsSuite extends FunSuite {
     Seq(
       "footerKy" -> "footerKey",
       "kms.keystore.pth" -> "kms.keystore.path",
+      "kms.aws.regoin" -> "kms.aws.region",
       "kmsStuff" -> "kms",
       "Colunm_Keys" -> "columnKeys"
     )
@@ -114,7 +115,6 @@ class OptionsSuite extends FunSuite {
         if (typo != "kmsStuff") assert(failed.getMessage.contains(s"'$right'"), failed.getMessage)
       }
     assertEquals(condition(UnknownOptions.check("parquet.encryption.colum.keys")), "PME_UNKNOWN_OPTION")
-    assertEquals(condition(UnknownOptions.check("kms.aws.region")), "PME_UNSUPPORTED")
     Seq(
       "compression",
       "mergeSchema",
