@@ -5,9 +5,12 @@ Moto enforces encryption contexts and regions. What it does not do as AWS KMS do
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import os
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyspark
 import pytest
 
 import pme_parquet as pme
@@ -29,10 +32,10 @@ from tests.kms.aws import (
     properties,
 )
 from tests.policy.expect import refused, save
+from tests.support.session import kms_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -171,20 +174,21 @@ def test_sparks_own_source_reads_what_ours_wrote_and_the_other_way_round(
     assert {call.key for call in aws.calls} == set(KEYS)
 
 
-def test_credentials_come_by_web_identity_as_well(spark: SparkSession, aws: AwsServer, tmp_path: Path) -> None:
+def test_credentials_come_by_web_identity_as_well(aws: AwsServer, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("token-of-the-cluster")
-    identity: dict[str, str | None] = {
-        **dict.fromkeys(CREDENTIALS),
-        "aws.webIdentityTokenFile": str(token),
-        "aws.roleArn": "arn:aws:iam::123456789012:role/reader",
-        "aws.roleSessionName": "tests",
-        "aws.region": REGION,
-        "aws.endpointUrlSts": aws.url,
+    # In a process of its own: the SDK settles where credentials come from once.
+    identity = {
+        "AWS_WEB_IDENTITY_TOKEN_FILE": str(token),
+        "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/reader",
+        "AWS_REGION": REGION,
+        "AWS_ENDPOINT_URL_STS": aws.url,
     }
-    with properties(spark, identity), another_loader(spark):
-        client = client_of(spark, aws)
-        assert bytes(client.unwrapKey(client.wrapKey(bytearray(16), PII), PII)) == bytes(16)
+    jars = [*map(str, kms_jars()), str(pme.jar_path()), str(Path(pyspark.__file__).parent / "jars" / "*")]
+    source = Path(__file__).with_name("WrapOnce.java")
+    command = ["java", "-cp", os.pathsep.join(jars), str(source), aws.url, PII]
+    done = subprocess.run(command, env=os.environ | identity, capture_output=True, text=True, check=False)
+    assert done.stdout == "OPENED\n", done.stderr
     [login, *calls] = aws.calls
     assert "AssumeRoleWithWebIdentity" in login.action
     assert "token-of-the-cluster" in login.action
@@ -260,17 +264,3 @@ def client_of(spark: SparkSession, aws: AwsServer) -> Any:
     client = jvm.org.apache.hadoop.util.ReflectionUtils.newInstance(conf.getClassByName(CLIENT), conf)
     client.initialize(conf, "DEFAULT", "DEFAULT", "DEFAULT")
     return client
-
-
-@contextmanager
-def another_loader(spark: SparkSession) -> Iterator[None]:
-    """Let classes of our jars be loaded anew: the SDK settles where credentials come from once in a process."""
-    jvm = spark._jvm
-    assert jvm is not None
-    thread = jvm.java.lang.Thread.currentThread()
-    before = thread.getContextClassLoader()
-    thread.setContextClassLoader(jvm.java.net.URLClassLoader(before.getURLs(), before.getParent()))
-    try:
-        yield
-    finally:
-        thread.setContextClassLoader(before)
