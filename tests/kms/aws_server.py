@@ -40,6 +40,7 @@ class AwsServer:
     def __init__(self, moto: Moto) -> None:
         self.moto = moto
         self.calls: list[AwsCall] = []
+        self.connects: list[str] = []
         self.faults: dict[str, tuple[Answer | None, float]] = {}
         self.times: int | None = None
         self._stopping = threading.Event()
@@ -128,6 +129,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def do_CONNECT(self) -> None:
+        """Refuse to be a proxy, but remember for which host."""
+        self.server.aws.connects.append(self.path)
+        self.send_error(403)
+        self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the name is http.server's
         """Write nothing to stderr."""

@@ -1,19 +1,17 @@
 """A moto server, which answers as AWS KMS and STS do: a process of its own on a loopback address.
 
-It enforces encryption contexts; it does decrypt with disabled keys, and knows no permissions: `AwsServer` fakes refusals.
+It enforces encryption contexts. It decrypts with disabled keys and knows no permissions: `AwsServer` fakes refusals.
 """
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
-
-import boto3
 
 from tests.kms.certificates import LOOPBACK
 
@@ -45,26 +43,32 @@ class Moto:
 
     def create_key(self, region: str, alias: str | None = None) -> str:
         """Make a key and give its ARN."""
-        kms = self._kms(region)
-        arn: str = kms.create_key()["KeyMetadata"]["Arn"]
+        arn: str = self._ask(region, "CreateKey", {})["KeyMetadata"]["Arn"]
         if alias:
-            kms.create_alias(AliasName=alias, TargetKeyId=arn)
+            self._ask(region, "CreateAlias", {"AliasName": alias, "TargetKeyId": arn})
         return arn
 
-    def _kms(self, region: str) -> Any:
-        credentials = {"aws_access_key_id": "administrator", "aws_secret_access_key": "of-the-tests"}
-        return boto3.client("kms", region_name=region, endpoint_url=self.url, **credentials)
+    def _ask(self, region: str, action: str, fields: dict[str, str]) -> Any:
+        scope = f"Credential=administrator/20260101/{region}/kms/aws4_request"
+        headers = {
+            "X-Amz-Target": f"TrentService.{action}",
+            "Content-Type": "application/x-amz-json-1.1",
+            "Authorization": f"AWS4-HMAC-SHA256 {scope}, SignedHeaders=host, Signature=0",
+        }
+        request = urllib.request.Request(self.url, json.dumps(fields).encode(), headers)  # noqa: S310 moto's address
+        with urllib.request.urlopen(request) as answer:  # noqa: S310 moto's address
+            return json.loads(answer.read() or b"{}")
 
     def _wait(self) -> None:
         until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                with urllib.request.urlopen(f"{self.url}/moto-api/"):
-                    return
-            except (urllib.error.URLError, ConnectionError):
-                assert self._process.poll() is None, "moto ended while it was starting"
-                assert time.monotonic() < until, f"moto did not answer within {PATIENCE} s"
-                time.sleep(0.05)
+        while not self._answers():
+            assert self._process.poll() is None, "moto ended while it was starting"
+            assert time.monotonic() < until, f"moto did not answer within {PATIENCE} s"
+            time.sleep(0.05)
+
+    def _answers(self) -> bool:
+        with socket.socket() as connection:
+            return connection.connect_ex((LOOPBACK, self.port)) == 0
 
     def _stop(self) -> None:
         self._process.terminate()

@@ -1,12 +1,16 @@
-"""`kms=aws` against moto: what is written is read, keys have ids of every form, and nothing opens under another context.
+"""`kms=aws` against moto: what is written is read, keys have ids of each form, and contexts are kept to.
 
 Moto enforces encryption contexts and regions. What it does not do as AWS KMS does is in ``test_aws_failures.py``.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyspark
 import pytest
 
 import pme_parquet as pme
@@ -28,10 +32,10 @@ from tests.kms.aws import (
     properties,
 )
 from tests.policy.expect import refused, save
+from tests.support.session import kms_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -115,11 +119,11 @@ def test_a_key_is_asked_for_in_its_arns_own_region(
 def test_the_region_is_that_of_the_process_where_none_is_set(
     spark: SparkSession, aws: AwsServer, aws_table: str, frame: DataFrame
 ) -> None:
-    kms = pme.AwsKms(endpoint=aws.url)
-    with properties(spark, {"aws.region": REGION}):
-        assert rows(read(spark, aws_table, kms.options())) == rows(frame)
+    options = pme.AwsKms(endpoint=aws.url).options()
     with refused("PME_BAD_OPTION", "kms.aws.region"):
-        read(spark, aws_table, kms.options()).collect()
+        read(spark, aws_table, options).collect()
+    with properties(spark, {"aws.region": REGION}):
+        assert rows(read(spark, aws_table, options | {"kms.timeoutSeconds": "29"})) == rows(frame)
 
 
 def test_keys_open_only_in_the_context_that_they_were_wrapped_in(
@@ -170,24 +174,26 @@ def test_sparks_own_source_reads_what_ours_wrote_and_the_other_way_round(
     assert {call.key for call in aws.calls} == set(KEYS)
 
 
-def test_credentials_come_by_web_identity_as_well(
-    spark: SparkSession, aws: AwsServer, aws_table: str, frame: DataFrame, tmp_path: Path
-) -> None:
+def test_credentials_come_by_web_identity_as_well(aws: AwsServer, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("token-of-the-cluster")
-    identity: dict[str, str | None] = {
-        **dict.fromkeys(CREDENTIALS),
-        "aws.webIdentityTokenFile": str(token),
-        "aws.roleArn": "arn:aws:iam::123456789012:role/reader",
-        "aws.roleSessionName": "tests",
-        "aws.region": REGION,
-        "aws.endpointUrlSts": aws.url,
+    # In a process of its own: the SDK settles where credentials come from once.
+    identity = {
+        "AWS_WEB_IDENTITY_TOKEN_FILE": str(token),
+        "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/reader",
+        "AWS_REGION": REGION,
+        "AWS_ENDPOINT_URL_STS": aws.url,
     }
-    with properties(spark, identity):
-        assert rows(read(spark, aws_table, access(aws).options())) == rows(frame)
-    [login] = [call for call in aws.calls if "AssumeRoleWithWebIdentity" in call.action]
+    jars = [*map(str, kms_jars()), str(pme.jar_path()), str(Path(pyspark.__file__).parent / "jars" / "*")]
+    source = Path(__file__).with_name("WrapOnce.java")
+    command = ["java", "-cp", os.pathsep.join(jars), str(source), aws.url, PII]
+    done = subprocess.run(command, env=os.environ | identity, capture_output=True, text=True, check=False)
+    assert done.stdout == "OPENED\n", done.stderr
+    [login, *calls] = aws.calls
+    assert "AssumeRoleWithWebIdentity" in login.action
     assert "token-of-the-cluster" in login.action
-    assert {call.user for call in aws.calls if call is not login} != {USER}
+    assert [call.action for call in calls] == ["Encrypt", "Decrypt"]
+    assert {call.user for call in calls}.isdisjoint({USER, ""})
 
 
 @pytest.mark.parametrize("scan", ["v1", "v2"])
@@ -255,7 +261,6 @@ def client_of(spark: SparkSession, aws: AwsServer) -> Any:
     conf = jvm.org.apache.hadoop.conf.Configuration()
     for name, value in access(aws).options().items():
         conf.set(f"parquet.encryption.{name}", value)
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    client = loader.loadClass(CLIENT).getDeclaredConstructor().newInstance()
+    client = jvm.org.apache.hadoop.util.ReflectionUtils.newInstance(conf.getClassByName(CLIENT), conf)
     client.initialize(conf, "DEFAULT", "DEFAULT", "DEFAULT")
     return client

@@ -117,7 +117,7 @@ object ClientKind {
       Seq(AwsRegion, AwsEndpoint, AwsEncryptionContext),
       Seq(AwsEndpoint),
       // A region's own, with FIPS and dual-stack ones, and those of VPC endpoints for KMS.
-      """(vpce-[a-z0-9-]+\.)?kms(-fips)?\.[a-z0-9-]+\.((vpce\.)?amazonaws\.com(\.cn)?|api\.aws)""".r
+      """(vpce-[a-z0-9-]+\.)?kms(-fips)?\.[a-z]+(-[a-z]+)+-\d+\.((vpce\.)?amazonaws\.com(\.cn)?|api\.aws)""".r
     ),
     ClientKind(
       "gcp",

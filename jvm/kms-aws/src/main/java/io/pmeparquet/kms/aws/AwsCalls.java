@@ -1,5 +1,6 @@
 package io.pmeparquet.kms.aws;
 
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -23,6 +24,9 @@ import software.amazon.awssdk.services.kms.KmsClient;
 final class AwsCalls {
   private static final AwsCredentialsProvider CREDENTIALS = DefaultCredentialsProvider.builder().build();
   private static final ScheduledThreadPoolExecutor TIMER = timer();
+
+  /** The time limit of a call is the timer's to keep; the socket's own comes after it. */
+  private static final Duration BACKSTOP = Duration.ofSeconds(5);
 
   private final AwsSettings settings;
   private final Map<Region, KmsClient> clients = new ConcurrentHashMap<>();
@@ -95,7 +99,7 @@ final class AwsCalls {
         KmsClient.builder()
             .region(region)
             .credentialsProvider(CREDENTIALS)
-            .httpClient(UrlConnectionHttpClient.builder().socketTimeout(settings.timeout()).build())
+            .httpClient(UrlConnectionHttpClient.builder().socketTimeout(settings.timeout().plus(BACKSTOP)).build())
             .overrideConfiguration(
                 client ->
                     client

@@ -79,13 +79,13 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
     if (!json.isObject()) {
       throw noContext();
     }
-    json.fields()
+    json.fieldNames()
         .forEachRemaining(
-            pair -> {
-              if (!pair.getValue().isTextual()) {
+            name -> {
+              if (!json.get(name).isTextual()) {
                 throw noContext();
               }
-              pairs.put(pair.getKey(), pair.getValue().textValue());
+              pairs.put(name, json.get(name).textValue());
             });
     return pairs;
   }
