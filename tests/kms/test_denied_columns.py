@@ -184,6 +184,14 @@ def test_buckets_of_a_refused_column_are_not_believed(spark: SparkSession, frame
         spark.sql("DROP TABLE b")
 
 
+@every_scan
+def test_masked_rows_can_be_written_elsewhere(
+    spark: SparkSession, table: str, frame: DataFrame, target: str, scan: str
+) -> None:
+    read(spark, table, REFUSED, scan=scan).write.parquet(target)
+    assert rows(spark.read.parquet(target)) == rows(masked(frame))
+
+
 # ---- files of one table differ
 
 

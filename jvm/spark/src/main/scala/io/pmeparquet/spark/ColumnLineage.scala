@@ -82,8 +82,9 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
         alias.exprId -> columnsOf(alias)
       })
       val named = aliases.map(_._1).toSet
-      val others = node.producedAttributes.toSeq.map(_.exprId).filterNot(named.contains)
-      aliases ++ others.map(_ -> AttributeSet.fromAttributeSets(node.expressions.map(columnsOf)))
+      val others = (node.outputSet -- node.inputSet ++ node.producedAttributes).toSeq.map(_.exprId)
+      val used = AttributeSet.fromAttributeSets(node.expressions.map(columnsOf))
+      aliases ++ others.filterNot(named.contains).map(_ -> (if (used.isEmpty) node.inputSet else used))
   }
 
   private def same(columns: Seq[Attribute], from: Seq[Attribute]) =
