@@ -50,6 +50,9 @@ object KmsRest {
 
     /** The text, number or truth value at this path, as text; null where there is none. */
     @varargs def value(path: String*): String =
-      Some(path.foldLeft(answer.body)(_.path(_))).filter(node => node.isValueNode && !node.isNull).map(_.asText).orNull
+      Some(path.foldLeft(answer.body)(_.path(_)))
+        .filter(node => node.isValueNode && !node.isNull)
+        .map(_.asText)
+        .orNull
   }
 }
