@@ -188,7 +188,11 @@ class AzureServer(CloudServer):
             raise RefusalError(forbidden("KeyDisabled"))
         used = version or list(key.versions)[-1]
         apply = key.wrap if operation == "wrapkey" else key.unwrap
-        value = apply(body["alg"], used, decoded(body["value"]))
+        try:
+            content = decoded(body["value"])
+        except ValueError as failed:
+            raise RefusalError(BAD_VALUE) from failed
+        value = apply(body["alg"], used, content)
         return Answer(200, {"kid": f"{self.url}/keys/{name}/{used}", "value": encoded(value)})
 
     def _log_in(self, form: dict[str, str]) -> Answer:

@@ -38,7 +38,7 @@ class Request(NamedTuple):
     body: bytes
 
     def form(self) -> dict[str, str]:
-        assert self.headers["content-type"] == "application/x-www-form-urlencoded"
+        assert self.headers["content-type"].partition(";")[0] == "application/x-www-form-urlencoded"
         return dict(parse_qsl(self.body.decode(), strict_parsing=True))
 
 
@@ -161,6 +161,9 @@ class CloudServer(ABC):
                     answer = self.answer(request)
                 except RefusalError as refusal:
                     answer = refusal.answer
+                except AssertionError:
+                    # A request that the service's documents do not know.
+                    answer = Answer(400, b"no such request")
             self.calls.append(Call(request.path, answer.status if answer else 0))
         return answer, fault
 

@@ -218,7 +218,8 @@ class GcpServer(CloudServer):
             )
         except InvalidSignature:
             return Answer(400, {"error": "invalid_grant", "error_description": "Invalid JWT Signature."})
-        assert claimed["aud"] == self.url + self.login
+        # google-auth addresses it to Google, wherever the account's key says that it is to be sent.
+        assert claimed["aud"] in {"https://oauth2.googleapis.com/token", self.url + self.login}
         assert SCOPES.issuperset(claimed["scope"].split())
         assert claimed["iat"] <= time.time() + 10
         assert time.time() < claimed["exp"] <= claimed["iat"] + 3600

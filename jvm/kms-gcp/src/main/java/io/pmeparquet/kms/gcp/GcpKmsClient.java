@@ -52,10 +52,11 @@ public final class GcpKmsClient implements KmsClient {
   public String wrapKey(byte[] keyBytes, String masterKeyId) {
     KmsRest.Answer answer = ask(nameOf(masterKeyId) + ":encrypt", "plaintext", keyBytes);
     requireServed(answer);
+    byte[] ciphertext = checked(answer, "ciphertext");
     if (!"true".equals(answer.value("verifiedPlaintextCrc32c"))) {
       throw KmsFailure.unavailable(kms + " does not confirm the checksum of what it wrapped", null);
     }
-    return base64(checked(answer, "ciphertext"));
+    return base64(ciphertext);
   }
 
   @Override
