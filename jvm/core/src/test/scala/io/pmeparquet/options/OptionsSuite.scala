@@ -114,7 +114,6 @@ class OptionsSuite extends FunSuite {
         if (typo != "kmsStuff") assert(failed.getMessage.contains(s"'$right'"), failed.getMessage)
       }
     assertEquals(condition(UnknownOptions.check("parquet.encryption.colum.keys")), "PME_UNKNOWN_OPTION")
-    assertEquals(condition(UnknownOptions.check("kms.aws.region")), "PME_UNSUPPORTED")
     Seq(
       "compression",
       "mergeSchema",
