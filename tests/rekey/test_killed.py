@@ -69,7 +69,8 @@ def test_a_killed_copy_is_not_there_and_the_next_run_makes_it(
     )
     try:
         assert job.stdout
-        driver = int(job.stdout.readline())
+        with job.stdout as said:
+            driver = int(said.readline())
         wait(lambda: staged(tmp_path) >= FILES // 10)
         os.kill(driver, signal.SIGKILL)
     finally:
