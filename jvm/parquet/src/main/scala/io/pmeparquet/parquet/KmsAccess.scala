@@ -157,7 +157,7 @@ object KmsClientKms {
     told.kind match {
       case KmsFailure.Kind.DENIED => PmeErrors.keyDenied(where, masterKeyId, kms, told)
       case KmsFailure.Kind.MISSING => PmeErrors.keyUnusable(where, masterKeyId, told.getMessage, told)
-      case KmsFailure.Kind.NOT_AUTHENTIC => 
+      case KmsFailure.Kind.NOT_AUTHENTIC =>
         PmeErrors.wrappedKeyRefused(where, masterKeyId, told.getMessage, told)
       case KmsFailure.Kind.UNAVAILABLE => PmeErrors.kmsUnavailable(where, told.getMessage, told)
       case KmsFailure.Kind.BAD_SETTING => PmeErrors.contradiction(told.option, told.getMessage, "Correct it.")
