@@ -130,7 +130,9 @@ lazy val accp = (project in file("target/modules/accp")).settings(
 /** The licences and notices of what a jar holds, which are mostly the same. */
 val eachTextOnce = CustomMergeStrategy("each text once") { files =>
   val texts = files.map(file => new String(file.stream().readAllBytes(), UTF_8)).distinct
-  Right(Vector(JarEntry(files.head.target, () => new ByteArrayInputStream(texts.mkString("\n").getBytes(UTF_8)))))
+  Right(
+    Vector(JarEntry(files.head.target, () => new ByteArrayInputStream(texts.mkString("\n").getBytes(UTF_8))))
+  )
 }
 
 /**

@@ -15,9 +15,11 @@ class ClientKindSuite extends FunSuite {
   }
 
   test("what a client is handed is found, and so checked, under the name that the client reads as well") {
-    ClientKind.all.flatMap(_.options).foreach(option =>
-      assertEquals(PmeOptions.parquetNameOf(option), Some("parquet.encryption." + option.name))
-    )
+    ClientKind.all
+      .flatMap(_.options)
+      .foreach(option =>
+        assertEquals(PmeOptions.parquetNameOf(option), Some("parquet.encryption." + option.name))
+      )
   }
 
   private val ownHosts = Map(

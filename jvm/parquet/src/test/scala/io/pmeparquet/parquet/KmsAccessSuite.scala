@@ -15,7 +15,7 @@ class KmsAccessSuite extends FunSuite {
       val settings =
         KmsSettings.ClientClass(kind.className, "DEFAULT", "DEFAULT", new Secret("DEFAULT"), "identity")
       val failed = intercept[PmeException](KmsAccess.open(settings, new Configuration(false)))
-      assertEquals(failed.getErrorClass, "PME_KMS_UNAVAILABLE")
+      assertEquals(failed.getCondition(), "PME_KMS_UNAVAILABLE")
       assert(failed.getMessage.contains(kind.jar.get), failed.getMessage)
     }
   }
