@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import COLUMNS, FOOTER, KEYS, PAY, PII, by_token, encryption, read, rows
+from tests.kms.access import FOOTER, KEYS, PAY, PII, by_token, encryption, read, rows
 from tests.kms.transit_key import TransitKey
 from tests.kms.transit_server import TransitServer
 from tests.policy.expect import refused, save
@@ -121,25 +121,6 @@ def test_a_token_with_fewer_keys_gets_none_from_one_with_all(
     ):
         with refused("PME_KEY_DENIED", f"'{PII}'"):
             mixed.collect()
-
-
-def test_a_vault_and_a_keystore_in_one_session_see_nothing_of_each_other(
-    spark: SparkSession, server: TransitServer, keys: pme.Keystore, table: str, frame: DataFrame, tmp_path: Path
-) -> None:
-    # Both have keys of the same names.
-    beside = str(tmp_path / "beside")
-    save(frame, beside, pme.Encryption(kms=keys, footer_key=FOOTER, column_keys=COLUMNS).options())
-    by_vault, by_keystore = by_token(server, tmp_path).options(), keys.options()
-    for _ in range(2):
-        ours, theirs = read(spark, table, by_vault), read(spark, beside, by_keystore)
-        assert rows(ours.union(theirs)) == sorted(rows(frame) * 2)
-        for path, options in ((beside, by_vault), (table, by_keystore)):
-            with pytest.raises(pme.PmeError) as failed:
-                read(spark, path, options).collect()
-            assert failed.value.condition in {"PME_NOT_AUTHENTIC", "PME_KEY_METADATA"}
-    # Vault gave its keys once, and was asked once to open what the keystore had wrapped.
-    assert [call.status for call in server.calls].count(200) == len(KEYS)
-    assert [call.path for call in server.calls if call.status != 200] == [f"transit/decrypt/{FOOTER}"]
 
 
 def test_a_token_that_was_taken_away_opens_nothing_for_a_new_reader(
