@@ -1,6 +1,7 @@
 package io.pmeparquet.kms
 
 import java.io.IOException
+import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -46,18 +47,26 @@ private final class ConfValues(conf: Configuration, token: String) extends KmsVa
 
   override def isSet(option: OptionSpec): Boolean = set(option).isDefined
 
-  private def set(option: OptionSpec) = Option(conf.getTrimmed(nameOf(option))).filter(_.nonEmpty)
+  private def set(option: OptionSpec): Option[String] =
+    namesOf(option).flatMap(name => Option(conf.getTrimmed(name)).toList).find(_.nonEmpty)
 
   override def secret(option: OptionSpec): Option[Secret] = option match {
     case PmeOptions.VaultToken => Some(new Secret(token)).filter(_.insecureValue != Kms.Default)
-    case _ => Option(conf.getPassword(nameOf(option))).map(password => new Secret(new String(password)))
+    case _ =>
+      namesOf(option)
+        .flatMap(name => Option(conf.getPassword(name)).toList)
+        .headOption
+        .map(password => new Secret(new String(password)))
   }
 
   override def file(option: OptionSpec): Option[KmsSettings.Content] =
     text(option).map(path => new KmsSettings.Content(contentOf(path)))
 
-  private def nameOf(option: OptionSpec) =
-    PmeOptions.ParquetPrefix + option.name.stripPrefix(PmeOptions.ParquetPrefix)
+  /** Spark's own source hands on the options of a read in small letters. */
+  private def namesOf(option: OptionSpec): Seq[String] = {
+    val name = PmeOptions.ParquetPrefix + option.name.stripPrefix(PmeOptions.ParquetPrefix)
+    Seq(name, name.toLowerCase(Locale.ROOT))
+  }
 
   private def contentOf(path: String): Array[Byte] = {
     def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(s"file $path", why, cause)
