@@ -20,7 +20,10 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
    *   not made to open and wrap what somebody put in their place
    * @return for each of them what it became, itself where it was done before, or why it could not be
    */
-  def apply(keys: Seq[(WrappedKey, String)], where: String): Map[WrappedKey, Either[PmeException, WrappedKey]] = {
+  def apply(
+      keys: Seq[(WrappedKey, String)],
+      where: String
+  ): Map[WrappedKey, Either[PmeException, WrappedKey]] = {
     val missing = keys.distinct.filterNot { case (key, _) => known.contains(key) }
     val answers = source.unwrap(missing.map(_._1), where)
     val opened = missing.zip(answers).flatMap {

@@ -33,7 +33,10 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
       case (one, Left(failed)) if !PmeException.isOfCancelled(failed) => one
     }
     val second = after.filter(_ => missing.nonEmpty).fold(Map.empty[String, AesKey]) { kms =>
-      missing.zip(kms.unwrapAll(missing, masterKeyId, where)).collect { case (one, Right(key)) => one -> key }.toMap
+      missing
+        .zip(kms.unwrapAll(missing, masterKeyId, where))
+        .collect { case (one, Right(key)) => one -> key }
+        .toMap
     }
     second.keys.foreach(one => done.add(masterKeyId -> one))
     wrapped.zip(first).map { case (one, answer) => second.get(one).fold(answer)(Right(_)) }
@@ -47,7 +50,8 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
   /** A key wrapped anew: within the KMS, where it only goes to a new version of its master key. */
   private[keys] def rewrap(wrapped: WrappedKey, key: AesKey, masterKeyId: String, where: String): String = {
     val within =
-      if (after.isEmpty && masterKeyId == wrapped.masterKeyId) before.rewrap(wrapped.wrapped, masterKeyId, where)
+      if (after.isEmpty && masterKeyId == wrapped.masterKeyId)
+        before.rewrap(wrapped.wrapped, masterKeyId, where)
       else None
     within.getOrElse(target.wrap(key, masterKeyId, where))
   }

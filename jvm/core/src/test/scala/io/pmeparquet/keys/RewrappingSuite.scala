@@ -16,7 +16,8 @@ class RewrappingSuite extends FunSuite {
     new Rewrapping(kms, new KmsSource(kms, 600000))
   }
 
-  private def wrapped(kms: Kms, id: String, keys: AesKey*) = keys.map(key => WrappedKey(id, kms.wrap(key, id, "t"), None))
+  private def wrapped(kms: Kms, id: String, keys: AesKey*) =
+    keys.map(key => WrappedKey(id, kms.wrap(key, id, "t"), None))
 
   private def failure(answer: Either[io.pmeparquet.PmeException, WrappedKey]) =
     answer.left.toOption.map(_.getCondition())

@@ -26,7 +26,12 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
   override def instanceUrl: String = settings.address
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
-    wrappedBy("encrypt", "plaintext" -> Base64.getEncoder.encodeToString(key.insecureBytes), masterKeyId, where)
+    wrappedBy(
+      "encrypt",
+      "plaintext" -> Base64.getEncoder.encodeToString(key.insecureBytes),
+      masterKeyId,
+      where
+    )
 
   override def rewrap(wrapped: String, masterKeyId: String, where: String): Option[String] =
     Some(wrappedBy("rewrap", "ciphertext" -> wrapped, masterKeyId, where))

@@ -140,7 +140,8 @@ final class FileRotation(
       })
 
     val edits: Map[java.nio.ByteBuffer, Array[Byte]] = keys.collect {
-      case (key, material) if goesBeside(key) != key.isExternal || (!goesBeside(key) && isChanged(key, material)) =>
+      case (key, material)
+          if goesBeside(key) != key.isExternal || (!goesBeside(key) && isChanged(key, material)) =>
         val metadata =
           if (goesBeside(key)) KeyMetadata.External(references(key)) else KeyMetadata.Internal(material)
         key.metadata -> KeyMetadata.bytesOf(metadata)

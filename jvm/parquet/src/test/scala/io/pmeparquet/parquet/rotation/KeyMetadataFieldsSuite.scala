@@ -2,8 +2,8 @@ package io.pmeparquet.parquet.rotation
 
 import java.io.ByteArrayInputStream
 import java.io.ByteArrayOutputStream
-import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.ByteBuffer
 
 import scala.collection.JavaConverters._
 import scala.util.Random

@@ -4,11 +4,11 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, ListedFile, RotationKeys}
 import io.pmeparquet.spark.{ConfResolver, SparkAccess}
 import io.pmeparquet.spark.keys.DriverRoute
-import io.pmeparquet.{PmeErrors, PmeException}
 
 /** One rotation. ''Driver only'': of it, [[FileRotation]] goes to executors. */
 private[admin] final class RotationJob(
@@ -65,7 +65,8 @@ private[admin] final class RotationJob(
         val own = targets(needs).map { case (key, _) => key -> answers(key) }
         own.collectFirst { case (_, Left(failed)) => failed } match {
           case Some(failed) => Plan(file, FileReport.failed(file, FileFailure.of(failed)), None)
-          case None => plan(file, needs, own.collect { case (key, Right(to)) if to != key => key -> to }.toMap)
+          case None =>
+            plan(file, needs, own.collect { case (key, Right(to)) if to != key => key -> to }.toMap)
         }
     }
 
