@@ -26,7 +26,7 @@ class RewrappingSuite extends FunSuite {
     val static = masters("a", "b")
     val kms = new CountingKms(static)
     val key = AesKey.random(128, random)
-    val Seq(old) = wrapped(static, "a", key)
+    val old = wrapped(static, "a", key).head
     val one = rewrapping(kms)
     val first = one(Seq(old -> "b", old -> "b"), "t")(old).toOption.get
     assertEquals(one(Seq(old -> "b"), "t")(old), Right(first))
@@ -43,14 +43,14 @@ class RewrappingSuite extends FunSuite {
       override def unwrap(text: String, id: String, where: String): AesKey = static.unwrap(text, id, where)
       override def directKey(id: String, where: String): Option[AesKey] = None
     }
-    val Seq(old) = wrapped(static, "a", AesKey.random(128, random))
+    val old = wrapped(static, "a", AesKey.random(128, random)).head
     assertEquals(failure(rewrapping(Liar)(Seq(old -> "b"), "t")(old)), Some("PME_KMS_UNAVAILABLE"))
   }
 
   test("a key that the other KMS opens is done; what neither opens says what the first said") {
     val (before, after) = (masters("a"), masters("a"))
-    val Seq(done) = wrapped(after, "a", AesKey.random(128, random))
-    val Seq(lost) = wrapped(masters("a"), "a", AesKey.random(128, random))
+    val done = wrapped(after, "a", AesKey.random(128, random)).head
+    val lost = wrapped(masters("a"), "a", AesKey.random(128, random)).head
     val answers = rewrapping(before, Some(after))(Seq(done -> "a", lost -> "a"), "t")
     assertEquals(answers(done), Right(done))
     assertEquals(failure(answers(lost)), Some("PME_NOT_AUTHENTIC"))
