@@ -9,8 +9,8 @@ private[options] trait KmsClientOptions {
   val AwsRegion = OptionSpec(
     "kms.aws.region",
     Both,
-    "The region of AWS KMS. A key that is named by its ARN is asked for in the ARN's region.",
-    default = Some("what the AWS SDK finds in the environment")
+    "The region of AWS KMS; by default what the AWS SDK finds in the process. A key that is named by its ARN is asked " +
+      "for in the ARN's region."
   )
   val AwsEndpoint = OptionSpec(
     "kms.aws.endpoint",
@@ -72,8 +72,7 @@ private[options] trait KmsClientOptions {
   val HadoopUri = OptionSpec(
     "kms.hadoop.uri",
     Both,
-    "Address of a Hadoop KMS: `kms://https@HOST:PORT/kms`.",
-    default = Some("Hadoop's `hadoop.security.key.provider.path`")
+    "Address of a Hadoop KMS: `kms://https@HOST:PORT/kms`; by default Hadoop's `hadoop.security.key.provider.path`."
   )
   val ClientProperties = OptionSpec(
     "kms.properties",

@@ -15,6 +15,7 @@ import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 
+import io.pmeparquet.kms.KmsClientSettings;
 import io.pmeparquet.kms.KmsFailure;
 
 /**
@@ -28,8 +29,6 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
   private static final String REGION = "kms.aws.region";
   private static final String ENDPOINT = "kms.aws.endpoint";
   private static final String CONTEXT = "kms.aws.encryptionContext";
-  private static final String TIMEOUT = "kms.timeoutSeconds";
-  private static final int DEFAULT_TIMEOUT_SECONDS = 30;
 
   /** A region becomes a part of a host's name: a text with a dot or a slash in it could name anybody's host. */
   private static final Pattern REGION_NAME = Pattern.compile("[a-z0-9-]{1,32}");
@@ -37,11 +36,16 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
   private static final Pattern KEY_ARN = Pattern.compile("arn:[a-z0-9-]+:kms:([a-z0-9-]{1,32}):[^:]*:.+");
 
   static AwsSettings of(Configuration conf) {
-    Optional<String> region = text(conf, REGION);
+    KmsClientSettings settings = new KmsClientSettings(conf);
+    Optional<String> region = settings.text(REGION);
     if (region.isPresent() && !REGION_NAME.matcher(region.get()).matches()) {
       throw KmsFailure.badSetting(REGION, "'" + region.get() + "' is no name of a region");
     }
-    return new AwsSettings(region, text(conf, ENDPOINT).map(AwsSettings::address), context(conf), timeout(conf));
+    return new AwsSettings(
+        region,
+        settings.address(ENDPOINT).map(URI::create),
+        settings.text(CONTEXT).map(AwsSettings::context).orElse(Map.of()),
+        Duration.ofMillis(settings.timeoutMillis()));
   }
 
   /** A key that is named by its ARN is in the ARN's region, whatever else is set. */
@@ -65,27 +69,19 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
     }
   }
 
-  private static URI address(String text) {
-    try {
-      return URI.create(text);
-    } catch (IllegalArgumentException failed) {
-      throw KmsFailure.badSetting(ENDPOINT, "it is no address");
-    }
-  }
-
-  private static Map<String, String> context(Configuration conf) {
-    Map<String, String> pairs = new TreeMap<>();
-    JsonNode json = text(conf, CONTEXT).map(AwsSettings::json).orElseGet(new ObjectMapper()::createObjectNode);
+  private static Map<String, String> context(String text) {
+    JsonNode json = json(text);
     if (!json.isObject()) {
       throw noContext();
     }
-    json.fieldNames()
+    Map<String, String> pairs = new TreeMap<>();
+    json.fields()
         .forEachRemaining(
-            name -> {
-              if (!json.get(name).isTextual()) {
+            pair -> {
+              if (!pair.getValue().isTextual()) {
                 throw noContext();
               }
-              pairs.put(name, json.get(name).textValue());
+              pairs.put(pair.getKey(), pair.getValue().textValue());
             });
     return pairs;
   }
@@ -100,17 +96,5 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
 
   private static KmsFailure noContext() {
     return KmsFailure.badSetting(CONTEXT, "it is no JSON object whose values are texts");
-  }
-
-  private static Duration timeout(Configuration conf) {
-    int seconds = conf.getInt("parquet.encryption." + TIMEOUT, DEFAULT_TIMEOUT_SECONDS);
-    if (seconds < 1) {
-      throw KmsFailure.badSetting(TIMEOUT, "it is no number of seconds from 1 on");
-    }
-    return Duration.ofSeconds(seconds);
-  }
-
-  private static Optional<String> text(Configuration conf, String option) {
-    return Optional.ofNullable(conf.getTrimmed("parquet.encryption." + option)).filter(value -> !value.isEmpty());
   }
 }
