@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyspark
-
-from tests.kms.counting import _javac
+from tests.kms.counting import add_to_class_path, compile_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,14 +24,6 @@ def store(scheme: str) -> dict[str, str]:
     return {f"fs.{scheme}.impl": "rotation.StoreFileSystem", f"fs.{scheme}.impl.disable.cache": "true"}
 
 
-def compile_to(classes: Path) -> None:
-    """Compile the file systems with the JDK that Spark runs on."""
-    classes.mkdir(parents=True)
-    jars = Path(pyspark.__file__).parent / "jars"
-    sources = sorted(Path(__file__).parent.glob("*.java"))
-    subprocess.run([_javac(), "-cp", f"{jars}/*", "-d", classes, *sources], check=True)
-
-
 _LOADED: set[str] = set()
 
 
@@ -45,10 +34,8 @@ def load(spark: SparkSession, directories: pytest.TempPathFactory) -> None:
         return
     _LOADED.add(application)
     classes = directories.mktemp("file-systems") / "classes"
-    compile_to(classes)
-    jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm.java.io.File(str(classes)).toURI().toURL())
+    compile_java(sorted(Path(__file__).parent.glob("*.java")), classes)
+    add_to_class_path(spark, classes)
 
 
 @contextmanager
