@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 os.environ["TZ"] = "UTC"
 
 # Packages of many combinations: `make test-all` runs each, other runs a sample that stays the same.
-MATRICES = ("tests/pages/", "tests/attacks/", "tests/kms/test_calls", "tests/rotation/test_killed")
+MATRICES = (
+    "tests/pages/",
+    "tests/attacks/",
+    "tests/kms/test_aws_failures",
+    "tests/kms/test_calls",
+    "tests/kms/test_clouds",
+    "tests/kms/test_denied_columns",
+    "tests/rekey/",
+    "tests/rotation/",
+)
 SAMPLE = 5
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
@@ -96,8 +97,9 @@ def reading(cloud: CloudServer, directory: Path, keys: tuple[str, ...] = KEYS) -
 
 
 def alone(cloud: CloudServer, keys: tuple[str, ...] = KEYS) -> dict[str, str]:
-    """Return the settings of parquet-java."""
+    """Return the settings of parquet-java, which keeps one client for each token, whatever its class."""
     return {
+        f"{PREFIX}key.access.token": uuid4().hex,
         "parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory",
         f"{PREFIX}kms.client.class": cloud.client,
     } | {PREFIX + name: value for name, value in cloud.alone(keys).items()}
@@ -337,7 +339,7 @@ def test_two_users_of_a_session_do_not_mix(
 def test_spark_parquet_reads_and_writes_through_the_client(
     spark: SparkSession, cloud: CloudServer, table: str, frame: DataFrame, target: str, tmp_path: Path
 ) -> None:
-    settings = alone(cloud) | {f"{PREFIX}key.access.token": "user-of-the-tests"}
+    settings = alone(cloud)
     assert rows(spark.read.options(**settings).parquet(table)) == rows(frame)
     keys = {f"{PREFIX}footer.key": FOOTER, f"{PREFIX}column.keys": "pii: ssn; pay: salary"}
     frame.write.options(**settings, **keys).parquet(target)
@@ -349,10 +351,7 @@ def test_the_address_in_key_material_is_not_called(
 ) -> None:
     keys = cloud.access(tmp_path, KEYS)
     save(frame, target, encryption(keys, key_material="external").options())
-    settings = alone(cloud) | {
-        f"{PREFIX}key.access.token": "reader-of-the-tests",
-        f"{PREFIX}key.material.store.internally": "false",
-    }
+    settings = alone(cloud) | {f"{PREFIX}key.material.store.internally": "false"}
     with SERVERS[kind]() as planted:
         bend_material(target, {"kmsInstanceURL": planted.url, "kmsInstanceID": "planted"})
         assert outcome(lambda: spark.read.options(**settings).parquet(target).collect()) == DONE

@@ -7,6 +7,7 @@ import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
@@ -57,6 +58,12 @@ def keys(kms: HadoopKms) -> pme.HadoopKms:
 def under(keys: pme.HadoopKms, key: str) -> dict[str, str]:
     """Return the options that put everything under one key, with its material beside the file."""
     return pme.Encryption(kms=keys, uniform_key=key, key_material="external").options()
+
+
+def client(**settings: str) -> dict[str, str]:
+    """Return the settings of parquet-java, which keeps one client for each token, whatever its class."""
+    own = {f"{PREFIX}key.access.token": uuid4().hex}
+    return CLIENT | own | {PREFIX + name.replace("_", "."): value for name, value in settings.items()}
 
 
 def wrapped(directory: str) -> set[str]:
@@ -254,7 +261,7 @@ def test_executors_can_call_the_server_themselves(
 def test_spark_parquet_reads_what_we_wrote_and_we_read_what_it_wrote(
     spark: SparkSession, kms: HadoopKms, keys: pme.HadoopKms, frame: DataFrame, tmp_path: Path
 ) -> None:
-    settings = CLIENT | {f"{PREFIX}kms.hadoop.uri": kms.uri}
+    settings = client(kms_hadoop_uri=kms.uri)
     ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
     save(frame, ours, pme.Encryption(kms=keys, footer_key=FOOTER, column_keys=COLUMNS).options())
     assert rows(spark.read.options(**settings).parquet(ours)) == rows(frame)
@@ -267,7 +274,7 @@ def test_the_address_in_key_material_is_never_asked(
     spark: SparkSession, frame: DataFrame, keys: pme.HadoopKms, target: str
 ) -> None:
     save(frame, target, under(keys, FOOTER))
-    settings = CLIENT | {f"{PREFIX}key.material.store.internally": "false"}
+    settings = client(key_material_store_internally="false")
     with socket.create_server(("127.0.0.1", 0)) as planted:
         planted.settimeout(0)
         uri = f"kms://http@127.0.0.1:{planted.getsockname()[1]}/kms"

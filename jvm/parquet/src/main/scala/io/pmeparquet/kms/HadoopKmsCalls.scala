@@ -50,14 +50,18 @@ private[kms] object HadoopKmsCalls {
   /** How a server says that it cannot make a key under one that it does not have; to open one, it has a type for that. */
   private val NoSuchKey = "No KeyVersion exists for key"
 
+  /** A server that makes keys ahead says of what it may not do the name of the exception, in the message of another. */
+  private val NotAuthorized = classOf[AuthorizationException].getName
+
   private def failure(failed: Throwable, masterKeyId: String): Throwable = {
     val causes = PmeException.causes(failed)
     def any(is: Throwable => Boolean) = causes.exists(is)
-    if (any(_.isInstanceOf[AuthorizationException]))
+    def says(words: String) = any(cause => String.valueOf(cause.getMessage).contains(words))
+    if (any(_.isInstanceOf[AuthorizationException]) || says(NotAuthorized))
       KmsFailure.denied(s"Hadoop KMS does not let this user use key '$masterKeyId'", failed)
     else if (any(_.isInstanceOf[AuthenticationException]))
       KmsFailure.unavailable("Hadoop KMS does not take this user's login", failed)
-    else if (any(cause => Option(cause.getMessage).exists(_.contains(NoSuchKey))) || any(isNotFound))
+    else if (says(NoSuchKey) || any(isNotFound))
       KmsFailure.missing(s"Hadoop KMS does not have key '$masterKeyId'", failed)
     else
       KmsFailure.unavailable(
