@@ -150,6 +150,12 @@ def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
       Compile / javaSource := (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "main" / "java",
       Compile / resourceDirectory :=
         (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "main" / "resources",
+      // Ours, which is that of most of what is in the jar as well.
+      Compile / resourceGenerators += Def.task {
+        val licence = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
+        IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", licence)
+        Seq(licence)
+      }.taskValue,
       javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing", "-Werror"),
       Compile / doc / sources := Nil,
       libraryDependencies ++= needs ++ Seq(
