@@ -144,7 +144,8 @@ private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read:
 
   override def apply(files: Iterator[String]): Iterator[Seq[LeafColumn]] = PmeSparkException.translated {
     val leaves = files.map(file => FileRekey.leaves(read, conf.value.value, StagedTable.within(from, file)))
-    Iterator(leaves.flatten.toSeq.distinct)
+    // A list, and not a sequence: Scala 2.12's is a stream, which is not to be sent.
+    Iterator(leaves.flatten.toList.distinct)
   }
 }
 
