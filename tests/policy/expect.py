@@ -68,6 +68,9 @@ def untouched(directory: Path | str) -> Iterator[None]:
     """Fail when the block leaves anything in the directory that was not there, or takes anything away."""
     existed = Path(directory).exists()
     before = snapshot(directory)
-    yield
-    assert snapshot(directory) == before
-    assert Path(directory).exists() == existed, f"{directory} was left behind"
+    try:
+        yield
+    finally:
+        # Where the block fails as well: what expects that may stand outside.
+        assert snapshot(directory) == before
+        assert Path(directory).exists() == existed, f"{directory} was left behind"
