@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 from tests.kms.counting_client import Client
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame, SparkSession
 
 # `pii` protects a column of each shape; what it leaves of the struct is under the footer's key.
@@ -78,26 +74,3 @@ def read(spark: SparkSession, path: str, *denied: str, **more: str) -> DataFrame
 def rows(frame: DataFrame) -> list[str]:
     """Return the rows in an order that does not depend on NULLs."""
     return sorted(str(row.asDict(recursive=True)) for row in frame.collect())
-
-
-@contextmanager
-def warnings(spark: SparkSession) -> Iterator[list[str]]:
-    """Collect the warnings that ours logs on the driver in the block; they are there after it."""
-    jvm: Any = spark._jvm
-    log4j = jvm.org.apache.logging.log4j
-    writer = jvm.java.io.StringWriter()
-    layout = log4j.core.layout.PatternLayout.createDefaultLayout()
-    name = f"seen-{uuid4().hex[:8]}"
-    appender = log4j.core.appender.WriterAppender.newBuilder().setName(name).setTarget(writer).setLayout(layout).build()
-    appender.start()
-    logger = log4j.LogManager.getLogger("io.pmeparquet")
-    level = logger.getLevel()
-    logger.addAppender(appender)
-    logger.setLevel(log4j.Level.WARN)
-    found: list[str] = []
-    try:
-        yield found
-    finally:
-        logger.removeAppender(appender)
-        logger.setLevel(level)
-        found += [line for line in writer.toString().splitlines() if line]

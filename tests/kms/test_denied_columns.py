@@ -12,11 +12,12 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from tests.kms.access import by_token, encryption
-from tests.kms.denied import REFUSED, Guarded, content, masked, options, read, rows, warnings, write
+from tests.kms.denied import REFUSED, Guarded, content, masked, options, read, rows, write
 from tests.policy import bend
 from tests.policy.expect import refused, save
 from tests.support.canary import data_files
 from tests.support.source import FORMAT
+from tests.support.warnings import warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,6 +14,7 @@ from tests.kms.transit_server import TransitServer
 from tests.leaks.key_material import materials
 from tests.policy.expect import refused, save, untouched
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries, data_files
+from tests.support.warnings import warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -204,3 +205,20 @@ def test_keys_that_cannot_leave_vault_are_no_data_keys(
     written = pme.Encryption(kms=by_token(server, tmp_path), footer_key=FOOTER, key_management="direct")
     with untouched(target), refused("PME_BAD_OPTION", "keyManagement=envelope"):
         save(frame, target, written.options())
+
+
+def test_files_that_cost_a_call_for_each_data_key_are_told_of_once(
+    spark: SparkSession, vault: Transit, frame: DataFrame, tmp_path: Path
+) -> None:
+    keys = by_token(vault, tmp_path)
+    told = {}
+    for wrapping in (True, False):
+        path = str(tmp_path / str(wrapping))
+        save(frame.repartition(3), path, encryption(keys, double_wrapping=wrapping).options())
+        with warnings(spark) as told[wrapping]:
+            for _ in range(2):
+                assert rows(read(spark, path, keys.options())) == rows(frame)
+    assert told[True] == []
+    [warning] = told[False]
+    assert "doubleWrapping=false" in warning
+    assert "pme.rekey" in warning

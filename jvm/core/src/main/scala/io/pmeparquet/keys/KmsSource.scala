@@ -11,9 +11,14 @@ import io.pmeparquet.{AesKey, PmeException, RecentValues}
  * a thousand tasks that need the same key are no more than one call, whether it is given or not.
  *
  * @param lifetimeMillis how long a key that the KMS unwrapped may be used before the KMS is asked again
+ * @param noticed is told of the keys that the KMS is about to be asked to unwrap
  */
-final class KmsSource(kms: Kms, lifetimeMillis: Long, now: () => Long = RecentValues.monotonicMillis)
-    extends KeySource {
+final class KmsSource(
+    kms: Kms,
+    lifetimeMillis: Long,
+    now: () => Long = RecentValues.monotonicMillis,
+    noticed: Seq[WrappedKey] => Unit = _ => ()
+) extends KeySource {
   import KmsSource._
 
   private val lent = new RecentValues[WrappedKey, Lent](MaxKept, lifetimeMillis, now)
@@ -93,6 +98,7 @@ final class KmsSource(kms: Kms, lifetimeMillis: Long, now: () => Long = RecentVa
   ): Seq[(WrappedKey, Outcome)] =
     try {
       val byMasterKey = own.groupBy(_._1.masterKeyId).toSeq
+      if (own.nonEmpty) noticed(own.map(_._1))
       KmsThreads
         .all(byMasterKey.map { case (masterKeyId, some) =>
           () =>

@@ -1,6 +1,7 @@
 package io.pmeparquet.parquet
 
 import java.lang.ref.WeakReference
+import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.ConcurrentHashMap
 import java.util.UUID
 
@@ -9,6 +10,7 @@ import scala.reflect.ClassTag
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
+import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
 import io.pmeparquet.keys._
@@ -135,8 +137,11 @@ object Scopes {
     recent.synchronized(register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None))))
   }
 
-  private def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening =
-    new ScopeOpening(new KmsSource(KmsAccess.open(use.settings, conf), lifetimeMillis), Some(use))
+  private def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening = {
+    val kms = KmsAccess.open(use.settings, conf)
+    val source = new KmsSource(kms, lifetimeMillis, noticed = SingleWrapping.noticed(use.settings, kms))
+    new ScopeOpening(source, Some(use))
+  }
 
   private def accessOf(opening: ScopeOpening, use: KmsUse): KeyAccess = use.route match {
     case Some(route) => KeyAccess.AtDriver(KeyDesk.open(opening.source, route))
@@ -252,6 +257,24 @@ object Scopes {
       case _ => ()
     }
     scope
+  }
+}
+
+/** Tells, once for each scope, of files whose every data key costs a call of the KMS. */
+private object SingleWrapping {
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+
+  def noticed(settings: KmsSettings, kms: Kms): Seq[WrappedKey] => Unit = settings match {
+    // They are asked in this process, and cost nothing.
+    case _: KmsSettings.Keystore | _: KmsSettings.Static => _ => ()
+    case _ =>
+      val told = new AtomicBoolean
+      keys =>
+        if (keys.exists(_.kekId.isEmpty) && told.compareAndSet(false, true))
+          log.warn(
+            s"Files were written with doubleWrapping=false: to read them, ${kms.describe} unwraps a key for each file and " +
+              "column. Of a copy by pme.rekey, or one written with doubleWrapping=true, it unwraps one for each master key."
+          )
   }
 }
 
