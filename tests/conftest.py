@@ -31,10 +31,16 @@ os.environ["TZ"] = "UTC"
 MATRICES = (
     "tests/pages/",
     "tests/attacks/",
-    "tests/kms/test_aws_failures",
+    "tests/kms/test_aws",
+    "tests/kms/test_azure",
     "tests/kms/test_calls",
     "tests/kms/test_clouds",
     "tests/kms/test_denied_columns",
+    "tests/kms/test_faults",
+    "tests/kms/test_gcp",
+    "tests/kms/test_hadoop",
+    "tests/kms/test_rounds",
+    "tests/leaks/test_heap_dumps",
     "tests/rekey/",
     "tests/rotation/",
 )

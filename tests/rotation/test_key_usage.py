@@ -45,6 +45,12 @@ def test_each_master_key_tells_what_it_protects(spark: SparkSession, made: Calla
     assert 0 < sum(row["bytes"] for row in told.values()) < chunks
 
 
+def test_no_file_needs_the_key_of_a_readable_footer(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made(plaintext_footer=True, unlisted_columns="plaintext")
+    told = usage(spark, table.path, kms=table.kms)["footer", "footer"]
+    assert (told["unreadable_files"], told["unreadable_columns"]) == (0, [])
+
+
 def test_after_a_rotation_the_new_master_keys_are_told(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     pme.rotate(spark, table.path, kms=table.kms, master_keys={"pii": "pii-2"}, key_material="external")

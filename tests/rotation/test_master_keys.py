@@ -127,6 +127,25 @@ def test_a_move_to_another_kms_that_was_ended_goes_on(spark: SparkSession, made:
     assert tables.rows(spark, table.path, other) == table.rows
 
 
+def test_a_table_half_of_whose_keys_are_in_another_kms_goes_on(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made()
+    other = pme.PythonKms(Remembering(realm="elsewhere"))
+    pme.rotate(spark, table.path, kms=table.kms, new_kms=other, master_keys={"pii": "pii", "pay": "pay"})
+    pme.rotate(spark, table.path, kms=table.kms, new_kms=other)
+    report = pme.rotate(spark, table.path, kms=table.kms, new_kms=other, key_material="external")
+    assert report.counts == {"rotated": len(table.pages)}
+    assert tables.rows(spark, table.path, other) == table.rows
+    assert tables.pages(table.path) == table.pages
+
+
+def test_a_key_that_has_the_new_name_already_moves_too(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made()
+    other = pme.PythonKms(Remembering(realm="elsewhere"))
+    pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
+    pme.rotate(spark, table.path, kms=table.kms, new_kms=other, master_keys=NEW)
+    assert tables.rows(spark, table.path, other) == table.rows
+
+
 def test_files_without_wrapped_keys_are_told_and_left(
     spark: SparkSession, keys: pme.Keystore, enc: pme.Encryption, target: str
 ) -> None:

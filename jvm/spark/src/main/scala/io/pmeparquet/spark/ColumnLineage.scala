@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
   AttributeSet,
+  BoundReference,
   ExprId,
   Expression,
   PlanExpression
@@ -79,13 +80,18 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
     case leaf if leaf.children.isEmpty => Nil
     case _ =>
       val aliases = node.expressions.flatMap(_.collect { case alias: Alias =>
-        alias.exprId -> columnsOf(alias)
+        alias.exprId -> (if (isOfObject(alias)) node.inputSet else columnsOf(alias))
       })
       val named = aliases.map(_._1).toSet
-      val others = (node.outputSet -- node.inputSet ++ node.producedAttributes).toSeq.map(_.exprId)
-      val used = AttributeSet.fromAttributeSets(node.expressions.map(columnsOf))
+      val fresh = node.outputSet -- node.inputSet ++ node.producedAttributes
+      val others = fresh.toSeq.map(_.exprId)
+      // What typed operations make stands among their own expressions.
+      val used = AttributeSet.fromAttributeSets(node.expressions.map(columnsOf)) -- fresh
       aliases ++ others.filterNot(named.contains).map(_ -> (if (used.isEmpty) node.inputSet else used))
   }
+
+  /** Of an object that is made of columns that are not named. */
+  private def isOfObject(alias: Alias) = alias.collect { case bound: BoundReference => bound }.nonEmpty
 
   private def same(columns: Seq[Attribute], from: Seq[Attribute]) =
     columns.zip(from).map { case (column, source) => column.exprId -> AttributeSet(Seq(source)) }

@@ -45,7 +45,9 @@ private[spark] final class KmsResolver(
             kind.addresses.foreach(requireSafeAddress(kind, _, values))
             lookup(values).millis(PmeOptions.KmsTimeout)
             clientClass(kind.className, values, kind.options :+ PmeOptions.KmsTimeout)
-          case None if kms.contains('.') => clientClass(kms, values, Seq(PmeOptions.ClientProperties))
+          case None if kms.contains('.') =>
+            requireNoHiddenAddress()
+            clientClass(kms, values, Seq(PmeOptions.ClientProperties))
           case None =>
             val known = (Seq("keystore", "static", "vault") ++ ClientKind.all.map(_.name)).mkString(", ")
             throw PmeErrors.badOption(
@@ -112,7 +114,20 @@ private[spark] final class KmsResolver(
           s"as an option of this read, write or table it may name hosts of ${kind.title} only: credentials go there",
           s"Set spark.datasource.pme-parquet.${option.name} in the session."
         )
+      if (!own) requireOneSource(values, Seq(option), kind.options.filter(_.secret))
     }
+
+  /** Vault's client by its class finds its address under a name that is no option here, and the session's token elsewhere. */
+  private def requireNoHiddenAddress(): Unit = {
+    val prefix = PmeOptions.ParquetPrefix + "kms.vault."
+    options.keys.find(_.toLowerCase(java.util.Locale.ROOT).startsWith(prefix)).foreach { name =>
+      throw PmeErrors.contradiction(
+        name,
+        "as an option of this read, write or table it could send the session's credential elsewhere",
+        s"Use kms=vault with ${name.substring(PmeOptions.ParquetPrefix.length)}, or set it in the Hadoop configuration."
+      )
+    }
+  }
 
   private def lookup(values: OptionValues): KmsValues = new KmsValues {
     override def text(option: OptionSpec): Option[String] =

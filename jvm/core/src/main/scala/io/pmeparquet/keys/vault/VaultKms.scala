@@ -106,7 +106,9 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
   private def granted(answer: Answer, keyId: String, where: String): Answer = answer.status match {
     case Ok => answer
     case Forbidden if refusesToken(answer) => throw tokens.refusal(where)
-    case Forbidden => throw PmeErrors.keyDenied(where, keyId, describe, null)
+    // What stands before Vault may forbid as well, and that is no word about a key.
+    case Forbidden if says(answer, "permission denied") =>
+      throw PmeErrors.keyDenied(where, keyId, describe, null)
     case NotFound if says(answer, "no handler for route", "unsupported path") =>
       throw PmeErrors.kmsUnavailable(where, s"$describe has no transit engine at '${settings.mount}'")
     case _ => throw refusal(VaultApi.errors(answer), keyId, where).getOrElse(api.strange(answer, where))

@@ -134,6 +134,10 @@ public final class AzureKmsClient implements KmsClient {
       case UNAUTHORIZED:
         throw KmsFailure.unavailable(kms + " does not take the token of the login, not even a new one", null);
       case 403:
+        // What stands before the vault may forbid as well, and that is no word about a key.
+        if (code == null) {
+          throw KmsFailure.unavailable(strange(answer), null);
+        }
         throw forbidden(answer.text("error", "innererror", "code"));
       case 404:
         if ("KeyNotFound".equals(code)) {

@@ -6,10 +6,10 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.format.{ColumnChunk, RowGroup}
 
+import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.keys.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.parquet.{FileKeys, FileTail, FileVersion, ReadScope}
 import io.pmeparquet.parquet.pages.ReadCounters
-import io.pmeparquet.PmeException
 
 /**
  * What one master key protects in one file. ''Crosses the wire''.
@@ -21,6 +21,7 @@ import io.pmeparquet.PmeException
  * @param bytes of its columns' chunks; none where a key is missing that would tell
  * @param unreadable columns that cannot be read without it: without a footer's key, none can
  * @param problem the condition for which less is known of it than could be
+ * @param opensFile whether the file cannot be opened at all without it
  */
 final case class KeyUse(
     masterKeyId: Option[String],
@@ -32,7 +33,8 @@ final case class KeyUse(
     bytes: Option[Long],
     rows: Option[Long],
     unreadable: Seq[String],
-    problem: Option[String]
+    problem: Option[String],
+    opensFile: Boolean = false
 )
 
 /** Which master keys protect what in a file. ''Crosses the wire''. */
@@ -54,15 +56,23 @@ final class FileUsage(scope: ReadScope) extends Serializable {
 
   /** What can be told of a file without opening its footer. */
   private def ofTail(version: FileVersion, conf: Configuration, failed: Option[PmeException]): KeyUse = {
-    val known = FileTail.read(conf, version) match {
-      case tail: FileTail.Encrypted => tail.footerKeyMetadata
+    val tail = FileTail.read(conf, version) match {
+      case encrypted: FileTail.Encrypted => Some(encrypted)
       case FileTail.Plaintext => None
     }
+    val known = tail.flatMap(_.footerKeyMetadata)
+    val closed = tail.exists(!_.plaintextFooter)
     val unknown =
-      KeyUse(None, None, Footer, None, None, Nil, None, None, Nil, failed.map(_.condition.name))
+      KeyUse(None, None, Footer, None, None, Nil, None, None, Nil, failed.map(_.condition.name), closed)
     known.fold(unknown) { metadata =>
       KeyMetadata.parse(metadata, version.path.toString) match {
-        case KeyMetadata.Direct(id) => unknown.copy(masterKeyId = Some(id), wrapping = Some("direct"))
+        // Which columns have direct keys of their own is not looked at, and must not be taken for none.
+        case KeyMetadata.Direct(id) =>
+          unknown.copy(
+            masterKeyId = Some(id),
+            wrapping = Some("direct"),
+            problem = unknown.problem.orElse(Some(Condition.Unsupported.name))
+          )
         case wrapped: KeyMetadata.Wrapped =>
           val isExternal = wrapped.isInstanceOf[KeyMetadata.External]
           new FileKeys(version.path, conf, scope)
@@ -99,7 +109,11 @@ final class FileUsage(scope: ReadScope) extends Serializable {
       use.copy(
         columns = own.map(nameOf).distinct,
         bytes = Some(own.map(_.getMeta_data.getTotal_compressed_size).sum),
-        unreadable = (chunks.filter(_.isSetMeta_data).map(nameOf) ++ keyed.map(_.name)).distinct
+        opensFile = !file.hasReadableFooter,
+        // A readable footer, and columns without a key, need none.
+        unreadable =
+          if (file.hasReadableFooter) own.map(nameOf).distinct
+          else (own.map(nameOf) ++ keyed.map(_.name)).distinct
       )
     }
 

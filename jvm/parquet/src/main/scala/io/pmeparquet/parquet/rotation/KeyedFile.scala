@@ -65,6 +65,7 @@ private[parquet] final class KeyedFile private (
 
   def footerOffset: Long = footer.segment.offset
 
+  def hasReadableFooter: Boolean = !footer.encrypted
   def isInternal: Boolean = keys.forall(!_.isExternal)
   def isExternal: Boolean = keys.forall(_.isExternal)
 

@@ -91,7 +91,7 @@ object KeyUsage {
       all.flatMap(_.columns).distinct.sorted,
       sum(all.map(_.bytes)),
       sum(perFile.map(_.rows)),
-      if (one.kind == "column") 0L else files.distinct.size.toLong,
+      uses.collect { case (file, use) if use.opensFile => file }.distinct.size.toLong,
       all.flatMap(_.unreadable).distinct.sorted,
       all.flatMap(_.problem).distinct.sorted
     )

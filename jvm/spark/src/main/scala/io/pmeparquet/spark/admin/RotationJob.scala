@@ -27,9 +27,13 @@ private[admin] final class RotationJob(
 
   private val rotation = {
     val target = after.getOrElse(before)
+    // Of a move, a key that already has its new name may be in either KMS.
+    val masterKeys = settings.masterKeys.map { names =>
+      if (after.isDefined) names.values.map(name => name -> name).toMap ++ names else names
+    }
     new FileRotation(
       keys.scope,
-      settings.masterKeys,
+      masterKeys,
       settings.keyMaterial.map(_ == FileRotation.External),
       (before.instanceId -> before.instanceUrl, target.instanceId -> target.instanceUrl)
     )
@@ -65,8 +69,7 @@ private[admin] final class RotationJob(
         val own = targets(needs).map { case (key, _) => key -> answers(key) }
         own.collectFirst { case (_, Left(failed)) => failed } match {
           case Some(failed) => Plan(file, FileReport.failed(file, FileFailure.of(failed)), None)
-          case None =>
-            plan(file, needs, own.collect { case (key, Right(to)) if to != key => key -> to }.toMap)
+          case None => plan(file, needs, own.collect { case (key, Right(to)) => key -> to }.toMap)
         }
     }
 
@@ -83,8 +86,10 @@ private[admin] final class RotationJob(
     case other => other
   }
 
+  /** @param changes what keys become; itself, where one is what it is to be */
   private def plan(file: ListedFile, needs: FileNeeds.Keys, changes: Map[WrappedKey, WrappedKey]): Plan = {
-    val changed = changes.nonEmpty || needs.more
+    val rewrapped = changes.count { case (from, to) => from != to }
+    val changed = rewrapped > 0 || needs.more
     val left = needs.keys.map(_.masterKeyId).filter { id =>
       rotation.target(id).isEmpty && !settings.masterKeys.exists(_.values.exists(_ == id))
     }
@@ -92,7 +97,7 @@ private[admin] final class RotationJob(
       file.path,
       if (changed) FileReport.Rotated else FileReport.Unchanged,
       needs.keys.map(key => changes.getOrElse(key, key).masterKeyId).distinct.sorted,
-      changes.size,
+      rewrapped,
       left.distinct.sorted,
       Some(if (changed) settings.keyMaterial.getOrElse(needs.material) else needs.material)
     )
