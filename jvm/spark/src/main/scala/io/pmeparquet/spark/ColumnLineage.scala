@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.execution.{SparkPlan, UnionExec}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
 /**
  * Which columns the conditions of a plan look at, whatever lies between the two: filters, joins and aggregates' filters,
@@ -73,6 +74,7 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
     case union: UnionExec => union.children.flatMap(child => same(union.output, child.output))
     case relation: InMemoryRelation => same(relation.output, relation.cachedPlan.output)
     case scan: InMemoryTableScanExec => same(scan.relation.output, scan.relation.cachedPlan.output)
+    case reused: ReusedExchangeExec => same(reused.output, reused.child.output)
     case reference: CTERelationRef =>
       ofPlan
         .collect { case definition: CTERelationDef if definition.id == reference.cteId => definition.output }
@@ -107,17 +109,19 @@ private[spark] final class CachedNode(val node: SparkPlan, relation: InMemoryRel
 private[spark] object ColumnLineage {
 
   /** The plan of cached data, and of cached data that it is made of. */
-  def nodesOf(relation: InMemoryRelation): Seq[CachedNode] = {
-    val plan = relation.cachedPlan match {
-      case adaptive: AdaptiveSparkPlanExec => adaptive.inputPlan
-      case other => other
-    }
-    plan.collectWithSubqueries { case node => node }.flatMap { node =>
+  def nodesOf(relation: InMemoryRelation): Seq[CachedNode] =
+    nodesOf(relation.cachedPlan).flatMap { node =>
       val inner = node match {
         case scan: InMemoryTableScanExec => nodesOf(scan.relation)
         case _ => Nil
       }
       new CachedNode(node, relation) +: inner
     }
-  }
+
+  /** With what is a leaf to Spark: an adaptive plan, which may be a subquery's as well. */
+  private def nodesOf(plan: SparkPlan): Seq[SparkPlan] =
+    plan.collectWithSubqueries { case node => node }.flatMap {
+      case adaptive: AdaptiveSparkPlanExec => nodesOf(adaptive.inputPlan)
+      case node => Seq(node)
+    }
 }

@@ -93,11 +93,11 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
   private def judgeCached(lineage: ColumnLineage): Unit =
     for {
       cached <- lineage.cached
-      (masking, masked) <- ours(cached.node) if !masking.inConditions
+      (masking, _) <- ours(cached.node) if !masking.inConditions
       name <- lineage.lookedAt(cached.node.output).toSeq.sorted
     } {
       val where = s"cached data, column '$name'"
-      masked.masterKeyOf(name).foreach(key => throw PmeErrors.deniedInCondition(where, key, null))
+      masterKeyOf(name, cached, lineage).foreach(key => throw PmeErrors.deniedInCondition(where, key, null))
       if (!cached.isFilled)
         throw PmeErrors.unsupported(
           where,
@@ -106,4 +106,13 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
           "Fill the cache first, as count() does, or set deniedPredicates=null."
         )
     }
+
+  /** The master key that a cached scan was refused, or one that Spark may have run in its place. */
+  private def masterKeyOf(name: String, cached: CachedNode, lineage: ColumnLineage): Option[String] =
+    lineage.cached
+      .map(_.node)
+      .filter(_.sameResult(cached.node))
+      .flatMap(ours)
+      .flatMap { case (_, masked) => masked.masterKeyOf(name) }
+      .headOption
 }

@@ -1,0 +1,111 @@
+"""A condition is led back to the refused columns that it compares, also by ways that Spark's plans hide.
+
+Those are typed Datasets, and plans of cached data in which a part is used again or is planned anew while it runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from tests.kms.counting import add_to_class_path, compile_java
+from tests.kms.denied import REFUSED, content, read, write
+from tests.policy.expect import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from tests.support.source import Conf
+
+ADAPTIVE = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
+}
+FIXED = {"spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThreshold": "-1"}
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("lineage") / "table")
+    write(content(spark), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def typed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, DataFrame], DataFrame]:
+    """Return what makes a typed query over a frame: ``typed("filter", frame)``."""
+    classes = tmp_path_factory.mktemp("typed") / "classes"
+    compile_java([Path(__file__).with_name("TypedQueries.java")], classes)
+    add_to_class_path(spark, classes)
+    jvm: Any = spark._jvm
+
+    def query(name: str, frame: DataFrame) -> DataFrame:
+        return DataFrame(getattr(jvm.kms.TypedQueries, name)(frame._jdf), spark)
+
+    return query
+
+
+@pytest.mark.parametrize("name", ["filter", "filterOfRows", "conditionOnMapped", "conditionOnGrouped"])
+def test_a_typed_condition_on_a_refused_column_is_refused(
+    spark: SparkSession, table: str, typed: Callable[[str, DataFrame], DataFrame], name: str
+) -> None:
+    with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+        typed(name, read(spark, table, REFUSED).select("ssn")).collect()
+    typed(name, read(spark, table, REFUSED).selectExpr("address.city")).collect()
+
+
+def test_a_typed_query_without_a_condition_sees_nulls(
+    spark: SparkSession, table: str, typed: Callable[[str, DataFrame], DataFrame]
+) -> None:
+    seen = typed("mapped", read(spark, table, REFUSED).select("ssn"))
+    assert {row.value for row in seen.collect()} == {"of null"}
+
+
+def joined(seen: DataFrame) -> DataFrame:
+    """Return a frame both of whose sides are computed by the same shuffle."""
+    one = seen.groupBy("id").agg(f.max("ssn").alias("most"))
+    other = seen.groupBy("id").agg(f.max("ssn").alias("most")).withColumnRenamed("most", "again")
+    return one.join(other, "id")
+
+
+def with_subquery(seen: DataFrame) -> DataFrame:
+    """Return a frame of which a column is another query's only row."""
+    seen.createOrReplaceTempView("lineage_seen")
+    return seen.sparkSession.sql("SELECT id, (SELECT max(ssn) FROM lineage_seen) AS most FROM lineage_seen")
+
+
+@pytest.mark.parametrize("settings", [ADAPTIVE, FIXED], ids=["adaptive", "fixed"])
+@pytest.mark.parametrize("column", ["most", "again"])
+@pytest.mark.parametrize("scan", ["v1", "v2"])
+def test_a_shuffle_that_cached_data_uses_again_hides_no_condition(
+    spark: SparkSession, table: str, conf: Conf, settings: dict[str, str], column: str, scan: str
+) -> None:
+    with conf(settings):
+        cached = joined(read(spark, table, REFUSED, scan=scan)).cache()
+        try:
+            assert cached.count() == 40
+            with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+                cached.where(f"{column} IS NULL").collect()
+            assert cached.where("id = 3").count() == 1
+        finally:
+            cached.unpersist()
+
+
+@pytest.mark.parametrize("settings", [ADAPTIVE, FIXED], ids=["adaptive", "fixed"])
+def test_a_subquery_in_cached_data_hides_no_condition(
+    spark: SparkSession, table: str, conf: Conf, settings: dict[str, str]
+) -> None:
+    with conf(settings):
+        cached = with_subquery(read(spark, table, REFUSED)).cache()
+        try:
+            assert cached.count() == 40
+            with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+                cached.where("most IS NULL").collect()
+        finally:
+            cached.unpersist()
