@@ -62,8 +62,9 @@ final class RecentValues[K, V](
   private def keep(entry: Entry, value: V, millis: Long): Unit = {
     entry.value = Some(value)
     val time = now()
-    // Of a lifetime without end the sum would not be one.
-    entry.until = (time + millis.min(lifetimeMillis)).max(time)
+    val end = time + millis.min(lifetimeMillis).max(0)
+    // A lifetime may be longer than time is.
+    entry.until = if (end < time) Long.MaxValue else end
   }
 }
 

@@ -21,6 +21,15 @@ class RecentValuesSuite extends FunSuite {
     assertNotEquals(recent.get("a")(next), recent.get("a")(next))
   }
 
+  test("a value without an end is made once, and one that has ended before is not kept") {
+    clock = 5
+    val recent = values(Long.MaxValue)
+    val made = recent.get("a")(next)
+    assertEquals(recent.get("a")(next), made)
+    recent.put("b", 7, -1)
+    assertEquals(recent.find("b"), None)
+  }
+
   test("the value that was used least lately gives way") {
     val recent = values(10)
     val a = recent.get("a")(next)
