@@ -38,11 +38,15 @@ ALGORITHM, SIGNING_KEY = 8, 9
 FILE_OFFSET, ORDINAL_OF_GROUP, GROUP_BYTES, GROUP_COMPRESSED, GROUP_OFFSET = 2, 7, 2, 6, 5
 CRC = 4
 FILE_PATH = 1
+STATISTICS, SIZES, EXACT = 12, 16, (7, 8)
 LOCATIONS, FIRST_ROW, LOCATION, LOCATION_SIZE = 1, 3, 1, 2
 
 
-def content(file: Anatomy) -> dict[str, Any]:
-    """Return all that a copy under other keys has to keep."""
+def content(file: Anatomy, *, newer: bool = True) -> dict[str, Any]:
+    """Return all that a copy under other keys has to keep.
+
+    What is ``newer`` than parquet-java 1.13 it does not write again: sizes of columns, and whether bounds are exact.
+    """
     _, groups = thrift.get(file.footer, ROW_GROUPS)
     return {
         "footer": thrift.drop(file.footer, ROW_GROUPS, ALGORITHM, SIGNING_KEY),
@@ -50,17 +54,18 @@ def content(file: Anatomy) -> dict[str, Any]:
             thrift.drop(group, COLUMNS, GROUP_BYTES, GROUP_COMPRESSED, GROUP_OFFSET, ORDINAL_OF_GROUP)
             for group in groups
         ],
-        "chunks": [chunk_content(file, chunk) for chunk in file.chunks],
+        "chunks": [chunk_content(file, chunk, newer=newer) for chunk in file.chunks],
     }
 
 
-def chunk_content(file: Anatomy, chunk: Chunk) -> dict[str, Any]:
+def chunk_content(file: Anatomy, chunk: Chunk, *, newer: bool) -> dict[str, Any]:
     places = (META_DATA, CRYPTO_METADATA, ENCRYPTED_METADATA, FILE_OFFSET, FILE_PATH, *COLUMN_INDEX, *OFFSET_INDEX)
     moved = (TOTAL_SIZE, TOTAL_UNCOMPRESSED, DATA_PAGE, DICTIONARY_PAGE, BLOOM_OFFSET, BLOOM_LENGTH)
+    metadata = thrift.drop(chunk.metadata, *moved)
     return {
         "place": (chunk.row_group, chunk.column),
         "fields": thrift.drop(chunk.fields, *places),
-        "metadata": thrift.drop(chunk.metadata, *moved),
+        "metadata": metadata if newer else as_of_1_13(metadata),
         "headers": [
             thrift.drop(file.parsed(module), COMPRESSED_SIZE, CRC)
             for module in chunk.modules
@@ -71,6 +76,13 @@ def chunk_content(file: Anatomy, chunk: Chunk) -> dict[str, Any]:
         "rows of pages": [rows_of(file.parsed(module)) for module in chunk.of(Kind.OFFSET_INDEX)],
         "Bloom filter": [[stripped(text) for text in opened(file, chunk, kind)] for kind in BLOOMS],
     }
+
+
+def as_of_1_13(metadata: Struct) -> Struct:
+    return [
+        field._replace(value=thrift.drop(field.value, *EXACT)) if field.number == STATISTICS else field
+        for field in thrift.drop(metadata, SIZES)
+    ]
 
 
 def opened(file: Anatomy, chunk: Chunk, kind: Kind) -> list[bytes]:

@@ -90,7 +90,7 @@ def test_pages_of_every_codec_are_copied(
     source = of_arrow(tmp_path / "arrow", compression=codec, data_page_version=version, write_page_index=True)
     copy(spark, source, target, UNIFORM)
     before, after = Anatomy(single(source).read_bytes()), Anatomy(single(target).read_bytes())
-    assert content(after) == content(before)
+    assert content(after) == content(before, newer=not spark.version.startswith("3."))
     assert_places_are_true(after)
     assert arrow_table(arrow_kms.read(single(target), external=False)) == expected
 
