@@ -92,7 +92,8 @@ private[options] trait KmsOptions extends KmsClientOptions {
   val KmsTimeout = OptionSpec(
     "kms.timeoutSeconds",
     Both,
-    "All the time that one call of a KMS over HTTP may take, further attempts included.",
+    "All the time that one call of a KMS, to wrap or unwrap a key, may take, with login and further attempts. With " +
+      "Vault, a login may take as long again.",
     default = Some("30")
   )
   val CallFrom = OptionSpec(

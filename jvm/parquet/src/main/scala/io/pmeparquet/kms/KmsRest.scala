@@ -21,23 +21,32 @@ final class KmsRest(kms: String, timeoutMillis: Long) {
   private val http = new KmsHttp(kms, timeoutMillis)
 
   /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
-  def get(url: String, headers: util.Map[String, String]): KmsRest.Answer = call(url, headers, None)
+  def get(url: String, headers: util.Map[String, String]): KmsRest.Answer =
+    call(url, headers, None, timeoutMillis)
 
-  /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
+  /** @throws KmsFailure `UNAVAILABLE`, where there is no answer before the deadline */
   def postJson(
       url: String,
       headers: util.Map[String, String],
-      body: util.Map[String, String]
+      body: util.Map[String, String],
+      deadline: Deadline
   ): KmsRest.Answer =
-    call(url, headers, Some(Body.json(KmsHttp.Json.valueToTree(body))))
+    call(url, headers, Some(Body.json(KmsHttp.Json.valueToTree(body))), deadline.leftMillis)
 
   /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
-  def postForm(url: String, headers: util.Map[String, String], body: String): KmsRest.Answer =
-    call(url, headers, Some(new Body("application/x-www-form-urlencoded", body.getBytes(UTF_8))))
+  def postForm(url: String, headers: util.Map[String, String], body: String): KmsRest.Answer = {
+    val sent = new Body("application/x-www-form-urlencoded", body.getBytes(UTF_8))
+    call(url, headers, Some(sent), timeoutMillis)
+  }
 
-  private def call(url: String, headers: util.Map[String, String], body: Option[Body]): KmsRest.Answer = {
+  private def call(
+      url: String,
+      headers: util.Map[String, String],
+      body: Option[Body],
+      leftMillis: Long
+  ): KmsRest.Answer = {
     val request = new Request(URI.create(url), headers.asScala.toSeq, body, sentOn = false)
-    new KmsRest.Answer(http.call(request, KmsFailure.unavailable(_, _))(_ => false))
+    new KmsRest.Answer(http.call(request, KmsFailure.unavailable(_, _), leftMillis)(_ => false))
   }
 }
 

@@ -56,9 +56,14 @@ private[pmeparquet] final class KmsHttp(
   def call(where: String, request: Request)(isFinal: Answer => Boolean): Answer =
     call(request, PmeErrors.kmsUnavailable(where, _, _))(isFinal)
 
-  /** @param unserved makes the failure of why there was no answer */
-  def call(request: Request, unserved: Unserved)(isFinal: Answer => Boolean): Answer = {
-    val deadline = clock.millis() + timeoutMillis
+  /**
+   * @param unserved makes the failure of why there was no answer
+   * @param leftMillis what is left of `timeoutMillis`, where the call is a part of one that began before
+   */
+  def call(request: Request, unserved: Unserved, leftMillis: Long = timeoutMillis)(
+      isFinal: Answer => Boolean
+  ): Answer = {
+    val deadline = clock.millis() + leftMillis
 
     @tailrec
     def attempt(number: Int): Answer =

@@ -11,6 +11,7 @@ import org.apache.parquet.crypto.keytools.KmsClient;
 
 import io.pmeparquet.kms.KmsClientSettings;
 import io.pmeparquet.kms.KmsFailure;
+import io.pmeparquet.kms.KmsLogin;
 import io.pmeparquet.kms.KmsRest;
 
 /**
@@ -28,7 +29,6 @@ public final class AzureKmsClient implements KmsClient {
   private static final String VERSION = "[0-9a-f]{32}";
   private static final Pattern KEY = Pattern.compile("(" + NAME + ")(?:/(" + VERSION + "))?");
   private static final Pattern WRAPPED = Pattern.compile("azure:(" + VERSION + "):([0-9A-Za-z_-]{1,8192})");
-  private static final int UNAUTHORIZED = 401;
 
   /** What Key Vault says besides "Forbidden", where it is not about the user. */
   private static final Map<String, String> UNUSABLE =
@@ -42,7 +42,7 @@ public final class AzureKmsClient implements KmsClient {
   private String vault;
   private String algorithm;
   private KmsRest http;
-  private AzureLogin login;
+  private KmsLogin login;
 
   @Override
   public void initialize(Configuration conf, String instanceId, String instanceUrl, String token) {
@@ -105,21 +105,8 @@ public final class AzureKmsClient implements KmsClient {
     return key;
   }
 
-  /** With a new token for one that is refused, once: it may have been revoked, or this machine's clock be slow. */
   private KmsRest.Answer ask(String path, String value) {
-    String url = vault + "/keys/" + path + QUERY;
-    Map<String, String> body = Map.of("alg", algorithm, "value", value);
-    String token = login.token();
-    KmsRest.Answer answer = http.postJson(url, bearing(token), body);
-    if (answer.status() != UNAUTHORIZED) {
-      return answer;
-    }
-    login.forget(token);
-    return http.postJson(url, bearing(login.token()), body);
-  }
-
-  private static Map<String, String> bearing(String token) {
-    return Map.of("Authorization", "Bearer " + token);
+    return login.postJson(http, vault + "/keys/" + path + QUERY, Map.of("alg", algorithm, "value", value));
   }
 
   private static boolean isBadParameter(KmsRest.Answer answer) {
@@ -131,7 +118,7 @@ public final class AzureKmsClient implements KmsClient {
     switch (answer.status()) {
       case 200:
         return;
-      case UNAUTHORIZED:
+      case 401:
         throw KmsFailure.unavailable(kms + " does not take the token of the login, not even a new one", null);
       case 403:
         // What stands before the vault may forbid as well, and that is no word about a key.

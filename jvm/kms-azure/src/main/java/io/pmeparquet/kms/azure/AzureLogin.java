@@ -8,32 +8,31 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 import io.pmeparquet.kms.KmsClientSettings;
 import io.pmeparquet.kms.KmsFailure;
+import io.pmeparquet.kms.KmsLogin;
 import io.pmeparquet.kms.KmsRest;
 
 /**
- * Access tokens of Azure's, each used until shortly before it ends. They are asked for with a client secret, if there is
- * one; or else as the identity of the pod (AKS), the app (App Service) or the machine (IMDS), whichever there is.
+ * Where access tokens of Azure's come from. They are asked for with a client secret, if there is one; or else as the
+ * identity of the pod (AKS), the app (App Service) or the machine (IMDS), whichever there is.
  */
 final class AzureLogin {
   private static final String TOKEN = "[!-~]{1,32768}";
   private static final long EARLY_SECONDS = 300;
 
-  private final Supplier<KmsRest.Answer> asks;
-  private String token;
-  private long endsAtNanos;
-
-  private AzureLogin(Supplier<KmsRest.Answer> asks) {
-    this.asks = asks;
-  }
+  private AzureLogin() {}
 
   /** @param host the vault's: it says which cloud, and which of its services, a token is for */
-  static AzureLogin of(KmsClientSettings settings, String host) {
+  static KmsLogin of(KmsClientSettings settings, String host) {
+    Supplier<KmsRest.Answer> asks = asking(settings, host);
+    return new KmsLogin("the login at Azure", settings.timeoutMillis(), isRefused -> passOf(asks.get()));
+  }
+
+  private static Supplier<KmsRest.Answer> asking(KmsClientSettings settings, String host) {
     String service = host.replaceFirst("^[^.]+\\.", "");
     String resource = service.matches("(vault|managedhsm)\\..+") ? "https://" + service : "https://vault.azure.net";
     Optional<String> secret = settings.secret("kms.azure.clientSecret");
@@ -48,35 +47,20 @@ final class AzureLogin {
     return ofMachine(settings, resource);
   }
 
-  synchronized String token() {
-    if (token == null || System.nanoTime() - endsAtNanos >= 0) {
-      renew();
-    }
-    return token;
-  }
-
-  /** Unless there is another by now. */
-  synchronized void forget(String refused) {
-    if (refused.equals(token)) {
-      token = null;
-    }
-  }
-
-  private void renew() {
-    token = null;
-    KmsRest.Answer answer = asks.get();
+  /** To be used until shortly before it ends. */
+  private static KmsLogin.Pass passOf(KmsRest.Answer answer) {
     if (answer.status() != 200) {
       String code = answer.text("error");
       String why = code != null && code.matches("[a-z_]{1,40}") ? " (" + code + ")" : "";
       throw KmsFailure.unavailable("the login at Azure was refused with status " + answer.status() + why, null);
     }
-    String given = answer.text("access_token");
-    if (given == null || !given.matches(TOKEN)) {
+    String token = answer.text("access_token");
+    if (token == null || !token.matches(TOKEN)) {
       throw KmsFailure.unavailable("the login at Azure gave an answer without a token", null);
     }
     long seconds = secondsOf(answer);
-    endsAtNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(Math.max(seconds - EARLY_SECONDS, seconds / 2));
-    token = given;
+    return new KmsLogin.Pass(
+        Map.of("Authorization", "Bearer " + token), Math.max(seconds - EARLY_SECONDS, seconds / 2));
   }
 
   /** How long a token serves: identities of machines may say instead when it ends, and all may say it as text. */
@@ -91,7 +75,7 @@ final class AzureLogin {
   }
 
   /** The OAuth 2.0 client credentials flow, with a secret or with an assertion that somebody else signed. */
-  private static AzureLogin ofApplication(
+  private static Supplier<KmsRest.Answer> ofApplication(
       KmsClientSettings settings, String resource, String proofName, Supplier<String> proof) {
     String authority =
         settings
@@ -113,15 +97,14 @@ final class AzureLogin {
     }
     KmsRest http = new KmsRest("Azure's login at " + authority, settings.timeoutMillis());
     String url = authority + "/" + tenant + "/oauth2/v2.0/token";
-    return new AzureLogin(
-        () -> {
-          Map<String, String> sent = new LinkedHashMap<>(fields);
-          sent.put(proofName, proof.get());
-          return http.postForm(url, Map.of(), encoded(sent));
-        });
+    return () -> {
+      Map<String, String> sent = new LinkedHashMap<>(fields);
+      sent.put(proofName, proof.get());
+      return http.postForm(url, Map.of(), encoded(sent));
+    };
   }
 
-  private static AzureLogin ofMachine(KmsClientSettings settings, String resource) {
+  private static Supplier<KmsRest.Answer> ofMachine(KmsClientSettings settings, String resource) {
     Optional<String> appService = ofProcess("IDENTITY_ENDPOINT");
     Optional<String> appHeader = ofProcess("IDENTITY_HEADER");
     boolean isApp = appService.isPresent() && appHeader.isPresent();
@@ -133,7 +116,7 @@ final class AzureLogin {
     query.put("resource", resource);
     settings.text("kms.azure.clientId").or(() -> ofProcess("AZURE_CLIENT_ID")).ifPresent(id -> query.put("client_id", id));
     KmsRest http = new KmsRest("Azure's managed identity at " + endpoint, settings.timeoutMillis());
-    return new AzureLogin(() -> http.get(endpoint + "?" + encoded(query), headers));
+    return () -> http.get(endpoint + "?" + encoded(query), headers);
   }
 
   /** A pod's identity comes with variables for these. */

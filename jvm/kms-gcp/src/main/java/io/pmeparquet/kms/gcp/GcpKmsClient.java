@@ -10,6 +10,7 @@ import org.apache.parquet.crypto.keytools.KmsClient;
 
 import io.pmeparquet.kms.KmsClientSettings;
 import io.pmeparquet.kms.KmsFailure;
+import io.pmeparquet.kms.KmsLogin;
 import io.pmeparquet.kms.KmsRest;
 
 /**
@@ -26,13 +27,12 @@ public final class GcpKmsClient implements KmsClient {
       Pattern.compile("projects/[a-z0-9][a-z0-9.:-]*/locations/[a-z0-9-]+/keyRings/[A-Za-z0-9_-]{1,63}");
   private static final Pattern SHORT_KEY = Pattern.compile("[A-Za-z0-9_-]{1,63}");
   private static final Pattern FULL_KEY = Pattern.compile(KEY_RING + "/cryptoKeys/" + SHORT_KEY);
-  private static final int UNAUTHORIZED = 401;
 
   private String kms;
   private String endpoint;
   private String keyRing;
   private KmsRest http;
-  private GoogleLogin login;
+  private KmsLogin login;
 
   @Override
   public void initialize(Configuration conf, String instanceId, String instanceUrl, String token) {
@@ -45,7 +45,7 @@ public final class GcpKmsClient implements KmsClient {
           "kms.gcp.keyRing", "'" + keyRing + "' is not of the form projects/P/locations/L/keyRings/R");
     }
     http = new KmsRest(kms, settings.timeoutMillis());
-    login = new GoogleLogin(settings.secret("kms.gcp.credentials"), settings.timeoutMillis());
+    login = GoogleLogin.of(settings);
   }
 
   @Override
@@ -88,16 +88,9 @@ public final class GcpKmsClient implements KmsClient {
     return name;
   }
 
-  /** With a new token for one that is refused, once: it may have been revoked, or this machine's clock be slow. */
   private KmsRest.Answer ask(String path, String field, byte[] bytes) {
-    String url = endpoint + "/v1/" + path;
     Map<String, String> body = Map.of(field, base64(bytes), field + "Crc32c", crc32c(bytes));
-    KmsRest.Answer answer = http.postJson(url, login.headers(), body);
-    if (answer.status() != UNAUTHORIZED) {
-      return answer;
-    }
-    login.renew();
-    return http.postJson(url, login.headers(), body);
+    return login.postJson(http, endpoint + "/v1/" + path, body);
   }
 
   private void requireServed(KmsRest.Answer answer) {

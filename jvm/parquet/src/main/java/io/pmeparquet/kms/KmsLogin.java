@@ -1,0 +1,131 @@
+package io.pmeparquet.kms;
+
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * The login of a KMS client whose calls hold a token. All threads share it, and while one is under way they wait for it.
+ * A login that failed, or hangs, is for ten seconds told to those who ask in place of another attempt.
+ */
+public final class KmsLogin {
+  private static final long TOLD_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final int UNAUTHORIZED = 401;
+
+  /** What requests say who they are from with: it has a token in it, and no text form. */
+  public static final class Pass {
+    private final Map<String, String> headers;
+    private final long seconds;
+
+    /** @param seconds how long it is to be used */
+    public Pass(Map<String, String> headers, long seconds) {
+      this.headers = headers;
+      this.seconds = seconds;
+    }
+  }
+
+  /** Where tokens come from. */
+  @FunctionalInterface
+  public interface Issuer {
+    /**
+     * @param isRefused whether the token before was refused, so that none that is kept will do
+     * @throws KmsFailure that is told to users as it is
+     */
+    Pass logIn(boolean isRefused) throws Exception;
+  }
+
+  /** A pass, or why there is none, and till when that holds. */
+  private record Outcome(Pass pass, KmsFailure failure, long endNanos) {}
+
+  private final String name;
+  private final long timeoutMillis;
+  private final Issuer issuer;
+  private final LongSupplier clock;
+  private CompletableFuture<Outcome> latest;
+  private boolean isRefused;
+
+  /** @param name as the beginning of a sentence: "the login at …" */
+  public KmsLogin(String name, long timeoutMillis, Issuer issuer) {
+    this(name, timeoutMillis, issuer, System::nanoTime);
+  }
+
+  KmsLogin(String name, long timeoutMillis, Issuer issuer, LongSupplier clock) {
+    this.name = name;
+    this.timeoutMillis = timeoutMillis;
+    this.issuer = issuer;
+    this.clock = clock;
+  }
+
+  /**
+   * Calls the KMS; with a new token for one that is refused, once, since it may have been revoked, or this machine's clock
+   * be slow. Logins and all attempts are over in the time that one call may take.
+   */
+  public KmsRest.Answer postJson(KmsRest http, String url, Map<String, String> body) {
+    Deadline deadline = Deadline.in(timeoutMillis);
+    Pass pass = pass(deadline);
+    KmsRest.Answer answer = http.postJson(url, pass.headers, body, deadline);
+    if (answer.status() != UNAUTHORIZED) {
+      return answer;
+    }
+    forget(pass);
+    return http.postJson(url, pass(deadline).headers, body, deadline);
+  }
+
+  Pass pass(Deadline deadline) {
+    Outcome outcome;
+    try {
+      outcome = deadline.await(name, current());
+    } catch (ExecutionException failed) {
+      throw undone(failed.getCause());
+    }
+    if (outcome.pass == null) {
+      throw KmsFailure.unavailable(outcome.failure.getMessage(), outcome.failure);
+    }
+    return outcome.pass;
+  }
+
+  /** Unless there is another by now. */
+  synchronized void forget(Pass refused) {
+    if (latest != null && latest.isDone() && !latest.isCompletedExceptionally() && latest.join().pass == refused) {
+      latest = null;
+      isRefused = true;
+    }
+  }
+
+  private synchronized CompletableFuture<Outcome> current() {
+    if (latest == null || isOver(latest)) {
+      boolean afresh = isRefused;
+      isRefused = false;
+      Outcome late = failed(KmsFailure.unavailable(Deadline.late(name, timeoutMillis), null), timeoutMillis);
+      latest =
+          CompletableFuture.supplyAsync(() -> outcome(afresh), Deadline::startThread)
+              .completeOnTimeout(late, timeoutMillis, TimeUnit.MILLISECONDS);
+    }
+    return latest;
+  }
+
+  private boolean isOver(CompletableFuture<Outcome> login) {
+    return login.isCompletedExceptionally() || login.isDone() && clock.getAsLong() - login.join().endNanos >= 0;
+  }
+
+  private Outcome outcome(boolean afresh) {
+    try {
+      Pass pass = issuer.logIn(afresh);
+      return new Outcome(pass, null, clock.getAsLong() + TimeUnit.SECONDS.toNanos(pass.seconds));
+    } catch (KmsFailure failed) {
+      return failed(failed, 0);
+    } catch (Exception failed) {
+      return failed(undone(failed), 0);
+    }
+  }
+
+  private Outcome failed(KmsFailure failure, long inMillis) {
+    return new Outcome(null, failure, clock.getAsLong() + TimeUnit.MILLISECONDS.toNanos(inMillis) + TOLD_NANOS);
+  }
+
+  private KmsFailure undone(Throwable failed) {
+    return KmsFailure.unavailable(name + " could not be done (" + failed.getClass().getSimpleName() + ")", failed);
+  }
+}
