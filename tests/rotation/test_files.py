@@ -85,7 +85,7 @@ def test_an_upload_that_breaks_leaves_the_file(spark: SparkSession, made: Callab
     system = spark._jvm.java.lang.System  # type: ignore[union-attr]
     system.setProperty("store.fails", "true")
     try:
-        with pytest.raises(pme.PmeError, match="the upload broke"), untouched(table.path):
+        with pytest.raises(pme.PmeError, match=r"^s3a:.*parquet: .*the upload broke"), untouched(table.path):
             pme.rotate(spark, f"s3a://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("s3a"))
     finally:
         system.clearProperty("store.fails")

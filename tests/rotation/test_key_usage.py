@@ -51,6 +51,16 @@ def test_no_file_needs_the_key_of_a_readable_footer(spark: SparkSession, made: C
     assert (told["unreadable_files"], told["unreadable_columns"]) == (0, [])
 
 
+def test_an_aad_prefix_that_files_do_not_keep_is_given(spark: SparkSession, target: str) -> None:
+    kms = pme.PythonKms(Remembering())
+    tables.write(people(spark), target, kms, aad_prefix="orders", store_aad_prefix=False)
+    given = usage(spark, target, kms=kms, options={"aadPrefix": "orders"})
+    assert {key for key, _ in given} == {"footer", "pii", "pay"}
+    assert {tuple(row["problems"]) for row in given.values()} == {()}
+    without = usage(spark, target, kms=kms)
+    assert {tuple(row["problems"]) for row in without.values()} == {("PME_AAD_PREFIX",)}
+
+
 def test_after_a_rotation_the_new_master_keys_are_told(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     pme.rotate(spark, table.path, kms=table.kms, master_keys={"pii": "pii-2"}, key_material="external")

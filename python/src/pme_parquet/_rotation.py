@@ -125,7 +125,13 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     return report
 
 
-def key_usage(spark: SparkSession, path: str | PathLike[str], *, kms: Kms | None = None) -> DataFrame:
+def key_usage(
+    spark: SparkSession,
+    path: str | PathLike[str],
+    *,
+    kms: Kms | None = None,
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
     """Which master keys protect what of a table, and what could no longer be read if one were destroyed.
 
     Example:
@@ -140,16 +146,23 @@ def key_usage(spark: SparkSession, path: str | PathLike[str], *, kms: Kms | None
         spark: a classic session.
         path: a table's directory, with its partitions, or one file.
         kms: where the master keys are. Without one: the session's, or else what can be seen without keys.
+        options: of the format, for reading: `aadPrefix` for files that do not keep theirs.
     """
     of = _call(spark, "KeyUsage", "of", "pme.key_usage")
-    jdf = of(str(path), _java_map(spark, kms.options() if kms else {}))
+    jdf = of(str(path), _java_map(spark, (kms.options() if kms else {}) | dict(options or {})))
     return _frame(spark, jdf)
 
 
 def _failure(report: RotationReport) -> PmeError:
     first = report.failed[0]
-    told = f"{first.message} ({len(report.failed)} of {len(report.files)} files failed; the error's report lists them.)"
-    error = BY_CONDITION.get(first.condition or "", PmeError)(told)
+    error_of = BY_CONDITION.get(first.condition or "")
+    why = (
+        first.message
+        if error_of
+        else f"{first.file}: it could not be rotated, because of {first.condition}: {first.message}."
+    )
+    told = f"{why} ({len(report.failed)} of {len(report.files)} files failed; the error's report lists them.)"
+    error = (error_of or PmeError)(told)
     error.report = report
     return error
 

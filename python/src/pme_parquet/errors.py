@@ -13,7 +13,8 @@ class PmeError(Exception):
     """A failure that you can cause or cure.
 
     Attributes:
-        condition: the stable name of what went wrong, e.g. `PME_KEY_NOT_FOUND`.
+        condition: the stable name of what went wrong, e.g. `PME_KEY_NOT_FOUND`; empty where it is none of ours, as when
+            a storage fails.
         message: *where: what, because why. What to do.*, beginning with the condition in brackets.
         java_exception: the connector's exception, where the failure came from a JVM in this process.
         spark_error: the exception PySpark would have raised, with Spark's own story and stack trace.
@@ -26,7 +27,7 @@ class PmeError(Exception):
     report: Any = None
 
     def __init__(self, message: str) -> None:
-        self.message = message if message.startswith("[PME_") else f"[{self.condition}] {message}"
+        self.message = message if message.startswith("[PME_") or not self.condition else f"[{self.condition}] {message}"
         super().__init__(self.message)
 
     def __str__(self) -> str:

@@ -24,6 +24,8 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
       keys: Seq[(WrappedKey, String)],
       where: String
   ): Map[WrappedKey, Either[PmeException, WrappedKey]] = {
+    // Keys that come later are asked for again, of which the first tells whether the KMS serves by now.
+    known --= known.collect { case (key, answer) if isUnavailable(answer) => key }
     val missing = keys.distinct.filterNot { case (key, _) => known.contains(key) }
     val answers = source.unwrap(missing.map(_._1), where)
     val opened = missing.zip(answers).flatMap {
@@ -47,11 +49,8 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
     }.toMap
 
   private def wrapAll(jobs: Seq[Job], where: String): Unit = {
-    val unavailable = known.values.collectFirst {
-      case Left(failed) if failed.condition == Condition.KmsUnavailable => failed
-    }
-    val answers: Seq[Either[PmeException, WrappedKey]] = unavailable match {
-      case Some(failed) => jobs.map(_ => Left(failed))
+    val answers: Seq[Either[PmeException, WrappedKey]] = known.values.find(isUnavailable) match {
+      case Some(failed) => jobs.map(_ => failed)
       case None => KmsThreads.all(jobs.map(job => () => attempt(job, where)))
     }
     jobs.zip(answers).foreach { case (job, answer) => known(job.key) = answer }
@@ -68,6 +67,9 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
 
 private object Rewrapping {
   final case class Job(key: WrappedKey, lent: LentKey, masterKeyId: String)
+
+  private def isUnavailable(answer: Either[PmeException, WrappedKey]) =
+    answer.left.exists(_.condition == Condition.KmsUnavailable)
 
   /** No more than are called at once anyway, so that a KMS that stops serving is not asked for all. */
   val AtOnce = 32

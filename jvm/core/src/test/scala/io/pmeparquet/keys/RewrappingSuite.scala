@@ -59,18 +59,24 @@ class RewrappingSuite extends FunSuite {
   test("a KMS that does not serve is asked to wrap once, however many keys there are") {
     val static = masters("a")
     var asked = 0
+    var down = true
     object Down extends Kms {
       override def describe: String = "down"
       override def wrap(key: AesKey, id: String, where: String): String = {
         asked += 1
-        throw PmeErrors.kmsUnavailable(where, "test")
+        if (down) throw PmeErrors.kmsUnavailable(where, "test")
+        static.wrap(key, id, where)
       }
       override def unwrap(text: String, id: String, where: String): AesKey = static.unwrap(text, id, where)
       override def directKey(id: String, where: String): Option[AesKey] = None
     }
     val keys = wrapped(static, "a", Seq.fill(100)(AesKey.random(128, random)): _*)
-    val answers = rewrapping(Down)(keys.map(_ -> "a"), "t")
+    val rewrap = rewrapping(Down)
+    val answers = rewrap(keys.map(_ -> "a"), "t")
     assertEquals(answers.values.map(failure).toSet, Set(Option("PME_KMS_UNAVAILABLE")))
     assertEquals(asked, 1)
+    // The next files' keys are another matter.
+    down = false
+    assertEquals(rewrap(keys.take(3).map(_ -> "a"), "t").values.map(failure).toSet, Set(Option.empty[String]))
   }
 }

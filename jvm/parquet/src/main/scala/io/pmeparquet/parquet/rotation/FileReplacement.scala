@@ -72,7 +72,9 @@ private[rotation] final class FileReplacement private (path: Path, fs: FileSyste
     } catch {
       case failed: Throwable =>
         try out.abort()
-        catch { case _: UnsupportedOperationException => () }
+        catch {
+          case more @ (_: IOException | _: UnsupportedOperationException) => failed.addSuppressed(more)
+        }
         throw failed
     }
     out.close()
