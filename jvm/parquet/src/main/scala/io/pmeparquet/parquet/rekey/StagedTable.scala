@@ -5,6 +5,7 @@ import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
+import org.slf4j.LoggerFactory
 
 import io.pmeparquet.PmeErrors
 
@@ -47,19 +48,31 @@ final class StagedTable private (val target: Path, staging: Path, run: String) e
     ()
   }
 
-  /** Puts the table in its place, made of what these attempts wrote. */
-  def publish(attempts: Seq[Long], conf: Configuration): Unit = {
+  /**
+   * Puts the table in its place, made of what these attempts wrote.
+   *
+   * @param files how many they are in all
+   */
+  def publish(attempts: Seq[Long], files: Long, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
     fs.mkdirs(table)
-    attempts.distinct.foreach(attempt => collect(fs, directory(attempt)))
+    val moved = attempts.distinct.map(attempt => collect(fs, directory(attempt))).sum
+    if (moved != files)
+      throw new IOException(s"of $files files that were written for $target, $moved were found")
     StagedTable.requireFree(target, conf)
     fs.delete(target, /* recursive= */ false)
     fs.mkdirs(target.getParent)
     move(fs, table, target)
-    discard(conf)
+    // The table is there: that something else could not be taken away is no failure of the run.
+    try discard(conf)
+    catch {
+      case failed: IOException => StagedTable.log.warn(s"$root could not be removed: ${failed.getMessage}")
+    }
   }
 
-  private def collect(fs: FileSystem, from: Path): Unit = {
+  /** @return how many files */
+  private def collect(fs: FileSystem, from: Path): Long = {
+    var count = 0L
     val files = fs.listFiles(from, /* recursive= */ true)
     val below = from.toUri.getPath
     while (files.hasNext) {
@@ -67,7 +80,9 @@ final class StagedTable private (val target: Path, staging: Path, run: String) e
       val to = StagedTable.within(table, file.toUri.getPath.stripPrefix(below).stripPrefix("/"))
       fs.mkdirs(to.getParent)
       move(fs, file, to)
+      count += 1
     }
+    count
   }
 
   private def move(fs: FileSystem, from: Path, to: Path): Unit =
@@ -75,6 +90,7 @@ final class StagedTable private (val target: Path, staging: Path, run: String) e
 }
 
 object StagedTable {
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   /** A place within a directory; names may be such that Hadoop's paths would take them for something else. */
   def within(directory: Path, relative: String): Path = {

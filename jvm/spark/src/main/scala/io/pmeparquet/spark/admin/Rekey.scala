@@ -66,13 +66,14 @@ private final class RekeyJob(
     val found = session.read.format(PmeDataSource.Name).options(readOptions).load(source).inputFiles
     val directory = if (from.getFileSystem(readConf).getFileStatus(from).isFile) from.getParent else from
     val files = found.toSeq.map(relativeTo(directory, _)).sorted
-    checkColumns(files, settings, new LeavesTask(broadcast(readConf), read, directory))
+    val shared = broadcast(readConf)
+    checkColumns(files, settings, new LeavesTask(shared, read, directory))
     val write = resolver.write(writeOptions, writeConf, to)
     val check = resolver.read(writeOptions)
     val table = StagedTable.begin(to, writeConf)
     try {
       val job = new RekeyTask(
-        broadcast(readConf),
+        shared,
         read,
         directory,
         broadcast(writeConf),
@@ -81,8 +82,9 @@ private final class RekeyJob(
         table
       )
       val done = parallel(files, RekeyJob.MaxTasks).mapPartitions(job).collect()
-      table.publish(done.map(_.attempt).toSeq, writeConf)
-      done.map(_.rekeyed).reduce(_ + _)
+      val all = done.map(_.rekeyed).reduce(_ + _)
+      table.publish(done.map(_.attempt).toSeq, all.files, writeConf)
+      all
     } catch {
       case failed: Throwable =>
         table.discard(writeConf)
