@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import FOOTER, KEYS, read, rows, secret
+from tests.kms.access import FOOTER, KEYS, PII, read, rows, secret
 from tests.kms.answers import Answer
 from tests.kms.aws import properties
 from tests.kms.gcp_server import RING, GcpServer, crc32c
@@ -127,3 +127,57 @@ def test_without_credentials_the_machines_own_are_used(
         save(frame, target, uniform(keys))
         assert rows(read(spark, target, keys.options())) == rows(frame)
     assert gcp.count(gcp.login) >= 1
+
+
+def permission_denied(*details: dict[str, object]) -> Answer:
+    """Return what Google's services answer, with the details of its error model (google.rpc.Status)."""
+    error = {"code": 403, "message": "what Google says", "status": "PERMISSION_DENIED"}
+    return Answer(403, {"error": error | ({"details": list(details)} if details else {})})
+
+
+def reason(text: object) -> dict[str, object]:
+    return {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": text, "domain": "googleapis.com"}
+
+
+HELP: dict[str, object] = {"@type": "type.googleapis.com/google.rpc.Help", "links": [{"url": "https://example.com"}]}
+
+
+@pytest.mark.parametrize(
+    ("details", "condition", "mention"),
+    [
+        ((), "PME_KEY_DENIED", "may not use it"),
+        ((HELP,), "PME_KEY_DENIED", "may not use it"),
+        ((reason("IAM_PERMISSION_DENIED"),), "PME_KEY_DENIED", "may not use it"),
+        ((HELP, reason("SERVICE_DISABLED")), "PME_KMS_UNAVAILABLE", "SERVICE_DISABLED"),
+        ((reason("BILLING_DISABLED"), HELP), "PME_KMS_UNAVAILABLE", "BILLING_DISABLED"),
+        ((reason("ACCESS_TOKEN_SCOPE_INSUFFICIENT"),), "PME_KMS_UNAVAILABLE", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"),
+        ((reason("<a reason of nobody's>"),), "PME_KMS_UNAVAILABLE", "a reason of its own"),
+    ],
+    ids=["no details", "help", "permission", "service", "billing", "scope", "strange"],
+)
+def test_only_a_permission_that_is_missing_denies_a_key(
+    spark: SparkSession,
+    gcp: GcpServer,
+    frame: DataFrame,
+    target: str,
+    tmp_path: Path,
+    details: tuple[dict[str, object], ...],
+    condition: str,
+    mention: str,
+) -> None:
+    keys = gcp.access(tmp_path, KEYS)
+    save(frame, target, uniform(keys))
+    gcp.inject(permission_denied(*details), times=None, path=gcp.unwrap)
+    with refused(condition, mention, never=(*gcp.secrets, "nobody's")):
+        read(spark, target, keys.options() | {"deniedColumns": "null"}).collect()
+
+
+def test_a_column_is_masked_only_for_want_of_a_permission(
+    spark: SparkSession, gcp: GcpServer, frame: DataFrame, target: str, tmp_path: Path
+) -> None:
+    keys = gcp.access(tmp_path, KEYS)
+    save(frame, target, pme.Encryption(kms=keys, footer_key=FOOTER, column_keys={PII: ["ssn"]}).options())
+    masking = gcp.access(tmp_path, KEYS).options() | {"deniedColumns": "null"}
+    gcp.inject(permission_denied(reason("SERVICE_DISABLED")), times=None, path=f"{PII}{gcp.unwrap}")
+    with refused("PME_KMS_UNAVAILABLE", "SERVICE_DISABLED"):
+        read(spark, target, masking).collect()

@@ -57,11 +57,14 @@ object KmsRest {
     /** The text at this path in the answer's JSON; null where there is none. */
     @varargs def text(path: String*): String = answer.text(path: _*).orNull
 
+    /** The texts that objects of the list at this path have in this field. */
+    @varargs def texts(field: String, path: String*): util.List[String] =
+      at(path).elements.asScala.map(_.path(field)).filter(_.isTextual).map(_.asText).toSeq.asJava
+
     /** The text, number or truth value at this path, as text; null where there is none. */
     @varargs def value(path: String*): String =
-      Some(path.foldLeft(answer.body)(_.path(_)))
-        .filter(node => node.isValueNode && !node.isNull)
-        .map(_.asText)
-        .orNull
+      Some(at(path)).filter(node => node.isValueNode && !node.isNull).map(_.asText).orNull
+
+    private def at(path: Seq[String]) = path.foldLeft(answer.body)(_.path(_))
   }
 }

@@ -1,6 +1,7 @@
 package io.pmeparquet.kms.gcp;
 
 import java.util.Base64;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.zip.CRC32C;
@@ -26,6 +27,7 @@ public final class GcpKmsClient implements KmsClient {
   private static final Pattern KEY_RING =
       Pattern.compile("projects/[a-z0-9][a-z0-9.:-]*/locations/[a-z0-9-]+/keyRings/[A-Za-z0-9_-]{1,63}");
   private static final Pattern SHORT_KEY = Pattern.compile("[A-Za-z0-9_-]{1,63}");
+  private static final Pattern REASON = Pattern.compile("[A-Z_]{1,64}");
   private static final Pattern FULL_KEY = Pattern.compile(KEY_RING + "/cryptoKeys/" + SHORT_KEY);
 
   private String kms;
@@ -97,7 +99,7 @@ public final class GcpKmsClient implements KmsClient {
     String refusal = answer.text("error", "status");
     switch (refusal == null ? "" : refusal) {
       case "PERMISSION_DENIED":
-        throw KmsFailure.denied(kms + " does not let this user use the key", null);
+        throw denied(answer.texts("reason", "error", "details"));
       case "NOT_FOUND":
         throw KmsFailure.missing(kms + " does not have it", null);
       case "FAILED_PRECONDITION":
@@ -109,6 +111,20 @@ public final class GcpKmsClient implements KmsClient {
           throw KmsFailure.unavailable(strange(answer), null);
         }
     }
+  }
+
+  /**
+   * The same status is given where no permission is missing: the service or its billing is off, a perimeter is in the way,
+   * the token is for other services. That is no word about a key, under which a column may be masked. The reason stands
+   * in an ErrorInfo (google.rpc, AIP-193), which Cloud KMS may leave out.
+   */
+  private KmsFailure denied(List<String> reasons) {
+    if (reasons.isEmpty() || reasons.contains("IAM_PERMISSION_DENIED")) {
+      return KmsFailure.denied(kms + " does not let this user use the key", null);
+    }
+    String reason = reasons.stream().filter(text -> REASON.matcher(text).matches()).findFirst().orElse("a reason of its own");
+    return KmsFailure.unavailable(
+        kms + " serves no call for a reason that is no permission on a key (" + reason + ")", null);
   }
 
   /** The bytes of this field; they may have been damaged on their way. */
