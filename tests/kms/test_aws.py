@@ -145,7 +145,7 @@ def test_a_key_that_aws_does_not_have_is_named(aws: AwsServer, frame: DataFrame,
 
 def test_a_key_opens_nothing_of_another_key(spark: SparkSession, aws: AwsServer) -> None:
     # Moto answers "access denied" where AWS has IncorrectKeyException.
-    client = client_of(spark, aws)
+    client = client_of(spark, access(aws))
     wrapped = client.wrapKey(bytearray(16), PII)
     assert bytes(client.unwrapKey(wrapped, PII)) == bytes(16)
     with pytest.raises(Exception, match="does not let these credentials use key 'alias/pay'"):
@@ -174,26 +174,47 @@ def test_sparks_own_source_reads_what_ours_wrote_and_the_other_way_round(
     assert {call.key for call in aws.calls} == set(KEYS)
 
 
+def test_the_region_of_the_process_is_asked_for_once(spark: SparkSession, aws: AwsServer) -> None:
+    client = client_of(spark, pme.AwsKms(endpoint=aws.url))
+    with properties(spark, {"aws.region": REGION}):
+        client.wrapKey(bytearray(16), PII)
+    with properties(spark, {"aws.region": ELSEWHERE}):
+        client.wrapKey(bytearray(16), PAY)
+    assert [call.region for call in aws.calls] == [REGION, REGION]
+
+
+def wrap_once(aws: AwsServer, variables: dict[str, str], seconds: int = 30) -> subprocess.CompletedProcess[str]:
+    """Wrap a key in a process of its own: the SDK settles where credentials come from once."""
+    jars = [*map(str, kms_jars()), str(pme.jar_path()), str(Path(pyspark.__file__).parent / "jars" / "*")]
+    source = Path(__file__).with_name("WrapOnce.java")
+    command = ["java", "-cp", os.pathsep.join(jars), str(source), aws.url, PII, str(seconds)]
+    environment = os.environ | {"AWS_REGION": REGION} | variables
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
 def test_credentials_come_by_web_identity_as_well(aws: AwsServer, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("token-of-the-cluster")
-    # In a process of its own: the SDK settles where credentials come from once.
     identity = {
         "AWS_WEB_IDENTITY_TOKEN_FILE": str(token),
         "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/reader",
-        "AWS_REGION": REGION,
         "AWS_ENDPOINT_URL_STS": aws.url,
     }
-    jars = [*map(str, kms_jars()), str(pme.jar_path()), str(Path(pyspark.__file__).parent / "jars" / "*")]
-    source = Path(__file__).with_name("WrapOnce.java")
-    command = ["java", "-cp", os.pathsep.join(jars), str(source), aws.url, PII]
-    done = subprocess.run(command, env=os.environ | identity, capture_output=True, text=True, check=False)
+    done = wrap_once(aws, identity)
     assert done.stdout == "OPENED\n", done.stderr
     [login, *calls] = aws.calls
     assert "AssumeRoleWithWebIdentity" in login.action
     assert "token-of-the-cluster" in login.action
     assert [call.action for call in calls] == ["Encrypt", "Decrypt"]
     assert {call.user for call in calls}.isdisjoint({USER, ""})
+
+
+def test_a_process_that_gives_no_credentials_in_time_is_not_waited_for(aws: AwsServer, tmp_path: Path) -> None:
+    profile = tmp_path / "config"
+    profile.write_text("[default]\ncredential_process = sleep 20\n")
+    done = wrap_once(aws, {"AWS_CONFIG_FILE": str(profile)}, seconds=1)
+    assert "the search for AWS credentials and region did not end within 1 s" in done.stderr
+    assert not aws.calls
 
 
 @pytest.mark.parametrize("scan", ["v1", "v2"])
@@ -254,12 +275,12 @@ def test_options_of_the_session_serve_a_table_that_has_none(
         assert rows(read(spark, aws_table, {})) == rows(frame)
 
 
-def client_of(spark: SparkSession, aws: AwsServer) -> Any:
+def client_of(spark: SparkSession, kms: pme.AwsKms) -> Any:
     """Return the client, as parquet-java makes one."""
     jvm = spark._jvm
     assert jvm is not None
     conf = jvm.org.apache.hadoop.conf.Configuration()
-    for name, value in access(aws).options().items():
+    for name, value in kms.options().items():
         conf.set(f"parquet.encryption.{name}", value)
     client = jvm.org.apache.hadoop.util.ReflectionUtils.newInstance(conf.getClassByName(CLIENT), conf)
     client.initialize(conf, "DEFAULT", "DEFAULT", "DEFAULT")

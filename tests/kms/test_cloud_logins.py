@@ -1,4 +1,4 @@
-"""`kms=gcp` and `kms=azure`: one login serves all threads, a failed one is not repeated at once, and all of it takes one limit."""
+"""`kms=gcp` and `kms=azure`: threads share one login, a failed one is not repeated at once, and one limit is for it all."""
 
 from __future__ import annotations
 

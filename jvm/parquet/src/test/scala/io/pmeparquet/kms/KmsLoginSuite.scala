@@ -90,7 +90,7 @@ class KmsLoginSuite extends FunSuite {
         try { Thread.sleep(60000); "late" }
         catch { case _: InterruptedException => interrupted.countDown(); "interrupted" }
     }
-    val failed = intercept[KmsFailure](Deadline.in(1).call("a call", hanging))
+    val failed = intercept[KmsFailure](Deadline.in(2000).call("a call", hanging))
     assertEquals(failed.kind, KmsFailure.Kind.UNAVAILABLE)
     assert(failed.getMessage.startsWith("a call did not end within"), failed.getMessage)
     assert(interrupted.await(20, TimeUnit.SECONDS))

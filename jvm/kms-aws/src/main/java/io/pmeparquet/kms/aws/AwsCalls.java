@@ -3,6 +3,7 @@ package io.pmeparquet.kms.aws;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.Supplier;
 
@@ -14,6 +15,9 @@ import software.amazon.awssdk.core.retry.RetryMode;
 import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.kms.KmsClient;
+
+import io.pmeparquet.kms.Deadline;
+import io.pmeparquet.kms.KmsFailure;
 
 /**
  * The two calls of AWS KMS that are needed, with an SDK client for each region.
@@ -30,13 +34,15 @@ final class AwsCalls {
 
   private final AwsSettings settings;
   private final Map<Region, KmsClient> clients = new ConcurrentHashMap<>();
+  private Region ofProcess;
 
   AwsCalls(AwsSettings settings) {
     this.settings = settings;
   }
 
   byte[] encrypt(byte[] key, String keyId) {
-    KmsClient client = clientFor(keyId);
+    Deadline deadline = Deadline.in(settings.timeout().toMillis());
+    KmsClient client = clientFor(keyId, deadline);
     return asking(
         keyId,
         () ->
@@ -46,13 +52,15 @@ final class AwsCalls {
                         request
                             .keyId(keyId)
                             .plaintext(SdkBytes.fromByteArray(key))
-                            .encryptionContext(settings.context()))
+                            .encryptionContext(settings.context())
+                            .overrideConfiguration(call -> call.apiCallTimeout(left(deadline))))
                 .ciphertextBlob());
   }
 
   /** Names the key, though the ciphertext does as well: one of another key is refused. */
   byte[] decrypt(byte[] wrapped, String keyId) {
-    KmsClient client = clientFor(keyId);
+    Deadline deadline = Deadline.in(settings.timeout().toMillis());
+    KmsClient client = clientFor(keyId, deadline);
     return asking(
         keyId,
         () ->
@@ -62,8 +70,14 @@ final class AwsCalls {
                         request
                             .keyId(keyId)
                             .ciphertextBlob(SdkBytes.fromByteArray(wrapped))
-                            .encryptionContext(settings.context()))
+                            .encryptionContext(settings.context())
+                            .overrideConfiguration(call -> call.apiCallTimeout(left(deadline))))
                 .plaintext());
+  }
+
+  /** The SDK takes no limit of 0. */
+  private static Duration left(Deadline deadline) {
+    return Duration.ofMillis(Math.max(1, deadline.leftMillis()));
   }
 
   private byte[] asking(String keyId, Supplier<SdkBytes> call) {
@@ -79,19 +93,32 @@ final class AwsCalls {
     return answer.asByteArray();
   }
 
-  private KmsClient clientFor(String keyId) {
-    Region region = settings.regionOf(keyId);
-    requireCredentials();
+  /**
+   * Credentials are asked for before the call, of which they are a part, since there the SDK does not tell the two failures
+   * apart. For some that give them, a process for instance, it waits without a limit.
+   */
+  private KmsClient clientFor(String keyId, Deadline deadline) {
+    Region region;
+    try {
+      region =
+          deadline.call(
+              "the search for AWS credentials and region",
+              () -> {
+                CREDENTIALS.resolveCredentials();
+                return settings.regionOf(keyId).orElseGet(this::regionOfProcess);
+              });
+    } catch (ExecutionException failed) {
+      throw failed.getCause() instanceof KmsFailure ours ? ours : AwsFailures.ofCredentials(failed.getCause());
+    }
     return clients.computeIfAbsent(region, this::open);
   }
 
-  /** Asked for before the call, of which they are a part, since there the SDK does not tell the two failures apart. */
-  private static void requireCredentials() {
-    try {
-      CREDENTIALS.resolveCredentials();
-    } catch (SdkException failed) {
-      throw AwsFailures.ofCredentials(failed);
+  /** Asked for once: it may be the instance's, which a call over the network tells. */
+  private synchronized Region regionOfProcess() {
+    if (ofProcess == null) {
+      ofProcess = AwsSettings.regionOfProcess();
     }
+    return ofProcess;
   }
 
   private KmsClient open(Region region) {
@@ -101,11 +128,7 @@ final class AwsCalls {
             .credentialsProvider(CREDENTIALS)
             .httpClient(UrlConnectionHttpClient.builder().socketTimeout(settings.timeout().plus(BACKSTOP)).build())
             .overrideConfiguration(
-                client ->
-                    client
-                        .apiCallTimeout(settings.timeout())
-                        .retryStrategy(RetryMode.STANDARD)
-                        .scheduledExecutorService(TIMER));
+                client -> client.retryStrategy(RetryMode.STANDARD).scheduledExecutorService(TIMER));
     settings.endpoint().ifPresent(builder::endpointOverride);
     return builder.build();
   }

@@ -37,7 +37,7 @@ final class AwsFailures {
     return ofConnection(failed);
   }
 
-  static KmsFailure ofCredentials(SdkException failed) {
+  static KmsFailure ofCredentials(Throwable failed) {
     return KmsFailure.unavailable(
         "the AWS SDK finds no credentials that it can use: it looks in system properties, the environment, web identity, "
             + "profiles, and at the container and the instance",

@@ -48,19 +48,20 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
         Duration.ofMillis(settings.timeoutMillis()));
   }
 
-  /** A key that is named by its ARN is in the ARN's region, whatever else is set. */
-  Region regionOf(String keyId) {
+  /** A key that is named by its ARN is in the ARN's region, whatever else is set; where nothing is, in the process's. */
+  Optional<Region> regionOf(String keyId) {
     if (!keyId.startsWith("arn:")) {
-      return region.map(Region::of).orElseGet(AwsSettings::regionOfProcess);
+      return region.map(Region::of);
     }
     var arn = KEY_ARN.matcher(keyId);
     if (!arn.matches()) {
       throw KmsFailure.missing("'" + keyId + "' is no ARN of a key of AWS KMS", null);
     }
-    return Region.of(arn.group(1));
+    return Optional.of(Region.of(arn.group(1)));
   }
 
-  private static Region regionOfProcess() {
+  /** What the SDK finds. */
+  static Region regionOfProcess() {
     try {
       return DefaultAwsRegionProviderChain.builder().build().getRegion();
     } catch (SdkException failed) {
