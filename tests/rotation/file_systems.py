@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STOPPING = {"fs.file.impl": "rotation.StoppingFileSystem", "fs.file.impl.disable.cache": "true"}
 AFTER = "stopping.after"
+HALTS = "stopping.halts"
 NEVER = 1_000_000
 
 
@@ -24,32 +25,40 @@ def store(scheme: str) -> dict[str, str]:
     return {f"fs.{scheme}.impl": "rotation.StoreFileSystem", f"fs.{scheme}.impl.disable.cache": "true"}
 
 
-_LOADED: set[str] = set()
+_LOADED: dict[str, Path] = {}
 
 
-def load(spark: SparkSession, directories: pytest.TempPathFactory) -> None:
-    """Put the file systems, once, where driver and executors of a local session look for classes."""
+def load(spark: SparkSession, directories: pytest.TempPathFactory) -> Path:
+    """Put the file systems, once, where driver and executors of a local session look for classes; return that place."""
     application = spark.sparkContext.applicationId
-    if application in _LOADED:
-        return
-    _LOADED.add(application)
-    classes = directories.mktemp("file-systems") / "classes"
-    compile_java(sorted(Path(__file__).parent.glob("*.java")), classes)
-    add_to_class_path(spark, classes)
+    if application not in _LOADED:
+        classes = directories.mktemp("file-systems") / "classes"
+        compile_java(sorted(Path(__file__).parent.glob("*.java")), classes)
+        add_to_class_path(spark, classes)
+        _LOADED[application] = classes
+    return _LOADED[application]
+
+
+def stop_after(spark: SparkSession, changes: int, *, halts: bool = False) -> None:
+    """Let the file system make so many changes, and no more: the next one fails, or else its JVM halts."""
+    _system(spark).setProperty(AFTER, str(changes))
+    _system(spark).setProperty(HALTS, str(halts).lower())
 
 
 @contextmanager
 def stopping(spark: SparkSession, after: int) -> Iterator[None]:
     """Let the file system make so many changes, and no more."""
-    system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
-    system.setProperty(AFTER, str(after))
+    stop_after(spark, after)
     try:
         yield
     finally:
-        system.clearProperty(AFTER)
+        _system(spark).clearProperty(AFTER)
 
 
 def changes_left(spark: SparkSession) -> int:
     """Return how many changes the file system would still make."""
-    system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
-    return int(system.getProperty(AFTER))
+    return int(_system(spark).getProperty(AFTER))
+
+
+def _system(spark: SparkSession) -> Any:
+    return spark._jvm.java.lang.System  # type: ignore[union-attr]

@@ -1,34 +1,53 @@
 """A rotation that is killed, wherever that is: every file can be read, and running it again finishes the rest.
 
-Eighty places of rotations, which `make test-all` tries; other runs try a fifth.
+Eighty places where the file system stops and forty where the JVM halts: `make test-all` tries them, others a fifth.
 """
 
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any, NamedTuple
+import subprocess
+import sys
+from random import Random
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from zlib import crc32
 
 import pytest
 
 import pme_parquet as pme
 from tests.rotation import file_systems, tables
-from tests.rotation.file_systems import NEVER, STOPPING
-from tests.rotation.tables import NEW, OLD, Remembering
+from tests.rotation.file_systems import NEVER
+from tests.rotation.killed_job import rotate
+from tests.rotation.tables import OLD, Remembering
 from tests.support.canary import data_files
 from tests.support.frames import people
+from tests.support.processes import environment
+from tests.support.session import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
+    Material = Literal["internal", "external"]
+
 PLACES = 20
-WAYS: dict[str, tuple[str, str | None]] = {
-    "internal": ("internal", None),
-    "external": ("external", None),
-    "to external": ("internal", "external"),
-    "to internal": ("external", "internal"),
+PATIENCE = 300
+HALTED = 137
+
+
+class Way(NamedTuple):
+    """Where the key material is, and where it is to be if that is elsewhere."""
+
+    written: Material
+    moved: Material | None = None
+
+
+WAYS = {
+    "internal": Way("internal"),
+    "external": Way("external"),
+    "to external": Way("internal", "external"),
+    "to internal": Way("external", "internal"),
 }
 
 
@@ -40,52 +59,71 @@ class Prepared(NamedTuple):
     rows: list[str]
     wrapped: list[str]
     changes: int
+    classes: Path
+
+    def copy(self, directory: Path) -> Path:
+        return shutil.copytree(self.path, directory / "table")
 
 
-@pytest.fixture(scope="module", params=list(WAYS.values()), ids=list(WAYS))
-def way(request: pytest.FixtureRequest) -> tuple[str, str | None]:
-    chosen: tuple[str, str | None] = request.param
-    return chosen
+@pytest.fixture(scope="module", params=list(WAYS))
+def way(request: pytest.FixtureRequest) -> Way:
+    return WAYS[request.param]
 
 
 @pytest.fixture(scope="module")
-def prepared(spark: SparkSession, way: tuple[str, str | None], tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    file_systems.load(spark, tmp_path_factory)
+def prepared(spark: SparkSession, way: Way, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    classes = file_systems.load(spark, tmp_path_factory)
     path = tmp_path_factory.mktemp("killed") / "table"
     client = Remembering()
     kms = pme.PythonKms(client)
-    tables.write(people(spark).repartition(4), str(path), kms, key_material=way[0])
+    tables.write(people(spark).repartition(4), str(path), kms, key_material=way.written)
     rows = tables.rows(spark, str(path), kms)
     wrapped = list(client.wrapped)
     copy = shutil.copytree(path, path.with_name("counted"))
     with file_systems.stopping(spark, NEVER):
-        rotate(spark, copy, kms, way)
+        rotate(spark, copy, kms, way.moved)
         changes = NEVER - file_systems.changes_left(spark)
-    return Prepared(path, kms, rows, wrapped, changes)
-
-
-def rotate(spark: SparkSession, path: Path, kms: pme.PythonKms, way: tuple[str, str | None]) -> pme.RotationReport:
-    settings: dict[str, Any] = {"key_material": way[1], "options": STOPPING}
-    return pme.rotate(spark, path, kms=kms, master_keys=NEW, **settings)
+    return Prepared(path, kms, rows, wrapped, changes, classes)
 
 
 @pytest.mark.parametrize("number", range(PLACES))
 def test_a_killed_rotation_leaves_readable_files_and_goes_on(
-    spark: SparkSession, prepared: Prepared, way: tuple[str, str | None], tmp_path: Path, number: int
+    spark: SparkSession, prepared: Prepared, way: Way, tmp_path: Path, number: int
 ) -> None:
     after = crc32(f"{way} {number}".encode()) % prepared.changes
-    table = shutil.copytree(prepared.path, tmp_path / "table")
-    pages = tables.pages(table)
+    table = prepared.copy(tmp_path)
     with file_systems.stopping(spark, after), pytest.raises((pme.PmeError, Exception), match="stopped"):
-        rotate(spark, table, prepared.kms, way)
-    assert tables.rows(spark, str(table), prepared.kms) == prepared.rows, f"killed after {after} changes"
+        rotate(spark, table, prepared.kms, way.moved)
+    assert_goes_on(spark, table, prepared, way)
+
+
+@pytest.mark.parametrize("number", range(PLACES))
+@pytest.mark.parametrize("way", ["internal", "external"], indirect=True)
+def test_a_rotation_whose_jvm_halts_leaves_readable_files_and_goes_on(
+    spark: SparkSession, prepared: Prepared, way: Way, tmp_path: Path, number: int
+) -> None:
+    after = Random(way.written).sample(range(prepared.changes), PLACES)[number]  # noqa: S311 no secret
+    table = prepared.copy(tmp_path)
+    command = [sys.executable, "-m", "tests.rotation.killed_job", str(table), str(prepared.classes), str(after)]
+    done = subprocess.run(
+        command, env=environment(), cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == HALTED, done.stderr
+    assert_goes_on(spark, table, prepared, way)
+
+
+def assert_goes_on(spark: SparkSession, table: Path, prepared: Prepared, way: Way) -> None:
+    """Fail unless what a killed rotation left can be read, and another one brings it to its end."""
+    pages = tables.pages(prepared.path)
+    assert tables.pages(table) == pages
+    assert tables.rows(spark, str(table), prepared.kms) == prepared.rows
 
     with file_systems.stopping(spark, NEVER):
-        rotate(spark, table, prepared.kms, way)
+        rotate(spark, table, prepared.kms, way.moved)
 
     assert tables.rows(spark, str(table), pme.PythonKms(Remembering(lacks=OLD))) == prepared.rows
     assert tables.pages(table) == pages
     assert tables.found(table, prepared.wrapped) == []
     assert [name for name in tables.names(table) if name.startswith((".pme-", "..pme-"))] == []
-    external = (way[1] or way[0]) == "external"
+    external = (way.moved or way.written) == "external"
     assert {tables.material(file).exists() for file in data_files(table)} == {external}
