@@ -1,6 +1,7 @@
 """A condition is led back to the refused columns that it compares, also by ways that Spark's plans hide.
 
-Those are typed Datasets, and plans of cached data in which a part is used again or is planned anew while it runs.
+Those are typed Datasets, sizes of groups, recursive queries, and plans of cached data in which a part is used again or is
+planned anew while it runs.
 """
 
 from __future__ import annotations
@@ -109,3 +110,54 @@ def test_a_subquery_in_cached_data_hides_no_condition(
                 cached.where("most IS NULL").collect()
         finally:
             cached.unpersist()
+
+
+GROUPS = {
+    "having": "SELECT ssn FROM {t} GROUP BY ssn HAVING count(*) > 1",
+    "of a subquery": "SELECT * FROM (SELECT ssn, count(*) AS n FROM {t} GROUP BY ssn) WHERE n > 1",
+    "except all": "SELECT id, ssn FROM {t} EXCEPT ALL SELECT id, ssn FROM {t}",
+    "intersect all": "SELECT id, ssn FROM {t} INTERSECT ALL SELECT id, ssn FROM {t}",
+}
+
+
+@pytest.mark.parametrize("sql", GROUPS.values(), ids=GROUPS)
+def test_a_condition_on_the_size_of_groups_looks_at_what_groups_them(spark: SparkSession, table: str, sql: str) -> None:
+    with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+        spark.sql(sql, t=read(spark, table, REFUSED)).collect()
+    spark.sql(sql.replace("ssn", "salary"), t=read(spark, table, REFUSED)).collect()
+
+
+@pytest.mark.parametrize("settings", [ADAPTIVE, FIXED], ids=["adaptive", "fixed"])
+def test_so_does_one_over_cached_groups(spark: SparkSession, table: str, conf: Conf, settings: dict[str, str]) -> None:
+    with conf(settings):
+        cached = read(spark, table, REFUSED).groupBy("ssn").count().cache()
+        try:
+            assert cached.count() == 1
+            with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+                cached.where("count > 1").collect()
+        finally:
+            cached.unpersist()
+
+
+RECURSIVE = {
+    "of what it begins with": (
+        "WITH RECURSIVE r AS (SELECT id, ssn, 1 AS step FROM {t} UNION ALL "
+        "SELECT id, ssn, step + 1 FROM r WHERE step < 3) SELECT * FROM r WHERE ssn = 'x'"
+    ),
+    "of each step": (
+        "WITH RECURSIVE r AS (SELECT id, ssn, 1 AS step FROM {t} UNION ALL "
+        "SELECT id, ssn, step + 1 FROM r WHERE step < 3 AND ssn IS NULL) SELECT id FROM r"
+    ),
+    "of what it goes on with": (
+        "WITH RECURSIVE r AS (SELECT 3L AS id, 'x' AS ssn, 1 AS step UNION ALL "
+        "SELECT t.id, t.ssn, step + 1 FROM r JOIN {t} t ON t.id = r.id + 1 WHERE step < 3) SELECT * FROM r WHERE ssn = 'x'"
+    ),
+}
+
+
+@pytest.mark.parametrize("sql", RECURSIVE.values(), ids=RECURSIVE)
+def test_a_condition_in_a_recursive_query_is_refused(spark: SparkSession, table: str, sql: str) -> None:
+    if spark.version < "4.1":
+        pytest.skip("Spark has no recursive queries before 4.1")
+    with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+        spark.sql(sql, t=read(spark, table, REFUSED)).collect()

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.execution.{SparkPlan, UnionExec}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
@@ -57,6 +58,8 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
       case filter: Filter => Seq(filter.condition)
       case join: Join => join.condition.toSeq
       case typed: TypedFilter => typed.expressions
+      case merge: MergeRows =>
+        merge.expressions.flatMap(_.collect { case one: MergeRows.Instruction => one.condition })
       case _ => Nil
     }
     ofNode ++ node.expressions.flatMap(_.collect { case one: AggregateExpression => one.filter }.flatten)
@@ -79,18 +82,31 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
       ofPlan
         .collect { case definition: CTERelationDef if definition.id == reference.cteId => definition.output }
         .flatMap(same(reference.output, _))
+    case leaf if leaf.nodeName == "UnionLoopRef" => loops.flatMap(same(leaf.output, _))
     case leaf if leaf.children.isEmpty => Nil
     case _ =>
       val aliases = node.expressions.flatMap(_.collect { case alias: Alias =>
-        alias.exprId -> (if (isOfObject(alias)) node.inputSet else columnsOf(alias))
+        alias.exprId -> (if (isOfObject(alias)) node.inputSet else columnsOf(alias) ++ groupsOf(node, alias))
       })
       val named = aliases.map(_._1).toSet
       val fresh = node.outputSet -- node.inputSet ++ node.producedAttributes
       val others = fresh.toSeq.map(_.exprId)
       // What typed operations make stands among their own expressions.
       val used = AttributeSet.fromAttributeSets(node.expressions.map(columnsOf)) -- fresh
-      aliases ++ others.filterNot(named.contains).map(_ -> (if (used.isEmpty) node.inputSet else used))
+      val all = used.isEmpty || node.isInstanceOf[BaseAggregateExec]
+      aliases ++ others.filterNot(named.contains).map(_ -> (if (all) node.inputSet else used))
   }
+
+  /** Which rows are of one group is for the columns to say that they are grouped by. */
+  private def groupsOf(node: QueryPlan[_], alias: Alias): AttributeSet = node match {
+    case aggregate: Aggregate if alias.collectFirst { case one: AggregateExpression => one }.isDefined =>
+      AttributeSet.fromAttributeSets(aggregate.groupingExpressions.map(columnsOf))
+    case _ => AttributeSet.empty
+  }
+
+  /** What recursive queries begin with and go on with; Spark has such nodes from 4.1 on. */
+  private lazy val loops: Seq[Seq[Attribute]] =
+    ofPlan.filter(_.nodeName == "UnionLoop").flatMap(_.children.map(_.output))
 
   /** Of an object that is made of columns that are not named. */
   private def isOfObject(alias: Alias) = alias.collect { case bound: BoundReference => bound }.nonEmpty

@@ -68,7 +68,7 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
     }
 
   private def told(leaf: DataSourceV2ScanRelation, columns: Set[String]): LogicalPlan =
-    ours(leaf).fold[LogicalPlan](leaf)(scan => withField(leaf, 1, scan.copy(conditions = Some(columns))))
+    ours(leaf).fold[LogicalPlan](leaf)(scan => withField(leaf, 1, scan.withConditions(columns)))
 
   // Spark's case classes have grown from version to version; relation and scan have kept their places.
   private def withField(leaf: LogicalPlan, place: Int, value: AnyRef): LogicalPlan = {

@@ -35,9 +35,9 @@ class PmeFileFormat private (
   private[spark] def withFilters(filters: Seq[Expression]): PmeFileFormat =
     new PmeFileFormat(filters, conditions, masked)
 
-  /** The format of a scan of whose columns conditions look at these. */
+  /** The format of a scan of whose columns conditions look at these, too: a recursive query is planned part by part. */
   private[spark] def withConditions(columns: Set[String]): PmeFileFormat =
-    new PmeFileFormat(dataFilters, Some(columns), new MaskedColumns)
+    new PmeFileFormat(dataFilters, Some(conditions.getOrElse(Set.empty) ++ columns), new MaskedColumns)
 
   override def shortName(): String = PmeDataSource.Name
   override def toString: String = "PmeParquet"

@@ -73,6 +73,10 @@ private[spark] final case class PmeScan(
   /** Noted while the scan runs. */
   val masked = new MaskedColumns
 
+  /** The same scan, of whose columns conditions look at these, too. */
+  def withConditions(columns: Set[String]): PmeScan =
+    copy(conditions = Some(conditions.getOrElse(Set.empty) ++ columns))
+
   def masking: Option[Masking] = opening.scope.settings.masking
 
   override def readSchema(): StructType = spark.readSchema()
