@@ -8,11 +8,12 @@ tests that make it fail or look at what it was asked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.kms import aws as of_aws
+from tests.kms import clouds, denied
 from tests.kms.access import KEYS, by_token, encryption
 from tests.kms.aws_server import AwsServer
 from tests.kms.certificates import Authority
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.kms.access import Transit
+    from tests.kms.cloud_server import CloudServer
 
 SCHEMA = "id bigint, ssn string, salary double"
 ROWS = [(number, f"ssn-{number}", number * 0.5) for number in range(20)]
@@ -124,4 +126,44 @@ def aws_table(
     path = str(tmp_path_factory.mktemp("aws") / "table")
     with of_aws.properties(spark, of_aws.CREDENTIALS), AwsServer(moto) as written_with:
         save(frame, path, of_aws.encryption(of_aws.access(written_with)).options())
+    return path
+
+
+@pytest.fixture(scope="session")
+def guarded_table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the path of a table of ``denied.content``, some columns of which are under a key that may be refused."""
+    path = str(tmp_path_factory.mktemp("denied") / "table")
+    denied.write(denied.content(spark), path)
+    return path
+
+
+@pytest.fixture(scope="module", params=clouds.SERVERS)
+def cloud_kind(request: pytest.FixtureRequest) -> str:
+    """Return one cloud after the other: ``gcp`` and ``azure``."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def service_keys(cloud_kind: str) -> dict[str, Any]:
+    """Return the keys that the servers of this cloud hold, each of them its own copies."""
+    made: dict[str, Any] = clouds.SERVERS[cloud_kind].new_keys()
+    return made
+
+
+@pytest.fixture
+def cloud(cloud_kind: str, service_keys: dict[str, Any]) -> Iterator[CloudServer]:
+    """Return a service of this test's own, which holds ``service_keys``."""
+    with clouds.SERVERS[cloud_kind](service_keys) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def cloud_table(
+    frame: DataFrame, cloud_kind: str, service_keys: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """Return the path of a table of one file that was written with the servers' keys."""
+    root = tmp_path_factory.mktemp(cloud_kind)
+    path = str(root / "table")
+    with clouds.SERVERS[cloud_kind](service_keys) as written_with:
+        save(frame, path, clouds.encryption(written_with.access(root, KEYS)).options())
     return path
