@@ -53,6 +53,7 @@ def test_a_copy_holds_the_same(spark: SparkSession, tmp_path: Path, kind: Kind, 
     assert content(after) == content(before)
     assert_places_are_true(after)
     assert not data_keys_of(before) & data_keys_of(after)
+    assert not any(key in after.content for key in data_keys_of(before) | data_keys_of(after))
     assert before.aad != after.aad
 
 

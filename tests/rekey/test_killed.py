@@ -14,7 +14,7 @@ import pytest
 
 from tests.rekey.copies import copy, left
 from tests.rekey.killed_job import NEW
-from tests.support.canary import data_files, files_under
+from tests.support.canary import data_files, files_under, find_canaries
 from tests.support.session import ROOT, TEST_KMS
 from tests.support.source import rows
 
@@ -78,6 +78,7 @@ def test_a_killed_copy_is_not_there_and_the_next_run_makes_it(
         job.wait()
     assert {"source", STAGING} <= set(left(tmp_path))
     assert "table" not in left(tmp_path)
+    assert find_canaries(tmp_path / STAGING, ["name-"]) == []
     copy(spark, tmp_path / "source", tmp_path / "table", NEW)
     assert set(left(tmp_path)) <= {"scratch", "source", "table"}
     assert_copied(spark, tmp_path / "table", source)

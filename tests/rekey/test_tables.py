@@ -119,11 +119,16 @@ def test_nothing_of_a_protected_column_is_readable(spark: SparkSession, tmp_path
 
 def test_a_column_that_only_some_files_have_gets_its_key(spark: SparkSession, tmp_path: Path, target: str) -> None:
     source = save(people(spark).drop("ssn"), tmp_path / "source")
+    without = {path.name for path in data_files(source)}
     people(spark, 20).write.format("pme-parquet").options(**OLD).mode("append").save(str(source))
+    with_ssn = {path.name for path in data_files(source)} - without
     enc = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": "ssn"}, unlisted_columns="plaintext")
     copy(spark, source, target, enc)
     assert rows(load(spark, target, mergeSchema="true")) == rows(load(spark, source, mergeSchema="true"))
     assert find_canaries(target, ["ssn-"]) == []
+    # What may be read where the column has its key is encrypted, with all the rest, where there is no such column.
+    readable = {find.file for find in find_canaries(target, ["name-"])}
+    assert {Path(file).name for file in readable} == with_ssn
 
 
 @pytest.mark.parametrize("prefix", ["{path}", "{table}/{file}", "fixed"])

@@ -27,11 +27,13 @@ class Remembering(Client):
 
     def __init__(self, realm: str = "pme-testkit", lacks: Iterable[str] = ()) -> None:
         super().__init__(realm)
+        self.keys: list[bytes] = []
         self.wrapped: list[str] = []
         self._lacks = set(lacks)
 
     def wrap_key(self, key: bytes, master_key_id: str) -> str:
         self._require(master_key_id)
+        self.keys.append(key)
         self.wrapped.append(super().wrap_key(key, master_key_id))
         return self.wrapped[-1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,6 +90,24 @@ def test_an_upload_that_breaks_leaves_the_file(spark: SparkSession, made: Callab
             pme.rotate(spark, f"s3a://{table.path}", kms=table.kms, master_keys=NEW, options=file_systems.store("s3a"))
     finally:
         system.clearProperty("store.fails")
+
+
+def test_a_file_that_is_written_after_it_was_looked_at_is_left(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made()
+    [victim, _] = data_files(table.path)
+
+    class Meddling(Remembering):
+        def wrap_key(self, key: bytes, master_key_id: str) -> str:
+            os.utime(victim, (0, 0))
+            return super().wrap_key(key, master_key_id)
+
+    before = victim.read_bytes()
+    with pytest.raises(pme.UnsupportedError, match="since it was looked at") as caught:
+        pme.rotate(spark, table.path, kms=pme.PythonKms(Meddling()), master_keys=NEW)
+    assert caught.value.report.counts == {"failed": 1, "rotated": 1}
+    assert victim.name in caught.value.report.failed[0].file
+    assert victim.read_bytes() == before
+    assert pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW).counts == {"rotated": 1, "unchanged": 1}
 
 
 def test_readers_meanwhile_see_the_rows_or_fail_cleanly(spark: SparkSession, target: str) -> None:
