@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import threading
 import urllib.error
 import urllib.request
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.kms.answers import Answer
-from tests.kms.certificates import LOOPBACK
+from tests.kms.loopback import Fault, LoopbackServer
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
+    from tests.kms.loopback import Arrived
     from tests.kms.moto_server import Moto
 
+PASSED_ON = ("X-Amz-Target", "Authorization", "Content-Type", "X-Amz-Date", "X-Amz-Security-Token")
 _SCOPE = re.compile(r"Credential=([^/]+)/\d+/([^/]+)/([^/]+)/")
 
 
@@ -34,41 +30,35 @@ class AwsCall(NamedTuple):
     context: dict[str, str]
 
 
-class AwsServer:
+class AwsServer(LoopbackServer):
     """The address of AWS KMS in one test."""
 
+    content_type = "application/x-amz-json-1.1"
+
     def __init__(self, moto: Moto) -> None:
+        super().__init__()
         self.moto = moto
         self.calls: list[AwsCall] = []
         self.connects: list[str] = []
-        self.faults: dict[str, tuple[Answer | None, float]] = {}
+        self.faults: dict[str, Fault] = {}
         self.times: int | None = None
-        self._stopping = threading.Event()
-        self._lock = threading.Lock()
-        self._http = _HttpServer(self)
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self.url = f"http://{LOOPBACK}:{self._http.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
 
     def fail(self, key: str, answer: Answer | None, *, delay: float = 0, times: int | None = None) -> None:
         """Answer calls for this key so, the next times or always; no answer means that the connection is dropped."""
-        self.faults[key] = (answer, delay)
+        self.faults[key] = Fault(answer, delay)
         self.times = times
 
     def actions(self) -> list[tuple[str, str]]:
         """Return action and key of each call, in order of names."""
         return sorted((call.action, call.key) for call in self.calls)
 
-    def answer(self, call: AwsCall, path: str, headers: dict[str, str], content: bytes) -> Answer | None:
+    def handle(self, arrived: Arrived) -> tuple[Answer | None, Fault | None]:
+        if arrived.method == "CONNECT":
+            # It is no proxy, but remembers for which host it was to be one.
+            self.connects.append(arrived.target)
+            return Answer(403, b"", {"Connection": "close"}), None
+        headers = {name: value for name in PASSED_ON if (value := arrived.headers.get(name))}
+        call = _call(headers, arrived.body)
         with self._lock:
             self.calls.append(call)
             fault = self.faults.get(call.key)
@@ -76,10 +66,7 @@ class AwsServer:
                 self.times -= 1
                 if self.times <= 0:
                     self.faults.clear()
-        if fault is None:
-            return self._of_moto(path, headers, content)
-        self._stopping.wait(fault[1])
-        return fault[0]
+        return (fault.answer if fault else self._of_moto(arrived.target, headers, arrived.body)), fault
 
     def _of_moto(self, path: str, headers: dict[str, str], content: bytes) -> Answer:
         request = urllib.request.Request(self.moto.url + path, content, headers)  # noqa: S310 moto's address
@@ -93,51 +80,6 @@ class AwsServer:
 def aws_error(code: str, status: int = 400) -> Answer:
     """Return an error as the JSON protocol of AWS has it."""
     return Answer(status, {"__type": code, "message": f"what AWS says with {code}"})
-
-
-class _HttpServer(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, aws: AwsServer) -> None:
-        super().__init__((LOOPBACK, 0), _Handler)
-        self.aws = aws
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that wait no longer: some tests are about that."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: _HttpServer
-
-    def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        passed_on = {"X-Amz-Target", "Authorization", "Content-Type", "X-Amz-Date", "X-Amz-Security-Token"}
-        headers = {name: value for name in passed_on if (value := self.headers.get(name))}
-        call = _call(headers, content)
-        answer = self.server.aws.answer(call, self.path, headers, content)
-        if answer is None:
-            self.close_connection = True
-            with suppress(OSError):
-                self.connection.shutdown(socket.SHUT_RDWR)
-            return
-        body = answer.content()
-        self.send_response(answer.status)
-        for name, value in {"Content-Type": "application/x-amz-json-1.1", **answer.headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_CONNECT(self) -> None:
-        """Refuse to be a proxy, but remember for which host."""
-        self.server.aws.connects.append(self.path)
-        self.send_error(403)
-        self.close_connection = True
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the name is http.server's
-        """Write nothing to stderr."""
 
 
 def _call(headers: dict[str, str], content: bytes) -> AwsCall:

@@ -1,4 +1,4 @@
-"""What the fakes of clouds' key services have in common: real sockets, a list of calls, wrong answers when told to.
+"""What the fakes of clouds' key services have in common: users with tokens, and a list of calls.
 
 What is answered otherwise stands in ``gcp_server.py`` and ``azure_server.py``; they share no code with the clients.
 """
@@ -6,24 +6,20 @@ What is answered otherwise stands in ``gcp_server.py`` and ``azure_server.py``; 
 from __future__ import annotations
 
 import secrets
-import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.kms.answers import Answer, RefusalError
-from tests.kms.certificates import LOOPBACK
-from tests.kms.transit_server import Fault
+from tests.kms.loopback import FaultyServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from typing_extensions import Self
-
     import pme_parquet as pme
+    from tests.kms.loopback import Arrived, Fault
 
 BEARER = "Bearer "
 
@@ -57,15 +53,8 @@ class User:
     expired: bool = False
 
 
-@dataclass
-class _Rule:
-    fault: Fault
-    times: int | None
-    path: str
-
-
-class CloudServer(ABC):
-    """Answers on a loopback address within ``with``. Its keys go by their short names."""
+class CloudServer(FaultyServer):
+    """A cloud's key service. Its keys go by their short names."""
 
     client: str
     """The class that is a KMS client of it."""
@@ -77,24 +66,9 @@ class CloudServer(ABC):
     """Words that the paths of these have in them, and of nothing else."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.calls: list[Call] = []
         self.tokens: dict[str, User] = {}
-        self._rules: list[_Rule] = []
-        self._lock = threading.Lock()
-        self._stopping = threading.Event()
-        self._http = _HttpServer(self)
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self.url = f"http://{LOOPBACK}:{self._http.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
 
     @abstractmethod
     def access(self, directory: Path, keys: tuple[str, ...]) -> pme.GcpKms | pme.AzureKeyVault:
@@ -140,18 +114,13 @@ class CloudServer(ABC):
             raise RefusalError(refusal)
         return user
 
-    def inject(self, fault: Fault | Answer, *, times: int | None = 1, path: str = "") -> None:
-        """Answer with a fault the next times, or for ever, that a request's path has these words in it."""
-        made = fault if isinstance(fault, Fault) else Fault(fault)
-        with self._lock:
-            self._rules.append(_Rule(made, times, path))
+    def paths(self) -> list[str]:
+        return [call.path for call in self.calls]
 
-    def count(self, words: str) -> int:
-        """Return how many requests so far had these words in their path."""
-        return sum(words in call.path for call in self.calls)
-
-    def handle(self, request: Request) -> tuple[Answer | None, Fault | None]:
-        """Answer one request and write it down; no answer means that the connection is to be dropped."""
+    def handle(self, arrived: Arrived) -> tuple[Answer | None, Fault | None]:
+        parts = urlsplit(arrived.target)
+        headers = {name.lower(): value for name, value in arrived.headers.items()}
+        request = Request(arrived.method, parts.path, dict(parse_qsl(parts.query)), headers, arrived.body)
         with self._lock:
             fault = self._fault(request.path)
             if fault and not fault.is_late:
@@ -166,64 +135,3 @@ class CloudServer(ABC):
                     answer = Answer(400, b"no such request")
             self.calls.append(Call(request.path, answer.status if answer else 0))
         return answer, fault
-
-    def wait(self, seconds: float) -> None:
-        """Let a fault last, but not longer than the server."""
-        self._stopping.wait(seconds)
-
-    def _fault(self, path: str) -> Fault | None:
-        for rule in self._rules:
-            if rule.path in path:
-                if rule.times is not None:
-                    rule.times -= 1
-                    if rule.times == 0:
-                        self._rules.remove(rule)
-                return rule.fault
-        return None
-
-
-class _HttpServer(ThreadingHTTPServer):
-    daemon_threads = True
-    # Each thread waits for a client that may keep its connection open.
-    block_on_close = False
-
-    def __init__(self, cloud: CloudServer) -> None:
-        super().__init__((LOOPBACK, 0), _Handler)
-        self.cloud = cloud
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that end a connection: some tests are about that."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: _HttpServer
-
-    def do_POST(self) -> None:
-        self._serve()
-
-    def do_GET(self) -> None:
-        self._serve()
-
-    def _serve(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        parts = urlsplit(self.path)
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(str(self.command), parts.path, dict(parse_qsl(parts.query)), headers, body)
-        answer, fault = self.server.cloud.handle(request)
-        if fault:
-            self.server.cloud.wait(fault.delay)
-        if answer is None:
-            self.close_connection = True
-            return
-        content = answer.content()
-        self.send_response(answer.status)
-        for name, value in {"Content-Type": "application/json", **answer.headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the name is http.server's
-        """Write nothing to stderr."""

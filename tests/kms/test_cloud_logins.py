@@ -1,4 +1,4 @@
-"""`kms=gcp` and `kms=azure`: threads share one login, a failed one is not repeated at once, and one limit is for it all."""
+"""`kms=gcp` and `kms=azure`: threads share a login, a failed one is not repeated at once, one limit is for all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.kms.access import FOOTER, KEYS
 from tests.kms.answers import Answer
 from tests.kms.azure_server import AzureServer
 from tests.kms.gcp_server import GcpServer
-from tests.kms.transit_server import Fault
+from tests.kms.loopback import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from tests.kms import answers
 from tests.kms.access import KEYS, read, rows
 from tests.kms.answers import Answer
 from tests.kms.clouds import encryption, reading
-from tests.kms.transit_server import DROPPED, Fault
+from tests.kms.loopback import DROPPED, Fault
 from tests.policy.expect import refused, save, untouched
 
 if TYPE_CHECKING:

@@ -16,12 +16,14 @@ from tests.kms.counting import FOOTER as COUNTED_FOOTER
 from tests.kms.counting import encryption as counted
 from tests.kms.counting import frame as counted_frame
 from tests.kms.counting import linked, load, log, written
-from tests.kms.transit_server import DROPPED, Fault, TransitServer
+from tests.kms.loopback import DROPPED, Fault
 from tests.policy.expect import refused, save, untouched
 from tests.support.canary import files_under
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from tests.kms.transit_server import TransitServer
 
 SOON = {"kms.timeoutSeconds": "1"}
 MOST_ATTEMPTS = 6

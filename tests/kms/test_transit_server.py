@@ -14,8 +14,9 @@ import pytest
 
 from tests.kms import answers
 from tests.kms.certificates import Authority
+from tests.kms.loopback import DROPPED, Fault
 from tests.kms.transit_key import TransitKey
-from tests.kms.transit_server import DROPPED, Fault, TransitServer
+from tests.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,8 @@ import pme_parquet as pme
 from tests.kms import answers
 from tests.kms.access import FOOTER, by_token, encryption, read, rows
 from tests.kms.answers import Answer
-from tests.kms.transit_server import DROPPED, Fault, TransitServer
+from tests.kms.loopback import DROPPED, Fault
+from tests.kms.transit_server import TransitServer
 from tests.kms.vault_state import LOOK_UP
 from tests.policy.expect import refused, save, untouched
 from tests.support.canary import data_files
