@@ -1,5 +1,5 @@
 # make demo   sets everything up, then writes, reads and inspects an encrypted table of real data
-# make test   sets everything up, then runs every test
+# make test   sets everything up, then runs the tests on the oldest and the newest Spark; of long matrices a sample
 # Needs JDK 17, Python >= 3.10 and a package registry. What is set up once is used again.
 
 PYTHON ?= python3
