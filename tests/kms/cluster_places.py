@@ -16,6 +16,7 @@ import pyspark
 import pme_parquet as pme
 from tests.kms.counting import Log, column_keys, jar
 from tests.support.canary import files_under
+from tests.support.processes import environment
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT
 
 if TYPE_CHECKING:
@@ -156,10 +157,8 @@ def static_keys() -> str:
 
 
 def _environment(places: Places) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
-    return kept | {
+    return environment() | {
         "SPARK_HOME": str(places.home),
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
         PASSWORD_VARIABLE: PASSWORD,
         TOKEN_VARIABLE: TOKEN,
         KEYS_VARIABLE: static_keys(),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kms import aws as of_aws
-from tests.kms import clouds, denied
+from tests.kms import clouds, counting, denied
 from tests.kms.access import KEYS, by_token, encryption
 from tests.kms.aws_server import AwsServer
 from tests.kms.certificates import Authority
@@ -127,6 +127,12 @@ def aws_table(
     with of_aws.properties(spark, of_aws.CREDENTIALS), AwsServer(moto) as written_with:
         save(frame, path, of_aws.encryption(of_aws.access(written_with)).options())
     return path
+
+
+@pytest.fixture(scope="module")
+def counting_kms(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Put the KMS that writes down each call where Spark looks for classes."""
+    counting.load(spark, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

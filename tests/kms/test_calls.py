@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kms.access import read, rows
-from tests.kms.counting import FOOTER, Table, encryption, frame, load, log, written
+from tests.kms.counting import FOOTER, Table, encryption, frame, log, written
 from tests.policy.expect import save
 from tests.support.canary import data_files
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.usefixtures("counting_kms")
 
 Tables = Callable[[int, int], Table]
 
@@ -31,11 +33,6 @@ every_size = pytest.mark.parametrize("files", [1, 200])
 every_width = pytest.mark.parametrize("columns", [3, 40])
 every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 every_reader = pytest.mark.parametrize("reader", ["pages", "spark"])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kms_class(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    load(spark, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kms.access import read, rows
-from tests.kms.counting import FOOTER, Table, encryption, frame, load, log, written
+from tests.kms.counting import FOOTER, Table, encryption, frame, log, written
 from tests.policy.expect import refused, save, untouched
 
 if TYPE_CHECKING:
@@ -16,16 +16,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.usefixtures("counting_kms")
+
 # For so long a refusal is remembered.
 REMEMBERED = 10
 
 every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 every_reader = pytest.mark.parametrize("reader", ["pages", "spark"])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kms_class(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    load(spark, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

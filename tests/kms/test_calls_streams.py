@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.counting import Log, Table, encryption, frame, load, log, written
+from tests.kms.counting import Log, Table, encryption, frame, log, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,16 +15,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+pytestmark = pytest.mark.usefixtures("counting_kms")
+
 MINUTE = 60
 BATCHES = 3
 LIFETIME = 1
 
 every_reader = pytest.mark.parametrize("reader", ["pages", "spark"])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kms_class(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    load(spark, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

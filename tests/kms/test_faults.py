@@ -15,7 +15,7 @@ from tests.kms.answers import Answer
 from tests.kms.counting import FOOTER as COUNTED_FOOTER
 from tests.kms.counting import encryption as counted
 from tests.kms.counting import frame as counted_frame
-from tests.kms.counting import linked, load, log, written
+from tests.kms.counting import linked, log, written
 from tests.kms.loopback import DROPPED, Fault
 from tests.policy.expect import refused, save, untouched
 from tests.support.canary import files_under
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.kms.transit_server import TransitServer
+
+pytestmark = pytest.mark.usefixtures("counting_kms")
 
 SOON = {"kms.timeoutSeconds": "1"}
 MOST_ATTEMPTS = 6
@@ -42,11 +44,6 @@ GONE = {
 }
 every_way_to_go = pytest.mark.parametrize("name", GONE)
 every_reader = pytest.mark.parametrize("options", [{}, {"scan": "v2"}, {"reader": "spark"}], ids=["v1", "v2", "spark"])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kms_class(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    load(spark, tmp_path_factory)
 
 
 @pytest.fixture

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kms.access import read
-from tests.kms.counting import FOOTER, Table, column_keys, encryption, frame, linked, load, log, written
+from tests.kms.counting import FOOTER, Table, column_keys, encryption, frame, linked, log, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.usefixtures("counting_kms")
 
 FILES = 1000
 JOBS = 4
@@ -27,11 +29,6 @@ Thousand = Callable[[int], Table]
 
 # A thousand files take a while: `make test-all` reads them in every way.
 all_of_them = pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kms_class(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    load(spark, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

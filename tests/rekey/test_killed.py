@@ -15,6 +15,7 @@ import pytest
 from tests.rekey.copies import copy, left
 from tests.rekey.killed_job import NEW
 from tests.support.canary import data_files, files_under, find_canaries
+from tests.support.processes import environment
 from tests.support.session import ROOT, TEST_KMS
 from tests.support.source import rows
 
@@ -57,11 +58,9 @@ def test_a_killed_copy_is_not_there_and_the_next_run_makes_it(
     spark: SparkSession, source: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "source").symlink_to(source)
-    paths = [str(ROOT), *(path for path in sys.path if path)]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
     job = subprocess.Popen(
         [sys.executable, "-m", "tests.rekey.killed_job", str(tmp_path)],
-        env=environment | {"PYTHONPATH": os.pathsep.join(paths)},
+        env=environment(),
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
