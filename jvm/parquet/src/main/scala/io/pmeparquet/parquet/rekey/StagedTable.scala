@@ -28,19 +28,27 @@ final class StagedTable private (val target: Path, staging: Path, run: String) e
   /** Runs an attempt of a task, and leaves nothing of it where it fails, or where the driver has given up before. */
   def attempt[A](number: Long, conf: Configuration)(write: Path => A): A = {
     val fs = target.getFileSystem(conf)
-    try {
-      if (!fs.exists(running)) throw new IOException(s"$target is no longer written")
-      write(directory(number))
-    } catch {
-      case failed: Throwable =>
-        fs.delete(directory(number), /* recursive= */ true)
-        throw failed
-    } finally
-      if (!fs.exists(running)) {
-        fs.delete(root, /* recursive= */ true)
-        StagedTable.removeEmpty(fs, staging)
+    val written =
+      try {
+        if (!fs.exists(running)) throw new IOException(s"$target is no longer written")
+        write(directory(number))
+      } catch {
+        case failed: Throwable =>
+          try {
+            fs.delete(directory(number), /* recursive= */ true)
+            clearIfOver(fs)
+          } catch { case more: IOException => failed.addSuppressed(more) }
+          throw failed
       }
+    clearIfOver(fs)
+    written
   }
+
+  private def clearIfOver(fs: FileSystem): Unit =
+    if (!fs.exists(running)) {
+      fs.delete(root, /* recursive= */ true)
+      StagedTable.removeEmpty(fs, staging)
+    }
 
   /** Removes all of a run that failed. */
   def discard(conf: Configuration): Unit = {

@@ -6,6 +6,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
+import org.slf4j.LoggerFactory
 
 import io.pmeparquet.PmeException
 
@@ -21,6 +22,7 @@ private[admin] object FileFailure {
 
 /** Does something with each of many files, on executors. What fails for one file is told, and the others go on. */
 private[admin] object FileJob {
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   def each[A: ClassTag, B](session: SparkSession, conf: Configuration, items: Seq[A])(
       work: (A, Configuration) => B
@@ -38,7 +40,11 @@ private[admin] object FileJob {
 
   private def attempt[B](work: => B): Either[FileFailure, B] =
     try Right(work)
-    catch { case NonFatal(failed) if !PmeException.isOfCancelled(failed) => Left(FileFailure.of(failed)) }
+    catch {
+      case NonFatal(failed) if !PmeException.isOfCancelled(failed) =>
+        log.debug("A file failed; its report has the message", failed)
+        Left(FileFailure.of(failed))
+    }
 
   /** Files are of different sizes: a core that is done early takes more. */
   private val TasksPerCore = 4

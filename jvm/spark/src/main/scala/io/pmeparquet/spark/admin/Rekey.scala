@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.admin
 
+import java.io.IOException
 import java.net.URI
 
 import scala.collection.JavaConverters._
@@ -87,7 +88,8 @@ private final class RekeyJob(
       all
     } catch {
       case failed: Throwable =>
-        table.discard(writeConf)
+        try table.discard(writeConf)
+        catch { case more: IOException => failed.addSuppressed(more) }
         throw failed
     }
   }
