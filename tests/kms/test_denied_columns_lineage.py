@@ -1,7 +1,7 @@
 """A condition is led back to the refused columns that it compares, also by ways that Spark's plans hide.
 
-Those are typed Datasets, sizes of groups, recursive queries, and plans of cached data in which a part is used again or is
-planned anew while it runs.
+Those are typed Datasets, sizes of groups, recursive queries, and plans of cached data in which a part is used again or
+is planned anew while it runs.
 """
 
 from __future__ import annotations
@@ -150,7 +150,8 @@ RECURSIVE = {
     ),
     "of what it goes on with": (
         "WITH RECURSIVE r AS (SELECT 3L AS id, 'x' AS ssn, 1 AS step UNION ALL "
-        "SELECT t.id, t.ssn, step + 1 FROM r JOIN {t} t ON t.id = r.id + 1 WHERE step < 3) SELECT * FROM r WHERE ssn = 'x'"
+        "SELECT t.id, t.ssn, step + 1 FROM r JOIN {t} t ON t.id = r.id + 1 WHERE step < 3) "
+        "SELECT * FROM r WHERE ssn = 'x'"
     ),
 }
 
