@@ -1,7 +1,6 @@
 package io.pmeparquet.parquet
 
 import java.lang.ref.WeakReference
-import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.ConcurrentHashMap
 import java.util.UUID
 
@@ -10,9 +9,8 @@ import scala.reflect.ClassTag
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.slf4j.LoggerFactory
 
-import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
+import io.pmeparquet.RecentValues
 import io.pmeparquet.keys._
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
 import io.pmeparquet.parquet.pages.{OpenFile, ReadCounters}
@@ -257,45 +255,5 @@ object Scopes {
       case _ => ()
     }
     scope
-  }
-}
-
-/** Tells, once for each scope, of files whose every data key costs a call of the KMS. */
-private object SingleWrapping {
-  private val log = LoggerFactory.getLogger("io.pmeparquet")
-
-  def noticed(settings: KmsSettings, kms: Kms): Seq[WrappedKey] => Unit = settings match {
-    // They are asked in this process, and cost nothing.
-    case _: KmsSettings.Keystore | _: KmsSettings.Static => _ => ()
-    case _ =>
-      val told = new AtomicBoolean
-      keys =>
-        if (keys.exists(_.kekId.isEmpty) && told.compareAndSet(false, true))
-          log.warn(
-            s"Files were written with doubleWrapping=false: to read them, ${kms.describe} unwraps a key for each file and " +
-              "column. Of a copy by pme.rekey, or one written with doubleWrapping=true, it unwraps one for each master key."
-          )
-  }
-}
-
-/** `keyManagement=direct`: the named key of the KMS is the data key. */
-private[parquet] object DirectKeys {
-  def of(source: KeySource, keyId: String, bits: Option[Int], where: String): AesKey = {
-    val key = source.directKey(keyId, where).getOrElse {
-      throw PmeErrors.unsupported(
-        where,
-        "keyManagement=direct",
-        s"keys do not leave ${source.describe}",
-        "Use keyManagement=envelope."
-      )
-    }
-    bits.filter(_ != key.bits).foreach { wanted =>
-      throw PmeErrors.contradiction(
-        "keyManagement and dataKeyBits",
-        s"key '$keyId' has ${key.bits} bits and dataKeyBits is $wanted",
-        "Leave out dataKeyBits, or name another key."
-      )
-    }
-    key
   }
 }
