@@ -175,6 +175,20 @@ def test_an_apps_identity_logs_in(spark: SparkSession, azure: AzureServer, frame
     assert azure.count(APP_SERVICE) == 2
 
 
+@pytest.mark.parametrize("of", ["machine", "app"])
+def test_an_identity_is_asked_for_past_the_jvms_proxy(
+    spark: SparkSession, azure: AzureServer, frame: DataFrame, target: str, of: str
+) -> None:
+    machine = {"AZURE_POD_IDENTITY_AUTHORITY_HOST": azure.url}
+    app = {"IDENTITY_ENDPOINT": azure.url + APP_SERVICE, "IDENTITY_HEADER": APP_HEADER}
+    # Nothing listens there. An empty list sends calls of this machine there as well: the vault's, and not the login's.
+    proxy = {"http.proxyHost": "127.0.0.1", "http.proxyPort": "1", "http.nonProxyHosts": ""}
+    values = proxy | (machine if of == "machine" else app)
+    with properties(spark, values), untouched(target), refused("PME_KMS_UNAVAILABLE", "Key Vault", "reached"):
+        save(frame, target, uniform(pme.AzureKeyVault(azure.url)) | {"kms.timeoutSeconds": "2"})
+    assert [call.path for call in azure.calls] == [IMDS if of == "machine" else APP_SERVICE]
+
+
 def test_a_pods_identity_logs_in(
     spark: SparkSession, azure: AzureServer, frame: DataFrame, target: str, tmp_path: Path
 ) -> None:

@@ -17,8 +17,10 @@ import io.pmeparquet.keys.http.KmsHttp.{Body, Request}
  *
  * @param kms what messages call it
  */
-final class KmsRest(kms: String, timeoutMillis: Long) {
-  private val http = new KmsHttp(kms, timeoutMillis)
+final class KmsRest private (kms: String, timeoutMillis: Long, isDirect: Boolean) {
+  def this(kms: String, timeoutMillis: Long) = this(kms, timeoutMillis, isDirect = false)
+
+  private val http = new KmsHttp(kms, timeoutMillis, isDirect = isDirect)
 
   /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
   def get(url: String, headers: util.Map[String, String]): KmsRest.Answer =
@@ -51,6 +53,10 @@ final class KmsRest(kms: String, timeoutMillis: Long) {
 }
 
 object KmsRest {
+
+  /** For what answers on this machine only: a proxy of the JVM's would ask its own. */
+  def direct(kms: String, timeoutMillis: Long): KmsRest = new KmsRest(kms, timeoutMillis, isDirect = true)
+
   final class Answer private[kms] (answer: KmsHttp.Answer) {
     def status: Int = answer.status
 

@@ -28,12 +28,14 @@ import io.pmeparquet.{PmeErrors, PmeException}
  * @param kms what messages call it; holds no secret
  * @param timeoutMillis all that one call may take, pauses included
  * @param authorities certificates in PEM that are trusted in place of the JVM's
+ * @param isDirect whether no proxy is used, though the JVM has one
  */
 private[pmeparquet] final class KmsHttp(
     kms: String,
     timeoutMillis: Long,
     authorities: Option[Array[Byte]] = None,
-    clock: KmsHttp.Clock = KmsHttp.SystemClock
+    clock: KmsHttp.Clock = KmsHttp.SystemClock,
+    isDirect: Boolean = false
 ) {
   import KmsHttp._
 
@@ -45,6 +47,7 @@ private[pmeparquet] final class KmsHttp(
       .followRedirects(HttpClient.Redirect.NEVER)
       .connectTimeout(Duration.ofMillis(timeoutMillis))
     authorities.foreach(pem => builder.sslContext(trusting(pem, kms)))
+    if (isDirect) builder.proxy(HttpClient.Builder.NO_PROXY)
     builder.build()
   }
 

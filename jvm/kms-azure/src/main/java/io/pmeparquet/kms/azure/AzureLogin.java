@@ -115,7 +115,7 @@ final class AzureLogin {
     query.put("api-version", isApp ? "2019-08-01" : "2018-02-01");
     query.put("resource", resource);
     settings.text("kms.azure.clientId").or(() -> ofProcess("AZURE_CLIENT_ID")).ifPresent(id -> query.put("client_id", id));
-    KmsRest http = new KmsRest("Azure's managed identity at " + endpoint, settings.timeoutMillis());
+    KmsRest http = KmsRest.direct("Azure's managed identity at " + endpoint, settings.timeoutMillis());
     return () -> http.get(endpoint + "?" + encoded(query), headers);
   }
 
