@@ -1,4 +1,4 @@
-"""`kms=gcp` and `kms=azure`: threads share a login, a failed one is not repeated at once, one limit is for all."""
+"""`kms=gcp` and `kms=azure`: threads share a login, a failed one is not repeated at once, and one limit is for all."""
 
 from __future__ import annotations
 

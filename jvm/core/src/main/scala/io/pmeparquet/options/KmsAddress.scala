@@ -18,6 +18,7 @@ object KmsAddress {
   def parse(option: OptionSpec, text: String): KmsAddress = {
     val uri =
       try new URI(text.trim)
+      // Without the cause: its message is the whole text, which may hold a password.
       catch { case _: URISyntaxException => throw PmeErrors.badOption(option.name, "…", Expected) }
     val more = Seq(uri.getUserInfo, uri.getQuery, uri.getFragment).exists(_ != null)
     // What stands before an @ may be a password.

@@ -57,6 +57,14 @@ public final class KmsFailure extends ParquetCryptoRuntimeException {
 
   /** @param why as part of a sentence: "option …: it cannot be used so, because …" */
   public static KmsFailure badSetting(String option, String why) {
-    return new KmsFailure(Kind.BAD_SETTING, why, option, null);
+    return badSetting(option, why, null);
+  }
+
+  /**
+   * @param why as part of a sentence: "option …: it cannot be used so, because …"
+   * @param cause none whose message repeats the setting, in which somebody may have put a secret
+   */
+  public static KmsFailure badSetting(String option, String why, Throwable cause) {
+    return new KmsFailure(Kind.BAD_SETTING, why, option, cause);
   }
 }

@@ -66,7 +66,7 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
       return DefaultAwsRegionProviderChain.builder().build().getRegion();
     } catch (SdkException failed) {
       throw KmsFailure.badSetting(
-          REGION, "it is not set, the AWS SDK finds no region in the process, and the key's id is no ARN");
+          REGION, "it is not set, the AWS SDK finds no region in the process, and the key's id is no ARN", failed);
     }
   }
 
@@ -91,6 +91,7 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
     try {
       return new ObjectMapper().readTree(text);
     } catch (JsonProcessingException failed) {
+      // Without the cause, whose message repeats a part of the text.
       throw noContext();
     }
   }
