@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 RESTRICTED = "restricted"
 LONG = "long"
 PREFIX = "parquet.encryption."
+SESSION = "spark.datasource.pme-parquet.kms.hadoop.uri"
+HADOOPS = "hadoop.security.key.provider.path"
+ELSEWHERE = "kms://https@kms.invalid:9600/kms"
 CLIENT = {
     "parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory",
     f"{PREFIX}kms.client.class": "io.pmeparquet.kms.HadoopKmsClient",
@@ -222,9 +225,36 @@ def test_a_server_that_does_not_answer_is_given_up_in_time(frame: DataFrame, tar
         ("not an address", "no address"),
     ],
 )
-def test_an_address_of_no_use_is_refused(frame: DataFrame, target: str, uri: str, why: str) -> None:
-    with untouched(target), refused("PME_BAD_OPTION", "kms.hadoop.uri", why):
-        save(frame, target, under(pme.HadoopKms(uri), FOOTER))
+def test_an_address_of_no_use_is_refused(frame: DataFrame, target: str, conf: Conf, uri: str, why: str) -> None:
+    with conf({SESSION: uri}), untouched(target), refused("PME_BAD_OPTION", "kms.hadoop.uri", why):
+        save(frame, target, under(pme.HadoopKms(), FOOTER))
+
+
+@pytest.mark.parametrize("name", ["kms.hadoop.uri", f"{PREFIX}kms.hadoop.uri", HADOOPS])
+@pytest.mark.parametrize("uri", [ELSEWHERE, "kms://https@127.0.0.1;kms.evil.example:9600/kms", "kms:evil"])
+def test_a_table_s_options_do_not_send_a_user_s_login_elsewhere(
+    frame: DataFrame, target: str, name: str, uri: str
+) -> None:
+    with untouched(target), refused("PME_BAD_OPTION", name.removeprefix(PREFIX), "credentials"):
+        save(frame, target, under(pme.HadoopKms(), FOOTER) | {name: uri})
+
+
+def test_an_address_that_the_session_names_may_be_repeated(
+    spark: SparkSession, frame: DataFrame, target: str, conf: Conf
+) -> None:
+    # Nothing listens there, and that is found out by calling it.
+    repeated = under(pme.HadoopKms(ELSEWHERE), FOOTER) | {"kms.timeoutSeconds": "1"}
+    with conf({SESSION: ELSEWHERE}), refused("PME_KMS_UNAVAILABLE", "Hadoop KMS"):
+        save(frame, target, repeated)
+    with conf({SESSION: f"{ELSEWHERE}/other"}), refused("PME_BAD_OPTION", "kms.hadoop.uri", "credentials"):
+        save(frame, target, repeated)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set(HADOOPS, ELSEWHERE)
+    try:
+        with refused("PME_KMS_UNAVAILABLE", "Hadoop KMS"):
+            save(frame, target, repeated)
+    finally:
+        hadoop.unset(HADOOPS)
 
 
 def test_without_an_address_hadoops_own_is_taken(

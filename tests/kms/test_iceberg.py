@@ -15,10 +15,17 @@ from tests.policy.expect import refused, save, untouched
 from tests.support.canary import assert_encrypted_footers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame, SparkSession
+
+    from tests.support.source import Conf
 
 KMS = "kms.IcebergRealm"
 NORTH = pme.KmsClass(KMS, properties={"realm": "north"})
+SOUTH = pme.KmsClass(KMS, properties={"realm": "south"})
+PROPERTIES = "kms.properties"
+SESSION = f"spark.datasource.pme-parquet.{PROPERTIES}"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,6 +35,13 @@ def _client(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> No
     here = Path(__file__)
     compile_java([here.with_name("KeyManagementClient.java"), here.with_name("IcebergRealm.java")], classes)
     add_to_class_path(spark, classes)
+
+
+@pytest.fixture(autouse=True)
+def _named(conf: Conf) -> Iterator[None]:
+    """Let the session say where credentials may go."""
+    with conf({SESSION: NORTH.options()[PROPERTIES]}):
+        yield
 
 
 def encryption(**fields: str) -> dict[str, str]:
@@ -40,11 +54,25 @@ def test_a_table_is_written_and_read(spark: SparkSession, frame: DataFrame, targ
     assert rows(read(spark, target, NORTH.options())) == rows(frame)
 
 
-def test_a_client_with_other_properties_has_other_keys(spark: SparkSession, frame: DataFrame, target: str) -> None:
+def test_a_client_with_other_properties_has_other_keys(
+    spark: SparkSession, frame: DataFrame, target: str, conf: Conf
+) -> None:
     save(frame, target, encryption())
-    south = pme.KmsClass(KMS, properties={"realm": "south"})
-    with refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'"):
-        read(spark, target, south.options()).collect()
+    south = SOUTH.options()
+    with conf({SESSION: south[PROPERTIES]}), refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'"):
+        read(spark, target, south).collect()
+
+
+@pytest.mark.parametrize("name", [PROPERTIES, f"parquet.encryption.{PROPERTIES}"])
+def test_a_table_s_options_name_no_properties_but_the_session_s(
+    spark: SparkSession, frame: DataFrame, target: str, name: str
+) -> None:
+    save(frame, target, encryption())
+    others = {"kms": KMS, name: SOUTH.options()[PROPERTIES]}
+    with refused("PME_BAD_OPTION", PROPERTIES, "credentials"):
+        read(spark, target, others).collect()
+    # Those of the session are there without being named.
+    assert rows(read(spark, target, {"kms": KMS})) == rows(frame)
 
 
 def test_a_key_wrapped_by_one_master_key_does_not_pass_for_anothers(
@@ -71,13 +99,15 @@ def test_a_clients_failure_is_told_by_its_cause(frame: DataFrame, target: str, k
 
 @pytest.mark.parametrize("properties", ["realm=hush-hush", '["hush-hush"]', '{"realm": {"hush-hush": 1}}', ""])
 def test_properties_that_are_no_object_of_texts_are_refused_and_not_repeated(
-    frame: DataFrame, target: str, properties: str
+    frame: DataFrame, target: str, conf: Conf, properties: str
 ) -> None:
-    with untouched(target), refused("PME_BAD_OPTION", "kms.properties", never=("hush-hush",)):
-        save(frame, target, encryption(**{"kms.properties": properties}))
+    same = conf({SESSION: properties})
+    with same, untouched(target), refused("PME_BAD_OPTION", PROPERTIES, never=("hush-hush",)):
+        save(frame, target, encryption(**{PROPERTIES: properties}))
 
 
-def test_a_client_that_does_not_start_is_told(frame: DataFrame, target: str) -> None:
+def test_a_client_that_does_not_start_is_told(spark: SparkSession, frame: DataFrame, target: str) -> None:
+    spark.conf.unset(SESSION)
     with untouched(target), refused("PME_KEY_NOT_FOUND", KMS):
         save(frame, target, pme.Encryption(kms=pme.KmsClass(KMS), footer_key=FOOTER).options())
 

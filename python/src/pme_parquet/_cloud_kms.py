@@ -134,7 +134,8 @@ class HadoopKms:
         keys = pme.HadoopKms("kms://https@kms.example:9600/kms")
 
     Attributes:
-        uri: the address; by default Hadoop's `hadoop.security.key.provider.path`.
+        uri: the address, which the session must name too unless it is a loopback one; by default Hadoop's
+            `hadoop.security.key.provider.path`.
     """
 
     uri: str | None = None

@@ -115,7 +115,8 @@ class KmsClass:
         instance_id: parquet-java's KMS instance, handed to a `KmsClient`.
         instance_url: its address.
         token: where its access token is found.
-        properties: texts that a `KeyManagementClient` is initialized with. Spark prints them: put no secret here.
+        properties: texts that a `KeyManagementClient` is initialized with; the session must have the same in
+            `spark.datasource.pme-parquet.kms.properties`. Spark prints them: put no secret here.
     """
 
     name: str

@@ -78,7 +78,7 @@ private[options] trait KmsClientOptions {
     "kms.properties",
     Both,
     "With a class that is an `org.apache.iceberg.encryption.KeyManagementClient`: JSON object of the texts that it is " +
-      "initialized with."
+      "initialized with. The session must say the same, since they may say where credentials go."
   )
 }
 

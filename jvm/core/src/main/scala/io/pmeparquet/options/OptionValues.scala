@@ -48,6 +48,10 @@ final class OptionValues(levels: Map[Level, Map[String, String]]) {
 
   def text(option: OptionSpec): Option[String] = find(option).map(_.value)
 
+  /** What would hold without the options of this read, write or table. */
+  def textOfSession(option: OptionSpec): Option[String] =
+    Level.all.filter(_ != Level.Option).flatMap(at(_, option)).headOption.map(_.value)
+
   /** The value of an option whose values are listed, or its default. */
   def choice(option: OptionSpec): String = text(option).fold(option.values.head)(checked(option, _))
 

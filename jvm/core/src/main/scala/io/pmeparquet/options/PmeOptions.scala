@@ -216,6 +216,7 @@ object PmeOptions extends KmsOptions {
       .orElse(Some(option.name).filter(_.startsWith(ParquetPrefix)))
       // Its client would find it under this name as well, so it is checked under this name as well.
       .orElse(
-        Some(ParquetPrefix + option.name).filter(_ => ClientKind.all.exists(_.options.contains(option)))
+        Some(ParquetPrefix + option.name)
+          .filter(_ => option == ClientProperties || ClientKind.all.exists(_.options.contains(option)))
       )
 }

@@ -11,7 +11,7 @@ import io.pmeparquet.keys.http.KmsHttp
 import io.pmeparquet.options.PmeOptions
 
 /** Opens the Hadoop KMS that a configuration names. */
-private[kms] object HadoopKmsAddress {
+private[pmeparquet] object HadoopKmsAddress {
   private val Form = "(https?)@([^@/]+)".r
 
   def open(conf: Configuration, timeoutSeconds: Int): KeyProviderCryptoExtension = {
@@ -26,6 +26,18 @@ private[kms] object HadoopKmsAddress {
     KeyProviderCryptoExtension.createKeyProviderCryptoExtension(opened)
   }
 
+  /** Whether all its hosts are this one. What is no address is not. */
+  def isNear(uri: String): Boolean =
+    try
+      new URI(uri.trim).getRawAuthority match {
+        case Form(_, hosts) => areNear(hosts)
+        case _ => false
+      }
+    catch { case _: URISyntaxException => false }
+
+  private def areNear(hosts: String) =
+    hosts.split(";").forall(host => KmsHttp.isLoopback(host.takeWhile(_ != ':')))
+
   private def of(conf: Configuration): URI = {
     val name = PmeOptions.HadoopUri.name
     val set = Option(conf.getTrimmed(PmeOptions.ParquetPrefix + name))
@@ -37,12 +49,12 @@ private[kms] object HadoopKmsAddress {
     def unusable(why: String) = KmsFailure.badSetting(name, why)
     val uri =
       try new URI(set)
+      // Without the cause: its message is the whole text, which may hold a password.
       catch { case _: URISyntaxException => throw unusable("it is no address") }
     (uri.getScheme, uri.getRawAuthority) match {
       case ("kms", Form(transport, hosts)) =>
         // Hadoop KMS hands keys out as they are, so what reads the network reads them.
-        val near = hosts.split(";").forall(host => KmsHttp.isLoopback(host.takeWhile(_ != ':')))
-        if (transport == "http" && !near)
+        if (transport == "http" && !areNear(hosts))
           throw unusable(
             "keys would cross the network readable, since it begins with kms://http@ and not kms://https@"
           )

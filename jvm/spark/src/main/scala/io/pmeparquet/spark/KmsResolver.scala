@@ -5,13 +5,14 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{CommonConfigurationKeysPublic, Path}
 import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference, SecretResolver}
 import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.kms.HadoopKmsAddress
 import io.pmeparquet.options._
 
 /** Makes KMS settings of options: reads the keystore and resolves secrets. ''Driver only.'' */
@@ -43,10 +44,12 @@ private[spark] final class KmsResolver(
         ClientKind.named(kms) match {
           case Some(kind) =>
             kind.addresses.foreach(requireSafeAddress(kind, _, values))
+            if (kind.options.contains(PmeOptions.HadoopUri)) requireSafeHadoopAddress(values)
             lookup(values).millis(PmeOptions.KmsTimeout)
             clientClass(kind.className, values, kind.options :+ PmeOptions.KmsTimeout)
           case None if kms.contains('.') =>
             requireNoHiddenAddress()
+            requireOfSession(PmeOptions.ClientProperties, values, named = Nil)
             clientClass(kms, values, Seq(PmeOptions.ClientProperties))
           case None =>
             val known = (Seq("keystore", "static", "vault") ++ ClientKind.all.map(_.name)).mkString(", ")
@@ -128,6 +131,41 @@ private[spark] final class KmsResolver(
       )
     }
   }
+
+  /**
+   * Hadoop KMS has no hosts that are a provider's own, and a user's Kerberos login or Hadoop's tokens go where it is.
+   * Hadoop's own name for its address is no option here, but an option of that name stands in the configuration.
+   */
+  private def requireSafeHadoopAddress(values: OptionValues): Unit = {
+    val name = CommonConfigurationKeysPublic.HADOOP_SECURITY_KEY_PROVIDER_PATH
+    def of(conf: Configuration) = Option(conf.getTrimmed(name))
+    val ofSession = of(session.sessionState.newHadoopConf())
+    if (of(conf) != ofSession)
+      throw PmeErrors.contradiction(
+        name,
+        "as an option of this read, write or table it could send the user's credentials elsewhere",
+        "Set it in the Hadoop configuration."
+      )
+    if (!values.text(PmeOptions.HadoopUri).exists(HadoopKmsAddress.isNear))
+      requireOfSession(PmeOptions.HadoopUri, values, ofSession.toSeq)
+  }
+
+  /**
+   * What says where the machine's or the user's credentials go, and cannot be told to be harmless: whoever defines a table
+   * may repeat what the session says, and no more.
+   *
+   * @param named what the session says in other words
+   */
+  private def requireOfSession(option: OptionSpec, values: OptionValues, named: Seq[String]): Unit =
+    values.find(option).filter(_.level == Level.Option).foreach { found =>
+      if (!(named ++ values.textOfSession(option)).exists(_.trim == found.value.trim))
+        throw PmeErrors.contradiction(
+          option.name,
+          "it is an option of this read, write or table and may say where credentials go, and the session says nothing " +
+            "of the kind",
+          s"Set spark.datasource.pme-parquet.${option.name} in the session."
+        )
+    }
 
   private def lookup(values: OptionValues): KmsValues = new KmsValues {
     override def text(option: OptionSpec): Option[String] =
