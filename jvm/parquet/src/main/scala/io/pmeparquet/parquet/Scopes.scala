@@ -10,10 +10,10 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.RecentValues
 import io.pmeparquet.keys._
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
 import io.pmeparquet.parquet.pages.{OpenFile, ReadCounters}
+import io.pmeparquet.RecentValues
 
 /**
  * One reader's or one write job's configuration, identity and caches. Nothing is cached outside a scope.

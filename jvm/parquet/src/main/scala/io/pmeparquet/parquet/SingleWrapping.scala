@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.keys.{Kms, KmsSettings, WrappedKey}
 
 /** Tells, once for each scope, of files whose every data key costs a call of the KMS. */
-private object SingleWrapping {
+private[parquet] object SingleWrapping {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   def noticed(settings: KmsSettings, kms: Kms): Seq[WrappedKey] => Unit = settings match {
