@@ -112,7 +112,7 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
     lineage.cached
       .map(_.node)
       .filter(_.sameResult(cached.node))
-      .flatMap(ours)
+      .flatMap(node => ours(node))
       .flatMap { case (_, masked) => masked.masterKeyOf(name) }
       .headOption
 }
