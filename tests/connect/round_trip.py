@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
+from tests.rotation.sql import call
 
 SCHEMA = "id bigint, ssn string, home struct<street: string, zip: int>"
 ROWS = [(number, f"canary-{number}", (f"street {number}", number)) for number in range(10)]
@@ -57,6 +58,10 @@ def main(scratch: Path, jar: str) -> dict[str, object]:
             return {"condition": error.condition, "text": str(error), "class": type(error).__name__}
         return {"condition": None}
 
+    def in_sql(column: str, function: str, **arguments: dict[str, str]) -> list[str]:
+        query = f"SELECT DISTINCT {column} FROM {call(function, target, options=keys.options(), **arguments)}"
+        return sorted(row[0] for row in spark.sql(query).collect())
+
     seen = {
         "session": type(spark).__module__,
         "rows": load(),
@@ -64,6 +69,8 @@ def main(scratch: Path, jar: str) -> dict[str, object]:
         "misspelt": condition_of(footerKy="footer"),
         "unknown column": refused_write(),
         "left behind": (scratch / "never").exists(),
+        "rotated": in_sql("status", "pme_rotate", master_keys={"pii": "footer"}),
+        "master keys": in_sql("master_key", "pme_key_usage"),
     }
     spark.stop()
     return seen

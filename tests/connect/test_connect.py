@@ -82,3 +82,8 @@ def test_a_refusal_over_connect_is_our_error(
 
 def test_a_refused_write_over_connect_leaves_nothing_behind(seen: dict[str, Any]) -> None:
     assert seen["left behind"] is False
+
+
+def test_sql_rotates_over_connect(seen: dict[str, Any]) -> None:
+    assert seen["rotated"] == ["rotated"]
+    assert seen["master keys"] == ["footer"]

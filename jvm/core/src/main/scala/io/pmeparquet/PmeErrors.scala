@@ -27,6 +27,16 @@ object PmeErrors {
         s"Did you mean '$nearest'?"
     )
 
+  /** Of a function in SQL; the value is not told, since it may be an option's. */
+  def badArgument(function: String, argument: String, why: String, remedy: String): PmeException =
+    fail(BadOption, s"$function: argument $argument cannot be used, because $why. $remedy")
+
+  def unknownArgument(function: String, name: String, nearest: String, all: Seq[String]): PmeException =
+    fail(
+      UnknownOption,
+      s"$function: there is no argument '$name'. Did you mean '$nearest'? There are ${listed(all)}."
+    )
+
   def secretInOption(option: String): PmeException =
     fail(
       SecretInOption,

@@ -22,7 +22,7 @@ object UnknownOptions {
   def check(name: String): Unit = {
     val text = lower(name)
     if (!known.contains(text) && !Namesakes.contains(text)) {
-      val nearest = ours.minBy(candidate => distance(text, lower(candidate)))
+      val nearest = UnknownOptions.nearest(name, ours)
       val slips = distance(text, lower(nearest))
       if (text.startsWith("kms") || slips <= tolerance(nearest))
         throw PmeErrors.unknownOption("option", name, nearest)
@@ -30,10 +30,12 @@ object UnknownOptions {
   }
 
   /** For a name below our own prefix of the session configuration: there, nothing is anybody else's. */
-  def unknownSessionConf(fullName: String, name: String): PmeException = {
-    val nearest = ours.minBy(candidate => distance(lower(name), lower(candidate)))
-    PmeErrors.unknownOption("session conf", fullName, nearest)
-  }
+  def unknownSessionConf(fullName: String, name: String): PmeException =
+    PmeErrors.unknownOption("session conf", fullName, nearest(name, ours))
+
+  /** Which of some names one was most likely meant to be. */
+  def nearest(name: String, names: Seq[String]): String =
+    names.minBy(candidate => distance(lower(name), lower(candidate)))
 
   // Short names lie near too many words for two slips to be telling.
   private def tolerance(name: String): Int = if (name.length <= 5) 1 else 2

@@ -3,12 +3,16 @@ package io.pmeparquet.spark
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.spark.admin.{PlanFunctions, TableFunctions}
+
 /**
  * What the format adds to a session that makes use of it, once, so that a user need not configure an extension: our
- * optimizer rules and planning strategy, and our name in Spark's list of sources that take filters on nested fields.
+ * optimizer rules and planning strategies, our table functions, and our name in Spark's list of sources that take filters
+ * on nested fields.
  */
 private[spark] object SessionSetup {
   private val rules = Seq(PreWriteCheck, AggregatePushDown, ConditionColumns)
+  private val strategies = Seq(KeepFilters, PlanFunctions)
 
   def install(): Unit =
     SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach { session =>
@@ -16,8 +20,9 @@ private[spark] object SessionSetup {
       methods.synchronized {
         val missing = rules.filterNot(methods.extraOptimizations.contains)
         if (missing.nonEmpty) methods.extraOptimizations = methods.extraOptimizations ++ missing
-        if (!methods.extraStrategies.contains(KeepFilters))
-          methods.extraStrategies = methods.extraStrategies :+ KeepFilters
+        methods.extraStrategies =
+          methods.extraStrategies ++ strategies.filterNot(methods.extraStrategies.contains)
+        TableFunctions.install(session)
         takeNestedFilters(SparkAccess.sqlConf(session))
       }
     }

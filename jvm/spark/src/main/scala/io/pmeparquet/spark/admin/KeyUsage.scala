@@ -19,18 +19,20 @@ object KeyUsage {
 
   /** @param options of the KMS; without one, what files tell without keys */
   def of(session: SparkSession, path: String, options: Map[String, String]): DataFrame =
-    PmeSparkException.translated {
-      val conf = SparkAccess.hadoopConf(session, options)
-      val resolver = new ConfResolver(session)
-      val kms = if (resolver.namesKms(options)) resolver.kms(options) else NoKms
-      DriverRoute.warnWhereReadable(session)
-      val keys = RotationKeys.open(kms, None, resolver.readSettings(options), DriverRoute.open())
-      val usage = new FileUsage(keys.scope)
-      val looked = TableFiles.list(new Path(path), conf).files.grouped(AtOnce).flatMap { files =>
-        FileJob.each(session, conf, files)((file, conf) => usage.of(file, conf))
-      }
-      session.createDataFrame(rows(looked.toSeq).asJava, schema)
+    PmeSparkException.translated(session.createDataFrame(rows(session, path, options).asJava, schema))
+
+  private[admin] def rows(session: SparkSession, path: String, options: Map[String, String]): Seq[Row] = {
+    val conf = SparkAccess.hadoopConf(session, options)
+    val resolver = new ConfResolver(session)
+    val kms = if (resolver.namesKms(options)) resolver.kms(options) else NoKms
+    DriverRoute.warnWhereReadable(session)
+    val keys = RotationKeys.open(kms, None, resolver.readSettings(options), DriverRoute.open())
+    val usage = new FileUsage(keys.scope)
+    val looked = TableFiles.list(new Path(path), conf).files.grouped(AtOnce).flatMap { files =>
+      FileJob.each(session, conf, files)((file, conf) => usage.of(file, conf))
     }
+    rows(looked.toSeq)
+  }
 
   /** As Python calls it. */
   def of(session: SparkSession, path: String, options: java.util.Map[String, String]): DataFrame =
@@ -38,7 +40,7 @@ object KeyUsage {
 
   private val AtOnce = 1000
 
-  private val schema: StructType = {
+  private[admin] val schema: StructType = {
     val names = ArrayType(StringType, containsNull = false)
     StructType(
       Seq(

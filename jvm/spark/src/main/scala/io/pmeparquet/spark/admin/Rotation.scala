@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 
 import io.pmeparquet.parquet.rotation.FileRotation
 import io.pmeparquet.spark.PmeSparkException
@@ -26,9 +26,18 @@ object Rotation {
       options: Map[String, String],
       settings: RotationSettings
   ): DataFrame = PmeSparkException.translated {
+    session.createDataFrame(rows(session, path, options, settings).asJava, FileReport.schema)
+  }
+
+  /** Of [[FileReport]]. */
+  private[admin] def rows(
+      session: SparkSession,
+      path: String,
+      options: Map[String, String],
+      settings: RotationSettings
+  ): Seq[Row] = {
     settings.check()
-    val rows = new RotationJob(session, options, settings).run(new Path(path)).map(_.row)
-    session.createDataFrame(rows.asJava, FileReport.schema)
+    new RotationJob(session, options, settings).run(new Path(path)).map(_.row)
   }
 
   /** As Python calls it; what is null is not given. */

@@ -1,0 +1,88 @@
+package io.pmeparquet.spark.admin
+
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Expression,
+  NamedArgumentExpression,
+  RuntimeReplaceable,
+  Unevaluable
+}
+import org.apache.spark.sql.catalyst.util.MapData
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.options.UnknownOptions
+
+/** What a function of ours in SQL was given: constants, whose values no message repeats. ''Driver only.'' */
+private[admin] final class FunctionArguments private (function: String, byName: Map[String, Expression]) {
+
+  def text(name: String): Option[String] = constant(name, "a string") {
+    case (_: StringType, text: UTF8String) => text.toString
+  }
+
+  def flag(name: String): Option[Boolean] = constant(name, "true or false") { case (_, flag: Boolean) =>
+    flag
+  }
+
+  def map(name: String): Option[Map[String, String]] = constant(name, "a map of strings") {
+    case (MapType(_: StringType, _: StringType, _), map: MapData) => entries(name, map)
+    // Spark does not know of what type map() is.
+    case (_, map: MapData) if map.numElements() == 0 => Map.empty[String, String]
+  }
+
+  def bad(name: String, why: String, remedy: String): PmeException =
+    PmeErrors.badArgument(function, name, why, remedy)
+
+  private def entries(name: String, map: MapData): Map[String, String] = {
+    val (keys, values) = (map.keyArray(), map.valueArray())
+    (0 until map.numElements()).map { i =>
+      val key = keys.getUTF8String(i).toString
+      if (values.isNullAt(i)) throw bad(name, s"'$key' is NULL in it", "Leave it out, or give a value.")
+      key -> values.getUTF8String(i).toString
+    }.toMap
+  }
+
+  private def constant[A](name: String, what: String)(read: PartialFunction[(DataType, Any), A]): Option[A] =
+    byName.get(name).map { found =>
+      val argument = found.transform { case replaced: RuntimeReplaceable => replaced.replacement }
+      if (!argument.foldable || argument.exists(_.isInstanceOf[Unevaluable]))
+        throw bad(name, "it is not a constant", s"Give $what.")
+      val value = argument.eval()
+      if (value == null) throw bad(name, "it is NULL", s"Leave it out, or give $what.")
+      read.applyOrElse(
+        (argument.dataType, value),
+        (_: (DataType, Any)) => throw bad(name, s"it is of type ${argument.dataType.sql}", s"Give $what.")
+      )
+    }
+}
+
+private[admin] object FunctionArguments {
+
+  /** @param names of all that there are; only the first can be given without its name: maps are too easily confused */
+  def of(function: String, names: Seq[String], arguments: Seq[Expression]): FunctionArguments = {
+    val named = arguments.zipWithIndex.map {
+      case (NamedArgumentExpression(name, value), _) => known(function, names, name) -> value
+      case (value, 0) => names.head -> value
+      case (_, place) =>
+        throw PmeErrors.badArgument(
+          function,
+          (place + 1).toString,
+          "it has no name",
+          "Write it as name => value."
+        )
+    }
+    named.groupBy(_._1).collectFirst {
+      case (name, values) if values.size > 1 =>
+        throw PmeErrors.badArgument(function, name, "it is given twice", "Give it once.")
+    }
+    new FunctionArguments(function, named.toMap)
+  }
+
+  private def known(function: String, names: Seq[String], name: String): String = {
+    val lower = name.toLowerCase(Locale.ROOT)
+    if (names.contains(lower)) lower
+    else throw PmeErrors.unknownArgument(function, name, UnknownOptions.nearest(name, names), names)
+  }
+}

@@ -1,0 +1,85 @@
+package io.pmeparquet.spark.admin
+
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.types.StructType
+
+import io.pmeparquet.spark.{ConfResolver, PmeSparkException}
+
+/**
+ * Rotation and key usage for those who have nothing but SQL.
+ * {{{
+ * SELECT * FROM pme_rotate('s3a://…/table', master_keys => map('2024', '2025'), options => map('kms', 'vault', …))
+ * SELECT * FROM pme_key_usage('s3a://…/table')
+ * }}}
+ * Arguments are checked as a statement is analysed; what it asks for is done as its rows are. ''Driver only.''
+ */
+private[spark] object TableFunctions {
+  type Function = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
+
+  /** In the form in which extensions of a session take them. */
+  def all: Seq[Function] = Seq(rotate, keyUsage)
+
+  /** But for names that the user has given to other functions. */
+  def install(session: SparkSession): Unit = {
+    val registry = session.sessionState.tableFunctionRegistry
+    // Asked by their last name: what Spark puts before it has changed between versions.
+    val taken = registry.listFunction().map(_.funcName).toSet
+    all.foreach { case (name, _, builder) =>
+      if (!taken(name.funcName)) registry.createOrReplaceTempFunction(name.funcName, builder, "scala_udf")
+    }
+  }
+
+  private val Path = "path"
+  private val Options = "options"
+
+  private def rotate: Function = {
+    val usage = "_FUNC_(path, master_keys => map, options => map, new_kms => map, key_material => string, " +
+      "dry_run => boolean) - Wraps the keys of an encrypted table anew, and returns a row for each file."
+    val names = Seq(Path, "master_keys", Options, "new_kms", "key_material", "dry_run")
+    function("pme_rotate", usage, names, FileReport.schema) { arguments =>
+      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      val settings = RotationSettings(
+        arguments.map("new_kms"),
+        arguments.map("master_keys"),
+        arguments.text("key_material"),
+        arguments.flag("dry_run").getOrElse(false)
+      )
+      settings.check()
+      (options +: settings.newKms.toSeq).foreach(checkNames)
+      (session, path) => Rotation.rows(session, path, options, settings)
+    }
+  }
+
+  private def keyUsage: Function = {
+    val usage = "_FUNC_(path, options => map) - Tells which master keys protect what of an encrypted table."
+    function("pme_key_usage", usage, Seq(Path, Options), KeyUsage.schema) { arguments =>
+      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      checkNames(options)
+      (session, path) => KeyUsage.rows(session, path, options)
+    }
+  }
+
+  private def function(name: String, usage: String, names: Seq[String], schema: StructType)(
+      prepare: FunctionArguments => (SparkSession, String) => Seq[Row]
+  ): Function = {
+    val info = new ExpressionInfo(getClass.getName, null, name, usage, "", "", "", "", "", "", "")
+    val builder = (expressions: Seq[Expression]) =>
+      PmeSparkException.translated {
+        val arguments = FunctionArguments.of(name, names, expressions)
+        val path = arguments
+          .text(Path)
+          .filter(_.nonEmpty)
+          .getOrElse(throw arguments.bad(Path, "it is missing", "Give a table's directory, or one file."))
+        val run = prepare(arguments)
+        val call = new FunctionCall(name, path, schema)(run(_, path))
+        FunctionRelation(call.output, call): LogicalPlan
+      }
+    (FunctionIdentifier(name), info, builder)
+  }
+
+  private def checkNames(options: Map[String, String]): Unit =
+    SparkSession.getActiveSession.foreach(new ConfResolver(_).checkNames(options))
+}
