@@ -95,8 +95,9 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
     def ask(token: Secret) = api.send(Seq(settings.mount, what, keyId), Some(token), Some(body))(where)
     val token = tokens.token(where)
     val first = ask(token)
-    val isOver = first.status == Forbidden && (refusesToken(first) || tokens.isOver(token, where))
-    if (isOver) ask(tokens.after(token, where)) else first
+    if (first.status != Forbidden) first
+    else if (refusesToken(first)) ask(tokens.after(token, where))
+    else tokens.afterIfOver(token, where).fold(first)(ask)
   }
 
   /** Newer Vaults say so. Of older ones it must be asked: they answer this as they answer a key that is not allowed. */

@@ -47,15 +47,28 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
     lease.token
   }
 
-  /** Whether Vault, which said `permission denied` and no more, meant the token and not the key. */
-  def isOver(token: Secret, where: String): Boolean = synchronized {
+  /**
+   * Another token, where Vault, which said `permission denied` and no more, meant the token; none where it meant the key.
+   * In one step, so that of many who are refused at the same time one asks.
+   */
+  def afterIfOver(token: Secret, where: String): Option[Secret] = synchronized {
     // One that is no longer the current one was found to be over by another thread.
-    current.filter(_.token == token).forall { lease =>
+    val isOver = current.filter(_.token == token).forall { lease =>
       clock.millis() >= lease.goodUntil && {
-        val isKnown = remembering(where)(api.get(LookUp, token)(where)).status != Forbidden
-        if (isKnown) current = Some(lease.copy(goodUntil = clock.millis() + RefusalMillis))
-        !isKnown
+        val known = remembering(where)(isKnown(token, where))
+        if (known) current = Some(lease.copy(goodUntil = clock.millis() + RefusalMillis))
+        !known
       }
+    }
+    if (isOver) Some(after(token, where)) else None
+  }
+
+  private def isKnown(token: Secret, where: String): Boolean = {
+    val answer = api.get(LookUp, token)(where)
+    answer.status match {
+      case Ok => true
+      case Forbidden => false
+      case _ => throw api.strange(answer, where)
     }
   }
 

@@ -260,6 +260,12 @@ class VaultKmsSuite extends FunSuite {
     }
   }
 
+  test("what stands before Vault and does not know how to say what was meant refuses no key") {
+    asking(denied, Reply(404, "not here")) { (kms, _, _) =>
+      assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE")
+    }
+  }
+
   test("many who are refused at the same time ask what was meant once") {
     asking(Seq.fill(9)(denied): _*) { (kms, vault, _) =>
       val source = new KmsSource(kms, 60000)
