@@ -5,15 +5,19 @@ import org.apache.spark.sql.SparkSessionExtensions
 import io.pmeparquet.spark.admin.{PlanFunctions, TableFunctions}
 
 /**
- * For sessions that look after tables in SQL before they use the format, which would add our functions by itself:
+ * For applications of several sessions, and for sessions that look after tables in SQL before they use the format:
  * {{{
  * spark.sql.extensions=io.pmeparquet.spark.PmeExtensions
  * }}}
+ * By itself the format adds what it needs to the session that is active when it is first used, which need not be the one
+ * that a frame is of. With this every session has it before its first statement is run.
+ *
  * ''Driver only.''
  */
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TableFunctions.all.foreach(extensions.injectTableFunction)
     extensions.injectPlannerStrategy(_ => PlanFunctions)
+    extensions.injectCheckRule(session => _ => SessionSetup.install(session))
   }
 }

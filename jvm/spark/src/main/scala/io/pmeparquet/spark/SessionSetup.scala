@@ -15,17 +15,19 @@ private[spark] object SessionSetup {
   private val strategies = Seq(KeepFilters, PlanFunctions)
 
   def install(): Unit =
-    SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach { session =>
-      val methods = session.sessionState.experimentalMethods
-      methods.synchronized {
-        val missing = rules.filterNot(methods.extraOptimizations.contains)
-        if (missing.nonEmpty) methods.extraOptimizations = methods.extraOptimizations ++ missing
-        methods.extraStrategies =
-          methods.extraStrategies ++ strategies.filterNot(methods.extraStrategies.contains)
-        TableFunctions.install(session)
-        takeNestedFilters(SparkAccess.sqlConf(session))
-      }
+    SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach(install)
+
+  def install(session: SparkSession): Unit = {
+    val methods = session.sessionState.experimentalMethods
+    methods.synchronized {
+      val missing = rules.filterNot(methods.extraOptimizations.contains)
+      if (missing.nonEmpty) methods.extraOptimizations = methods.extraOptimizations ++ missing
+      methods.extraStrategies =
+        methods.extraStrategies ++ strategies.filterNot(methods.extraStrategies.contains)
+      TableFunctions.install(session)
+      takeNestedFilters(SparkAccess.sqlConf(session))
     }
+  }
 
   // Only beside "parquet": a user who took that off the list wants no such filters.
   private def takeNestedFilters(conf: SQLConf): Unit = {
