@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import pyspark
 import pytest
 
 from tests.policy.expect import refused
+from tests.support import java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,15 +29,7 @@ ROWS = [(number, f"ssn-{number}") for number in range(20)]
 @pytest.fixture(scope="module", autouse=True)
 def _kms_class(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Compile the KMS class and put it where driver and executors look for classes."""
-    jvm = spark._jvm
-    assert jvm is not None
-    classes = tmp_path_factory.mktemp("classes")
-    compiler = Path(jvm.java.lang.System.getProperty("java.home")) / "bin" / "javac"
-    jars = Path(pyspark.__file__).parent / "jars"
-    source = Path(__file__).with_name("RealmKms.java")
-    subprocess.run([compiler, "-cp", f"{jars}/*", "-d", classes, source], check=True)
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm.java.io.File(str(classes)).toURI().toURL())
+    java.load(spark, tmp_path_factory, Path(__file__).with_name("RealmKms.java"))
 
 
 @contextmanager

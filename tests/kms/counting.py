@@ -5,9 +5,6 @@ Column ``c7`` is under the master key ``k7``; ``id``, like the footer, is under 
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import zipfile
 from collections import Counter
 from dataclasses import dataclass
@@ -15,19 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-import pyspark
-
 from tests.interop.arrow_kms import master_key
 from tests.policy.expect import save
+from tests.support import java
 from tests.support.canary import data_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pytest
     from pyspark.sql import DataFrame, SparkSession
 
 KMS = "kms.CountingKms"
+SOURCE = Path(__file__).with_name("CountingKms.java")
 FOOTER = "footer"
 ROWS_PER_FILE = 2
 
@@ -139,7 +134,7 @@ def masters(columns: int) -> dict[str, bytes]:
 def jar(directory: Path) -> Path:
     """Return a jar that holds the KMS client."""
     classes = directory / "classes"
-    compile_to(classes)
+    java.compile_to(classes, SOURCE)
     made = directory / "counting-kms.jar"
     with zipfile.ZipFile(made, "w") as content:
         for path in sorted(classes.rglob("*.class")):
@@ -147,41 +142,6 @@ def jar(directory: Path) -> Path:
     return made
 
 
-def compile_to(classes: Path) -> None:
-    """Compile the KMS client with the JDK that Spark runs on."""
-    classes.mkdir()
-    compile_java([Path(__file__).with_name("CountingKms.java")], classes)
-
-
-_LOADED: set[str] = set()
-
-
 def load(spark: SparkSession, directories: pytest.TempPathFactory) -> None:
-    """Put the KMS client, once, where driver and executors of a local session look for classes."""
-    application = spark.sparkContext.applicationId
-    if application in _LOADED:
-        return
-    _LOADED.add(application)
-    classes = directories.mktemp("counting") / "classes"
-    compile_to(classes)
-    add_to_class_path(spark, classes)
-
-
-def java() -> Path:
-    """Return the java that Spark runs on."""
-    home = os.environ.get("JAVA_HOME")
-    return (Path(home) / "bin" / "java" if home else Path(shutil.which("java") or "java")).resolve()
-
-
-def compile_java(sources: Sequence[Path], classes: Path) -> None:
-    """Compile classes with the JDK that Spark runs on."""
-    jars = Path(pyspark.__file__).parent / "jars"
-    command: Sequence[Any] = [java().with_name("javac"), "-cp", f"{jars}/*", "-d", classes, *sources]
-    subprocess.run(command, check=True)
-
-
-def add_to_class_path(spark: SparkSession, classes: Path) -> None:
-    """Put classes where driver and executors of a local session look for them."""
-    jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm.java.io.File(str(classes)).toURI().toURL())
+    """Put the KMS client where driver and executors of a local session look for classes."""
+    java.load(spark, directories, SOURCE)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from tests.kms.counting import java
+from tests.support.java import java
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:

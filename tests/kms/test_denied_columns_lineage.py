@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from tests.kms.counting import add_to_class_path, compile_java
 from tests.kms.denied import REFUSED, content, read, write
 from tests.policy.expect import refused
+from tests.support import java
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +41,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def typed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, DataFrame], DataFrame]:
     """Return what makes a typed query over a frame: ``typed("filter", frame)``."""
-    classes = tmp_path_factory.mktemp("typed") / "classes"
-    compile_java([Path(__file__).with_name("TypedQueries.java")], classes)
-    add_to_class_path(spark, classes)
+    java.load(spark, tmp_path_factory, Path(__file__).with_name("TypedQueries.java"))
     jvm: Any = spark._jvm
 
     def query(name: str, frame: DataFrame) -> DataFrame:

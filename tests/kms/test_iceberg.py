@@ -10,8 +10,8 @@ import pytest
 import pme_parquet as pme
 from tests.kms.access import COLUMNS, FOOTER, PII, read, rows
 from tests.kms.bend import bend_material
-from tests.kms.counting import add_to_class_path, compile_java
 from tests.policy.expect import refused, save, untouched
+from tests.support import java
 from tests.support.canary import assert_encrypted_footers
 
 if TYPE_CHECKING:
@@ -31,10 +31,8 @@ SESSION = f"spark.datasource.pme-parquet.{PROPERTIES}"
 @pytest.fixture(scope="module", autouse=True)
 def _client(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Compile the client, and the interface that it implements, to where Spark finds them."""
-    classes = tmp_path_factory.mktemp("iceberg")
     here = Path(__file__)
-    compile_java([here.with_name("KeyManagementClient.java"), here.with_name("IcebergRealm.java")], classes)
-    add_to_class_path(spark, classes)
+    java.load(spark, tmp_path_factory, here.with_name("KeyManagementClient.java"), here.with_name("IcebergRealm.java"))
 
 
 @pytest.fixture(autouse=True)

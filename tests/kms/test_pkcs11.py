@@ -14,10 +14,10 @@ import pytest
 import pme_parquet as pme
 from tests.kms.access import COLUMNS, FOOTER, PII, read, rows, secret
 from tests.kms.bend import bend_material
-from tests.kms.counting import java
 from tests.leaks.key_material import materials
 from tests.policy.expect import refused, save, untouched
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
+from tests.support.java import java
 from tests.support.session import SOFTHSM_CONF
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.kms.counting import add_to_class_path, compile_java
+from tests.support import java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,18 +25,9 @@ def store(scheme: str) -> dict[str, str]:
     return {f"fs.{scheme}.impl": "rotation.StoreFileSystem", f"fs.{scheme}.impl.disable.cache": "true"}
 
 
-_LOADED: dict[str, Path] = {}
-
-
 def load(spark: SparkSession, directories: pytest.TempPathFactory) -> Path:
-    """Put the file systems, once, where driver and executors of a local session look for classes; return that place."""
-    application = spark.sparkContext.applicationId
-    if application not in _LOADED:
-        classes = directories.mktemp("file-systems") / "classes"
-        compile_java(sorted(Path(__file__).parent.glob("*.java")), classes)
-        add_to_class_path(spark, classes)
-        _LOADED[application] = classes
-    return _LOADED[application]
+    """Put the file systems where driver and executors of a local session look for classes; return that place."""
+    return java.load(spark, directories, *sorted(Path(__file__).parent.glob("*.java")))
 
 
 def stop_after(spark: SparkSession, changes: int, *, halts: bool = False) -> None:

@@ -12,9 +12,9 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any, Literal
 
 import pme_parquet as pme
-from tests.kms.counting import add_to_class_path
 from tests.rotation.file_systems import STOPPING, stop_after
 from tests.rotation.tables import NEW, Remembering
+from tests.support.java import add_to_class_path
 from tests.support.session import builder, session_settings
 
 if TYPE_CHECKING:
