@@ -39,28 +39,31 @@ MATRICES = {
     "tests/rekey/": 8,
     "tests/rotation/": 8,
 }
+# Where little depends on the Spark that runs them, and setting up takes minutes: sampled only where that is an old one.
+OF_ANY_SPARK = {
+    "tests/packaging/test_accp": 3,
+    "tests/packaging/test_other_sparks": 3,
+    "tests/packaging/test_packages": 3,
+}
 # On the Spark that is tested most, a test that is no combination is never left out.
 NEWEST = "4.2"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out most of the matrices unless all of them are asked for, by name or by environment."""
-    if os.environ.get("PME_TEST_ALL") or any(name.startswith(tuple(MATRICES)) for name in config.args):
+    if os.environ.get("PME_TEST_ALL") or any(name.startswith((*MATRICES, *OF_ANY_SPARK)) for name in config.args):
         return
     newest = pyspark.__version__ >= NEWEST
-    left = {item for item in items if not (newest and is_single(item)) and crc32(item.nodeid.encode()) % sample(item)}
+    samples = MATRICES if newest else MATRICES | OF_ANY_SPARK
+
+    def is_left(item: pytest.Item) -> bool:
+        single = newest and not hasattr(item, "callspec")
+        number = next((number for prefix, number in samples.items() if item.nodeid.startswith(prefix)), 1)
+        return not single and crc32(item.nodeid.encode()) % number > 0
+
+    left = {item for item in items if is_left(item)}
     config.hook.pytest_deselected(items=list(left))
     items[:] = [item for item in items if item not in left]
-
-
-def is_single(item: pytest.Item) -> bool:
-    """Whether a test is no combination of parameters."""
-    return not hasattr(item, "callspec")
-
-
-def sample(item: pytest.Item) -> int:
-    """Of how many tests one is run."""
-    return next((number for prefix, number in MATRICES.items() if item.nodeid.startswith(prefix)), 1)
 
 
 @pytest.fixture(scope="session")
