@@ -7,6 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.slf4j.LoggerFactory
 
+import io.pmeparquet.keys.MaterialFile
 import io.pmeparquet.PmeErrors
 
 /**
@@ -59,7 +60,7 @@ final class StagedTable private (val target: Path, staging: Path, run: String) e
   /**
    * Puts the table in its place, made of what these attempts wrote.
    *
-   * @param files how many they are in all
+   * @param files how many they are in all, without those of key material beside them
    */
   def publish(attempts: Seq[Long], files: Long, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
@@ -78,7 +79,7 @@ final class StagedTable private (val target: Path, staging: Path, run: String) e
     }
   }
 
-  /** @return how many files */
+  /** @return how many files, without those of key material beside them */
   private def collect(fs: FileSystem, from: Path): Long = {
     var count = 0L
     val files = fs.listFiles(from, /* recursive= */ true)
@@ -88,7 +89,7 @@ final class StagedTable private (val target: Path, staging: Path, run: String) e
       val to = StagedTable.within(table, file.toUri.getPath.stripPrefix(below).stripPrefix("/"))
       fs.mkdirs(to.getParent)
       move(fs, file, to)
-      count += 1
+      if (!file.getName.startsWith(MaterialFile.Prefix)) count += 1
     }
     count
   }
