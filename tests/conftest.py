@@ -34,16 +34,19 @@ MATRICES = {
     "tests/pages/test_predicates": 26,
     "tests/pages/": 8,
     "tests/attacks/": 8,
-    "tests/kms/": 5,
+    "tests/kms/": 8,
     "tests/leaks/test_heap_dumps": 5,
     "tests/rekey/": 8,
     "tests/rotation/": 8,
 }
-# Where little depends on the Spark that runs them, and setting up takes minutes: sampled only where that is an old one.
+# Where less depends on the Spark that runs them, or setting up takes minutes: sampled only where that is an old one.
 OF_ANY_SPARK = {
+    "tests/docs/test_examples": 4,
+    "tests/leaks/": 2,
     "tests/packaging/test_accp": 3,
     "tests/packaging/test_other_sparks": 3,
     "tests/packaging/test_packages": 3,
+    "tests/policy/": 2,
 }
 # On the Spark that is tested most, a test that is no combination is never left out.
 NEWEST = "4.2"
