@@ -2,7 +2,7 @@ package io.pmeparquet.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
 
-import io.pmeparquet.spark.admin.{PlanFunctions, TableFunctions}
+import io.pmeparquet.spark.admin.TableFunctions
 
 /**
  * For applications of several sessions, and for sessions that look after tables in SQL before they use the format:
@@ -17,7 +17,6 @@ import io.pmeparquet.spark.admin.{PlanFunctions, TableFunctions}
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TableFunctions.all.foreach(extensions.injectTableFunction)
-    extensions.injectPlannerStrategy(_ => PlanFunctions)
     extensions.injectCheckRule(session => _ => SessionSetup.install(session))
   }
 }

@@ -21,10 +21,12 @@ private[spark] object SessionSetup {
     val methods = session.sessionState.experimentalMethods
     methods.synchronized {
       val missing = rules.filterNot(methods.extraOptimizations.contains)
-      if (missing.nonEmpty) methods.extraOptimizations = methods.extraOptimizations ++ missing
-      methods.extraStrategies =
-        methods.extraStrategies ++ strategies.filterNot(methods.extraStrategies.contains)
-      TableFunctions.install(session)
+      if (missing.nonEmpty) {
+        methods.extraOptimizations = methods.extraOptimizations ++ missing
+        methods.extraStrategies =
+          methods.extraStrategies ++ strategies.filterNot(methods.extraStrategies.contains)
+        TableFunctions.install(session)
+      }
       takeNestedFilters(SparkAccess.sqlConf(session))
     }
   }
