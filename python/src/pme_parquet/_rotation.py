@@ -112,7 +112,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     """
     jdf = _call(spark, "Rotation", "rotate", "pme.rotate")(
         str(path),
-        _java_map(spark, (kms.options() if kms else {}) | dict(options or {})),
+        _reading(spark, kms, options),
         None if new_kms is None else _java_map(spark, new_kms.options()),
         None if master_keys is None else _java_map(spark, master_keys),
         key_material,
@@ -149,7 +149,7 @@ def key_usage(
         options: of the format, for reading: `aadPrefix` for files that do not keep theirs.
     """
     of = _call(spark, "KeyUsage", "of", "pme.key_usage")
-    jdf = of(str(path), _java_map(spark, (kms.options() if kms else {}) | dict(options or {})))
+    jdf = of(str(path), _reading(spark, kms, options))
     return _frame(spark, jdf)
 
 
@@ -180,6 +180,10 @@ def _call(spark: SparkSession, name: str, method: str, where: str) -> Any:  # no
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
     target = getattr(getattr(jvm.io.pmeparquet.spark.admin, name), method)
     return lambda *arguments: target(session, *arguments)
+
+
+def _reading(spark: SparkSession, kms: Kms | None, options: Mapping[str, str] | None) -> Any:  # noqa: ANN401 as above
+    return _java_map(spark, (kms.options() if kms else {}) | dict(options or {}))
 
 
 def _java_map(spark: SparkSession, values: Mapping[str, str]) -> Any:  # noqa: ANN401 as above
