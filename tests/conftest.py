@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-import pyspark
 import pytest
 
 import pme_parquet as pme
-from tests.support.session import ALIASES, PASSWORD_VARIABLE, builder, session_settings, set_secrets
+from tests.support.session import ALIASES, PASSWORD_VARIABLE, SPARK_VERSION, builder, session_settings, set_secrets
 from tests.support.source import FORMAT, Pair, Source
 
 if TYPE_CHECKING:
@@ -49,14 +48,14 @@ OF_ANY_SPARK = {
     "tests/policy/": 2,
 }
 # On the Spark that is tested most, a test that is no combination is never left out.
-NEWEST = "4.2"
+NEWEST = (4, 2)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out most of the matrices unless all of them are asked for, by name or by environment."""
     if os.environ.get("PME_TEST_ALL") or any(name.startswith((*MATRICES, *OF_ANY_SPARK)) for name in config.args):
         return
-    newest = pyspark.__version__ >= NEWEST
+    newest = SPARK_VERSION >= NEWEST
     samples = MATRICES if newest else MATRICES | OF_ANY_SPARK
 
     def is_left(item: pytest.Item) -> bool:

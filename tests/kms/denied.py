@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
@@ -9,6 +10,8 @@ from tests.kms.counting_client import Client
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame, SparkSession
 
 # `pii` protects a column of each shape; what it leaves of the struct is under the footer's key.
@@ -74,3 +77,12 @@ def read(spark: SparkSession, path: str, *denied: str, **more: str) -> DataFrame
 def rows(frame: DataFrame) -> list[str]:
     """Return the rows in an order that does not depend on NULLs."""
     return sorted(str(row.asDict(recursive=True)) for row in frame.collect())
+
+
+@contextmanager
+def caching(frame: DataFrame) -> Iterator[DataFrame]:
+    """Have Spark cache a frame while the block runs."""
+    try:
+        yield frame.cache()
+    finally:
+        frame.unpersist()

@@ -13,9 +13,10 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from tests.kms.denied import REFUSED, content, read, write
+from tests.kms.denied import REFUSED, caching, content, read, write
 from tests.policy.expect import refused
 from tests.support import java
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,29 +86,21 @@ def with_subquery(seen: DataFrame) -> DataFrame:
 def test_a_shuffle_that_cached_data_uses_again_hides_no_condition(
     spark: SparkSession, table: str, conf: Conf, settings: dict[str, str], column: str, scan: str
 ) -> None:
-    with conf(settings):
-        cached = joined(read(spark, table, REFUSED, scan=scan)).cache()
-        try:
-            assert cached.count() == 40
-            with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
-                cached.where(f"{column} IS NULL").collect()
-            assert cached.where("id = 3").count() == 1
-        finally:
-            cached.unpersist()
+    with conf(settings), caching(joined(read(spark, table, REFUSED, scan=scan))) as cached:
+        assert cached.count() == 40
+        with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+            cached.where(f"{column} IS NULL").collect()
+        assert cached.where("id = 3").count() == 1
 
 
 @pytest.mark.parametrize("settings", [ADAPTIVE, FIXED], ids=["adaptive", "fixed"])
 def test_a_subquery_in_cached_data_hides_no_condition(
     spark: SparkSession, table: str, conf: Conf, settings: dict[str, str]
 ) -> None:
-    with conf(settings):
-        cached = with_subquery(read(spark, table, REFUSED)).cache()
-        try:
-            assert cached.count() == 40
-            with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
-                cached.where("most IS NULL").collect()
-        finally:
-            cached.unpersist()
+    with conf(settings), caching(with_subquery(read(spark, table, REFUSED))) as cached:
+        assert cached.count() == 40
+        with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+            cached.where("most IS NULL").collect()
 
 
 GROUPS = {
@@ -127,14 +120,10 @@ def test_a_condition_on_the_size_of_groups_looks_at_what_groups_them(spark: Spar
 
 @pytest.mark.parametrize("settings", [ADAPTIVE, FIXED], ids=["adaptive", "fixed"])
 def test_so_does_one_over_cached_groups(spark: SparkSession, table: str, conf: Conf, settings: dict[str, str]) -> None:
-    with conf(settings):
-        cached = read(spark, table, REFUSED).groupBy("ssn").count().cache()
-        try:
-            assert cached.count() == 1
-            with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
-                cached.where("count > 1").collect()
-        finally:
-            cached.unpersist()
+    with conf(settings), caching(read(spark, table, REFUSED).groupBy("ssn").count()) as cached:
+        assert cached.count() == 1
+        with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+            cached.where("count > 1").collect()
 
 
 RECURSIVE = {
@@ -154,9 +143,8 @@ RECURSIVE = {
 }
 
 
+@pytest.mark.skipif(SPARK_VERSION < (4, 1), reason="Spark has no recursive queries before 4.1")
 @pytest.mark.parametrize("sql", RECURSIVE.values(), ids=RECURSIVE)
 def test_a_condition_in_a_recursive_query_is_refused(spark: SparkSession, table: str, sql: str) -> None:
-    if spark.version < "4.1":
-        pytest.skip("Spark has no recursive queries before 4.1")
     with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
         spark.sql(sql, t=read(spark, table, REFUSED)).collect()

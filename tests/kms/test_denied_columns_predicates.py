@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as f
 
-from tests.kms.denied import REFUSED, Guarded, content, masked, options, read, rows
+from tests.kms.denied import REFUSED, Guarded, caching, content, masked, options, read, rows
 from tests.policy.expect import refused
 from tests.support.source import FORMAT
 from tests.support.warnings import warnings
@@ -159,8 +159,8 @@ def test_another_session_s_view_refuses_what_it_cannot_judge(spark: SparkSession
 def test_cached_data_is_judged_like_any_other(
     spark: SparkSession, guarded_table: str, frame: DataFrame, scan: str
 ) -> None:
-    cached = read(spark, guarded_table, REFUSED, scan=scan).select("id", "ssn", f.upper("ssn").alias("upper")).cache()
-    try:
+    seen = read(spark, guarded_table, REFUSED, scan=scan).select("id", "ssn", f.upper("ssn").alias("upper"))
+    with caching(seen) as cached:
         with refused("PME_UNSUPPORTED", "'id'", "count()"):
             cached.where("id = 3").collect()
         assert cached.count() == 40
@@ -168,13 +168,8 @@ def test_cached_data_is_judged_like_any_other(
         for condition in ("ssn IS NULL", "upper = 'X'"):
             with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
                 cached.where(condition).collect()
-    finally:
-        cached.unpersist()
-    lenient = read(spark, guarded_table, REFUSED, scan=scan, deniedPredicates="null").cache()
-    try:
+    with caching(read(spark, guarded_table, REFUSED, scan=scan, deniedPredicates="null")) as lenient:
         assert lenient.where("ssn IS NULL").count() == 40
-    finally:
-        lenient.unpersist()
 
 
 def stream(spark: SparkSession, table: str, condition: str) -> list[int]:

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pme_parquet as pme
 from tests.support.canary import data_files
-from tests.support.session import builder, session_settings
-
-EXTENSION = "io.pmeparquet.spark.PmeExtensions"
+from tests.support.session import EXTENSION, builder, session_settings
 
 
 def main(scratch: str, table: str, keys: str) -> None:

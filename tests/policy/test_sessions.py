@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from tests.policy import session_job
-from tests.support.processes import environment
+from tests.support.processes import told_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,12 +17,5 @@ if TYPE_CHECKING:
 def test_an_overwrite_from_another_session_is_refused_before_anything_is_deleted(
     keys: pme.Keystore, target: str, tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, session_job.__file__, str(tmp_path / "scratch"), target, json.dumps(keys.options())],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == {"condition": "PME_UNKNOWN_COLUMN", "left": True}
+    told = told_by(session_job, str(tmp_path / "scratch"), target, json.dumps(keys.options()))
+    assert told == {"condition": "PME_UNKNOWN_COLUMN", "left": True}

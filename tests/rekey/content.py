@@ -30,6 +30,7 @@ from tests.attacks.anatomy import (
     Kind,
 )
 from tests.policy import thrift
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from tests.policy.thrift import Struct
@@ -56,6 +57,11 @@ def content(file: Anatomy, *, newer: bool = True) -> dict[str, Any]:
         ],
         "chunks": [chunk_content(file, chunk, newer=newer) for chunk in file.chunks],
     }
+
+
+def copied(file: Anatomy) -> dict[str, Any]:
+    """Return what this Spark's copy of a file has to hold."""
+    return content(file, newer=SPARK_VERSION >= (4, 0))
 
 
 def chunk_content(file: Anatomy, chunk: Chunk, *, newer: bool) -> dict[str, Any]:

@@ -6,9 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.support.session import builder, session_settings
-
-EXTENSION = "io.pmeparquet.spark.PmeExtensions"
+from tests.support.session import EXTENSION, builder, session_settings
 
 
 def main(scratch: str, query: str) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +15,7 @@ from tests.rotation.sql import call, literal
 from tests.rotation.tables import NEW, OLD, Remembering
 from tests.support.canary import data_files
 from tests.support.frames import people
-from tests.support.processes import environment
+from tests.support.processes import told_by
 from tests.support.session import PASSWORD
 
 if TYPE_CHECKING:
@@ -303,14 +300,5 @@ def test_a_session_with_nothing_but_the_extension_rotates(
 ) -> None:
     save(people(spark), target, enc.options())
     rotate = call("pme_rotate", target, master_keys={"footer": "other"}, options=keys.options())
-    done = subprocess.run(
-        [sys.executable, extension_job.__file__, str(tmp_path), f"SELECT status, master_keys FROM {rotate}"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    rows = json.loads(done.stdout.splitlines()[-1])
+    rows = told_by(extension_job, str(tmp_path), f"SELECT status, master_keys FROM {rotate}")
     assert rows == [{"status": "rotated", "master_keys": ["other"]}] * len(data_files(target))

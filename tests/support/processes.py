@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
+from typing import TYPE_CHECKING, Any
 
 from tests.support.session import ROOT
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+PATIENCE = 240
 
 
 def environment() -> dict[str, str]:
     """Return what such a process has of this one's environment: nothing of its Spark, and all that can be imported."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
     return kept | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+
+
+def told_by(job: ModuleType, *arguments: str) -> Any:
+    """Run a module as a script, and return what its last line says in JSON."""
+    done = subprocess.run(
+        [sys.executable, str(job.__file__), *arguments],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])

@@ -30,6 +30,8 @@ CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_")
 SOFTHSM_CONF = Path(tempfile.gettempdir()) / f"pme-softhsm-{os.getpid()}.conf"
 ALIASES = ["footer", "pii", "pay", "other"]
 
+EXTENSION = "io.pmeparquet.spark.PmeExtensions"
+
 SPARK_VERSION = tuple(int(part) for part in re.findall(r"\d+", pyspark.__version__)[:2])
 
 
