@@ -38,7 +38,8 @@ venv: .venv/.wheel
 demo: .venv/.wheel
 	.venv/bin/python examples/demo.py
 
-test: lint test-scala pytest-$(OLDEST) pytest-$(NEWEST)
+test: lint test-scala .venvs/pyspark-$(OLDEST)/.wheel .venv/.wheel $(ACCP_WHEEL) $(PUBLISHED)
+	scripts/test-side-by-side .venvs/pyspark-$(OLDEST)/bin/python .venv/bin/python $(PYTEST_ARGS)
 
 test-all: export PME_TEST_ALL = 1
 test-all: lint test-scala pytest-$(OLDEST) $(BETWEEN:%=pytest-%) pytest-$(NEWEST)
