@@ -7,13 +7,13 @@ import.
 
 from pme_parquet._cloud_kms import AwsKms, AzureKeyVault, GcpKms, HadoopKms
 from pme_parquet._config import configure, spark_config
+from pme_parquet._copies import Copied, decrypt, encrypt, rekey
 from pme_parquet._encryption import Encryption
 from pme_parquet._hook import install_errors
 from pme_parquet._jars import jar_path
 from pme_parquet._keystore import Keystore
 from pme_parquet._kms import KmsClass, Static, Vault
 from pme_parquet._python_kms import PythonKms
-from pme_parquet._rekey import Rekeyed, rekey
 from pme_parquet._rotation import RotatedFile, RotationReport, key_usage, rotate
 from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
 from pme_parquet.errors import (
@@ -43,6 +43,7 @@ __all__ = [
     "AwsKms",
     "AzureKeyVault",
     "BadOptionError",
+    "Copied",
     "DamagedFileError",
     "Encryption",
     "GcpKms",
@@ -58,7 +59,6 @@ __all__ = [
     "PlaintextFileError",
     "PmeError",
     "PythonKms",
-    "Rekeyed",
     "RotatedFile",
     "RotationReport",
     "SecretInOptionError",
@@ -71,6 +71,8 @@ __all__ = [
     "__version__",
     "conf",
     "configure",
+    "decrypt",
+    "encrypt",
     "env",
     "file",
     "hadoop_credential",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pme_parquet._hook import install_errors
-from pme_parquet.errors import BY_CONDITION, PmeError, UnsupportedError
+from pme_parquet._driver import frame_of, method_of
+from pme_parquet.errors import BY_CONDITION, PmeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,15 +110,15 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     Raises:
         PmeError: some files could not be rotated; the others are. The error's `report` tells which.
     """
-    jdf = _call(spark, "Rotation", "rotate", "pme.rotate")(
+    jdf = method_of(spark, "Rotation", "rotate", "pme.rotate")(
         str(path),
-        _reading(spark, kms, options),
-        None if new_kms is None else _java_map(spark, new_kms.options()),
-        None if master_keys is None else _java_map(spark, master_keys),
+        _reading(kms, options),
+        new_kms.options() if new_kms else None,
+        None if master_keys is None else dict(master_keys),
         key_material,
         dry_run,
     )
-    files = [RotatedFile(**row.asDict()) for row in _frame(spark, jdf).collect()]
+    files = [RotatedFile(**row.asDict()) for row in frame_of(spark, jdf).collect()]
     report = RotationReport(files, dry_run)
     if report.failed:
         raise _failure(report)
@@ -148,9 +148,9 @@ def key_usage(
         kms: where the master keys are. Without one: the session's, or else what can be seen without keys.
         options: of the format, for reading: `aadPrefix` for files that do not keep theirs.
     """
-    of = _call(spark, "KeyUsage", "of", "pme.key_usage")
-    jdf = of(str(path), _reading(spark, kms, options))
-    return _frame(spark, jdf)
+    of = method_of(spark, "KeyUsage", "of", "pme.key_usage")
+    jdf = of(str(path), _reading(kms, options))
+    return frame_of(spark, jdf)
 
 
 def _failure(report: RotationReport) -> PmeError:
@@ -167,33 +167,5 @@ def _failure(report: RotationReport) -> PmeError:
     return error
 
 
-def _call(spark: SparkSession, name: str, method: str, where: str) -> Any:  # noqa: ANN401 py4j is untyped
-    """A method of one of the connector's objects for looking after tables, with the session as its first argument."""
-    install_errors()
-    session: Any = getattr(spark, "_jsparkSession", None)
-    if session is None:
-        message = (
-            f"{where}: it is not supported over Spark Connect, because the client reaches no JVM of its own. "
-            "Run it with a classic session, where the driver is."
-        )
-        raise UnsupportedError(message)
-    jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
-    target = getattr(getattr(jvm.io.pmeparquet.spark.admin, name), method)
-    return lambda *arguments: target(session, *arguments)
-
-
-def _reading(spark: SparkSession, kms: Kms | None, options: Mapping[str, str] | None) -> Any:  # noqa: ANN401 as above
-    return _java_map(spark, (kms.options() if kms else {}) | dict(options or {}))
-
-
-def _java_map(spark: SparkSession, values: Mapping[str, str]) -> Any:  # noqa: ANN401 as above
-    made: Any = spark._jvm.java.util.HashMap()  # type: ignore[union-attr] # noqa: SLF001 as above
-    for name, value in values.items():
-        made.put(name, value)
-    return made
-
-
-def _frame(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 as above
-    from pyspark.sql import DataFrame  # noqa: PLC0415 nothing happens at import
-
-    return DataFrame(jdf, spark)
+def _reading(kms: Kms | None, options: Mapping[str, str] | None) -> dict[str, str]:
+    return (kms.options() if kms else {}) | dict(options or {})

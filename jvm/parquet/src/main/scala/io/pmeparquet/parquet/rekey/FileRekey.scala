@@ -19,25 +19,25 @@ import io.pmeparquet.parquet.pages._
 import io.pmeparquet.PmeErrors
 
 /** What was written of one file, or of several. */
-final case class Rekeyed(files: Long, rows: Long, pages: Long, bytes: Long) {
-  def +(other: Rekeyed): Rekeyed =
-    Rekeyed(files + other.files, rows + other.rows, pages + other.pages, bytes + other.bytes)
+final case class Copied(files: Long, rows: Long, pages: Long, bytes: Long) {
+  def +(other: Copied): Copied =
+    Copied(files + other.files, rows + other.rows, pages + other.pages, bytes + other.bytes)
 }
 
 /**
- * Writes a file again under other data keys. Its pages are decrypted and encrypted, never decompressed or decoded;
- * schema, metadata, statistics, indexes, Bloom filters and the order of everything stay as they are. START HERE:
- * [[FileRekey.write]].
+ * Writes a file again under other data keys, or under none. Its pages are decrypted and encrypted, never decompressed or
+ * decoded; schema, metadata, statistics, indexes, Bloom filters and the order of everything stay as they are. START
+ * HERE: [[FileRekey.write]].
  *
  * @param from how the file is read
- * @param to how the new one is written
+ * @param to how the new one is encrypted; none: not at all
  * @param check how the new one will be read
  * @param goOn called often; throws where the work is no longer wanted
  */
 final class FileRekey(
     from: ReadScope,
     fromConf: Configuration,
-    to: WriteScope,
+    to: Option[WriteScope],
     check: ReadScope,
     toConf: Configuration,
     goOn: () => Unit
@@ -48,24 +48,28 @@ final class FileRekey(
    * @param destination where it will be moved to
    * @throws io.pmeparquet.PmeException what is wrong with the file, or the keys
    */
-  def write(source: Path, staged: Path, destination: Path): Rekeyed = {
+  def write(source: Path, staged: Path, destination: Path): Copied = {
     val file = FileRekey.open(from, fromConf, source)
-    val encryption = new FileEncryption(to, staged, destination.getParent.toUri.getPath, toConf)
-    val columnKeys = to.settings.columnKeys.map { keys =>
-      keys.of(SchemaColumns.leaves(file.schema), to.settings.caseSensitive)
-    }
-    val encryptor = new InternalFileEncryptor(encryption.properties(file.schema, columnKeys))
+    val encryptor = to.map(encryptorOf(_, file, staged, destination))
     val out = staged.getFileSystem(toConf).create(staged, /* overwrite= */ false)
     val pages =
       try {
         val bytes = file.bytes(fromConf, from.counters)
         try
-          new FileCopy(file, bytes, new EncryptedFile(out, encryptor, source.toString), from, goOn).write()
+          new FileCopy(file, bytes, new ModuleFile(out, encryptor, source.toString), from, goOn).write()
         finally bytes.close()
       } finally out.close()
     val written = FileVersion.of(staged, toConf).copy(destination = Some(destination))
     verify(file, OpenFile(check, written, toConf, check.counters))
-    Rekeyed(1, rows(file), pages, written.length)
+    Copied(1, rows(file), pages, written.length)
+  }
+
+  private def encryptorOf(scope: WriteScope, file: OpenFile, staged: Path, destination: Path) = {
+    val settings = scope.settings
+    val columnKeys =
+      settings.columnKeys.map(_.of(SchemaColumns.leaves(file.schema), settings.caseSensitive))
+    val encryption = new FileEncryption(scope, staged, destination.getParent.toUri.getPath, toConf)
+    new InternalFileEncryptor(encryption.properties(file.schema, columnKeys))
   }
 
   private def rows(file: OpenFile) = (0 until file.rowGroupCount).map(file.rowCount).sum
@@ -98,7 +102,7 @@ object FileRekey {
 private final class FileCopy(
     file: OpenFile,
     bytes: FileBytes,
-    out: EncryptedFile,
+    out: ModuleFile,
     scope: ReadScope,
     goOn: () => Unit
 ) {
@@ -155,7 +159,8 @@ private final class FileCopy(
       case Some(at) => metadata.setDictionary_page_offset(at)
       case None => metadata.unsetDictionary_page_offset()
     }
-    copy.struct.setFile_offset(metadata.getData_page_offset)
+    // Deprecated, and 0 with the writers that follow the specification.
+    if (copy.struct.getFile_offset > 0) copy.struct.setFile_offset(metadata.getData_page_offset)
     ()
   }
 
@@ -275,7 +280,7 @@ private object FileCopy {
 private final class CopiedGroup(val index: Int, val start: Long, val columns: Seq[CopiedChunk])
 
 /** A column chunk on its way to its new file, and what seals it there. */
-private final class CopiedChunk(val chunk: Chunk, val seal: EncryptedFile#ColumnSeal) {
+private final class CopiedChunk(val chunk: Chunk, val seal: ModuleFile#ColumnSeal) {
   val struct: ColumnChunk = new ColumnChunk(chunk.struct)
   def metadata: ColumnMetaData = struct.getMeta_data
 

@@ -3,8 +3,6 @@ package io.pmeparquet.spark.admin
 import java.io.IOException
 import java.net.URI
 
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.{TaskContext, TaskKilledException}
@@ -15,51 +13,31 @@ import org.apache.spark.util.SerializableConfiguration
 import io.pmeparquet.columns.{KeyPlan, LeafColumn}
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.{ReadScope, WriteRules, WriteScope}
-import io.pmeparquet.parquet.rekey.{FileRekey, Rekeyed, StagedTable}
+import io.pmeparquet.parquet.rekey.{Copied, FileRekey, StagedTable}
 import io.pmeparquet.spark.{ConfResolver, PmeDataSource, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
- * Copies a table under new data keys, a file per task, without decoding it: `pme.rekey`, and for Scala
- * {{{
- *   Rekey.run(spark, "old", "new", Map("kms.keystore.path" -> …).asJava, Map("footerKey" -> …).asJava)
- * }}}
+ * The making of one copy of a table. ''Driver only.''
  *
- * ''Driver only.''
+ * @param writeOptions none for a copy without encryption
  */
-object Rekey {
-
-  /**
-   * @param target where there is nothing yet; it comes into being when all files are written and verified
-   * @param readOptions of the format, to read the source with
-   * @param writeOptions of the format, as of a write; the new files are verified with them, too
-   */
-  def run(
-      session: SparkSession,
-      source: String,
-      target: String,
-      readOptions: java.util.Map[String, String],
-      writeOptions: java.util.Map[String, String]
-  ): Rekeyed = PmeSparkException.translated {
-    new RekeyJob(session, source, target, readOptions.asScala.toMap, writeOptions.asScala.toMap).run()
-  }
-}
-
-private final class RekeyJob(
+private[admin] final class TableCopy(
     session: SparkSession,
     source: String,
     target: String,
     readOptions: Map[String, String],
-    writeOptions: Map[String, String]
+    writeOptions: Option[Map[String, String]]
 ) {
   private val resolver = new ConfResolver(session)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
-  private val writeConf = SparkAccess.hadoopConf(session, writeOptions)
+  private val checkOptions = writeOptions.getOrElse(TableCopies.allowingPlaintext(readOptions))
+  private val writeConf = SparkAccess.hadoopConf(session, checkOptions)
   private val from = qualified(source, readConf)
   private val to = qualified(target, writeConf)
 
-  def run(): Rekeyed = {
-    val settings = resolver.writeSettings(writeOptions, writeConf).files
+  def run(): Copied = {
+    val settings = writeOptions.map(resolver.writeSettings(_, writeConf).files)
     if (isWithin(to, from))
       throw PmeErrors.badTarget(to.toString, "it lies in the table that is copied", "Name another place.")
     StagedTable.requireFree(to, writeConf)
@@ -68,12 +46,12 @@ private final class RekeyJob(
     val directory = if (from.getFileSystem(readConf).getFileStatus(from).isFile) from.getParent else from
     val files = found.toSeq.map(relativeTo(directory, _)).sorted
     val shared = broadcast(readConf)
-    checkColumns(files, settings, new LeavesTask(shared, read, directory))
-    val write = resolver.write(writeOptions, writeConf, to)
-    val check = resolver.read(writeOptions)
+    settings.foreach(checkColumns(files, _, new LeavesTask(shared, read, directory)))
+    val write = writeOptions.map(resolver.write(_, writeConf, to))
+    val check = resolver.read(checkOptions)
     val table = StagedTable.begin(to, writeConf)
     try {
-      val job = new RekeyTask(
+      val job = new CopyTask(
         shared,
         read,
         directory,
@@ -82,8 +60,8 @@ private final class RekeyJob(
         check,
         table
       )
-      val done = parallel(files, RekeyJob.MaxTasks).mapPartitions(job).collect()
-      val all = done.map(_.rekeyed).reduce(_ + _)
+      val done = parallel(files, TableCopy.MaxTasks).mapPartitions(job).collect()
+      val all = done.map(_.made).reduce(_ + _)
       table.publish(done.map(_.attempt).toSeq, all.files, writeConf)
       all
     } catch {
@@ -132,14 +110,14 @@ private final class RekeyJob(
     session.sparkContext.broadcast(new SerializableConfiguration(conf))
 }
 
-private object RekeyJob {
+private object TableCopy {
 
   /** More tasks than that cost the driver more than they help. */
   val MaxTasks = 10000
 }
 
 /** What one attempt of a task wrote. */
-private final case class RekeyedFiles(attempt: Long, rekeyed: Rekeyed)
+private final case class CopiedFiles(attempt: Long, made: Copied)
 
 /** The leaf columns of some files. ''Crosses the wire'', with the scope. */
 private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read: ReadScope, from: Path)
@@ -153,23 +131,23 @@ private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read:
   }
 }
 
-/** Writes some files anew and verifies them. ''Crosses the wire'', with the scopes. */
-private final class RekeyTask(
+/** Copies some files and verifies the copies. ''Crosses the wire'', with the scopes. */
+private final class CopyTask(
     readConf: Broadcast[SerializableConfiguration],
     read: ReadScope,
     from: Path,
     writeConf: Broadcast[SerializableConfiguration],
-    write: WriteScope,
+    write: Option[WriteScope],
     check: ReadScope,
     table: StagedTable
-) extends (Iterator[String] => Iterator[RekeyedFiles])
+) extends (Iterator[String] => Iterator[CopiedFiles])
     with Serializable {
 
-  override def apply(files: Iterator[String]): Iterator[RekeyedFiles] = PmeSparkException.translated {
+  override def apply(files: Iterator[String]): Iterator[CopiedFiles] = PmeSparkException.translated {
     val task = TaskContext.get()
     val attempt = task.taskAttemptId()
     val conf = writeConf.value.value
-    def goOn(): Unit = if (task.isInterrupted()) throw new TaskKilledException("the rekeying was ended")
+    def goOn(): Unit = if (task.isInterrupted()) throw new TaskKilledException("the copying was ended")
     val rekey = new FileRekey(read, readConf.value.value, write, check, conf, () => goOn())
     val done = table.attempt(attempt, conf) { directory =>
       files
@@ -179,6 +157,6 @@ private final class RekeyTask(
         }
         .reduce(_ + _)
     }
-    Iterator(RekeyedFiles(attempt, done))
+    Iterator(CopiedFiles(attempt, done))
   }
 }

@@ -6,7 +6,7 @@ import java.util.Arrays
 
 import org.apache.hadoop.fs.FSDataOutputStream
 import org.apache.parquet.bytes.BytesUtils
-import org.apache.parquet.crypto.{AesCipher, InternalFileEncryptor}
+import org.apache.parquet.crypto.{AesCipher, InternalColumnEncryptionSetup, InternalFileEncryptor}
 import org.apache.parquet.crypto.ModuleCipherFactory.ModuleType
 import org.apache.parquet.format._
 import org.apache.parquet.hadoop.metadata.ColumnPath
@@ -15,17 +15,18 @@ import io.pmeparquet.cipher.{ModuleAad, ModuleFrame}
 import io.pmeparquet.PmeErrors
 
 /**
- * An encrypted Parquet file that is written module by module (specification §5). parquet-java seals the modules; what it
- * has no way to do is to write a file of modules that it did not make itself.
+ * A Parquet file that is written module by module (specification §5). parquet-java seals the modules; what it has no way
+ * to do is to write a file of modules that it did not make itself.
  *
+ * @param encryptor none for a file without encryption
  * @param name for messages
  */
-private[rekey] final class EncryptedFile(
+private[rekey] final class ModuleFile(
     out: FSDataOutputStream,
-    encryptor: InternalFileEncryptor,
+    encryptor: Option[InternalFileEncryptor],
     name: String
 ) {
-  import EncryptedFile._
+  import ModuleFile._
 
   writeMagic()
 
@@ -35,9 +36,14 @@ private[rekey] final class EncryptedFile(
 
   /** What seals the modules of a column chunk. */
   def column(path: Seq[String], rowGroup: Int, ordinal: Int): ColumnSeal = {
-    if (rowGroup > ModuleAad.MaxOrdinal || ordinal > ModuleAad.MaxOrdinal)
+    val key = for {
+      file <- encryptor
+      setup = file.getColumnSetup(ColumnPath.get(path: _*), /* createIfNull= */ true, ordinal)
+      if setup.isEncrypted
+    } yield file -> setup
+    if (key.isDefined && (rowGroup > ModuleAad.MaxOrdinal || ordinal > ModuleAad.MaxOrdinal))
       throw tooMany(s"${rowGroup + 1} row groups of ${ordinal + 1} columns")
-    new ColumnSeal(path, rowGroup, ordinal)
+    new ColumnSeal(key, rowGroup, ordinal)
   }
 
   /** @param metadata of the file; what it says of encryption is said anew */
@@ -45,19 +51,29 @@ private[rekey] final class EncryptedFile(
     metadata.unsetEncryption_algorithm()
     metadata.unsetFooter_signing_key_metadata()
     val start = position
-    val aad = AesCipher.createFooterAAD(encryptor.getFileAAD)
-    if (encryptor.isFooterEncrypted) {
-      Util.writeFileCryptoMetaData(encryptor.getFileCryptoMetaData, out)
-      write(encryptor.getFooterEncryptor.encrypt(thrift(Util.writeFileMetaData(metadata, _)), aad))
-    } else {
-      metadata.setEncryption_algorithm(encryptor.getEncryptionAlgorithm)
-      Option(encryptor.getFooterSigningKeyMetaData).foreach(metadata.setFooter_signing_key_metadata(_))
-      val footer = thrift(Util.writeFileMetaData(metadata, _))
-      write(footer)
-      write(signature(encryptor.getSignedFooterEncryptor.encrypt(footer, aad)))
+    encryptor match {
+      case None => write(thrift(Util.writeFileMetaData(metadata, _)))
+      case Some(file) if file.isFooterEncrypted => writeEncrypted(metadata, file)
+      case Some(file) => writeSigned(metadata, file)
     }
     BytesUtils.writeIntLittleEndian(out, (position - start).toInt)
     writeMagic()
+  }
+
+  private def writeEncrypted(metadata: FileMetaData, file: InternalFileEncryptor): Unit = {
+    Util.writeFileCryptoMetaData(file.getFileCryptoMetaData, out)
+    val footer = thrift(Util.writeFileMetaData(metadata, _))
+    write(file.getFooterEncryptor.encrypt(footer, AesCipher.createFooterAAD(file.getFileAAD)))
+  }
+
+  private def writeSigned(metadata: FileMetaData, file: InternalFileEncryptor): Unit = {
+    metadata.setEncryption_algorithm(file.getEncryptionAlgorithm)
+    Option(file.getFooterSigningKeyMetaData).foreach(metadata.setFooter_signing_key_metadata(_))
+    val footer = thrift(Util.writeFileMetaData(metadata, _))
+    write(footer)
+    write(
+      signature(file.getSignedFooterEncryptor.encrypt(footer, AesCipher.createFooterAAD(file.getFileAAD)))
+    )
   }
 
   /** Nonce and tag of the footer's module (specification §5.5). */
@@ -67,7 +83,9 @@ private[rekey] final class EncryptedFile(
     nonce ++ Arrays.copyOfRange(module, module.length - ModuleFrame.TagBytes, module.length)
   }
 
-  private def writeMagic(): Unit = write(if (encryptor.isFooterEncrypted) EncryptedMagic else PlainMagic)
+  private def writeMagic(): Unit = write(
+    if (encryptor.exists(_.isFooterEncrypted)) EncryptedMagic else PlainMagic
+  )
 
   /** @throws io.pmeparquet.PmeException where a structure has parts that were not understood when it was read */
   def thrift(write: ByteArrayOutputStream => Unit): Array[Byte] = {
@@ -93,15 +111,20 @@ private[rekey] final class EncryptedFile(
     "Write the data anew, in larger pages and row groups."
   )
 
-  /** Seals the modules of one column chunk, or leaves them as they are where the column gets no key. */
-  final class ColumnSeal(path: Seq[String], rowGroup: Int, ordinal: Int) {
-    private val setup =
-      encryptor.getColumnSetup(ColumnPath.get(path: _*), /* createIfNull= */ true, ordinal)
+  /**
+   * Seals the modules of one column chunk, or leaves them as they are where the column gets no key.
+   *
+   * @param key the file's and the column's
+   */
+  final class ColumnSeal private[ModuleFile] (
+      key: Option[(InternalFileEncryptor, InternalColumnEncryptionSetup)],
+      rowGroup: Int,
+      ordinal: Int
+  ) {
 
     /** @param page its number among the data pages of the chunk, where the module is of one */
     def module(kind: ModuleType, content: Array[Byte], page: Int = NoPage): Array[Byte] =
-      if (!setup.isEncrypted) content
-      else {
+      key.fold(content) { case (file, setup) =>
         if (page > ModuleAad.MaxOrdinal) throw tooMany(s"a column chunk of ${page + 1} pages")
         val cipher = kind match {
           case ModuleType.DataPage | ModuleType.DictionaryPage => setup.getDataEncryptor
@@ -109,19 +132,19 @@ private[rekey] final class EncryptedFile(
         }
         cipher.encrypt(
           content,
-          AesCipher.createModuleAAD(encryptor.getFileAAD, kind, rowGroup, ordinal, page)
+          AesCipher.createModuleAAD(file.getFileAAD, kind, rowGroup, ordinal, page)
         )
       }
 
     /** Puts a chunk's metadata where readers of its key find it, and nobody else. */
-    def metadata(chunk: ColumnChunk): Unit = {
-      if (setup.isEncrypted) chunk.setCrypto_metadata(setup.getColumnCryptoMetaData)
-      if (encryptor.encryptColumnMetaData(setup)) {
+    def metadata(chunk: ColumnChunk): Unit = key.foreach { case (file, setup) =>
+      chunk.setCrypto_metadata(setup.getColumnCryptoMetaData)
+      if (file.encryptColumnMetaData(setup)) {
         val all = chunk.getMeta_data
         chunk.setEncrypted_column_metadata(
           module(ModuleType.ColumnMetaData, thrift(Util.writeColumnMetaData(all, _, null, null)))
         )
-        if (encryptor.isFooterEncrypted) chunk.unsetMeta_data() else chunk.setMeta_data(places(all))
+        if (file.isFooterEncrypted) chunk.unsetMeta_data() else chunk.setMeta_data(places(all))
       }
     }
   }
@@ -143,7 +166,7 @@ private[rekey] final class EncryptedFile(
   }
 }
 
-private[rekey] object EncryptedFile {
+private[rekey] object ModuleFile {
   private val NoPage = -1
   private val EncryptedMagic = "PARE".getBytes(US_ASCII)
   private val PlainMagic = "PAR1".getBytes(US_ASCII)

@@ -1,0 +1,77 @@
+package io.pmeparquet.spark.admin
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.parquet.rekey.Copied
+import io.pmeparquet.spark.PmeSparkException
+import io.pmeparquet.PmeErrors
+
+/**
+ * Copies a table under new data keys, under the first, or under none, a file per task, without decoding it: `pme.rekey`,
+ * `pme.encrypt`, `pme.decrypt`, and for Scala
+ * {{{
+ *   TableCopies.encrypt(spark, "old", "new", Map.empty.asJava, Map("kms.keystore.path" -> …, "footerKey" -> …).asJava)
+ * }}}
+ *
+ * The target is where there is nothing yet; it comes into being when all files are written and verified. Options are
+ * those of the format: the source is read with some, the others are as of a write. ''Driver only.''
+ */
+object TableCopies {
+  private type Options = java.util.Map[String, String]
+
+  def rekey(
+      session: SparkSession,
+      source: String,
+      target: String,
+      readOptions: Options,
+      writeOptions: Options
+  ): Copied = run(session, source, target, readOptions.asScala.toMap, Some(writeOptions.asScala.toMap))
+
+  /** Plaintext files are encrypted, and files that are encrypted already are put under new keys. */
+  def encrypt(
+      session: SparkSession,
+      source: String,
+      target: String,
+      readOptions: Options,
+      writeOptions: Options
+  ): Copied = {
+    val read = allowingPlaintext(readOptions.asScala.toMap)
+    run(session, source, target, read, Some(writeOptions.asScala.toMap))
+  }
+
+  /**
+   * @param writePlaintext whether the caller knows what it does
+   * @throws io.pmeparquet.PmeException where it does not
+   */
+  def decrypt(
+      session: SparkSession,
+      source: String,
+      target: String,
+      readOptions: Options,
+      writePlaintext: Boolean
+  ): Copied = {
+    if (!writePlaintext)
+      throw PmeErrors.badTarget(
+        target,
+        "whoever holds the storage could read every column of the copy",
+        "Say that it may be so: write_plaintext=True."
+      )
+    run(session, source, target, readOptions.asScala.toMap, None)
+  }
+
+  private def run(
+      session: SparkSession,
+      source: String,
+      target: String,
+      read: Map[String, String],
+      write: Option[Map[String, String]]
+  ) = PmeSparkException.translated(new TableCopy(session, source, target, read, write).run())
+
+  private[admin] def allowingPlaintext(options: Map[String, String]): Map[String, String] = {
+    val name = PmeOptions.PlaintextFiles.name
+    options.filterNot(_._1.equalsIgnoreCase(name)) + (name -> "allow")
+  }
+}

@@ -1,0 +1,54 @@
+"""The connector's objects that look after tables, called in the driver's JVM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._hook import install_errors
+from pme_parquet.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callable[..., Any]:
+    """Return a method of one of them, with the session as its first argument; mappings become Java's.
+
+    Args:
+        spark: a classic session.
+        name: of the object.
+        method: of its methods.
+        where: what the user called, for messages.
+
+    Raises:
+        UnsupportedError: the session is one of Spark Connect.
+    """
+    install_errors()
+    session: Any = getattr(spark, "_jsparkSession", None)
+    if session is None:
+        message = (
+            f"{where}: it is not supported over Spark Connect, because the client reaches no JVM of its own. "
+            "Run it with a classic session, where the driver is."
+        )
+        raise UnsupportedError(message)
+    jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
+    target = getattr(getattr(jvm.io.pmeparquet.spark.admin, name), method)
+    return lambda *arguments: target(session, *[_java(jvm, argument) for argument in arguments])
+
+
+def frame_of(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j is untyped
+    """Return the JVM's frame as one of Python."""
+    from pyspark.sql import DataFrame  # noqa: PLC0415 nothing happens at import
+
+    return DataFrame(jdf, spark)
+
+
+def _java(jvm: Any, argument: Any) -> Any:  # noqa: ANN401 as above
+    if not isinstance(argument, dict):
+        return argument
+    made: Any = jvm.java.util.HashMap()
+    for name, value in argument.items():
+        made.put(name, value)
+    return made
