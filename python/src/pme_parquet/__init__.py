@@ -10,6 +10,7 @@ from pme_parquet._config import configure, spark_config
 from pme_parquet._copies import Copied, decrypt, encrypt, rekey
 from pme_parquet._encryption import Encryption
 from pme_parquet._hook import install_errors
+from pme_parquet._inspect import Inspection, inspect
 from pme_parquet._jars import jar_path
 from pme_parquet._keystore import Keystore
 from pme_parquet._kms import KmsClass, Static, Vault
@@ -48,6 +49,7 @@ __all__ = [
     "Encryption",
     "GcpKms",
     "HadoopKms",
+    "Inspection",
     "KeyDeniedError",
     "KeyMetadataError",
     "KeyNotFoundError",
@@ -76,6 +78,7 @@ __all__ = [
     "env",
     "file",
     "hadoop_credential",
+    "inspect",
     "install_errors",
     "jar_path",
     "key_usage",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -54,6 +53,8 @@ def _line(spark_version: str) -> str:
 
 
 def _installed_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 a third of this package's import
+
     try:
         return version("pyspark")
     except PackageNotFoundError:

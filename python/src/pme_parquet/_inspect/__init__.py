@@ -1,0 +1,52 @@
+"""`pme.inspect`: what encrypted Parquet files tell without a key, a JVM or Spark. Start at `inspect`.
+
+`storage` finds files and reads ranges; `tails` gets a footer; `thrift` and `footers` read it; `material` and `beside`
+find out about keys; `look` puts a file together, `differences` a table; `report` is the answer and `render` shows it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._inspect.report import Inspection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+__all__ = ["Inspection", "inspect"]
+
+_THREADS = 16
+
+
+def inspect(path: str | PathLike[str], *, storage_options: Mapping[str, Any] | None = None) -> Inspection:
+    """Looks at the tails of a table's files, or of one file: which keys protect what, and what is wrong.
+
+    It needs no key, and proves nothing: what a file tells may have been written by anyone who can write there.
+
+    Example:
+        report = pme.inspect("s3://bucket/people")
+        print(report)
+        [file.file for file in report.files if not file.encrypted]
+
+    Args:
+        path: a file or a directory, with its partitions; a path, or a URL of any file system that fsspec has a package
+            for. Hadoop's `s3a://` is taken for `s3://`.
+        storage_options: for fsspec: credentials, endpoints. Without them it looks where its packages look.
+
+    Raises:
+        BadOptionError: there is nothing at the path.
+        UnsupportedError: the package for the file system is not installed; the message names it.
+        PmeError: the storage cannot list the path. A file that cannot be read is a finding.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 nothing that is not needed at import
+
+    from pme_parquet._inspect.differences import drift, groups, with_intruders  # noqa: PLC0415 as above
+    from pme_parquet._inspect.look import look  # noqa: PLC0415 as above
+    from pme_parquet._inspect.storage import shown, storage  # noqa: PLC0415 as above
+
+    where = str(path)
+    files = storage(where, storage_options)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        looked = with_intruders(tuple(threads.map(lambda found: look(files, found), files.files())))
+    return Inspection(shown(where), looked, groups(looked), drift(looked))

@@ -1,0 +1,99 @@
+"""How the files of a table differ: groups that tell the same, sentences about the others, plaintext among encrypted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pme_parquet._inspect import problems
+from pme_parquet._inspect.report import Finding, Group, InspectedFile, Key
+from pme_parquet._inspect.words import key_id, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+_MOST_SENTENCES = 20
+# A file can have more than one of these.
+_SEVERAL = {"column key", "bits"}
+_OF_ONE = {"have": "has", "are": "is", "keep": "keeps", "use": "uses"}
+_PHRASES = {
+    "encrypted": "have an encrypted footer",
+    "signed": "have a plaintext footer, signed",
+    "plaintext": "are plaintext",
+    None: "are damaged or could not be read",
+    "none": "have no AAD prefix",
+    "stored": "keep their AAD prefix",
+    "required": "have an AAD prefix that readers must supply",
+}
+
+
+def with_intruders(files: Sequence[InspectedFile]) -> tuple[InspectedFile, ...]:
+    """The files, with a finding for each that is plaintext where others are encrypted."""
+    encrypted = sum(file.encrypted for file in files)
+    if not encrypted:
+        return tuple(files)
+    return tuple(_intruder(file, encrypted) if file.footer == "plaintext" else file for file in files)
+
+
+def _intruder(file: InspectedFile, encrypted: int) -> InspectedFile:
+    error = problems.plaintext(file.file, encrypted)
+    return replace(file, findings=(*file.findings, Finding(file.file, error.condition, printable(error.message))))
+
+
+def groups(files: Sequence[InspectedFile]) -> tuple[Group, ...]:
+    """The files by what they tell of their encryption; the largest group first."""
+    alike: dict[Hashable, list[InspectedFile]] = {}
+    for file in files:
+        alike.setdefault(_told(file), []).append(file)
+    found = (Group(len(same), sum(file.bytes for file in same), same[0]) for same in alike.values())
+    return tuple(sorted(found, key=lambda group: -group.files))
+
+
+def drift(files: Sequence[InspectedFile]) -> tuple[str, ...]:
+    """In what files are unlike the others, in sentences; rarest first."""
+    told = Counter(told for file in files for told in set(_phrases(file)))
+    usual = {aspect: phrase for (aspect, phrase), _ in reversed(told.most_common())}
+    having = Counter(aspect for file in files for aspect in {aspect for aspect, _ in _phrases(file)})
+    unlike = sorted(
+        (count, phrase)
+        for (aspect, phrase), count in told.items()
+        if (count < having[aspect] if aspect in _SEVERAL else phrase != usual[aspect])
+    )
+    sentences = [printable(f"{count:,} of {len(files):,} files {_agreeing(phrase, count)}") for count, phrase in unlike]
+    more = len(sentences) - _MOST_SENTENCES
+    return (*sentences[:_MOST_SENTENCES], *([f"and {more} differences more"] if more > 0 else ()))
+
+
+def _agreeing(phrase: str, count: int) -> str:
+    verb, rest = phrase.split(" ", 1)
+    return f"{_OF_ONE[verb]} {rest}" if count == 1 else phrase
+
+
+def _phrases(file: InspectedFile) -> Iterator[tuple[str, str]]:
+    """What may be unlike other files: an aspect, and the end of a sentence."""
+    yield "footer", _PHRASES[file.footer]
+    if file.algorithm and file.aad_prefix:
+        yield "algorithm", f"are encrypted by {file.algorithm}"
+        yield "prefix", _PHRASES[file.aad_prefix]
+    if file.footer_key:
+        yield "footer key", f"use {key_id(file.footer_key)} for the footer"
+    for key in file.column_keys:
+        yield "column key", f"use {key_id(key)}"
+    for key in file.keys:
+        if key.data_key_bits:
+            yield "bits", f"have data keys of {key.data_key_bits} bits"
+
+
+def _told(file: InspectedFile) -> Hashable:
+    """What a file tells of its encryption, without what is its own: sizes, and ids of key encryption keys."""
+    conditions = tuple(sorted({finding.condition for finding in file.findings}))
+    if not file.encrypted:
+        return file.footer, conditions
+    columns = tuple((c.path, c.encrypted_with, _same(c.key)) for c in file.columns) if file.columns else ()
+    keys = frozenset(_same(key) for key in file.column_keys)
+    return file.footer, file.algorithm, file.aad_prefix, _same(file.footer_key), columns, keys, conditions
+
+
+def _same(key: Key | None) -> Key | None:
+    return key and replace(key, kek_id=None, reference=None)

@@ -1,0 +1,165 @@
+"""What a footer says of encryption, by the names of parquet.thrift (specification §5.2 to §5.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from pme_parquet._inspect.thrift import (
+    Field,
+    MalformedError,
+    Struct,
+    binaries,
+    binary,
+    boolean,
+    each,
+    i64,
+    parse,
+    presence,
+    struct,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LENGTH_BYTES = 4
+NONCE_BYTES = 12
+TAG_BYTES = 16
+SIGNATURE_BYTES = NONCE_BYTES + TAG_BYTES
+# FileCryptoMetaData holds an algorithm and key metadata.
+MAX_CRYPTO_METADATA_BYTES = 1 << 20
+# A table of ten thousand columns is a very wide one.
+MAX_COLUMNS = 50_000
+
+_AES = {1: binary("aad_prefix"), 2: binary("aad_file_unique"), 3: boolean("supply_aad_prefix")}
+_ALGORITHM = {1: struct("AES_GCM_V1", _AES), 2: struct("AES_GCM_CTR_V1", _AES)}
+_FILE_CRYPTO_METADATA = {1: struct("encryption_algorithm", _ALGORITHM), 2: binary("key_metadata")}
+_COLUMN_METADATA = {3: binaries("path_in_schema"), 7: i64("total_compressed_size")}
+_COLUMN_CRYPTO_METADATA = {
+    1: struct("ENCRYPTION_WITH_FOOTER_KEY", {}),
+    2: struct("ENCRYPTION_WITH_COLUMN_KEY", {1: binaries("path_in_schema"), 2: binary("key_metadata")}),
+}
+_COLUMN_CHUNK = {
+    3: struct("meta_data", _COLUMN_METADATA),
+    8: struct("crypto_metadata", _COLUMN_CRYPTO_METADATA),
+    9: presence("encrypted_column_metadata"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """An EncryptionAlgorithm: its name, and what it says of the AAD."""
+
+    name: str
+    aad_prefix: bytes | None
+    aad_file_unique: bytes
+    supply_aad_prefix: bool
+
+
+@dataclass(slots=True)
+class ColumnChunks:
+    """The chunks of one column in all row groups."""
+
+    encrypted_with: Literal["footer key", "column key"] | None
+    key_metadata: bytes | None
+    compressed_bytes: int = 0
+
+
+@dataclass(slots=True)
+class FileMetaData:
+    """A readable footer; `algorithm` is none if the file is not encrypted, or does not say so."""
+
+    algorithm: Algorithm | None = None
+    key_metadata: bytes | None = None
+    signed: bool = False
+    rows: int = 0
+    row_groups: int = 0
+    created_by: bytes | None = None
+    columns: dict[str, ColumnChunks] = field(default_factory=dict)
+
+    @property
+    def has_encrypted_columns(self) -> bool:
+        """Whether any column says so."""
+        return any(column.encrypted_with for column in self.columns.values())
+
+
+def file_crypto_metadata(footer: bytes) -> tuple[Algorithm, bytes | None]:
+    """The algorithm and the footer key's metadata of an encrypted footer, after which the footer's module must fit."""
+    values, end = parse(footer[:MAX_CRYPTO_METADATA_BYTES], _FILE_CRYPTO_METADATA)
+    left = len(footer) - end - LENGTH_BYTES
+    if left < SIGNATURE_BYTES:
+        raise MalformedError("it has no footer module")
+    module = int.from_bytes(footer[end : end + LENGTH_BYTES], "little")
+    if module != left:
+        raise MalformedError(f"its footer module says {module} bytes where {left} are left for it")
+    return _algorithm(values.get("encryption_algorithm")), values.get("key_metadata")
+
+
+def file_metadata(footer: bytes) -> FileMetaData:
+    """What a readable footer says; its schema and statistics are passed over."""
+    found = FileMetaData()
+    values, end = parse(footer, _file_metadata(found))
+    for required in ("num_rows", "row_groups"):
+        if required not in values:
+            raise MalformedError(f"its footer has no {required}")
+    found.rows, found.row_groups = _count(values, "num_rows"), values["row_groups"]
+    found.created_by = values.get("created_by")
+    if "encryption_algorithm" in values:
+        found.algorithm = _algorithm(values["encryption_algorithm"])
+        found.key_metadata = values.get("footer_signing_key_metadata")
+        found.signed = len(footer) - end >= SIGNATURE_BYTES
+    return found
+
+
+def _file_metadata(found: FileMetaData) -> Mapping[int, Field]:
+    row_group = {1: each("columns", _COLUMN_CHUNK, lambda chunk: _add(found.columns, chunk))}
+    return {
+        3: i64("num_rows"),
+        4: each("row_groups", row_group, lambda _: None),
+        6: binary("created_by"),
+        8: struct("encryption_algorithm", _ALGORITHM),
+        9: binary("footer_signing_key_metadata"),
+    }
+
+
+def _algorithm(union: Struct | None) -> Algorithm:
+    if union is None or len(union) != 1:
+        raise MalformedError("it names no known encryption algorithm")
+    [(name, values)] = union.items()
+    return Algorithm(
+        name, values.get("aad_prefix"), values.get("aad_file_unique", b""), values.get("supply_aad_prefix", False)
+    )
+
+
+def _add(columns: dict[str, ColumnChunks], chunk: Struct) -> None:
+    metadata = chunk.get("meta_data", {})
+    crypto = chunk.get("crypto_metadata", {})
+    of_column = crypto.get("ENCRYPTION_WITH_COLUMN_KEY", {})
+    path = metadata.get("path_in_schema") or of_column.get("path_in_schema")
+    if not path:
+        raise MalformedError("a column has no path_in_schema")
+    name = ".".join(part.decode("utf-8", "backslashreplace") for part in path)
+    size = _count(metadata, "total_compressed_size")
+    key = of_column.get("key_metadata")
+    known = columns.get(name)
+    if known is None:
+        if len(columns) == MAX_COLUMNS:
+            raise MalformedError(f"it has more than {MAX_COLUMNS} columns")
+        columns[name] = ColumnChunks(_encrypted_with(chunk, crypto), key, size)
+    elif (known.encrypted_with, known.key_metadata) != (_encrypted_with(chunk, crypto), key):
+        raise MalformedError(f"its column '{name}' has another key in another row group")
+    else:
+        known.compressed_bytes += size
+
+
+def _encrypted_with(chunk: Struct, crypto: Struct) -> Literal["footer key", "column key"] | None:
+    if "ENCRYPTION_WITH_COLUMN_KEY" in crypto:
+        return "column key"
+    return "footer key" if crypto or "encrypted_column_metadata" in chunk or "crypto_metadata" in chunk else None
+
+
+def _count(values: Struct, name: str) -> int:
+    count: int = values.get(name, 0)
+    if count < 0:
+        raise MalformedError(f"its {name} is {count}")
+    return count

@@ -1,0 +1,146 @@
+"""What key metadata and key material tell of a data key: parquet-java's JSON (`PKMT1`), or a key's name (§4.3).
+
+The rules are the connector's: what it would refuse is a finding here. Wrapped keys are measured and left behind.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Any, Literal
+
+from pme_parquet._inspect.report import Key
+
+TYPE = "PKMT1"
+PREFIX, SUFFIX = "_KEY_MATERIAL_FOR_", ".json"
+FOOTER_REFERENCE = "footerKey"
+# Key material is a few hundred bytes; no master key's id or wrapped key needs more than this.
+MAX_BYTES = 64 * 1024
+# A file beside has an entry for each column key.
+MAX_FILE_BYTES = 4 * 1024 * 1024
+_MAX_NAME = 1024
+# A quote is none of a name's, but of JSON that was altered: what it holds is not to be told.
+_NO_NAME = re.compile(r'[\x00-\x1f\x7f-\x9f"]')
+# base64 of nonce, key and tag (`KeyToolkit.encryptKeyLocally`).
+_LOCAL_OVERHEAD = 12 + 16
+_AES_BYTES = (16, 24, 32)
+_VERSION = re.compile(r"vault:v(\d{1,9}):")
+
+Storage = Literal["internal", "external"]
+Reference = str
+
+
+class UnusableError(Exception):
+    """Key metadata or material cannot be used; the message says why, as the end of *because*."""
+
+
+def of_metadata(metadata: bytes | None) -> Key | Reference:
+    """The key that key metadata tells of, or under what name its material is in the file beside."""
+    if metadata is None:
+        return Key("none")
+    if len(metadata) > MAX_BYTES:
+        raise UnusableError(f"it is longer than {MAX_BYTES} bytes")
+    text = _text(metadata)
+    if not text.startswith("{"):
+        if not text or len(text) > _MAX_NAME or _NO_NAME.search(text):
+            raise UnusableError("it is neither key material nor the name of a key")
+        return Key("direct", master_key=text)
+    fields = _Fields(text)
+    if not fields.flag("internalStorage"):
+        return fields.text("keyReference")
+    return _envelope(fields, "internal", None)
+
+
+def of_file(content: bytes) -> dict[Reference, Key]:
+    """The keys in the file of key material beside a file."""
+    return {reference: _entry(reference, value) for reference, value in _flat(_text(content)).items()}
+
+
+def _entry(reference: Reference, value: str | bool) -> Key:  # noqa: FBT001 a value of JSON
+    if not isinstance(value, str):
+        raise UnusableError(f"its entry '{reference}' is not text")
+    if len(value) > MAX_BYTES:
+        raise UnusableError(f"its entry '{reference}' is longer than {MAX_BYTES} bytes")
+    return _envelope(_Fields(value), "external", reference)
+
+
+def _envelope(fields: _Fields, material: Storage, reference: Reference | None) -> Key:
+    double = fields.flag("doubleWrapping")
+    fields.flag("isFooterKey")
+    data_key, kek = fields.text("wrappedDEK"), fields.text("wrappedKEK") if double else None
+    version = _VERSION.match(kek or data_key)
+    return Key(
+        "envelope",
+        material=material,
+        reference=reference,
+        master_key=fields.text("masterKeyID"),
+        master_key_version=version[1] if version else None,
+        double_wrapping=double,
+        kek_id=fields.text("keyEncryptionKeyID") if double else None,
+        data_key_bits=_bits(data_key),
+        kek_bits=_bits(kek) if kek else None,
+        kms_instance_id=fields.optional("kmsInstanceID"),
+        kms_instance_url=fields.optional("kmsInstanceURL"),
+    )
+
+
+def _bits(wrapped: str) -> int | None:
+    """The length of the key in a wrapped one, if it was wrapped locally; what a KMS wraps tells no length."""
+    try:
+        length = len(base64.b64decode(wrapped, validate=True)) - _LOCAL_OVERHEAD
+    except ValueError:  # binascii.Error, or no ASCII
+        return None
+    return 8 * length if length in _AES_BYTES else None
+
+
+class _Fields:
+    """The fields of key material, each asked for by name and type."""
+
+    def __init__(self, text: str) -> None:
+        self._values = _flat(text)
+        if self.text("keyMaterialType") != TYPE:
+            raise UnusableError(f"its key material is not of type {TYPE}")
+
+    def text(self, name: str) -> str:
+        value = self._values.get(name)
+        if not isinstance(value, str) or not value:
+            raise UnusableError(f"it has no text '{name}'")
+        return value
+
+    def flag(self, name: str) -> bool:
+        value = self._values.get(name)
+        if not isinstance(value, bool):
+            raise UnusableError(f"it has no true or false '{name}'")
+        return value
+
+    def optional(self, name: str) -> str | None:
+        value = self._values.get(name)
+        return value if isinstance(value, str) else None
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise UnusableError("it is not text") from None
+
+
+def _flat(text: str) -> dict[str, str | bool]:
+    """A JSON object of texts, true and false, in which no name stands twice."""
+    try:
+        value = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise UnusableError("it is not JSON") from None
+    if not isinstance(value, dict):
+        raise UnusableError("it is not a JSON object")
+    if not all(isinstance(field, str | bool) for field in value.values()):
+        raise UnusableError("a field is neither text nor true or false")
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found

@@ -1,0 +1,79 @@
+"""The texts of findings, in the connector's words: *where: what, because why. What to do*."""
+
+from __future__ import annotations
+
+from pme_parquet._inspect.words import printable
+from pme_parquet.errors import (
+    AadPrefixError,
+    BadOptionError,
+    DamagedFileError,
+    KeyMetadataError,
+    NotAuthenticError,
+    PlaintextFileError,
+    PmeError,
+    UnsupportedError,
+)
+
+
+def damaged(file: str, why: str) -> PmeError:
+    """It does not have the form of a Parquet file."""
+    return DamagedFileError(f"{file}: it is not a whole Parquet file, because {why}. Restore it from its source.")
+
+
+def too_long(file: str, length: int, most: int) -> PmeError:
+    """Its footer takes too long in Python."""
+    return UnsupportedError(
+        f"{file}: its footer is not looked at, because it is {length} bytes long and more than {most} are too slow in "
+        "Python. Use pme.key_usage, which runs in the JVM."
+    )
+
+
+def not_read(file: str, failed: Exception) -> PmeError:
+    """The storage failed; each has errors of its own."""
+    first_line = (str(failed).splitlines() or [""])[0]
+    return PmeError(
+        f"{file}: it cannot be read, because the storage fails: {type(failed).__name__}: {printable(first_line)}. "
+        "Check the path, and what its file system needs."
+    )
+
+
+def nothing(path: str) -> PmeError:
+    """There is no file and no directory."""
+    return BadOptionError(f"{path}: it cannot be looked at, because there is nothing. Check the path.")
+
+
+def no_package(path: str, package: str) -> PmeError:
+    """Of a file system's."""
+    return UnsupportedError(
+        f"{path}: it cannot be looked at, because the package {package} is not installed. pip install {package}."
+    )
+
+
+def aad_prefix(file: str, why: str) -> PmeError:
+    """Readers refuse what it says of its AAD."""
+    return AadPrefixError(
+        f"{file}: its AAD cannot be relied on, because {why}. Restore it, or have its writer write it anew."
+    )
+
+
+def no_signature(file: str) -> PmeError:
+    """A readable footer of an encrypted file that anyone can have written."""
+    return NotAuthenticError(
+        f"{file}: its footer does not open, because it has encrypted columns but no signature. Restore the file."
+    )
+
+
+def key_metadata(where: str, why: str) -> PmeError:
+    """Key metadata or key material that readers refuse."""
+    return KeyMetadataError(
+        f"{where}: its key metadata cannot be used, because {why}. "
+        "Check how the file was written, and that its key material is whole."
+    )
+
+
+def plaintext(file: str, encrypted: int) -> PmeError:
+    """It is among encrypted ones."""
+    return PlaintextFileError(
+        f"{file}: the file is not encrypted, and {encrypted} beside it {'is' if encrypted == 1 else 'are'}. "
+        "Find out who wrote it."
+    )

@@ -1,0 +1,67 @@
+"""The tail of a file: its footer as it stands there, before anything of it is believed (specification §5.3 to §5.5)."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from pme_parquet._inspect import problems
+from pme_parquet._inspect.footers import LENGTH_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pme_parquet._inspect.storage import Found, Storage
+
+MAGIC_BYTES = 4
+TAIL_BYTES = LENGTH_BYTES + MAGIC_BYTES
+MIN_FILE_BYTES = MAGIC_BYTES + TAIL_BYTES
+ENCRYPTED_FOOTER, READABLE_FOOTER = b"PARE", b"PAR1"
+# Most footers come with the first read.
+FIRST_READ_BYTES = 64 * 1024
+# A longer one takes Python minutes.
+MAX_FOOTER_BYTES = 16 * 1024 * 1024
+
+LARGE = threading.RLock()
+"""Held by whoever has something large in memory, so that there is one of it."""
+
+
+@contextmanager
+def footer_of(storage: Storage, found: Found) -> Iterator[tuple[bool, bytes]]:
+    """Whether a file's footer is encrypted, and its bytes."""
+    if not found.regular:
+        raise problems.damaged(found.shown, "it is no regular file")
+    if found.bytes < MIN_FILE_BYTES:
+        raise problems.damaged(found.shown, f"it is {found.bytes} bytes long")
+    tail = _range(storage, found, max(0, found.bytes - FIRST_READ_BYTES), found.bytes)
+    length = _footer_length(found, tail)
+    encrypted = tail.endswith(ENCRYPTED_FOOTER)
+    missing = length + TAIL_BYTES - len(tail)
+    with LARGE if missing > 0 else nullcontext():
+        if missing > 0:
+            end = found.bytes - len(tail)
+            tail = _range(storage, found, end - missing, end) + tail
+        yield encrypted, tail[-TAIL_BYTES - length : -TAIL_BYTES]
+
+
+def _footer_length(found: Found, tail: bytes) -> int:
+    if tail[-MAGIC_BYTES:] not in {ENCRYPTED_FOOTER, READABLE_FOOTER}:
+        raise problems.damaged(found.shown, "it does not end with PAR1 or PARE")
+    length = int.from_bytes(tail[-TAIL_BYTES:-MAGIC_BYTES], "little")
+    if not 0 < length <= found.bytes - MIN_FILE_BYTES:
+        raise problems.damaged(found.shown, f"its footer cannot be {length} bytes long in {found.bytes} bytes")
+    if length > MAX_FOOTER_BYTES:
+        raise problems.too_long(found.shown, length, MAX_FOOTER_BYTES)
+    return length
+
+
+def _range(storage: Storage, found: Found, start: int, end: int) -> bytes:
+    try:
+        content = storage.read(found.path, start, end)
+    except Exception as failed:
+        raise problems.not_read(found.shown, failed) from failed
+    if len(content) != end - start:
+        why = f"{len(content)} bytes were read where {end - start} should be"
+        raise problems.damaged(found.shown, why)
+    return content

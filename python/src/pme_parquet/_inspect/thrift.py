@@ -1,0 +1,153 @@
+"""Thrift's compact protocol in bounds: Apache Thrift reads it, and this says which fields are wanted.
+
+Nothing is allocated by what a length or a count says, since each is held against the bytes there are. What is not
+wanted is skipped, to a depth.
+"""
+
+from __future__ import annotations
+
+import struct as packed
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from thrift.protocol.TCompactProtocol import TCompactProtocol
+from thrift.Thrift import TException, TType
+from thrift.transport.TTransport import TTransportBase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+# Structs within structs; Parquet's own go eight deep.
+DEPTH = 32
+# Parts of a column's path.
+MAX_PARTS = 1024
+
+# Thrift's reader raises the latter ones too: a type that does not exist is a KeyError, and a state that its protocol
+# cannot be in fails an assertion.
+_FAILURES = (TException, EOFError, ValueError, KeyError, AssertionError, RecursionError, packed.error)
+
+
+class MalformedError(Exception):
+    """Bytes are not the struct they should be; the message says why, as the end of *because*."""
+
+
+class _Bytes(TTransportBase):  # type: ignore[misc] # Thrift has no types
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.at = 0
+
+    def readAll(self, sz: int) -> bytes:  # noqa: N802 Thrift's name
+        end = self.at + sz
+        if end > len(self.content):
+            raise EOFError
+        read = self.content[self.at : end]
+        self.at = end
+        return read
+
+
+class Reader(TCompactProtocol):  # type: ignore[misc] # as above
+    """Reads structs out of some bytes."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(_Bytes(content), string_length_limit=len(content), container_length_limit=len(content))
+
+    def readString(self) -> bytes:  # noqa: N802 as above
+        """Bytes, for what is skipped with it need not be text: bounds in statistics are not."""
+        read: bytes = self.readBinary()
+        return read
+
+
+class Field(NamedTuple):
+    """A wanted field: its name in the specification, its Thrift type, and how its value is read."""
+
+    name: str
+    type: int
+    read: Callable[[Reader], Any]
+
+
+Struct = dict[str, Any]
+
+
+def binary(name: str) -> Field:
+    """A field of bytes."""
+    return Field(name, TType.STRING, lambda reader: reader.readBinary())
+
+
+def i64(name: str) -> Field:
+    """A number of 64 bits."""
+    return Field(name, TType.I64, lambda reader: reader.readI64())
+
+
+def boolean(name: str) -> Field:
+    """A truth value."""
+    return Field(name, TType.BOOL, lambda reader: reader.readBool())
+
+
+def struct(name: str, fields: Mapping[int, Field]) -> Field:
+    """A struct, of which some fields are wanted."""
+    return Field(name, TType.STRUCT, lambda reader: _struct(reader, fields))
+
+
+def presence(name: str) -> Field:
+    """Bytes of which only the presence is wanted."""
+    return Field(name, TType.STRING, lambda reader: reader.readBinary() is not None)
+
+
+def binaries(name: str) -> Field:
+    """A short list of bytes."""
+    element = binary("element")
+    return Field(name, TType.LIST, lambda reader: list(_elements(reader, name, element, MAX_PARTS)))
+
+
+def each(name: str, fields: Mapping[int, Field], take: Callable[[Struct], None]) -> Field:
+    """A list of structs that are taken one at a time, so that a long one needs no memory; its value is their number."""
+
+    def read(reader: Reader) -> int:
+        count = 0
+        for value in _elements(reader, name, struct("element", fields)):
+            take(value)
+            count += 1
+        return count
+
+    return Field(name, TType.LIST, read)
+
+
+def parse(content: bytes, fields: Mapping[int, Field]) -> tuple[Struct, int]:
+    """The struct at the beginning of some bytes, and where it ends."""
+    reader = Reader(content)
+    try:
+        return _struct(reader, fields), reader.trans.at
+    except _FAILURES as failure:
+        why = "it ends too early" if isinstance(failure, EOFError) else "Thrift cannot read it"
+        raise MalformedError(why) from failure
+
+
+def _struct(reader: Reader, fields: Mapping[int, Field]) -> Struct:
+    values: Struct = {}
+    reader.readStructBegin()
+    while True:
+        _, kind, number = reader.readFieldBegin()
+        if kind == TType.STOP:
+            break
+        field = fields.get(number)
+        if field is None:
+            reader.skip(kind, DEPTH)
+        elif field.type != kind:
+            raise MalformedError(f"its {field.name} is of another type")
+        elif field.name in values:
+            raise MalformedError(f"its {field.name} stands there twice")
+        else:
+            values[field.name] = field.read(reader)
+        reader.readFieldEnd()
+    reader.readStructEnd()
+    return values
+
+
+def _elements(reader: Reader, name: str, element: Field, most: int | None = None) -> Iterator[Any]:
+    kind, count = reader.readListBegin()
+    if most is not None and count > most:
+        raise MalformedError(f"its {name} has more than {most} elements")
+    if count and kind != element.type:
+        raise MalformedError(f"its {name} are of another type")
+    for _ in range(count):
+        yield element.read(reader)
+    reader.readListEnd()

@@ -1,0 +1,98 @@
+"""Keys, sizes and names in words. What a file says reaches a screen only as `printable` gives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pme_parquet._inspect.report import InspectedFile, Key
+
+_LONGEST = 400
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP = 1024
+# What parquet-java writes where nobody named a KMS.
+_UNNAMED = {"", "DEFAULT", None}
+
+FOOTERS = {
+    "encrypted": "encrypted",
+    "signed": "plaintext, signed",
+    "plaintext": "plaintext: the file is not encrypted",
+    None: "not known",
+}
+
+
+def printable(text: str) -> str:
+    """Text in which what could steer a terminal, or turn the direction of writing, is written as an escape."""
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
+
+
+def size(count: int) -> str:
+    """A number of bytes as people read it."""
+    value = float(count)
+    for unit in _UNITS:
+        if value < _STEP or unit == _UNITS[-1]:
+            break
+        value /= _STEP
+    return f"{count} B" if unit == "B" else f"{value:,.1f} {unit}"
+
+
+def number(count: int, what: str) -> str:
+    """So many things."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def key_id(key: Key) -> str:
+    """What names a key, in a few words."""
+    if key.management == "none":
+        return "a key that the file does not name"
+    if key.management == "unreadable":
+        return "a key whose metadata cannot be used"
+    version = f" version {key.master_key_version}" if key.master_key_version else ""
+    return f"key '{key.master_key}'{version}"
+
+
+def key_details(key: Key) -> str:
+    """How a data key is found, after what names it."""
+    if key.management == "direct":
+        return "named by the file as the data key itself"
+    if key.management != "envelope":
+        return ""
+    told = [f"data key {_bits(key.data_key_bits)}"]
+    if key.double_wrapping:
+        told.append(f"wrapped by key encryption key {key.kek_id} ({_bits(key.kek_bits)}), and that by the master key")
+    else:
+        told.append("wrapped by the master key")
+    told.append("in the file" if key.material == "internal" else "in a file beside")
+    if key.kms_instance_id not in _UNNAMED:
+        told.append(f"KMS '{key.kms_instance_id}'")
+    if key.kms_instance_url not in _UNNAMED:
+        told.append(f"at '{key.kms_instance_url}'")
+    return ", ".join(told)
+
+
+def aad_prefix(file: InspectedFile) -> str:
+    """Whether there is one, and which."""
+    if file.aad_prefix == "stored":
+        return f"in the file: {file.aad_prefix_value}"
+    return {"required": "not in the file, readers must supply it", "none": "none", None: ""}[file.aad_prefix]
+
+
+def key_ids(file: InspectedFile) -> str:
+    """The keys of the footer and of columns, as far as they can be seen, and whether there is an AAD prefix."""
+    if file.footer_key is None:
+        return ""
+    columns = ", ".join(sorted({_short(key) for key in file.column_keys}))
+    if not columns:
+        columns = "not visible" if file.footer == "encrypted" else "none of their own"
+    prefix = {"stored": "; AAD prefix in the file", "required": "; AAD prefix not in the file"}
+    return f"footer: {_short(file.footer_key)}; columns: {columns}{prefix.get(file.aad_prefix or '', '')}"
+
+
+def _short(key: Key) -> str:
+    return key.master_key or {"none": "not named", "unreadable": "not readable"}[key.management]
+
+
+def _bits(bits: int | None) -> str:
+    return "of unknown length" if bits is None else f"{bits} bits"
