@@ -38,17 +38,16 @@ class FileKeys:
         except material.UnusableError as unusable:
             self._finding(problems.key_metadata(f"{self._found.shown}: {of}", str(unusable)))
             return UNREADABLE
-        return told if isinstance(told, Key) else self._external(told, of)
+        return told if isinstance(told, Key) else self._external(told)
 
-    def _external(self, reference: str, of: str) -> Key:
+    def _external(self, reference: str) -> Key:
         if self._beside is None:
             self._beside = self._read()
         if not self._beside:  # a finding by now
             return UNREADABLE
         key = self._beside.get(reference)
         if key is None:
-            why = f"{self._name} has no entry '{reference}'"
-            self._finding(problems.key_metadata(f"{self._found.shown}: {of}", why))
+            self._unusable(f"it has no entry '{reference}'")
         return key or UNREADABLE
 
     def _read(self) -> dict[str, Key]:
@@ -62,7 +61,7 @@ class FileKeys:
             except FileNotFoundError:
                 return self._unusable("it is not there")
             except Exception as failed:  # noqa: BLE001 every storage has errors of its own
-                self._finding(problems.not_read(self._where, failed))
+                self._finding(problems.not_read(f"{self._found.shown}: {self._name}", failed))
                 return {}
             return found
 
@@ -74,13 +73,9 @@ class FileKeys:
         return content
 
     def _unusable(self, why: str) -> dict[str, Key]:
-        self._finding(problems.key_metadata(self._where, why))
+        self._finding(problems.key_metadata(self._found.shown, f"of {self._name}, {why}"))
         return {}
 
     @property
     def _name(self) -> str:
         return material.PREFIX + self._found.name + material.SUFFIX
-
-    @property
-    def _where(self) -> str:
-        return self._found.shown[: -len(self._found.name)] + self._name

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _MOST_SENTENCES = 20
 # A file can have more than one of these.
 _SEVERAL = {"column key", "bits"}
-_OF_ONE = {"have": "has", "are": "is", "keep": "keeps", "use": "uses"}
+_OF_ONE = {"have": "has", "are": "is", "use": "uses"}
 _PHRASES = {
     "encrypted": "have an encrypted footer",
     "signed": "have a plaintext footer, signed",
     "plaintext": "are plaintext",
     None: "are damaged or could not be read",
     "none": "have no AAD prefix",
-    "stored": "keep their AAD prefix",
+    "stored": "have an AAD prefix that is in the file",
     "required": "have an AAD prefix that readers must supply",
 }
 

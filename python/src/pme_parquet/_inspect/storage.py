@@ -16,8 +16,8 @@ from pme_parquet._inspect import problems
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Hadoop's names of schemes that fsspec has under another one.
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+# Hadoop's names of schemes that fsspec, without the package for it, has under another one.
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs"}
 # `hdfs:/path`, `s3://bucket/path`, or fsspec's `zip://path::...`; a drive's letter is no scheme.
 _URL = re.compile(r"([A-Za-z][\w+.-]+):/(?!/)|([A-Za-z][\w+.-]+)://|[a-z0-9+]+::")
 
@@ -164,5 +164,7 @@ def _package(url: str, missing: ImportError) -> str:
     from fsspec.registry import known_implementations  # noqa: PLC0415 as above
 
     known = known_implementations.get(url.split(":", 1)[0], {"class": "fsspec"})
-    package: str = known["class"].split(".", 1)[0]
-    return package if package != "fsspec" else getattr(missing.__cause__ or missing, "name", None) or str(missing)
+    package: str = known["class"]
+    if package.startswith("fsspec"):
+        package = getattr(missing.__cause__ or missing, "name", None) or str(missing)
+    return package.split(".", 1)[0]

@@ -1,0 +1,86 @@
+"""Apache's encrypted files: every field that is told is what their manifest says."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import pme_parquet as pme
+from tests.support.session import ROOT
+
+if TYPE_CHECKING:
+    from pme_parquet._inspect.report import InspectedFile
+
+FILES = ROOT / "tests" / "data" / "parquet-testing"
+MANIFEST: list[dict[str, Any]] = json.loads((FILES / "MANIFEST.json").read_text())["files"]
+every_file = pytest.mark.parametrize("told", MANIFEST, ids=lambda told: told["file"])
+
+
+def inspected(name: str) -> InspectedFile:
+    report = pme.inspect(FILES / name)
+    [file] = report.files
+    assert (report.findings, report.drift, file.findings) == ((), (), ())
+    assert (file.file, file.bytes) == (name.rsplit("/", 1)[-1], (FILES / name).stat().st_size)
+    return file
+
+
+@every_file
+def test_footer_algorithm_and_prefix(told: dict[str, Any]) -> None:
+    file = inspected(told["file"])
+    assert file.footer == {"encrypted": "encrypted", "plaintext+signed": "signed"}[told["footer"]]
+    assert file.encrypted
+    assert file.algorithm == told["algorithm"]
+    stored, needed = told["stored_aad_prefix"], told["aad_prefix_needed"]
+    assert file.aad_prefix == ("stored" if stored else "required" if needed else "none")
+    assert file.aad_prefix_value == stored
+
+
+@every_file
+def test_the_footer_key(told: dict[str, Any]) -> None:
+    key = inspected(told["file"]).footer_key
+    assert key
+    assert key.master_key == "kf"
+    external = told["file"].startswith("external")
+    assert (key.management, key.material) == (("envelope", "external") if external else ("direct", None))
+
+
+@every_file
+def test_columns_and_their_keys_where_the_footer_is_readable(told: dict[str, Any]) -> None:
+    file = inspected(told["file"])
+    if told["footer"] == "encrypted":
+        assert (file.columns, file.rows, file.row_groups, file.created_by) == (None, None, None, None)
+        return
+    assert (file.rows, file.created_by) == (told["num_rows"], told["created_by"])
+    assert file.columns
+    assert {column.path: column.key and column.key.master_key for column in file.columns} == told["columns"]
+    for column in file.columns:
+        assert column.encrypted_with == ("column key" if told["columns"][column.path] else None)
+    assert {key.master_key for key in file.column_keys} == {key for key in told["columns"].values() if key}
+
+
+def test_key_material_of_parquet_java_beside_a_file() -> None:
+    file = inspected("external_key_material_java.parquet.encrypted")
+    assert file.footer_key
+    assert file.footer_key.kek_id == "NFkiTmDXYzZMTb+O3b9nSA=="
+    assert (file.footer_key.kms_instance_id, file.footer_key.kms_instance_url) == ("DEFAULT", "DEFAULT")
+    assert [(key.reference, key.master_key) for key in file.column_keys] == [
+        ("columnKey1", "kc2"),
+        ("columnKey0", "kc1"),
+    ]
+    for key in file.keys:
+        assert (key.double_wrapping, key.data_key_bits, key.kek_bits) == (True, 128, 128)
+
+
+@every_file
+def test_the_plaintext_twin(told: dict[str, Any]) -> None:
+    file = inspected(told["plaintext_twin"])
+    assert (file.footer, file.encrypted, file.keys, file.algorithm) == ("plaintext", False, (), None)
+    footer = pq.read_metadata(FILES / told["plaintext_twin"])
+    assert (file.rows, file.row_groups) == (footer.num_rows, footer.num_row_groups)
+    group = footer.row_group(0)
+    sizes = {group.column(n).path_in_schema: group.column(n).total_compressed_size for n in range(group.num_columns)}
+    assert footer.num_row_groups == 1
+    assert {column.path: column.compressed_bytes for column in file.columns or ()} == sizes

@@ -1,0 +1,81 @@
+"""Our own files and those of Spark's `parquet` source, in every mode, and tables as Spark lays them out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.inspection.expect import expect
+from tests.interop import modes
+from tests.interop.modes import MODES, Mode
+from tests.interop.samples import spark_frame
+from tests.support.canary import data_files
+from tests.support.frames import people
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FACTORY = {"parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"}
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("source", ["pme-parquet", "parquet"])
+def test_every_mode(spark: SparkSession, target: str, source: str, mode: Mode) -> None:
+    theirs = FACTORY | modes.java_properties(mode, TEST_KMS)
+    options = theirs if source == "parquet" else modes.our_options(mode, TEST_KMS)
+    spark_frame(spark).write.format(source).options(**options).save(target)
+    footer = "signed" if mode.plaintext_footer else "encrypted"
+    report = pme.inspect(target)
+    expect(report, mode, footer=footer, writer="parquet-mr version", kek_bits=mode.bits, unlisted="footer key")
+    [file] = data_files(target)
+    assert [(found.file, found.bytes) for found in report.files] == [(file.name, file.stat().st_size)]
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_aad_prefixes(spark: SparkSession, enc: pme.Encryption, target: str, store: bool) -> None:  # noqa: FBT001
+    prefixed = replace(enc, aad_prefix="people:{file}", store_aad_prefix=store)
+    people(spark).coalesce(1).write.format("pme-parquet").options(**prefixed.options()).save(target)
+    [file] = pme.inspect(target).files
+    told = ("stored", f"people:{file.file}") if store else ("required", None)
+    assert (file.aad_prefix, file.aad_prefix_value) == told
+
+
+def test_direct_keys(spark: SparkSession, enc: pme.Encryption, target: str) -> None:
+    direct = replace(enc, key_management="direct", data_key_bits=256, plaintext_footer=True)
+    people(spark).coalesce(1).write.format("pme-parquet").options(**direct.options()).save(target)
+    [file] = pme.inspect(target).files
+    assert file.footer_key
+    assert (file.footer_key.management, file.footer_key.master_key) == ("direct", "footer")
+
+
+def test_a_partitioned_table_that_changed_its_key_and_has_an_intruder(
+    spark: SparkSession, enc: pme.Encryption, target: str
+) -> None:
+    frame = people(spark).selectExpr("*", "id % 3 AS part").repartition("part")
+    for footer_key in ("footer", "other"):
+        options = replace(enc, footer_key=footer_key).options()
+        frame.write.format("pme-parquet").options(**options).partitionBy("part").mode("append").save(target)
+    frame.coalesce(1).write.parquet(f"{target}/part=7")
+    report = pme.inspect(target)
+    assert len(report.files) == 7
+    assert {file.file.split("/")[0] for file in report.files} == {"part=0", "part=1", "part=2", "part=7"}
+    assert "1 of 7 files is plaintext" in report.drift
+    assert [finding.condition for finding in report.findings] == ["PME_PLAINTEXT_FILE"]
+    keys = [group.example.footer_key.master_key for group in report.groups if group.example.footer_key]
+    assert sorted(map(str, keys)) == ["footer", "other"]
+
+
+def test_it_tells_the_same_after_a_rotation(
+    spark: SparkSession, keys: pme.Keystore, enc: pme.Encryption, target: str
+) -> None:
+    people(spark).coalesce(1).write.format("pme-parquet").options(**enc.options()).save(target)
+    pme.rotate(spark, target, kms=keys, master_keys={"footer": "other"}, key_material="external")
+    report = pme.inspect(target)
+    [file] = report.files
+    assert (report.findings, file.footer) == ((), "encrypted")
+    assert file.footer_key
+    assert (file.footer_key.master_key, file.footer_key.material) == ("other", "external")

@@ -1,0 +1,148 @@
+"""Tables of several files: which files count, how they differ, what is wrong among them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.inspection import tails
+from tests.inspection.tails import encrypted, material
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def put(root: Path, name: str, content: bytes) -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def names(report: pme.Inspection) -> list[str]:
+    return [file.file for file in report.files]
+
+
+def test_files_that_spark_passes_over_are_left_out_and_partitions_are_not(tmp_path: Path) -> None:
+    shown = ["_day=3/a", "a.parquet", "b", "day=1/a.parquet", "day=1/hour=2/a.parquet"]
+    hidden = ["_SUCCESS", ".a.crc", "_temporary/0/a.parquet", ".b/a.parquet", "day=1/_x", "a._COPYING_", "_metadata"]
+    for name in shown + hidden:
+        put(tmp_path, name, encrypted(b"k"))
+    report = pme.inspect(tmp_path)
+    assert sorted(names(report)) == shown
+    assert report.findings == ()
+
+
+def test_a_hidden_file_that_is_asked_for_is_shown(tmp_path: Path) -> None:
+    put(tmp_path, "_old/a", encrypted(b"k"))
+    assert names(pme.inspect(tmp_path / "_old")) == ["a"]
+    assert names(pme.inspect(tmp_path / "_old" / "a")) == ["a"]
+
+
+def test_drift_is_told_in_sentences_and_groups(tmp_path: Path) -> None:
+    for number in range(300):
+        key = "pii-2024" if number % 25 == 0 else "pii"
+        put(tmp_path, f"part-{number:03}", encrypted(material(key, keyEncryptionKeyID=f"id{number}")))
+    for number in range(3):
+        put(tmp_path, f"late-{number}", tails.readable([tails.column(b"a")]))
+    report = pme.inspect(tmp_path)
+    assert report.drift == (
+        "3 of 303 files are plaintext",
+        "12 of 303 files use key 'pii-2024' for the footer",
+    )
+    assert [(group.files, group.example.file) for group in report.groups] == [
+        (288, "part-001"),
+        (12, "part-000"),
+        (3, "late-0"),
+    ]
+    assert sum(group.bytes for group in report.groups) == sum(file.bytes for file in report.files)
+    assert {finding.condition for finding in report.findings} == {"PME_PLAINTEXT_FILE"}
+    assert [finding.file for finding in report.findings] == ["late-0", "late-1", "late-2"]
+    assert report.findings[0].message == (
+        "[PME_PLAINTEXT_FILE] late-0: the file is not encrypted, and 300 beside it are. Find out who wrote it."
+    )
+
+
+def test_drift_of_columns_algorithms_prefixes_and_lengths(tmp_path: Path) -> None:
+    own = {"signed": True}
+    put(tmp_path, "a", tails.readable([tails.column(b"x", key=material("pii"))], **own))
+    put(tmp_path, "b", tails.readable([tails.column(b"x", key=material("pii"))], **own))
+    put(tmp_path, "c", tails.readable([tails.column(b"x", key=material("pay", wrappedDEK=tails.WRAPPED[32]))], **own))
+    put(tmp_path, "d", encrypted(b"footer", algorithm=tails.gcm(prefix=b"t")))
+    assert pme.inspect(tmp_path).drift == (
+        "1 of 4 files has an AAD prefix that is in the file",
+        "1 of 4 files has an encrypted footer",
+        "1 of 4 files has data keys of 256 bits",
+        "1 of 4 files uses key 'pay'",
+        "2 of 4 files have data keys of 128 bits",
+        "2 of 4 files use key 'pii'",
+    )
+
+
+def test_files_alike_have_no_drift_and_plaintext_alone_is_no_finding(tmp_path: Path) -> None:
+    for name in "ab":
+        put(tmp_path, name, tails.readable([tails.column(b"x")]))
+    report = pme.inspect(tmp_path)
+    assert (report.drift, report.findings) == ((), ())
+    assert [group.files for group in report.groups] == [2]
+
+
+def test_keys_beside_a_file_in_a_partition(tmp_path: Path) -> None:
+    file = put(tmp_path, "day=1/a.parquet", encrypted(tails.reference("footerKey")))
+    tails.beside(file, footerKey=material("footer").decode(), columnKey0=material("pii").decode())
+    report = pme.inspect(tmp_path)
+    [found] = report.files
+    assert report.findings == ()
+    assert found.footer_key
+    assert (found.footer_key.master_key, found.footer_key.reference) == ("footer", "footerKey")
+    assert [key.master_key for key in found.column_keys] == ["pii"]
+
+
+def test_an_empty_directory_has_no_files(tmp_path: Path) -> None:
+    report = pme.inspect(tmp_path)
+    assert (report.files, report.groups, report.drift, report.findings) == ((), (), (), ())
+    assert str(report) == f"{tmp_path}: 0 files, 0 B, 0 encrypted"
+
+
+def test_nothing_at_the_path_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(pme.BadOptionError, match="because there is nothing"):
+        pme.inspect(tmp_path / "nowhere")
+
+
+def test_links_are_followed_and_circles_are_not(tmp_path: Path) -> None:
+    put(tmp_path, "elsewhere/a.parquet", encrypted(b"k"))
+    table = tmp_path / "table"
+    table.mkdir()
+    (table / "linked").symlink_to(tmp_path / "elsewhere")
+    (table / "circle").symlink_to(table)
+    (table / "gone").symlink_to(tmp_path / "nowhere")
+    report = pme.inspect(table)
+    assert names(report) == ["gone", "linked/a.parquet"]
+    assert [finding.condition for finding in report.findings] == ["PME_DAMAGED_FILE"]
+
+
+def test_what_is_no_file_is_a_finding_and_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    [finding] = pme.inspect(tmp_path).findings
+    assert "it is no regular file" in finding.message
+
+
+def test_a_file_that_may_not_be_read_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "a", encrypted(b"k"))
+    put(tmp_path, "b", encrypted(b"k"))
+    monkeypatch.setattr("pme_parquet._inspect.storage._Local.read", _refuses_a)
+    report = pme.inspect(tmp_path)
+    assert [(finding.file, finding.condition) for finding in report.findings] == [("a", "")]
+    assert "PermissionError: not for you" in report.findings[0].message
+    assert report.files[1].footer == "encrypted"
+
+
+def _refuses_a(_: object, path: str, start: int, end: int) -> bytes:
+    if path.endswith("/a"):
+        raise PermissionError("not for you")
+    with open(path, "rb") as file:  # noqa: PTH123 paths are texts there
+        file.seek(start)
+        return file.read(end - start)
