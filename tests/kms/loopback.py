@@ -86,6 +86,11 @@ class LoopbackServer(ABC):
     def handle(self, arrived: Arrived) -> tuple[Answer | None, Fault | None]:
         """Answer one request and write it down; no answer means that the connection is to be dropped."""
 
+    @property
+    def connections(self) -> int:
+        """How many connections were made to it, whether or not a request came."""
+        return self._http.accepted
+
     def wait(self, seconds: float) -> None:
         """Let a fault last, but not longer than the server."""
         self._stopping.wait(seconds)
@@ -141,6 +146,7 @@ class _HttpServer(ThreadingHTTPServer):
     def __init__(self, fake: LoopbackServer, certificate: Certificate | None) -> None:
         super().__init__((LOOPBACK, 0), _Handler)
         self.fake = fake
+        self.accepted = 0
         self._open: set[socket.socket] = set()
         self._tls: ssl.SSLContext | None = None
         if certificate:
@@ -149,6 +155,7 @@ class _HttpServer(ThreadingHTTPServer):
 
     def get_request(self) -> tuple[socket.socket, Any]:
         connection, address = super().get_request()
+        self.accepted += 1
         if self._tls:
             # The handshake waits for the connection's own thread.
             connection = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)

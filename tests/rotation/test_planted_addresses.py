@@ -1,0 +1,244 @@
+"""Who looks after a table calls the KMS that the configuration names, and no address that somebody planted.
+
+Such an address stands in key material, in a table's definition, or in options without a credential of their own. What
+is planted is the address of a server that tells whether anybody connected to it.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+import pme_parquet as pme
+from tests.kms import access
+from tests.kms.bend import bend_material
+from tests.kms.transit_server import TransitServer
+from tests.policy import bend, thrift
+from tests.policy.expect import refused, save, untouched
+from tests.rotation import tables
+from tests.rotation.sql import call
+from tests.rotation.tables import Remembering
+from tests.support.canary import data_files
+from tests.support.frames import people
+from tests.support.source import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.support.source import Conf
+
+CLIENT = "io.pmeparquet.kms.VaultKmsClient"
+CLIENT_URL = "parquet.encryption.kms.instance.url"
+CLIENT_TOKEN = "parquet.encryption.key.access.token"
+
+
+@pytest.fixture
+def home() -> Iterator[TransitServer]:
+    """Return the Vault that tables are under."""
+    with TransitServer() as made:
+        made.create(*access.KEYS)
+        yield made
+
+
+@contextmanager
+def uncalled() -> Iterator[str]:
+    """Give the address of a Vault, and fail where anybody connected to it."""
+    with TransitServer() as planted:
+        yield planted.url
+        assert planted.connections == 0
+
+
+def write(spark: SparkSession, target: str, kms: pme.Vault, **fields: Any) -> None:
+    """Write a table of one file."""
+    save(people(spark).coalesce(1), target, access.encryption(kms, **fields).options())
+
+
+def of_session(options: dict[str, str]) -> dict[str, str]:
+    return {f"spark.datasource.{FORMAT}.{name}": value for name, value in options.items()}
+
+
+# ---- in key material
+
+
+def beside(target: str, planted: dict[str, str]) -> None:
+    """Alter the material beside the table's file, where whoever can write files can."""
+    for master_key in (None, *access.COLUMNS):
+        bend_material(target, planted, master_key)
+
+
+def in_footer(target: str, planted: dict[str, str]) -> None:
+    """Alter what stands readable before an encrypted footer."""
+
+    def change(metadata: thrift.Struct) -> thrift.Struct:
+        entry = json.loads(thrift.get(metadata, bend.KEY_METADATA)) | planted
+        return thrift.put(metadata, bend.KEY_METADATA, thrift.BINARY, json.dumps(entry).encode())
+
+    [file] = data_files(target)
+    bend.crypto_metadata(file, change)
+
+
+PLACES = {"external": beside, "internal": in_footer}
+
+
+def rotate(spark: SparkSession, target: str, kms: pme.Vault) -> str:
+    assert pme.rotate(spark, target, kms=kms).counts == {"rotated": 1}
+    return target
+
+
+def rotate_to_another_kms(spark: SparkSession, target: str, kms: pme.Vault) -> str:
+    assert pme.rotate(spark, target, kms=kms, new_kms=pme.PythonKms(Remembering())).counts == {"rotated": 1}
+    return target
+
+
+def rotate_in_sql(spark: SparkSession, target: str, kms: pme.Vault) -> str:
+    rows = spark.sql(f"SELECT status FROM {call('pme_rotate', target, options=kms.options())}").collect()
+    assert rows == [("rotated",)]
+    return target
+
+
+def rekey(spark: SparkSession, target: str, kms: pme.Vault) -> str:
+    copy = f"{target}-copy"
+    pme.rekey(spark, target, copy, access.encryption(kms), kms=kms)
+    assert access.read(spark, copy, kms.options()).count() == 20
+    return copy
+
+
+def key_usage(spark: SparkSession, target: str, kms: pme.Vault) -> None:
+    told = pme.key_usage(spark, target, kms=kms).collect()
+    assert {(row.master_key, *row.problems) for row in told} == {(key,) for key in access.KEYS}
+
+
+def key_usage_in_sql(spark: SparkSession, target: str, kms: pme.Vault) -> None:
+    told = spark.sql(f"SELECT * FROM {call('pme_key_usage', target, options=kms.options())}").collect()
+    assert {(row.master_key, *row.problems) for row in told} == {(key,) for key in access.KEYS}
+
+
+WAYS: list[Callable[[SparkSession, str, pme.Vault], str | None]] = [
+    rotate,
+    rotate_to_another_kms,
+    rotate_in_sql,
+    rekey,
+    key_usage,
+    key_usage_in_sql,
+]
+
+
+@pytest.mark.parametrize("material", ["external", "internal"])
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_an_address_in_key_material_is_never_called(
+    spark: SparkSession,
+    home: TransitServer,
+    target: str,
+    tmp_path: Path,
+    way: Callable[[SparkSession, str, pme.Vault], str | None],
+    material: str,
+) -> None:
+    kms = access.by_token(home, tmp_path)
+    write(spark, target, kms, key_material=material)
+    with uncalled() as url:
+        PLACES[material](target, {"kmsInstanceURL": url, "kmsInstanceID": "planted"})
+        assert tables.found(target, [url]) == [url]
+        written = way(spark, target, kms)
+    assert written is None or tables.found(written, [url, '"planted"']) == []
+
+
+@pytest.mark.parametrize("way", [rotate, rekey, key_usage], ids=lambda way: way.__name__)
+def test_an_address_in_key_material_does_not_stand_in_for_one_that_is_missing(
+    spark: SparkSession, home: TransitServer, target: str, tmp_path: Path, way: Callable[..., object]
+) -> None:
+    # parquet-java hands such a client the address that a file names.
+    kms = access.by_token(home, tmp_path)
+    write(spark, target, kms, key_material="external")
+    token = access.secret(tmp_path, home.token(access.KEYS))
+    right, without = pme.KmsClass(CLIENT, instance_url=home.url, token=token), pme.KmsClass(CLIENT, token=token)
+    with uncalled() as url:
+        beside(target, {"kmsInstanceURL": url, "kmsInstanceID": "planted"})
+        with untouched(tmp_path), refused("PME_BAD_OPTION", "kms.vault.url"):
+            way(spark, target, without)
+        way(spark, target, right)
+
+
+# ---- in a table's definition
+
+
+def test_an_address_in_a_table_s_definition_is_never_called(
+    spark: SparkSession, home: TransitServer, target: str, tmp_path: Path, conf: Conf
+) -> None:
+    kms = access.by_token(home, tmp_path)
+    write(spark, target, kms)
+    table = f"planted_{uuid4().hex}"
+    with uncalled() as url, conf(of_session(kms.options())):
+        planted = f"('kms' 'vault', 'kms.vault.url' '{url}', '{CLIENT_URL}' '{url}')"
+        definition = f"(id BIGINT) USING `{FORMAT}` OPTIONS {planted} LOCATION '{target}'"
+        spark.sql(f"CREATE TABLE {table} {definition} TBLPROPERTIES {planted}")
+        try:
+            with refused("PME_BAD_OPTION", "kms.vault.url", "kms.vault.token"):
+                spark.table(table).collect()
+            assert pme.rotate(spark, target).counts == {"rotated": 1}
+            rows = spark.sql(f"SELECT status FROM {call('pme_rotate', target)}").collect()
+            assert rows == [("rotated",)]
+            for told in (pme.key_usage(spark, target), spark.sql(f"SELECT * FROM {call('pme_key_usage', target)}")):
+                assert {(row.master_key, *row.problems) for row in told.collect()} == {(key,) for key in access.KEYS}
+            assert pme.rekey(spark, target, f"{target}-copy", pme.Encryption(footer_key=access.FOOTER)).rows == 20
+        finally:
+            spark.sql(f"DROP TABLE {table}")
+
+
+# ---- in options without a credential of their own
+
+
+@dataclass(frozen=True)
+class Given:
+    """Options as a KMS."""
+
+    values: dict[str, str]
+
+    def options(self) -> dict[str, str]:
+        return self.values
+
+
+PLANTED: dict[str, Callable[[str], dict[str, str]]] = {
+    "kms.vault.url": lambda url: {"kms": "vault", "kms.vault.url": url},
+    CLIENT_URL: lambda url: {"kms": CLIENT, CLIENT_URL: url},
+    "parquet.encryption.kms.vault.url": lambda url: {"kms": CLIENT, "parquet.encryption.kms.vault.url": url},
+    "hadoop.security.key.provider.path": lambda url: {
+        "kms": "hadoop",
+        "hadoop.security.key.provider.path": f"{url.replace('http://', 'kms://http@')}/kms",
+    },
+}
+
+
+@pytest.mark.parametrize("option", PLANTED)
+def test_an_address_in_a_call_s_options_gets_no_credential_of_the_session(
+    spark: SparkSession, home: TransitServer, target: str, tmp_path: Path, conf: Conf, option: str
+) -> None:
+    kms = access.by_token(home, tmp_path)
+    write(spark, target, kms)
+    known = kms.options()
+    with uncalled() as url, conf(of_session(known | {CLIENT_TOKEN: known["kms.vault.token"]})), untouched(tmp_path):
+        options = PLANTED[option](url)
+        copy, other = f"{target}-copy", Given(options)
+        sql = [
+            call("pme_rotate", target, options=options),
+            call("pme_rotate", target, new_kms=options),
+            call("pme_key_usage", target, options=options),
+        ]
+        attempts: list[Callable[[], object]] = [
+            lambda: pme.rotate(spark, target, options=options),
+            lambda: pme.rotate(spark, target, new_kms=other),
+            lambda: pme.key_usage(spark, target, options=options),
+            lambda: pme.rekey(spark, target, copy, pme.Encryption(kms=kms, footer_key="footer"), kms=other),
+            lambda: pme.rekey(spark, target, copy, pme.Encryption(kms=other, footer_key="footer"), kms=kms),
+            *(lambda statement=statement: spark.sql(f"SELECT * FROM {statement}").collect() for statement in sql),
+        ]
+        for attempt in attempts:
+            with refused("PME_BAD_OPTION", option):
+                attempt()
