@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kms.access import by_token, encryption
+from tests.kms.bend import bend_material
 from tests.kms.denied import REFUSED, Guarded, content, options, read, write
 from tests.policy import bend
 from tests.policy.expect import refused, save
@@ -124,6 +125,40 @@ def test_a_damaged_page_is_an_error(spark: SparkSession, target: str) -> None:
     bend.flip_in_module(file, 1)
     with refused("PME_NOT_AUTHENTIC", "'id'"):
         read(spark, target, REFUSED).collect()
+
+
+@pytest.fixture
+def misnamed(spark: SparkSession, target: str) -> str:
+    """Return the path of a table beside whose file somebody has written that `salary` is under the refused key."""
+    write(content(spark).select("id", "salary").coalesce(1), target, columnKeys="pay: salary", keyMaterial="external")
+    bend_material(target, {"masterKeyID": REFUSED}, "pay")
+    return target
+
+
+def test_external_material_that_names_a_refused_key_masks_its_column_and_is_told(
+    spark: SparkSession, misnamed: str
+) -> None:
+    seen = read(spark, misnamed, REFUSED)
+    with warnings(spark) as told:
+        assert {row.salary for row in seen.collect()} == {None}
+    assert len(told) == 1, told
+    assert "salary (master key 'pii')" in told[0]
+    for condition in ("salary IS NULL", "salary > 20", "id = 3 OR salary = 4"):
+        with refused("PME_KEY_DENIED", "'salary'", "'pii'"):
+            seen.where(condition).collect()
+    assert read(spark, misnamed, REFUSED, deniedColumns="drop").columns == ["id"]
+
+
+def test_external_material_that_names_another_key_than_the_reader_s_is_an_error(
+    spark: SparkSession, misnamed: str
+) -> None:
+    with refused("PME_KEY_DENIED", "salary", "'pii'"):
+        read(spark, misnamed, REFUSED, deniedColumns="error").collect()
+    # A reader who says which keys the table has is not told another one.
+    pinned = {"footerKey": "footer", "columnKeys": "pay: salary"}
+    for mode in ("null", "drop"):
+        with refused("PME_KEY_METADATA", "salary", "'pii'"):
+            read(spark, misnamed, REFUSED, deniedColumns=mode, **pinned).collect()
 
 
 @every_mode
