@@ -56,6 +56,14 @@ private[parquet] final class FileBytes(
     ranges.map(range => segments.find(_.holds(range)).get.slice(range))
   }
 
+  /** As [[read]], into an array of the caller. */
+  def readInto(range: Range, array: Array[Byte], at: Int): Unit = known.filter(_.holds(range)) match {
+    case Some(had) =>
+      val part = had.slice(range)
+      System.arraycopy(part.array, part.at, array, at, range.length)
+    case None => fetch(range, array, at)
+  }
+
   private def fetchAll(ranges: Seq[Range]): Seq[Segment] =
     if (ranges.size > 1 && VectoredReads.serves(opened)) {
       ranges.foreach(requireInFile)
@@ -67,9 +75,14 @@ private[parquet] final class FileBytes(
   private def fetch(range: Range): Segment = {
     requireInFile(range)
     val bytes = new Array[Byte](range.length)
-    cutIsDamage(opened.readFully(range.offset, bytes))
-    count(range)
+    fetch(range, bytes, 0)
     new Segment(bytes, 0, range.offset, range.length)
+  }
+
+  private def fetch(range: Range, array: Array[Byte], at: Int): Unit = {
+    requireInFile(range)
+    cutIsDamage(opened.readFully(range.offset, array, at, range.length))
+    count(range)
   }
 
   private def opened: FSDataInputStream = {

@@ -129,6 +129,11 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
 
   /** The header of a chunk's Bloom filter, as it is stored but decrypted, and its bits. */
   def bloomContent(chunk: Chunk): (Array[Byte], Array[Byte]) = {
+    val header = bloomHeader(chunk)
+    header.content -> bloomBits(chunk, header)
+  }
+
+  def bloomHeader(chunk: Chunk): OpenedBloomHeader = {
     val offset = chunk.meta.getBloomFilterOffset
     val first = bytes.read(
       Range(offset, (file.version.length - offset).max(0).min(Indexes.BloomHeaderBytes.toLong).toInt)
@@ -147,21 +152,22 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
       !header.getAlgorithm.isSetBLOCK || !header.getHash.isSetXXHASH || !header.getCompression.isSetUNCOMPRESSED
     )
       throw PmeErrors.damaged(where(chunk), "its Bloom filter is of a kind that Parquet does not have")
-    val at = offset + (headerEnd - first.at)
-    val bits = file.modules(chunk, counters) match {
-      case None => bytes.read(Range(at, bitset)).copied
+    new OpenedBloomHeader(stored, offset + (headerEnd - first.at), bitset)
+  }
+
+  def bloomBits(chunk: Chunk, header: OpenedBloomHeader): Array[Byte] =
+    file.modules(chunk, counters) match {
+      case None => bytes.read(Range(header.bitsAt, header.bitsetBytes)).copied
       case Some(ciphers) =>
-        val segment = bytes.read(Range(at, bitset + ModuleFrame.GcmOverheadBytes))
+        val segment = bytes.read(Range(header.bitsAt, header.bitsetBytes + ModuleFrame.GcmOverheadBytes))
         val kind = ModuleKind.BloomFilterBitset
         val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.IndexBytes, kind)
-        val plain = new Array[Byte](bitset)
+        val plain = new Array[Byte](header.bitsetBytes)
         if (end != segment.until)
           throw PmeErrors.damaged(where(chunk), "its Bloom filter has another size than its header says")
         ciphers.headers.open(segment.array, segment.at, end, kind, 0, plain, 0)
         plain
     }
-    (stored, bits)
-  }
 
   /** The header's content, and where it ends in the segment. */
   private def headerOf(chunk: Chunk, segment: Segment): (Array[Byte], Int) =
@@ -209,6 +215,16 @@ private object Indexes {
   /** Split-block Bloom filters are made of such blocks. */
   val BloomBlockBytes = 32
 }
+
+/**
+ * @param content as it is stored but decrypted
+ * @param bitsAt where the bits begin in the file
+ */
+private[parquet] final class OpenedBloomHeader(
+    val content: Array[Byte],
+    val bitsAt: Long,
+    val bitsetBytes: Int
+)
 
 private[parquet] final class RowGroupIndexes(
     offsets: Map[ColumnPath, OffsetIndex],

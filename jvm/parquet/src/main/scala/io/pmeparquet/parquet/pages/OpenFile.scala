@@ -139,6 +139,19 @@ private[parquet] final class OpenFile private (
     new RowGroupChunks(rowGroup, chunks, block)
   }
 
+  /** All leaf columns. */
+  def columns: Seq[FileColumn] = descriptors.map { descriptor =>
+    val path = descriptor.getPath.toSeq
+    FileColumn(path, display(path))
+  }
+
+  /** @throws io.pmeparquet.PmeException where a column's own key is not to be had, whatever it would open */
+  def requireKey(rowGroup: Int, column: Seq[String], counters: ReadCounters): Unit = for {
+    file <- crypto
+    chunk = groups(rowGroup).getColumns.get(ordinals(column))
+    metadata <- Option(chunk.getCrypto_metadata) if metadata.isSetENCRYPTION_WITH_COLUMN_KEY
+  } file.columnKey(chunk, display(column), counters)
+
   /**
    * Those of some columns whose keys the KMS refuses to this reader, be it in one row group.
    *
@@ -175,11 +188,7 @@ private[parquet] final class OpenFile private (
 
   /** A part of a chunk, checked to lie in the file. */
   def rangeOf(chunk: Chunk, offset: Long, length: Long): Range = {
-    if (offset < FooterBytes.FirstPageOffset || length < 0 || offset > version.length - length)
-      throw PmeErrors.damaged(
-        s"${version.path}, column '${chunk.display}'",
-        s"its column chunk is said to be $length bytes from $offset on, in a file of ${version.length}"
-      )
+    requireInFile(chunk, offset, length)
     if (length > OpenFile.MaxChunkBytes)
       throw PmeErrors.unsupported(
         s"${version.path}, column '${chunk.display}'",
@@ -189,6 +198,20 @@ private[parquet] final class OpenFile private (
       )
     Range(offset, length.toInt)
   }
+
+  /** Where a chunk begins and ends, for who reads it in parts. */
+  def boundsOf(chunk: Chunk): (Long, Long) = {
+    val (start, length) = (chunk.meta.getStartingPos, chunk.meta.getTotalSize)
+    requireInFile(chunk, start, length)
+    start -> (start + length)
+  }
+
+  private def requireInFile(chunk: Chunk, offset: Long, length: Long): Unit =
+    if (offset < FooterBytes.FirstPageOffset || length < 0 || offset > version.length - length)
+      throw PmeErrors.damaged(
+        s"${version.path}, column '${chunk.display}'",
+        s"its column chunk is said to be $length bytes from $offset on, in a file of ${version.length}"
+      )
 
   /** The ciphers of a chunk's modules; none where it is not encrypted. */
   def modules(chunk: Chunk, counters: ReadCounters): Option[ChunkModules] =
@@ -251,6 +274,14 @@ private[parquet] final class OpenFile private (
  */
 final case class RefusedColumn(path: Seq[String], display: String, masterKeyId: String, denied: PmeException)
 
+/**
+ * A leaf column.
+ *
+ * @param path in the file
+ * @param display as Spark names it
+ */
+private[parquet] final case class FileColumn(path: Seq[String], display: String)
+
 private final class OpenedColumn(val chunk: ColumnChunk, val key: Option[AesKey])
 
 private[parquet] object OpenFile {
@@ -259,7 +290,8 @@ private[parquet] object OpenFile {
   def apply(scope: ReadScope, version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile =
     scope.files.get(version)(read(scope, version, conf, counters))
 
-  private def read(
+  /** As [[apply]], but as the file is now, whatever this JVM has of it. */
+  def read(
       scope: ReadScope,
       version: FileVersion,
       conf: Configuration,

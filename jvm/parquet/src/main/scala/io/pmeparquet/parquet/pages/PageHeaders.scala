@@ -40,20 +40,26 @@ private[pages] final class PageHeaders(
 
   /** The array index where a page ends whose body begins at `body`, its checksum compared where that is wanted. */
   def bodyEnd(header: PageHeader, body: Int, place: PagePlace): Int = {
+    val end = body + bodyLength(header, (place.segment.until - body).toLong)
+    compareChecksum(header, place.segment.array, body, end)
+    end
+  }
+
+  /** @param left of the column chunk, after the header */
+  def bodyLength(header: PageHeader, left: Long): Int = {
     val length = header.getCompressed_page_size
-    if (length < 0 || length > place.segment.until - body)
-      throw PmeErrors.damaged(
-        where,
-        s"a page says $length bytes where ${place.segment.until - body} are left of its column chunk"
-      )
+    if (length < 0 || length > left)
+      throw PmeErrors.damaged(where, s"a page says $length bytes where $left are left of its column chunk")
+    length
+  }
+
+  private def compareChecksum(header: PageHeader, bytes: Array[Byte], body: Int, end: Int): Unit =
     if (verifyChecksums && header.isSetCrc) {
       val crc = new CRC32
-      crc.update(place.segment.array, body, length)
+      crc.update(bytes, body, end - body)
       if (crc.getValue.toInt != header.getCrc)
         throw PmeErrors.damaged(where, "the checksum of a page does not match")
     }
-    body + length
-  }
 
   /** What a page says it decompresses to, before room is made for that. */
   def uncompressed(header: PageHeader, length: Int, limit: Int): Int = {

@@ -1,11 +1,6 @@
 package io.pmeparquet.parquet.pages
 
-import java.util.Arrays
-
 import org.apache.parquet.format.{PageHeader, PageType}
-
-import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
-import io.pmeparquet.PmeErrors
 
 /**
  * A page as it is stored, decrypted and still compressed.
@@ -37,12 +32,7 @@ private[parquet] final class StoredPages(
     allowClearLevels: Boolean,
     file: String
 ) extends Iterator[StoredPage] {
-  private val where = s"$file, column '${chunk.display}'"
-  // A checksum is of the encrypted page, and so is made anew with it: where no tag covers all of a page, a wrong one must
-  // not become right by that.
-  private val tagged =
-    modules.exists(_.pages.overheadBytes == ModuleFrame.GcmOverheadBytes) && !allowClearLevels
-  private val headers = new PageHeaders(modules, Codecs.None, verifyChecksums = !tagged, where)
+  private val opener = new PageOpener(chunk, modules, allowClearLevels, file)
   private val places = new AllPages(segment)
   private var values = 0L
   private var upcoming = dictionary().orElse(dataPage())
@@ -59,65 +49,24 @@ private[parquet] final class StoredPages(
     if (!chunk.mayHaveDictionary) None
     else
       places.dictionary.flatMap { place =>
-        val (header, body) = headers.at(place, ModuleKind.DictionaryPageHeader)
-        if (header.getType == PageType.DICTIONARY_PAGE && header.isSetDictionary_page_header) {
-          val end = headers.bodyEnd(header, body, place)
-          val content = module(place, body, end, ModuleKind.DictionaryPage)
-          Some(stored(header, place, body, end, content))
-        } else if (modules.isEmpty) None
-        else throw PmeErrors.damaged(where, "it has another page where its dictionary should be")
+        val page = opener.dictionaryAt(place)
+        if (page.isDictionary) Some(stored(page)) else None
       }
 
   private def dataPage(): Option[StoredPage] = places.next() match {
     case Some(place) =>
-      val (header, body) = headers.at(place, ModuleKind.DataPageHeader)
-      val end = headers.bodyEnd(header, body, place)
-      val content = header.getType match {
-        case PageType.DATA_PAGE if header.isSetData_page_header =>
-          values += header.getData_page_header.getNum_values
-          module(place, body, end, ModuleKind.DataPage)
-        case PageType.DATA_PAGE_V2 if header.isSetData_page_header_v2 =>
-          values += header.getData_page_header_v2.getNum_values
-          v2(header, place, body, end)
-        case other => throw PmeErrors.damaged(where, s"its page ${place.ordinal} is a $other")
-      }
-      Some(stored(header, place, body, end, content))
+      val page = opener.dataPageAt(place)
+      values += page.values
+      Some(stored(page))
     case None =>
-      if (values != chunk.meta.getValueCount)
-        throw PmeErrors.damaged(
-          where,
-          s"its pages hold $values values where its metadata says ${chunk.meta.getValueCount}"
-        )
+      opener.requireAll(values)
       None
   }
 
-  private def stored(header: PageHeader, place: PagePlace, body: Int, end: Int, content: Array[Byte]) = {
-    places.passed(place, end)
-    new StoredPage(header, place.offset, body - place.index, content)
-  }
-
-  private def module(place: PagePlace, body: Int, end: Int, kind: ModuleKind): Array[Byte] = {
-    val bytes = place.segment.array
-    modules match {
-      case None => Arrays.copyOfRange(bytes, body, end)
-      case Some(ciphers) =>
-        ChunkPages.moduleEnd(ciphers.pages, bytes, body, end, kind, where)
-        val plain = new Array[Byte](end - body - ciphers.pages.overheadBytes)
-        ciphers.pages.open(bytes, body, end, kind, place.ordinal, plain, 0)
-        plain
-    }
-  }
-
-  private def v2(header: PageHeader, place: PagePlace, body: Int, end: Int): Array[Byte] = {
-    val page = header.getData_page_header_v2
-    val (rl, dl) = (page.getRepetition_levels_byte_length, page.getDefinition_levels_byte_length)
-    if (rl < 0 || dl < 0 || rl.toLong + dl > header.getUncompressed_page_size)
-      throw PmeErrors.damaged(where, s"the header of its page ${place.ordinal} contradicts itself")
-    val parts =
-      V2Parts.of(place, body, end, rl + dl, modules.map(_.pages), allowClearLevels, file, chunk.display)
-    val content =
-      Arrays.copyOfRange(parts.levels, parts.levelsAt, parts.levelsAt + rl + dl + parts.valuesLength)
-    System.arraycopy(parts.values, parts.valuesAt, content, rl + dl, parts.valuesLength)
-    content
+  private def stored(page: OpenedHeader) = {
+    val end = opener.end(page)
+    val content = opener.content(page, end)
+    places.passed(page.place, end)
+    new StoredPage(page.header, page.place.offset, page.headerBytes, content)
   }
 }

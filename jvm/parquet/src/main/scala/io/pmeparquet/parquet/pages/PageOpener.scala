@@ -1,0 +1,139 @@
+package io.pmeparquet.parquet.pages
+
+import java.util.Arrays
+
+import org.apache.parquet.format.{PageHeader, PageType}
+
+import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.PmeErrors
+
+/**
+ * A page whose header was opened.
+ *
+ * @param body where its body begins in the array of its place
+ */
+private[parquet] final class OpenedHeader(val header: PageHeader, val place: PagePlace, val body: Int) {
+  def headerBytes: Int = body - place.index
+
+  /** The same page, where more bytes of it are. */
+  def in(segment: Segment): OpenedHeader = {
+    val moved = place.copy(segment = segment)
+    new OpenedHeader(header, moved, moved.index + headerBytes)
+  }
+
+  def isDictionary: Boolean =
+    header.getType == PageType.DICTIONARY_PAGE && header.isSetDictionary_page_header
+
+  def kind: ModuleKind = if (isDictionary) ModuleKind.DictionaryPage else ModuleKind.DataPage
+
+  def isV1: Boolean = header.getType == PageType.DATA_PAGE && header.isSetData_page_header
+  def isV2: Boolean = header.getType == PageType.DATA_PAGE_V2 && header.isSetData_page_header_v2
+
+  /** How many values a data page says it has. */
+  def values: Int =
+    if (isV2) header.getData_page_header_v2.getNum_values else header.getData_page_header.getNum_values
+}
+
+/** Opens pages of one column chunk for somebody who neither decompresses nor decodes them. For one thread. */
+private[parquet] final class PageOpener(
+    chunk: Chunk,
+    modules: Option[ChunkModules],
+    allowClearLevels: Boolean,
+    file: String
+) {
+  private val where = s"$file, column '${chunk.display}'"
+  // A checksum is of the encrypted page: where no tag covers all of it, that is all there is. Who stores a page again makes
+  // its checksum anew, too, and a wrong one must not become right by that.
+  private val tagged =
+    modules.exists(_.pages.overheadBytes == ModuleFrame.GcmOverheadBytes) && !allowClearLevels
+  private val headers = new PageHeaders(modules, Codecs.None, verifyChecksums = !tagged, where)
+
+  /** The page where a dictionary may be; in a chunk without a key it may be another. */
+  def dictionaryAt(place: PagePlace): OpenedHeader = {
+    val page = at(place, ModuleKind.DictionaryPageHeader)
+    if (!page.isDictionary && modules.isDefined)
+      throw PmeErrors.damaged(where, "it has another page where its dictionary should be")
+    page
+  }
+
+  def dataPageAt(place: PagePlace): OpenedHeader = {
+    val page = at(place, ModuleKind.DataPageHeader)
+    if (!page.isV1 && !page.isV2)
+      throw PmeErrors.damaged(where, s"its page ${place.ordinal} is a ${page.header.getType}")
+    page
+  }
+
+  private def at(place: PagePlace, kind: ModuleKind) = {
+    val (header, body) = headers.at(place, kind)
+    new OpenedHeader(header, place, body)
+  }
+
+  /** What the body of a page takes, checked against what is left of the chunk after its header. */
+  def bodyLength(page: OpenedHeader, left: Long): Int = headers.bodyLength(page.header, left)
+
+  /** Where a page ends, its checksum compared where no tag is. */
+  def end(page: OpenedHeader): Int = headers.bodyEnd(page.header, page.body, page.place)
+
+  /** What a page holds, still compressed: for a V2 page its levels, then its values. */
+  def content(page: OpenedHeader, end: Int): Array[Byte] =
+    if (page.isV2) {
+      val parts = partsOf(page, end)
+      val levelBytes = levelBytesOf(page)
+      val content =
+        Arrays.copyOfRange(parts.levels, parts.levelsAt, parts.levelsAt + levelBytes + parts.valuesLength)
+      System.arraycopy(parts.values, parts.valuesAt, content, levelBytes, parts.valuesLength)
+      content
+    } else
+      modules match {
+        case None => Arrays.copyOfRange(page.place.segment.array, page.body, end)
+        case Some(ciphers) =>
+          requireModule(ciphers, page.place, page.body, end, page.kind)
+          val plain = new Array[Byte](end - page.body - ciphers.pages.overheadBytes)
+          val bytes = page.place.segment.array
+          ciphers.pages.open(bytes, page.body, end, page.kind, page.place.ordinal, plain, 0)
+          plain
+      }
+
+  /** Opens the module of a page, and keeps nothing of what is in it. */
+  def open(page: OpenedHeader, end: Int): Unit =
+    if (page.isV2) {
+      partsOf(page, end)
+      ()
+    } else open(page.place, page.body, end, page.kind)
+
+  /** Opens the module of a page whose header may not be known. */
+  def open(place: PagePlace, body: Int, end: Int, kind: ModuleKind): Unit = modules.foreach { ciphers =>
+    requireModule(ciphers, place, body, end, kind)
+    ciphers.pages.open(place.segment.array, body, end, kind, place.ordinal)
+  }
+
+  private def requireModule(ciphers: ChunkModules, place: PagePlace, body: Int, end: Int, kind: ModuleKind) =
+    ChunkPages.moduleEnd(ciphers.pages, place.segment.array, body, end, kind, where)
+
+  private def partsOf(page: OpenedHeader, end: Int): V2Parts = V2Parts.of(
+    page.place,
+    page.body,
+    end,
+    levelBytesOf(page),
+    modules.map(_.pages),
+    allowClearLevels,
+    file,
+    chunk.display
+  )
+
+  private def levelBytesOf(page: OpenedHeader): Int = {
+    val v2 = page.header.getData_page_header_v2
+    val (rl, dl) = (v2.getRepetition_levels_byte_length, v2.getDefinition_levels_byte_length)
+    if (rl < 0 || dl < 0 || rl.toLong + dl > page.header.getUncompressed_page_size)
+      throw PmeErrors.damaged(where, s"the header of its page ${page.place.ordinal} contradicts itself")
+    rl + dl
+  }
+
+  /** @param values of all data pages together */
+  def requireAll(values: Long): Unit =
+    if (values != chunk.meta.getValueCount)
+      throw PmeErrors.damaged(
+        where,
+        s"its pages hold $values values where its metadata says ${chunk.meta.getValueCount}"
+      )
+}
