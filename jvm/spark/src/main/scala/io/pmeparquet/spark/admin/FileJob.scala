@@ -6,6 +6,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
+import org.apache.spark.TaskKilledException
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.PmeException
@@ -27,12 +28,17 @@ private[admin] object FileJob {
   def each[A: ClassTag, B](session: SparkSession, conf: Configuration, items: Seq[A])(
       work: (A, Configuration) => B
   ): Seq[(A, Either[FileFailure, B])] =
+    each(session, conf, items, session.sparkContext.defaultParallelism * TasksPerCore)(work)
+
+  /** @param mostTasks items share a task where there are more of them */
+  def each[A: ClassTag, B](session: SparkSession, conf: Configuration, items: Seq[A], mostTasks: Int)(
+      work: (A, Configuration) => B
+  ): Seq[(A, Either[FileFailure, B])] =
     if (items.isEmpty) Nil
     else {
       val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
-      val slices = items.size.min(session.sparkContext.defaultParallelism * TasksPerCore)
       session.sparkContext
-        .parallelize(items, slices)
+        .parallelize(items, items.size.min(mostTasks))
         .map(item => item -> attempt(work(item, shared.value.value)))
         .collect()
         .toSeq
@@ -41,10 +47,13 @@ private[admin] object FileJob {
   private def attempt[B](work: => B): Either[FileFailure, B] =
     try Right(work)
     catch {
-      case NonFatal(failed) if !PmeException.isOfCancelled(failed) =>
+      case NonFatal(failed) if !isOfCancelled(failed) =>
         log.debug("A file failed; its report has the message", failed)
         Left(FileFailure.of(failed))
     }
+
+  private def isOfCancelled(failed: Throwable) =
+    failed.isInstanceOf[TaskKilledException] || PmeException.isOfCancelled(failed)
 
   /** Files are of different sizes: a core that is done early takes more. */
   private val TasksPerCore = 4

@@ -26,6 +26,11 @@ private[admin] final class FunctionArguments private (function: String, byName: 
     flag
   }
 
+  def number(name: String): Option[Double] = constant(name, "a number") {
+    case (_: DecimalType, number: Decimal) => number.toDouble
+    case (_: NumericType, number: Number) => number.doubleValue
+  }
+
   def map(name: String): Option[Map[String, String]] = constant(name, "a map of strings") {
     case (MapType(_: StringType, _: StringType, _), map: MapData) => entries(name, map)
     // Spark does not know of what type map() is.

@@ -6,13 +6,15 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.types.StructType
 
+import io.pmeparquet.parquet.verify.Sample
 import io.pmeparquet.spark.{ConfResolver, PmeSparkException}
 
 /**
- * Rotation and key usage for those who have nothing but SQL.
+ * Rotation, key usage and verification for those who have nothing but SQL.
  * {{{
  * SELECT * FROM pme_rotate('s3a://…/table', master_keys => map('2024', '2025'), options => map('kms', 'vault', …))
  * SELECT * FROM pme_key_usage('s3a://…/table')
+ * SELECT * FROM pme_verify('s3a://…/table', files => 0.1)
  * }}}
  * Arguments are checked as a statement is analysed; what it asks for is done as its rows are. ''Driver only.''
  */
@@ -20,7 +22,7 @@ private[spark] object TableFunctions {
   type Function = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 
   /** In the form in which extensions of a session take them. */
-  def all: Seq[Function] = Seq(rotate, keyUsage)
+  def all: Seq[Function] = Seq(rotate, keyUsage, verify)
 
   /** But for names that the user has given to other functions. */
   def install(session: SparkSession): Unit = {
@@ -59,6 +61,24 @@ private[spark] object TableFunctions {
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
       checkNames(options)
       (session, path) => KeyUsage.rows(session, path, options)
+    }
+  }
+
+  private def verify: Function = {
+    val usage =
+      "_FUNC_(path, options => map, files => number, pages => number, seed => number) - Opens every " +
+        "module of an encrypted table, and returns a row for each that does not open."
+    val names = Seq(Path, Options, "files", "pages", "seed")
+    function("pme_verify", usage, names, Verification.schema) { arguments =>
+      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      checkNames(options)
+      val all = Sample()
+      val sample = Sample(
+        arguments.number("files").getOrElse(all.files),
+        arguments.number("pages").getOrElse(all.pages),
+        arguments.number("seed").fold(all.seed)(_.toLong)
+      )
+      (session, path) => Verification.rows(session, path, options, sample)
     }
   }
 

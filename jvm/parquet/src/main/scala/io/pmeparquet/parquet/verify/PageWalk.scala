@@ -1,0 +1,187 @@
+package io.pmeparquet.parquet.verify
+
+import java.io.ByteArrayInputStream
+
+import scala.annotation.tailrec
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.format.Util
+
+import io.pmeparquet.{Condition, PmeErrors}
+import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.parquet.pages._
+import io.pmeparquet.parquet.FileTail
+
+/**
+ * All pages of one encrypted column chunk. A page that does not open hides no other: where the next one begins is told by
+ * its header, and where that does not open, by the offset index, or by the lengths that stand before modules. Nothing
+ * authenticates those, so they are believed where a module opens that they lead to.
+ *
+ * @param offsets the content of its offset index
+ */
+private[verify] final class PageWalk(
+    file: OpenFile,
+    group: Int,
+    chunk: Chunk,
+    offsets: Option[Array[Byte]],
+    window: Window,
+    allowClearLevels: Boolean,
+    sample: Sample,
+    counters: Counters,
+    findings: Findings,
+    goOn: () => Unit
+) {
+  private val name = file.version.path.toString
+  private val where = s"$name, column '${chunk.display}'"
+  private var opener = openerOf(allowClearLevels)
+  private var values = 0L
+  private var end = 0L
+
+  /** Whether all headers were opened, so that values can be counted. */
+  private var complete = true
+
+  def run(): Unit = findings.attempt(inChunk)(file.boundsOf(chunk)).foreach { case (start, until) =>
+    end = until
+    window.limitTo(until)
+    val first = if (chunk.mayHaveDictionary) page(start, None) else Some(start)
+    first.foreach(dataPages(_, 0))
+    if (complete) findings.attempt(inChunk)(opener.requireAll(values))
+  }
+
+  @tailrec
+  private def dataPages(at: Long, number: Int): Unit =
+    if (at < end) {
+      goOn()
+      page(at, Some(number)) match {
+        case Some(next) => dataPages(next, number + 1)
+        case None => ()
+      }
+    }
+
+  private def openerOf(clearLevels: Boolean) = new PageOpener(chunk, modules(counters), clearLevels, name)
+
+  /** Pages without a tag are counted apart. */
+  private def modules(counters: Counters): Option[ChunkModules] =
+    file.modules(chunk, counters.tagged).map { all =>
+      if (all.pages.overheadBytes == ModuleFrame.GcmOverheadBytes) all
+      else new ChunkModules(all.headers, file.modules(chunk, counters.untagged).get.pages)
+    }
+
+  private def inChunk(file: Finding) = file.copy(rowGroup = Some(group), column = Some(chunk.display))
+  private def in(kind: ModuleKind, number: Option[Int])(file: Finding) =
+    inChunk(file).copy(page = number, module = Some(kind.name))
+
+  /**
+   * @param number none for the dictionary
+   * @return where the next page begins; none where nothing tells
+   */
+  private def page(at: Long, number: Option[Int]): Option[Long] =
+    findings.trial(header(at, number, opener)) match {
+      case Right((page, length)) =>
+        if (!page.isDictionary) values += page.values
+        if (isWanted(number)) body(page, length, number)
+        Some(at + page.headerBytes + length)
+      case Left(failed) =>
+        complete = false
+        val body = frameEnd(at)
+        val next = nextByIndex(at, number).orElse(body.flatMap(nextByFrame(_, number)))
+        val kind = if (number.isEmpty) ModuleKind.DictionaryPageHeader else ModuleKind.DataPageHeader
+        findings.add(in(kind, number), failed, if (next.isEmpty) PageWalk.NoNext else "")
+        for (from <- body; until <- next if frameEnd(from).contains(until) && isWanted(number))
+          bodyWithoutHeader(at, from, until, number)
+        next
+    }
+
+  /** A page's header, and the length of its body. */
+  private def header(at: Long, number: Option[Int], opener: PageOpener): (OpenedHeader, Int) = {
+    val frame = frameEnd(at).fold(ModuleFrame.GcmOverheadBytes.toLong)(_ - at).min(PageWalk.MostOfHeader)
+    val place = PagePlace(window.from(at, frame), at, number.getOrElse(0), None)
+    val page = if (number.isEmpty) opener.dictionaryAt(place) else opener.dataPageAt(place)
+    page -> opener.bodyLength(page, end - at - page.headerBytes)
+  }
+
+  private def isWanted(number: Option[Int]) = number.forall { page =>
+    val wanted = sample.takes(file.version.path.getName, group, chunk.ordinal, page)
+    if (!wanted) counters.skippedPages += 1
+    wanted
+  }
+
+  @tailrec
+  private def body(page: OpenedHeader, length: Int, number: Option[Int]): Unit =
+    findings.trial {
+      val whole = page.in(segment(page.place.offset, page.headerBytes.toLong + length))
+      opener.open(whole, opener.end(whole))
+    } match {
+      case Right(()) => ()
+      case Left(failed) =>
+        findings.add(in(page.kind, number), failed)
+        // Levels outside of modules: told once of a chunk, whose modules are opened none the less.
+        if (failed.condition == Condition.Unsupported) {
+          opener = openerOf(clearLevels = true)
+          body(page, length, number)
+        }
+    }
+
+  private def bodyWithoutHeader(at: Long, from: Long, until: Long, number: Option[Int]): Unit = {
+    val kind = if (number.isEmpty) ModuleKind.DictionaryPage else ModuleKind.DataPage
+    findings.attempt(in(kind, number)) {
+      val place = PagePlace(segment(at, until - at), at, number.getOrElse(0), None)
+      opener.open(place, place.index + (from - at).toInt, place.index + (until - at).toInt, kind)
+    }
+    ()
+  }
+
+  /** All of a page. */
+  private def segment(at: Long, length: Long) = {
+    if (length > Limits.PageBytes)
+      throw PmeErrors.damaged(
+        where,
+        s"a page says $length bytes, where at most ${Limits.PageBytes} are believed in a heap of this size"
+      )
+    window.from(at, length)
+  }
+
+  /** Where a module ends by the length that stands before it, if that can be. */
+  private def frameEnd(at: Long): Option[Long] =
+    if (end - at < ModuleFrame.LengthBytes) None
+    else
+      findings
+        .trial {
+          val segment = window.from(at, ModuleFrame.LengthBytes.toLong)
+          ModuleFrame.lengthAt(segment.array, PagePlace(segment, at, 0, None).index)
+        }
+        .toOption
+        .filter(_ >= 0)
+        .map(at + ModuleFrame.LengthBytes + _)
+        .filter(_ <= end)
+
+  private lazy val places: IndexedSeq[Long] = offsets.fold(IndexedSeq.empty[Long]) { content =>
+    findings
+      .trial(FileTail.parse(where, "its offset index") {
+        val struct = ThriftBounds.end(content, 0, content.length)
+        Util.readOffsetIndex(new ByteArrayInputStream(content, 0, struct)).getPage_locations.asScala
+      })
+      .fold(_ => IndexedSeq.empty, _.map(_.getOffset).toIndexedSeq)
+  }
+
+  private def nextByIndex(at: Long, number: Option[Int]): Option[Long] = {
+    val next = number match {
+      case None => places.headOption
+      case Some(page) if places.lift(page).contains(at) => Some(places.lift(page + 1).getOrElse(end))
+      case _ => None
+    }
+    next.filter(offset => offset > at && offset <= end)
+  }
+
+  /** @param body where the page's own body begins */
+  private def nextByFrame(body: Long, number: Option[Int]): Option[Long] = frameEnd(body).filter { next =>
+    lazy val other = new PageOpener(chunk, modules(new Counters), allowClearLevels = true, name)
+    next == end || findings.trial(header(next, Some(number.fold(0)(_ + 1)), other)).isRight
+  }
+}
+
+private object PageWalk {
+  val MostOfHeader: Long = Limits.PageHeaderBytes.toLong + ModuleFrame.GcmOverheadBytes
+
+  val NoNext = " The pages after it were not opened: nothing tells where they begin."
+}

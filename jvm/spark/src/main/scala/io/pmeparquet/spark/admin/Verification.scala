@@ -1,0 +1,106 @@
+package io.pmeparquet.spark.admin
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.{TaskContext, TaskKilledException}
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.types._
+
+import io.pmeparquet.parquet.rotation.ListedFile
+import io.pmeparquet.parquet.verify.{FileVerification, Finding, Opened, Sample, Verified}
+import io.pmeparquet.spark.{ConfResolver, PmeSparkException, SparkAccess}
+
+/**
+ * Opens every module of every file of a table with its keys, a file per task, and tells all that does not open:
+ * `pme.verify`, and for Scala
+ * {{{
+ *   Verification.verify(spark, "s3a://…/table", Map("kms" -> "vault", …)).findings.show()
+ * }}}
+ * ''Driver only.''
+ */
+object Verification {
+
+  /** @param options of the format, for reading: what they refuse is a finding */
+  def verify(
+      session: SparkSession,
+      path: String,
+      options: Map[String, String],
+      sample: Sample = Sample()
+  ): VerifiedTable = PmeSparkException.translated {
+    val (rows, opened, skipped) = run(session, path, options, sample)
+    new VerifiedTable(session.createDataFrame(rows.asJava, schema), opened, skipped)
+  }
+
+  /** As Python calls it. */
+  def verify(
+      session: SparkSession,
+      path: String,
+      options: java.util.Map[String, String],
+      files: Double,
+      pages: Double,
+      seed: Long
+  ): VerifiedTable = PmeSparkException.translated {
+    verify(session, path, options.asScala.toMap, Sample(files, pages, seed))
+  }
+
+  private[admin] def rows(
+      session: SparkSession,
+      path: String,
+      options: Map[String, String],
+      sample: Sample
+  ): Seq[Row] = run(session, path, options, sample)._1
+
+  /** @return a row for each finding, what was opened, and how many files the sample left out */
+  private def run(session: SparkSession, path: String, options: Map[String, String], sample: Sample) = {
+    val conf = SparkAccess.hadoopConf(session, options)
+    val scope = new ConfResolver(session).read(options)
+    val all = TableFiles.list(new Path(path), conf).files.sortBy(_.path)
+    val chosen = sample.of(all)
+    val verification = new FileVerification(scope, sample)
+    val done = FileJob
+      .each(session, conf, chosen, MaxTasks)((file, conf) => verification.of(file, conf, () => goOn()))
+      .map { case (file, outcome) => outcome.fold(failed(file, _), identity) }
+    val opened = done.map(_.opened).fold(Opened())(_ + _)
+    (done.flatMap(_.findings).map(row), opened, all.size - chosen.size)
+  }
+
+  private def goOn(): Unit =
+    if (TaskContext.get().isInterrupted()) throw new TaskKilledException("the verification was ended")
+
+  private def failed(file: ListedFile, failure: FileFailure) = Verified(
+    List(Finding(file.path, condition = failure.condition, message = failure.message)),
+    Opened(files = 1)
+  )
+
+  /** A file takes long, so each is a task; more tasks than that cost the driver more than they help. */
+  private val MaxTasks = 10000
+
+  private[admin] val schema: StructType = StructType(
+    Seq(
+      StructField("file", StringType, nullable = false),
+      StructField("row_group", IntegerType),
+      StructField("column", StringType),
+      StructField("page", IntegerType),
+      StructField("module", StringType),
+      StructField("condition", StringType, nullable = false),
+      StructField("message", StringType, nullable = false)
+    )
+  )
+
+  private def row(one: Finding) = Row(
+    one.file,
+    one.rowGroup.map(Int.box).orNull,
+    one.column.orNull,
+    one.page.map(Int.box).orNull,
+    one.module.orNull,
+    one.condition,
+    one.message
+  )
+}
+
+/**
+ * @param findings none where all that was looked at opens
+ * @param skippedFiles that the sample left out
+ */
+final class VerifiedTable(val findings: DataFrame, val opened: Opened, val skippedFiles: Long)
