@@ -37,6 +37,7 @@ MATRICES = {
     "tests/leaks/test_heap_dumps": 5,
     "tests/rekey/": 8,
     "tests/rotation/": 8,
+    "tests/verify/": 8,
 }
 # Where less depends on the Spark that runs them, or setting up takes minutes: sampled only where that is an old one.
 OF_ANY_SPARK = {

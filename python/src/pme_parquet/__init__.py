@@ -17,6 +17,7 @@ from pme_parquet._kms import KmsClass, Static, Vault
 from pme_parquet._python_kms import PythonKms
 from pme_parquet._rotation import RotatedFile, RotationReport, key_usage, rotate
 from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
+from pme_parquet._verify import Opened, Sample, verify
 from pme_parquet.errors import (
     AadPrefixError,
     AlgorithmError,
@@ -58,11 +59,13 @@ __all__ = [
     "KmsUnavailableError",
     "NoKeyError",
     "NotAuthenticError",
+    "Opened",
     "PlaintextFileError",
     "PmeError",
     "PythonKms",
     "RotatedFile",
     "RotationReport",
+    "Sample",
     "SecretInOptionError",
     "SecretReference",
     "Static",
@@ -85,4 +88,5 @@ __all__ = [
     "rekey",
     "rotate",
     "spark_config",
+    "verify",
 ]
