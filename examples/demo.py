@@ -1,4 +1,4 @@
-"""The main job of pme-parquet, on real data: write encrypted, read back, join, and see who can read what.
+"""The main job of pme-parquet, on real data: write encrypted, read back, join, inspect, and see who can read what.
 
     make demo                                   # sets everything up, then runs this
     python examples/demo.py --scale 1 --out /tmp/demo
@@ -26,7 +26,7 @@ from demo_parts.tables import FORMAT, Copy, best_returns, sales_by_segment
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-STEPS = 8
+STEPS = 9
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -98,6 +98,9 @@ def run(screen: Screen, spark: SparkSession, work: Work) -> bool:
     say("the owner reads a file in which someone has changed one bit:")
     checks.append(refused(spark.read.format(FORMAT).options(**work.people.owner.options()).load(str(altered))))
 
+    screen.step("Inspect an encrypted table: what anyone can see of it, without a key")
+    checks.append(inspect(encrypted.path("orders")))
+
     screen.step("Look at the bytes on the disk")
     checks += look_at_bytes(spark, plain, encrypted)
 
@@ -128,6 +131,17 @@ def refused(frame: DataFrame) -> bool:
         say(str(error), indent=8)
         return True
     return check("the read was refused", passed=False)
+
+
+def inspect(path: str) -> bool:
+    """Print what the files of a table tell of themselves; return whether they say what they should."""
+    report = pme.inspect(path)
+    say(str(report))
+    encrypted = all(file.encrypted for file in report.files)
+    return check(
+        f"all {len(report.files)} files are encrypted, and nothing is wrong at their ends",
+        encrypted and not report.findings,
+    )
 
 
 def look_at_bytes(spark: SparkSession, plain: Copy, encrypted: Copy) -> list[bool]:
@@ -191,6 +205,8 @@ def farewell(out: Path, people: People) -> None:
         f'  spark.read.format("{FORMAT}").options(**keys).load("{out / "encrypted" / "orders"}").show()',
         indent=2,
     )
+    command = Path(sys.executable).with_name("pme-parquet")
+    say(f"{command} inspect {out / 'encrypted' / 'lineitem'}  which keys protect a table", indent=2)
     say(f"{ROOT / 'examples' / 'quickstart.py'}  the same in six lines", indent=2)
     say(f"{ROOT / 'docs' / 'options.md'}  every option", indent=2)
     say(f"{ROOT / 'docs' / 'threat-model.md'}  what this protects, and what it does not", indent=2)

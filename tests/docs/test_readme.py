@@ -28,8 +28,10 @@ def keystore_commands() -> str:
 def test_readme_commands_and_its_python_write_and_read_an_encrypted_table(tmp_path: Path) -> None:
     [code] = code_blocks(README, "python")
     (tmp_path / "readme.py").write_text(code)
-    shown = shell(tmp_path, keystore_commands(), then=f"{sys.executable} readme.py")
+    [inspect] = [block for block in code_blocks(README, "bash") if "inspect" in block]
+    shown = shell(tmp_path, keystore_commands(), then=f"{sys.executable} readme.py\n{inspect}")
     assert "Grace" in shown
+    assert "encrypted  AES_GCM_V1  footer: footer; columns: not visible" in shown
     files = list((tmp_path / "people").glob("*.parquet"))
     assert files
     assert all(file.read_bytes().endswith(b"PARE") for file in files)

@@ -61,6 +61,7 @@ def test_what_a_file_says_is_escaped_and_not_left_out(hostile: Path) -> None:
     [file] = pme.inspect(hostile / "b").files
     assert [key.master_key for key in file.column_keys] == [HOSTILE]
     assert json.dumps(pme.inspect(hostile / "b").to_dict()).isprintable()
+    assert pme.inspect(hostile / "a").files[0].aad_prefix_value == f"0x{HOSTILE.encode().hex()}"
 
 
 def test_long_texts_are_cut_where_they_are_shown(tmp_path: Path) -> None:
@@ -134,7 +135,9 @@ def test_many_of_anything_are_cut_and_counted(tmp_path: Path) -> None:
     assert len(lines) < 70
     columns = [column(f"c{number}".encode(), key=f"key{number}".encode()) for number in range(30)]
     (tmp_path / "wide").write_bytes(readable(columns, signed=True))
-    assert "and 10 column keys more" in str(pme.inspect(tmp_path / "wide"))
+    shown = str(pme.inspect(tmp_path / "wide"))
+    assert "and 10 column keys more" in shown
+    assert shown.count("\n  column key  key") == 20
 
 
 def test_the_dict_has_every_field_and_is_json(tmp_path: Path) -> None:

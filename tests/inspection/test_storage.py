@@ -93,6 +93,15 @@ def test_only_tails_are_read_and_most_with_one_range(storage: Recorded) -> None:
     assert [read["/t/wide"][0], sum(read["/t/wide"])] == [FIRST_READ_BYTES, len(wide) - 4]
 
 
+def test_objects_that_stand_for_directories_are_no_files(storage: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(storage, "/t/day=1/a", encrypted(b"footer"))
+    listed = {path: {"name": path, "size": 0, "type": "file"} for path in ("/t/", "/t/day=1/")}
+    find = MemoryFileSystem.find
+    monkeypatch.setattr(Recorded, "find", lambda *given, **more: find(*given, **more) | listed)
+    report = pme.inspect("recorded://t")
+    assert ([file.file for file in report.files], report.findings) == (["day=1/a"], ())
+
+
 def test_nothing_behind_a_url(storage: Recorded) -> None:
     put(storage, "/bucket/a", b"")
     with pytest.raises(pme.BadOptionError, match=r"s3://bucket/nowhere: .* because there is nothing"):

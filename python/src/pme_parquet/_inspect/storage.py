@@ -145,7 +145,8 @@ class _Remote:
         root = self._root.rstrip("/") + "/"
         for path, found in sorted(self._files.find(self._root, detail=True).items()):
             below = path.removeprefix(root)
-            if not any(is_hidden(name) for name in below.split("/")):
+            # Stores of objects have objects in place of directories, whose names end so.
+            if not path.endswith("/") and not any(is_hidden(name) for name in below.split("/")):
                 yield Found(path, below, found["size"] or 0, regular=found["type"] == "file")
 
     def read(self, path: str, start: int, end: int) -> bytes:
