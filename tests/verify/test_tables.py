@@ -218,20 +218,24 @@ def test_rows_are_those_of_the_function_in_sql(spark: SparkSession, target: str)
         spark.sql(f"SELECT * FROM {part}, files => 'many')")
 
 
-def large(spark: SparkSession, target: str, **options: str) -> Path:
+PAGE_OF_A_ROW = {
+    "kms": TEST_KMS,
+    "uniformKey": "footer",
+    "compression": "none",
+    "parquet.page.row.count.limit": "1",
+    "parquet.page.size.row.check.min": "1",
+    "parquet.enable.dictionary": "false",
+}
+
+
+def large(spark: SparkSession, target: str) -> Path:
     """Write a file of some pages that are longer than what is read at once, and many that are not."""
     frame = spark.range(0, 24, 1, 1).selectExpr(
         "id",
         "concat_ws('', transform(sequence(1, 1000), n -> sha2(cast(id * 1000 + n as string), 512))) AS many",
         "repeat(sha2(cast(id as string), 512), IF(id % 8 = 0, 80000, 1)) AS long",
     )
-    layout = {
-        "compression": "none",
-        "parquet.page.row.count.limit": "1",
-        "parquet.page.size.row.check.min": "1",
-        "parquet.enable.dictionary": "false",
-    }
-    save(frame, target, {"kms": TEST_KMS, "uniformKey": "footer"} | layout | options)
+    save(frame, target, PAGE_OF_A_ROW)
     [file] = data_files(target)
     return file
 
@@ -249,6 +253,18 @@ def test_pages_of_any_length_are_opened_and_read_once(spark: SparkSession, targe
         bend.replace(path, forge.flip(file.content, place(page, "tag")))
         bent, _ = verify(spark, target)
         assert bent == {path.name: [Found(0, "long", page.page, "data page", "PME_NOT_AUTHENTIC")]}
+
+
+def test_indexes_far_from_the_end_are_read_at_once(spark: SparkSession, target: str) -> None:
+    save(spark.range(0, 3000, 1, 1).selectExpr("sha2(cast(id as string), 256) AS text"), target, PAGE_OF_A_ROW)
+    [path] = data_files(target)
+    file = Anatomy(path.read_bytes())
+    [index] = [module for module in file.modules if module.kind == Kind.COLUMN_INDEX]
+    assert len(file.content) - index.offset > 2**16
+    found, opened = verify(spark, target)
+    assert (found, opened.modules) == ({}, tagged(file))
+    bend.replace(path, forge.flip(file.content, place(index, "tag")))
+    assert verify(spark, target)[0] == {path.name: [Found(0, "text", None, "column index", "PME_NOT_AUTHENTIC")]}
 
 
 def test_a_sample_of_pages_opens_all_headers_and_some_pages(spark: SparkSession, target: str) -> None:

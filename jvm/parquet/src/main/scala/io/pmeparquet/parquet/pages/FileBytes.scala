@@ -36,15 +36,19 @@ private[parquet] final class Segment(val array: Array[Byte], val at: Int, val of
 /**
  * Reads parts of one file, few and large: neighbours in one read. For one thread.
  *
- * @param known what was read of it before
+ * @param before what was read of it before
  */
 private[parquet] final class FileBytes(
     val file: FileVersion,
     conf: Configuration,
     counters: ReadCounters,
-    known: Option[Segment] = None
+    before: Option[Segment] = None
 ) extends Closeable {
+  private var known = before
   private var stream: FSDataInputStream = _
+
+  /** Reads what will be asked for in parts. */
+  def keep(range: Range): Unit = known = Some(read(range))
 
   /** @throws io.pmeparquet.PmeException where the range is not all in the file */
   def read(range: Range): Segment = known.filter(_.holds(range)).fold(fetch(range))(_.slice(range))

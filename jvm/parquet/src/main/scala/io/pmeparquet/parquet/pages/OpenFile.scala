@@ -213,6 +213,22 @@ private[parquet] final class OpenFile private (
         s"its column chunk is said to be $length bytes from $offset on, in a file of ${version.length}"
       )
 
+  /** From the first index to the end, where that is not much: indexes stand there together, and often filters. */
+  def indexRange: Option[Range] = {
+    val offsets = for {
+      group <- groups
+      chunk <- group.getColumns.asScala
+      offset <- Seq(
+        chunk.isSetColumn_index_offset -> chunk.getColumn_index_offset,
+        chunk.isSetOffset_index_offset -> chunk.getOffset_index_offset
+      ).collect { case (true, offset) => offset }
+    } yield offset
+    val first = offsets.foldLeft(tail.offset)(_.min(_))
+    val length = version.length - first
+    if (first == tail.offset || first < 0 || length > OpenFile.MaxIndexBytes) None
+    else Some(Range(first, length.toInt))
+  }
+
   /** The ciphers of a chunk's modules; none where it is not encrypted. */
   def modules(chunk: Chunk, counters: ReadCounters): Option[ChunkModules] =
     for (file <- crypto; key <- chunk.key) yield file.modules(chunk, key, counters)
@@ -326,6 +342,9 @@ private[parquet] object OpenFile {
 
   /** How many files a scope keeps open: their footers are the largest thing that it holds. */
   val MaxFiles = 64
+
+  /** What is read of indexes at once. */
+  private val MaxIndexBytes = 16 * 1024 * 1024
 
   /** What fits into an array. */
   val MaxChunkBytes: Int = Int.MaxValue - 8

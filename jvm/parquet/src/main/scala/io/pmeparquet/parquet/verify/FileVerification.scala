@@ -110,12 +110,17 @@ private final class FileWalk(
   private val indexes = new Indexes(file, bytes, counters.tagged)
   private val window = new Window(bytes, if (sample.pages < 1) FileWalk.SampleBytes else FileWalk.ReadBytes)
 
-  def run(): Unit = (0 until file.rowGroupCount).foreach { group =>
+  def run(): Unit = {
+    // Where all of them cannot be read at once, reading them one by one tells which.
+    file.indexRange.foreach(range => findings.trial(bytes.keep(range)))
+    (0 until file.rowGroupCount).foreach(group)
+  }
+
+  private def group(group: Int): Unit =
     chunks(group).filter(_.key.isDefined).foreach { chunk =>
       goOn()
       new ChunkWalk(group, chunk).run()
     }
-  }
 
   /** Those whose metadata open: one that does not must not keep the others from being opened. */
   private def chunks(group: Int): Seq[Chunk] =
