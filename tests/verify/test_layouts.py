@@ -50,10 +50,10 @@ def test_files_of_pyarrow_are_opened(spark: SparkSession, tmp_path: Path, algori
     found, opened = verify(spark, path, options=options)
     assert (found, opened.modules, opened.untagged_pages) == ({}, tagged(file), len(untagged(file)))
     chunk = file.named("id", row_group=1)
-    header = chunk.of(Kind.DATA_PAGE_HEADER)[1]
+    header = chunk.of(Kind.DATA_PAGE_HEADER)[-1]
     bend.replace(path, forge.flip(file.content, place(header, "ciphertext")))
     found, _ = verify(spark, path, options=options)
-    assert found == {path.name: [Found(1, "id", 1, "data page header", "PME_NOT_AUTHENTIC")]}
+    assert found == {path.name: [Found(1, "id", header.page, "data page header", "PME_NOT_AUTHENTIC")]}
 
 
 def test_levels_outside_of_modules_are_found_once_for_a_column_and_its_pages_opened(
