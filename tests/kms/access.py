@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 FOOTER, PII, PAY = KEYS = ("footer", "pii", "pay")
 COLUMNS = {PII: ["ssn"], PAY: ["salary"]}
+# What the least policies of docs/keys.md allow with a key: to who writes and reads, and to who rotates.
+OPERATIONS = ("encrypt", "decrypt")
+ROTATING = (*OPERATIONS, "rewrap")
 
 
 class AppRole(NamedTuple):
@@ -37,7 +40,9 @@ class Transit(Protocol):
 
     def rotate(self, name: str) -> None: ...
 
-    def token(self, keys: Iterable[str]) -> str: ...
+    def retire(self, name: str, *, before: int) -> None: ...
+
+    def token(self, keys: Iterable[str], operations: Iterable[str] = OPERATIONS) -> str: ...
 
     def approle(self, keys: Iterable[str]) -> AppRole: ...
 
@@ -55,9 +60,11 @@ def place(vault: Transit) -> dict[str, Any]:
     return {"url": vault.url, "mount": vault.mount, "namespace": vault.namespace}
 
 
-def by_token(vault: Transit, directory: Path, keys: Iterable[str] = KEYS) -> pme.Vault:
+def by_token(
+    vault: Transit, directory: Path, keys: Iterable[str] = KEYS, operations: Iterable[str] = OPERATIONS
+) -> pme.Vault:
     """Return access with a new token that may use these keys."""
-    return pme.Vault(**place(vault), token=secret(directory, vault.token(keys)))
+    return pme.Vault(**place(vault), token=secret(directory, vault.token(keys, operations)))
 
 
 def by_approle(vault: Transit, directory: Path, role: AppRole) -> pme.Vault:

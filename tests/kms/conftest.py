@@ -1,9 +1,6 @@
 """A Vault for each test, and a table that was written through another Vault with the same keys.
 
 AWS KMS is moto, which all tests share, behind a server of each test's own.
-
-``vault`` is the fake one, or a real one where its address and token are given; ``server`` is always the fake one, for
-tests that make it fail or look at what it was asked.
 """
 
 from __future__ import annotations
@@ -18,9 +15,8 @@ from tests.kms.access import KEYS, by_token, encryption
 from tests.kms.aws_server import AwsServer
 from tests.kms.certificates import Authority
 from tests.kms.moto_server import Moto
-from tests.kms.real_vault import RealVault, is_given
-from tests.kms.transit_key import TransitKey
 from tests.kms.transit_server import TransitServer
+from tests.kms.vaults import held, real, server, vault
 from tests.policy.expect import save
 
 if TYPE_CHECKING:
@@ -28,8 +24,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.kms.access import Transit
     from tests.kms.cloud_server import CloudServer
+    from tests.kms.transit_key import TransitKey
+
+__all__ = ["held", "real", "server", "vault"]
 
 SCHEMA = "id bigint, ssn string, salary double"
 ROWS = [(number, f"ssn-{number}", number * 0.5) for number in range(20)]
@@ -39,41 +37,6 @@ ROWS = [(number, f"ssn-{number}", number * 0.5) for number in range(20)]
 def frame(spark: SparkSession) -> DataFrame:
     """Return a frame of one partition."""
     return spark.createDataFrame(ROWS, SCHEMA).coalesce(1)
-
-
-@pytest.fixture(scope="session")
-def held() -> dict[str, TransitKey]:
-    """Return the keys that the fakes hold, each of them its own copy of the list."""
-    return {name: TransitKey() for name in KEYS}
-
-
-@pytest.fixture
-def server(held: dict[str, TransitKey]) -> Iterator[TransitServer]:
-    """Return a fake Vault with the keys ``footer``, ``pii`` and ``pay``."""
-    if is_given():
-        pytest.skip("needs the fake Vault, which can be made to fail and tells what it was asked")
-    with TransitServer(keys=held) as made:
-        yield made
-
-
-@pytest.fixture(scope="session")
-def real() -> Iterator[RealVault | None]:
-    """Return a mount of the real Vault, if one is given."""
-    if not is_given():
-        yield None
-        return
-    with RealVault() as made:
-        made.create(*KEYS)
-        yield made
-
-
-@pytest.fixture
-def vault(real: RealVault | None, request: pytest.FixtureRequest) -> Transit:
-    """Return the real Vault if one is given, or else a fake one."""
-    if real is not None:
-        return real
-    made: TransitServer = request.getfixturevalue("server")
-    return made
 
 
 @pytest.fixture(scope="session")

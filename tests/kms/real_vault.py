@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import urllib.request
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from tests.kms.access import AppRole
+from tests.kms.access import OPERATIONS, AppRole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +31,7 @@ class RealVault:
 
     def __init__(self) -> None:
         self.url = os.environ[ADDRESS].rstrip("/")
-        self.mount = f"pme-tests-{os.getpid()}"
+        self.mount = f"pme-tests-{secrets.token_hex(4)}"
         self.namespace: str | None = None
         self._approle = f"{self.mount}-approle"
         self._policies: list[str] = []
@@ -54,23 +56,27 @@ class RealVault:
         """Give a key a new version."""
         self._ask("POST", f"{self.mount}/keys/{name}/rotate")
 
-    def token(self, keys: Iterable[str]) -> str:
+    def retire(self, name: str, *, before: int) -> None:
+        """Let a key decrypt with this version and later ones only."""
+        self._ask("POST", f"{self.mount}/keys/{name}/config", {"min_decryption_version": before})
+
+    def token(self, keys: Iterable[str], operations: Iterable[str] = OPERATIONS) -> str:
         """Return a new token under the least policy for these keys, which docs/keys.md shows."""
-        made = self._ask("POST", "auth/token/create", {"policies": [self._policy(keys)], "ttl": "1h"})
+        made = self._ask("POST", "auth/token/create", {"policies": [self._policy(keys, operations)], "ttl": "1h"})
         return str(made["auth"]["client_token"])
 
     def approle(self, keys: Iterable[str]) -> AppRole:
         """Return what logs in to a new AppRole under the least policy for these keys."""
-        policy = self._policy(keys)
+        policy = self._policy(keys, OPERATIONS)
         role = f"auth/{self._approle}/role/{policy}"
         self._ask("POST", role, {"token_policies": [policy], "token_ttl": "1h"})
         role_id = self._ask("GET", f"{role}/role-id")["data"]["role_id"]
         secret_id = self._ask("POST", f"{role}/secret-id")["data"]["secret_id"]
         return AppRole(role_id, secret_id, self._approle)
 
-    def _policy(self, keys: Iterable[str]) -> str:
+    def _policy(self, keys: Iterable[str], operations: Iterable[str]) -> str:
         name = f"{self.mount}-{len(self._policies)}"
-        paths = [f"{self.mount}/{operation}/{key}" for key in keys for operation in ("encrypt", "decrypt")]
+        paths = [f"{self.mount}/{operation}/{key}" for key, operation in product(keys, operations)]
         text = "\n".join(f'path "{path}" {{ capabilities = ["update"] }}' for path in paths)
         self._ask("POST", f"sys/policies/acl/{name}", {"policy": text})
         self._policies.append(name)

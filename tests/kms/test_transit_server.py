@@ -117,6 +117,8 @@ def test_a_batch_says_of_each_item_what_became_of_it(vault: TransitServer) -> No
     assert (status, body["data"]["batch_results"]) == (200, [failed])
     status, body = ask(vault, "transit/encrypt/footer", token, {"batch_input": [WORDS] * 3})
     assert (status, len(body["data"]["batch_results"])) == (200, 3)
+    status, body = ask(vault, "transit/encrypt/footer", token, {"batch_input": [WORDS, {}]})
+    assert (status, body["data"]["batch_results"][1]) == (400, {"error": "missing plaintext to encrypt"})
     assert vault.calls[1].wrapped == (good["ciphertext"],) * 2
 
 
@@ -125,6 +127,7 @@ def test_a_token_is_refused_what_it_may_not_use_before_it_learns_what_there_is(v
     assert ask(vault, "transit/encrypt/pii", few, WORDS) == refusal(answers.DENIED)
     assert ask(vault, "elsewhere/encrypt/footer", few, WORDS) == refusal(answers.DENIED)
     assert ask(vault, "transit/encrypt/a/b", few, WORDS) == refusal(answers.DENIED)
+    assert ask(vault, "transit/rewrap/footer", few, {"ciphertext": "x"}) == refusal(answers.DENIED)
     root = vault.token()
     assert ask(vault, "elsewhere/encrypt/k", root, WORDS) == refusal(answers.no_route("elsewhere/encrypt/k"))
     assert ask(vault, "transit/encrypt/a/b", root, WORDS) == refusal(answers.UNSUPPORTED_PATH)

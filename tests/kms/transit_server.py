@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.kms.access import AppRole
+from tests.kms.access import OPERATIONS, AppRole
 from tests.kms.answers import Answer, error
 from tests.kms.loopback import FaultyServer
 from tests.kms.transit_key import TransitKey
@@ -63,9 +63,14 @@ class TransitServer(FaultyServer):
         """Give a key a new version."""
         self.keys[name].rotate()
 
-    def token(self, keys: Iterable[str] | None = None, **fields: Any) -> str:
-        """Return a new token that may use these keys; or, if none are given, everything."""
-        return self.state.new_token(None if keys is None else frozenset(keys), **fields)
+    def retire(self, name: str, *, before: int) -> None:
+        """Let a key decrypt with this version and later ones only."""
+        self.keys[name].min_decryption_version = before
+
+    def token(self, keys: Iterable[str] | None = None, operations: Iterable[str] = OPERATIONS, **fields: Any) -> str:
+        """Return a new token that may use these keys for these operations; or, if none are given, everything."""
+        allowed = None if keys is None else frozenset(keys)
+        return self.state.new_token(allowed, operations=frozenset(operations), **fields)
 
     def role(self, method: Method, name: str, secret: str, mount: str | None = None, **fields: Any) -> None:
         """Let a role log in, at the mount of the method's name or another."""

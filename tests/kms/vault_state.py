@@ -13,6 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tests.kms import answers
+from tests.kms.access import OPERATIONS
 from tests.kms.answers import Answer, RefusalError
 from tests.kms.transit_key import TransitError, TransitKey
 
@@ -39,10 +40,11 @@ class Request(NamedTuple):
 
 @dataclass
 class Token:
-    """Which keys a token may use: those of these names, or all and every path, which is root's."""
+    """Which keys a token may use: those of these names for these operations, or all and every path, which is root's."""
 
     accessor: str
     keys: frozenset[str] | None
+    operations: frozenset[str] = frozenset(OPERATIONS)
     may_create: bool = False
     uses: int | None = None
     lease: int = 0
@@ -51,8 +53,8 @@ class Token:
     # Off is a token without the default policy.
     may_look_up: bool = True
 
-    def may_use(self, key: str) -> bool:
-        return self.keys is None or key in self.keys
+    def may(self, operation: str, key: str) -> bool:
+        return self.keys is None or (key in self.keys and operation in self.operations)
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class VaultState:
         if route is None:
             return answers.UNSUPPORTED_PATH if token.keys is None else answers.DENIED
         operation, name = route.groups()
-        if not token.may_use(name):
+        if not token.may(operation, name):
             return answers.DENIED
         if name not in keys:
             self._create(operation, name, keys, token)

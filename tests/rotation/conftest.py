@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
+from tests.kms.vaults import held, real, server, vault
 from tests.rotation import tables
 from tests.rotation.tables import Remembering
 from tests.support.frames import people
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
+
+__all__ = ["held", "real", "server", "vault"]
 
 
 class Made(NamedTuple):

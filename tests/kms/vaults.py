@@ -1,0 +1,56 @@
+"""Fixtures of Vaults, for the ``conftest.py`` of whoever needs one.
+
+``vault`` is the fake one, or a real one where its address and token are given; ``server`` is always the fake one, for
+tests that make it fail or look at what it was asked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kms.access import KEYS
+from tests.kms.real_vault import RealVault, is_given
+from tests.kms.transit_key import TransitKey
+from tests.kms.transit_server import TransitServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.kms.access import Transit
+
+
+@pytest.fixture(scope="session")
+def held() -> dict[str, TransitKey]:
+    """Return the keys that the fakes hold, each of them its own copy of the list."""
+    return {name: TransitKey() for name in KEYS}
+
+
+@pytest.fixture
+def server(held: dict[str, TransitKey]) -> Iterator[TransitServer]:
+    """Return a fake Vault with the keys ``footer``, ``pii`` and ``pay``."""
+    if is_given():
+        pytest.skip("needs the fake Vault, which can be made to fail and tells what it was asked")
+    with TransitServer(keys=held) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def real() -> Iterator[RealVault | None]:
+    """Return a mount of the real Vault, if one is given."""
+    if not is_given():
+        yield None
+        return
+    with RealVault() as made:
+        made.create(*KEYS)
+        yield made
+
+
+@pytest.fixture
+def vault(real: RealVault | None, request: pytest.FixtureRequest) -> Transit:
+    """Return the real Vault if one is given, or else a fake one."""
+    if real is not None:
+        return real
+    made: TransitServer = request.getfixturevalue("server")
+    return made
