@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pme_parquet as pme
-from tests.kms import access
+from tests.kms import access, answers
 from tests.kms.access import KEYS, ROTATING, by_token
 from tests.policy.expect import save, untouched
 from tests.rotation import tables
+from tests.support.canary import data_files
 from tests.support.frames import people
 
 if TYPE_CHECKING:
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
 
     from tests.kms.access import Transit
     from tests.kms.transit_server import TransitServer
+
+# What of a rotation costs a request, for each master key: the old keys, the new ones, and the proof that they open.
+ROUNDS = ("decrypt", "rewrap", "decrypt")
+
+
+def add(spark: SparkSession, target: str, files: int, encryption: pme.Encryption) -> None:
+    """Add so many files to a table, each by a write job of its own, and so with wrapped keys of its own."""
+    for _ in range(files):
+        writer = people(spark).coalesce(1).write.format("pme-parquet").options(**encryption.options())
+        writer.mode("append").save(target)
 
 
 def test_vault_rewraps_keys_under_its_newest_version(
@@ -57,6 +68,62 @@ def test_keys_go_from_a_keystore_to_vault(
     # Beginning again finds all of it done.
     again = pme.rotate(spark, target, kms=keys, new_kms=kms, master_keys=mapping)
     assert set(again.counts) == {"unchanged"}
+
+
+@pytest.mark.parametrize("material", ["internal", "external"])
+@pytest.mark.parametrize("files", [1, 2, 6])
+def test_requests_do_not_grow_with_the_files(
+    spark: SparkSession, server: TransitServer, tmp_path: Path, target: str, files: int, material: Any
+) -> None:
+    kms = by_token(server, tmp_path, KEYS, ROTATING)
+    add(spark, target, files, access.encryption(kms, key_material=material))
+    before = tables.pages(target)
+    server.calls.clear()
+
+    report = pme.rotate(spark, target, kms=kms)
+
+    assert sorted(server.paths()) == sorted(f"transit/{call}/{key}" for call in ROUNDS for key in KEYS)
+    assert [len(call.wrapped) for call in server.calls] == [files] * len(server.calls)
+    assert report.counts == {"rotated": files}
+    assert tables.pages(target) == before
+    assert len(access.rows(access.read(spark, target, kms.options()))) == 20 * files
+
+
+def test_nor_where_each_column_of_each_file_has_a_wrapped_key_of_its_own(
+    spark: SparkSession, server: TransitServer, tmp_path: Path, target: str
+) -> None:
+    kms = by_token(server, tmp_path, KEYS, ROTATING)
+    single = access.encryption(kms, double_wrapping=False).options()
+    save(people(spark).coalesce(1), target, single | {"maxRecordsPerFile": "4"})
+    files = len(data_files(target))
+    assert files > 1
+    server.calls.clear()
+    pme.rotate(spark, target, kms=kms)
+    assert sorted(server.paths()) == sorted(f"transit/{call}/{key}" for call in ROUNDS for key in KEYS)
+    assert {len(call.wrapped) for call in server.calls} == {files}
+
+
+def test_keys_that_go_under_another_master_key_are_wrapped_together(
+    spark: SparkSession, server: TransitServer, tmp_path: Path, target: str
+) -> None:
+    kms = by_token(server, tmp_path)
+    add(spark, target, 3, pme.Encryption(kms=kms, uniform_key="pii"))
+    server.calls.clear()
+    pme.rotate(spark, target, kms=kms, master_keys={"pii": "pay"})
+    assert server.paths() == ["transit/decrypt/pii", "transit/encrypt/pay", "transit/decrypt/pay"]
+    assert len(access.rows(access.read(spark, target, by_token(server, tmp_path, ["pay"]).options()))) == 60
+
+
+def test_a_vault_that_goes_before_it_has_wrapped_a_key_is_asked_once(
+    spark: SparkSession, server: TransitServer, tmp_path: Path, target: str
+) -> None:
+    kms = by_token(server, tmp_path, KEYS, ROTATING)
+    add(spark, target, 3, access.encryption(kms))
+    server.inject(answers.SEALED, times=None, path="rewrap")
+    with pytest.raises(pme.PmeError) as failed, untouched(target):
+        pme.rotate(spark, target, kms=kms)
+    assert failed.value.condition == "PME_KMS_UNAVAILABLE"
+    assert server.count("rewrap") == 1
 
 
 def test_who_may_read_and_write_may_not_rewrap(

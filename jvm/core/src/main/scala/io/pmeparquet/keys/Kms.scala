@@ -24,19 +24,27 @@ trait Kms {
   def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey
 
   /**
-   * Unwraps several keys under one master key: in one call, where the KMS can.
+   * Wraps several keys under one master key: in one call, where the KMS can.
    *
-   * @return for each of them, in their order, the key or why it is not to be had
+   * @return for each of them, in their order, its wrapped form or why there is none
    */
+  def wrapAll(keys: Seq[AesKey], masterKeyId: String, where: String): Seq[Either[PmeException, String]] =
+    Kms.oneByOne(keys)(wrap(_, masterKeyId, where))
+
+  /** Unwraps several keys under one master key, as [[wrapAll]] wraps them. */
   def unwrapAll(wrapped: Seq[String], masterKeyId: String, where: String): Seq[Either[PmeException, AesKey]] =
-    Kms.inBatches(wrapped, 1)(_.map(one => Right(unwrap(one, masterKeyId, where))))
+    Kms.oneByOne(wrapped)(unwrap(_, masterKeyId, where))
 
   /**
-   * Wraps a key anew, under the newest version of its master key, within the KMS.
+   * Wraps keys anew, under the newest version of their master key, within the KMS; else as [[wrapAll]].
    *
-   * @return none where the KMS has no such call: then the key is unwrapped and wrapped
+   * @return none where the KMS has no such call: then keys are unwrapped and wrapped
    */
-  def rewrap(wrapped: String, masterKeyId: String, where: String): Option[String] = None
+  def rewrapAll(
+      wrapped: Seq[String],
+      masterKeyId: String,
+      where: String
+  ): Option[Seq[Either[PmeException, String]]] = None
 
   /** The key of that name itself, for `keyManagement=direct`; none where master keys cannot leave the KMS. */
   def directKey(id: String, where: String): Option[AesKey]
@@ -47,17 +55,46 @@ object Kms {
   /** What parquet-java writes for a KMS without instances. */
   val Default = "DEFAULT"
 
-  /** Asks for so many wrapped keys at once; a failure is the answer for each of those that were asked for with it. */
-  private[keys] def inBatches(wrapped: Seq[String], most: Int)(
-      ask: Seq[String] => Seq[Either[PmeException, AesKey]]
-  ): Seq[Either[PmeException, AesKey]] =
-    wrapped.grouped(most).foldLeft(Vector.empty[Either[PmeException, AesKey]]) { (before, some) =>
-      // Who did not answer for one will not answer for the next.
-      before.lastOption.filter(_.left.toOption.exists(_.condition == Condition.KmsUnavailable)) match {
-        case Some(unavailable) => before ++ some.map(_ => unavailable)
-        case None =>
-          before ++ (try ask(some)
-          catch { case failed: PmeException => some.map(_ => Left(failed)) })
-      }
+  /** By calls for one item each, after each other. */
+  private[keys] def oneByOne[A, B](items: Seq[A])(call: A => B): Seq[Either[PmeException, B]] =
+    inBatches(items.grouped(1))(_.map(item => Right(call(item))))
+
+  /** By calls for one item each, of which many are under way at the same time, but for the first. */
+  private[pmeparquet] def atOnce[A, B](items: Seq[A])(call: A => B): Seq[Either[PmeException, B]] =
+    inBatches(Iterator(items.take(1)) ++ items.drop(1).grouped(KmsThreads.Most)) { some =>
+      KmsThreads.all(some.map(item => () => answer(call(item))))
     }
+
+  /** By a call for each batch; a failure is the answer for each item that was asked for with it. */
+  private[keys] def inBatches[A, B](batches: Iterator[Seq[A]])(
+      call: Seq[A] => Seq[Either[PmeException, B]]
+  ): Seq[Either[PmeException, B]] = {
+    var unserved = Option.empty[PmeException]
+    batches.flatMap { some =>
+      val answers: Seq[Either[PmeException, B]] = unserved match {
+        case Some(failed) => some.map(_ => Left(failed))
+        case None => answer(call(some)).fold(failed => some.map(_ => Left(failed)), identity)
+      }
+      // Who served none of these will not serve the next.
+      unserved = notServing(answers)
+      answers
+    }.toVector
+  }
+
+  /** Why none of them was served; none where one was, or was refused for reasons of its own. */
+  private[keys] def notServing(answers: Seq[Either[PmeException, Any]]): Option[PmeException] =
+    answers.headOption.flatMap(_.left.toOption).filter { _ =>
+      answers.forall(_.left.toOption.exists(_.condition == Condition.KmsUnavailable))
+    }
+
+  private[keys] def answer[A](call: => A): Either[PmeException, A] =
+    try Right(call)
+    catch { case failed: PmeException => Left(failed) }
+
+  /** Each with its answer. */
+  private[keys] def paired[A, B](asked: Seq[A], answers: Seq[B]): Seq[(A, B)] = {
+    if (answers.size != asked.size)
+      throw new IllegalStateException(s"internal error: ${answers.size} answers of ${asked.size}")
+    asked.zip(answers)
+  }
 }

@@ -38,17 +38,33 @@ final class KmsSource(
     })
   }
 
+  /**
+   * Has keys unwrapped together that will be asked for one by one: no more than are remembered. What is refused is told to
+   * who then asks.
+   */
+  def prepare(keys: Seq[WrappedKey], where: String): Unit = {
+    val some = keys.distinct.take(MaxKept)
+    // What is not remembered at all would be asked for twice.
+    if (some.size > 1 && lifetimeMillis > 0) unwrap(some, where)
+    ()
+  }
+
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
     kms.wrap(key, masterKeyId, where)
 
   /**
-   * Wraps each key under the master key beside it: the first by itself, so that a KMS that does not serve is asked once,
-   * and the others at the same time.
+   * Wraps each key under the master key beside it, those of one master key together: the first master key's by themselves,
+   * so that a KMS that does not serve is asked once, and the others' at the same time.
    */
   def wrapAll(keys: Seq[(AesKey, String)], where: String): Seq[String] = {
-    def wrapped(some: Seq[(AesKey, String)]) =
-      KmsThreads.all(some.map { case (key, masterKeyId) => () => wrap(key, masterKeyId, where) })
-    wrapped(keys.take(1)) ++ wrapped(keys.drop(1))
+    val byMasterKey = keys.distinct.groupBy(_._2)
+    def wrapped(masterKeyIds: Seq[String]) = KmsThreads.all(masterKeyIds.map { id => () =>
+      val own = byMasterKey(id)
+      Kms.paired(own, kms.wrapAll(own.map(_._1), id, where).map(_.fold(failed => throw failed, identity)))
+    })
+    val masterKeyIds = keys.map(_._2).distinct
+    val all = (wrapped(masterKeyIds.take(1)) ++ wrapped(masterKeyIds.drop(1))).flatten.toMap
+    keys.map(all)
   }
 
   override def directKey(id: String, where: String): Option[AesKey] = kms.directKey(id, where)
@@ -102,10 +118,9 @@ final class KmsSource(
       KmsThreads
         .all(byMasterKey.map { case (masterKeyId, some) =>
           () =>
-            val answers = kms.unwrapAll(some.map(_._1.wrapped), masterKeyId, where)
-            if (answers.size != some.size)
-              throw new IllegalStateException(s"internal error: ${answers.size} answers of ${some.size}")
-            some.zip(answers).map { case ((key, mine), answer) => key -> remember(key, mine, answer, where) }
+            Kms
+              .paired(some, kms.unwrapAll(some.map(_._1.wrapped), masterKeyId, where))
+              .map { case ((key, mine), answer) => key -> remember(key, mine, answer, where) }
         })
         .flatten
     } finally

@@ -1,14 +1,21 @@
 package io.pmeparquet.keys
 
-import java.util.concurrent.{Callable, ExecutionException, LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{
+  Callable,
+  ExecutionException,
+  FutureTask,
+  LinkedBlockingQueue,
+  ThreadPoolExecutor,
+  TimeUnit
+}
 
-import scala.collection.JavaConverters._
+import scala.util.Try
 
 /** The threads of this JVM that call a KMS where several calls can be made at the same time. */
 private[keys] object KmsThreads {
 
   /** As many calls as go out at once. */
-  private val Most = 32
+  val Most = 32
   private val IdleSeconds = 30L
 
   private lazy val threads = {
@@ -28,10 +35,20 @@ private[keys] object KmsThreads {
     pool
   }
 
-  /** Makes all calls, in this thread where there is but one. */
+  /**
+   * Makes all calls, in this thread where there is but one. It makes those too that no other has begun: a call may itself
+   * have others made here, and if all threads only waited, none would make them.
+   */
   def all[A](calls: Seq[() => A]): Seq[A] =
     if (calls.size < 2) calls.map(_())
-    else
-      try threads.invokeAll(calls.map(call => (() => call()): Callable[A]).asJava).asScala.map(_.get).toSeq
-      catch { case failed: ExecutionException => throw failed.getCause }
+    else {
+      val tasks = calls.map(call => new FutureTask[A]((() => call()): Callable[A])).toVector
+      try {
+        tasks.drop(1).foreach(threads.execute(_))
+        tasks.foreach(_.run())
+        // All of them have ended before a failure is told.
+        tasks.map(task => Try(task.get)).map(_.get)
+      } catch { case failed: ExecutionException => throw failed.getCause }
+      finally tasks.foreach(_.cancel(true))
+    }
 }

@@ -2,7 +2,7 @@ package io.pmeparquet.keys
 
 import scala.collection.mutable
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
 
 /**
  * Wraps keys anew, each distinct one once, and shows that what came of it opens before anybody lets go of what was.
@@ -13,17 +13,14 @@ import io.pmeparquet.{Condition, PmeErrors, PmeException}
 final class Rewrapping(kms: RotationKms, source: KmsSource) {
   import Rewrapping._
 
-  private val known = mutable.Map.empty[WrappedKey, Either[PmeException, WrappedKey]]
+  private val known = mutable.Map.empty[WrappedKey, Answer]
 
   /**
    * @param keys with the master key that each is to go under. All of them have proved to be keys of their files: a KMS is
    *   not made to open and wrap what somebody put in their place
    * @return for each of them what it became, itself where it was done before, or why it could not be
    */
-  def apply(
-      keys: Seq[(WrappedKey, String)],
-      where: String
-  ): Map[WrappedKey, Either[PmeException, WrappedKey]] = {
+  def apply(keys: Seq[(WrappedKey, String)], where: String): Map[WrappedKey, Answer] = {
     // Keys that come later are asked for again, of which the first tells whether the KMS serves by now.
     known --= known.collect { case (key, answer) if isUnavailable(answer) => key }
     val missing = keys.distinct.filterNot { case (key, _) => known.contains(key) }
@@ -37,40 +34,60 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
         None
       case ((key, masterKeyId), Right(lent)) => Some(Job(key, lent, masterKeyId))
     }
-    // The first by itself: a KMS that does not serve is asked once.
-    (opened.take(1) +: opened.drop(1).grouped(AtOnce).toSeq).foreach(wrapAll(_, where))
+    wrapAll(opened.groupBy(_.way).values.toSeq, where)
     keys.map { case (key, _) => key -> known(key) }.toMap
   }
 
   /** What [[apply]] would say if nothing failed, without asking the KMS; of what is not yet wrapped, no wrapped form. */
-  def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Either[PmeException, WrappedKey]] =
+  def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Answer] =
     keys.map { case (key, masterKeyId) =>
       key -> Right(if (kms.isDone(key)) key else WrappedKey(masterKeyId, "", key.kekId))
     }.toMap
 
-  private def wrapAll(jobs: Seq[Job], where: String): Unit = {
-    val answers: Seq[Either[PmeException, WrappedKey]] = known.values.find(isUnavailable) match {
-      case Some(failed) => jobs.map(_ => failed)
-      case None => KmsThreads.all(jobs.map(job => () => attempt(job, where)))
+  /** The first group by itself: a KMS that does not serve is asked once. */
+  private def wrapAll(groups: Seq[Seq[Job]], where: String): Unit = {
+    def attempts(some: Seq[Seq[Job]]) = KmsThreads.all(some.map(jobs => () => attempt(jobs, where))).flatten
+    val first = attempts(groups.take(1))
+    val others = Kms.notServing(first.map(_._2)) match {
+      case Some(failed) => groups.drop(1).flatten.map(_ -> Left(failed))
+      case None => attempts(groups.drop(1))
     }
-    jobs.zip(answers).foreach { case (job, answer) => known(job.key) = answer }
+    (first ++ others).foreach { case (job, answer) => known(job.key) = answer }
   }
 
-  private def attempt(job: Job, where: String): Either[PmeException, WrappedKey] =
-    try {
-      val wrapped = kms.rewrap(job.key, job.lent.key, job.masterKeyId, where)
-      if (kms.opens(wrapped, job.masterKeyId, where) != job.lent.key)
-        throw PmeErrors.kmsUnavailable(where, s"what ${kms.describe} wrapped opens as another key")
-      Right(WrappedKey(job.masterKeyId, wrapped, job.key.kekId))
-    } catch { case failed: PmeException if !PmeException.isOfCancelled(failed) => Left(failed) }
+  /** @param jobs all from one master key to one */
+  private def attempt(jobs: Seq[Job], where: String): Seq[(Job, Answer)] = {
+    val (from, to) = jobs.head.way
+    val keys = jobs.map(job => job.key -> job.lent.key)
+    val made = Kms.paired(jobs, kms.wrapAnew(keys, from, to, where))
+    val texts = made.collect { case (_, Right(text)) => text }.distinct
+    val opened = Kms.paired(texts, kms.opened(texts, to, where)).toMap
+    val answers: Seq[(Job, Answer)] = made.map { case (job, wrapped) =>
+      job -> wrapped.flatMap(text => opened(text).flatMap(key => proven(job, text, key, where)))
+    }
+    // Nothing was refused where the rotation itself was ended.
+    answers.foreach {
+      case (_, Left(failed)) if PmeException.isOfCancelled(failed) => throw failed
+      case _ => ()
+    }
+    answers
+  }
+
+  private def proven(job: Job, wrapped: String, opened: AesKey, where: String): Answer =
+    if (opened == job.lent.key) Right(WrappedKey(job.masterKeyId, wrapped, job.key.kekId))
+    else Left(PmeErrors.kmsUnavailable(where, s"what ${kms.describe} wrapped opens as another key"))
 }
 
-private object Rewrapping {
-  final case class Job(key: WrappedKey, lent: LentKey, masterKeyId: String)
+object Rewrapping {
 
-  private def isUnavailable(answer: Either[PmeException, WrappedKey]) =
-    answer.left.exists(_.condition == Condition.KmsUnavailable)
+  /** What a key became, or why it could not be wrapped anew. */
+  type Answer = Either[PmeException, WrappedKey]
 
-  /** No more than are called at once anyway, so that a KMS that stops serving is not asked for all. */
-  val AtOnce = 32
+  private final case class Job(key: WrappedKey, lent: LentKey, masterKeyId: String) {
+
+    /** From which master key to which. */
+    def way: (String, String) = key.masterKeyId -> masterKeyId
+  }
+
+  private def isUnavailable(answer: Answer) = answer.left.exists(_.condition == Condition.KmsUnavailable)
 }

@@ -33,8 +33,8 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
       case (one, Left(failed)) if !PmeException.isOfCancelled(failed) => one
     }
     val second = after.filter(_ => missing.nonEmpty).fold(Map.empty[String, AesKey]) { kms =>
-      missing
-        .zip(kms.unwrapAll(missing, masterKeyId, where))
+      Kms
+        .paired(missing, kms.unwrapAll(missing, masterKeyId, where))
         .collect { case (one, Right(key)) => one -> key }
         .toMap
     }
@@ -47,16 +47,22 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
   /** Whether a key that was unwrapped is already where it is to go. */
   private[keys] def isDone(key: WrappedKey): Boolean = done.contains(key.masterKeyId -> key.wrapped)
 
-  /** A key wrapped anew: within the KMS, where it only goes to a new version of its master key. */
-  private[keys] def rewrap(wrapped: WrappedKey, key: AesKey, masterKeyId: String, where: String): String = {
+  /** Keys under one master key wrapped anew: within the KMS, where they only go to a new version of it. */
+  private[keys] def wrapAnew(
+      keys: Seq[(WrappedKey, AesKey)],
+      from: String,
+      to: String,
+      where: String
+  ): Seq[Either[PmeException, String]] = {
     val within =
-      if (after.isEmpty && masterKeyId == wrapped.masterKeyId)
-        before.rewrap(wrapped.wrapped, masterKeyId, where)
-      else None
-    within.getOrElse(target.wrap(key, masterKeyId, where))
+      if (after.isEmpty && from == to) before.rewrapAll(keys.map(_._1.wrapped), to, where) else None
+    within.getOrElse(target.wrapAll(keys.map(_._2), to, where))
   }
 
-  /** Asks the KMS itself, and only that which wrapped it. */
-  private[keys] def opens(wrapped: String, masterKeyId: String, where: String): AesKey =
-    target.unwrap(wrapped, masterKeyId, where)
+  /** Asks the KMS itself, and only that which wrapped them. */
+  private[keys] def opened(
+      wrapped: Seq[String],
+      masterKeyId: String,
+      where: String
+  ): Seq[Either[PmeException, AesKey]] = target.unwrapAll(wrapped, masterKeyId, where)
 }

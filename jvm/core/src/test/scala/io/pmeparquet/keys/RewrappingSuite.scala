@@ -79,4 +79,72 @@ class RewrappingSuite extends FunSuite {
     down = false
     assertEquals(rewrap(keys.take(3).map(_ -> "a"), "t").values.map(failure).toSet, Set(Option.empty[String]))
   }
+
+  test("keys that go from one master key to one are wrapped together, and shown to open together") {
+    val static = masters("a", "b", "c")
+    val kms = new BatchKms(static)
+    val keys = Seq.fill(20)(AesKey.random(128, random))
+    val old = wrapped(static, "a", keys.take(12): _*) ++ wrapped(static, "b", keys.drop(12): _*)
+    val answers = rewrapping(kms)(old.map(_ -> "c"), "t")
+    assertEquals(old.map(one => static.unwrap(answers(one).toOption.get.wrapped, "c", "t")), keys)
+    val calls = Seq("unwrap a 12", "unwrap b 8", "unwrap c 12", "unwrap c 8", "wrap c 12", "wrap c 8")
+    assertEquals(kms.asked.sorted, calls)
+  }
+
+  test("a KMS that wraps anew by itself does so only where a key stays under its master key, and in it") {
+    val static = masters("a", "b")
+    def asked(after: Option[Kms], target: String) = {
+      val kms = new BatchKms(static, rewraps = true)
+      val old = wrapped(static, "a", Seq.fill(3)(AesKey.random(128, random)): _*)
+      assertEquals(rewrapping(kms, after)(old.map(_ -> target), "t").values.flatMap(failure(_)).toSeq, Nil)
+      kms.asked
+    }
+    assertEquals(asked(None, "a"), Seq("unwrap a 3", "rewrap a 3", "unwrap a 3"))
+    assertEquals(asked(None, "b"), Seq("unwrap a 3", "wrap b 3", "unwrap b 3"))
+    assertEquals(asked(Some(masters("a")), "a"), Seq("unwrap a 3"))
+  }
+
+  test("what a KMS says of one key is said of no other") {
+    val static = masters("a")
+    val keys = wrapped(static, "a", Seq.fill(9)(AesKey.random(128, random)): _*)
+    object Picky extends Kms {
+      override def describe: String = "picky"
+      override def wrap(key: AesKey, id: String, where: String): String = static.wrap(key, id, where)
+      override def unwrap(text: String, id: String, where: String): AesKey = static.unwrap(text, id, where)
+      override def directKey(id: String, where: String): Option[AesKey] = None
+      override def rewrapAll(texts: Seq[String], id: String, where: String) = {
+        def lie = static.wrap(AesKey.random(128, random), id, where)
+        val answers = texts.map(text => Right(static.wrap(static.unwrap(text, id, where), id, where)))
+        val refused = Left(PmeErrors.kmsUnavailable(where, "test"))
+        Some(answers.updated(3, Right(lie)).updated(5, Right("no key")).updated(7, refused))
+      }
+    }
+    val answers = rewrapping(Picky)(keys.map(_ -> "a"), "t")
+    val bad = Map(3 -> "PME_KMS_UNAVAILABLE", 5 -> "PME_KEY_METADATA", 7 -> "PME_KMS_UNAVAILABLE")
+    assertEquals(keys.map(key => failure(answers(key))), keys.indices.map(bad.get))
+  }
+
+  test("a KMS that does not serve is asked to wrap once, however many master keys there are") {
+    val ids = Seq("a", "b", "c")
+    val static = masters(ids: _*)
+    val kms = new BatchKms(static, down = true)
+    val keys = ids.flatMap(id => wrapped(static, id, AesKey.random(128, random)))
+    val rewrap = rewrapping(kms)
+    val answers = rewrap(keys.map(key => key -> key.masterKeyId), "t")
+    assertEquals(answers.values.map(failure).toSet, Set(Option("PME_KMS_UNAVAILABLE")))
+    assertEquals(kms.asked.count(_.startsWith("wrap")), 1)
+  }
+
+  test("what was ended while it went on is refused to nobody") {
+    val static = masters("a")
+    object Ended extends Kms {
+      override def describe: String = "ended"
+      override def wrap(key: AesKey, id: String, where: String): String =
+        throw PmeErrors.kmsUnavailable(where, "test", new InterruptedException)
+      override def unwrap(text: String, id: String, where: String): AesKey = static.unwrap(text, id, where)
+      override def directKey(id: String, where: String): Option[AesKey] = None
+    }
+    val keys = wrapped(static, "a", Seq.fill(3)(AesKey.random(128, random)): _*)
+    intercept[io.pmeparquet.PmeException](rewrapping(Ended)(keys.map(_ -> "a"), "t"))
+  }
 }

@@ -65,6 +65,19 @@ final class KmsClientKms private (
     AesKey.of(bytes, where)
   }
 
+  // The interface has calls for one key only.
+  override def wrapAll(
+      keys: Seq[AesKey],
+      masterKeyId: String,
+      where: String
+  ): Seq[Either[PmeException, String]] = Kms.atOnce(keys)(wrap(_, masterKeyId, where))
+
+  override def unwrapAll(
+      wrapped: Seq[String],
+      masterKeyId: String,
+      where: String
+  ): Seq[Either[PmeException, AesKey]] = Kms.atOnce(wrapped)(unwrap(_, masterKeyId, where))
+
   override def directKey(id: String, where: String): Option[AesKey] = None
 
   private def asking[A](masterKeyId: String, where: String)(call: => A): A =

@@ -3,8 +3,10 @@ package io.pmeparquet.keys.vault
 import java.util.{Base64, Locale}
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
 import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.JsonNode
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, Secret}
 import io.pmeparquet.keys.http.KmsHttp
@@ -26,68 +28,76 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
   override def instanceUrl: String = settings.address
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
-    wrappedBy(
-      "encrypt",
-      "plaintext" -> Base64.getEncoder.encodeToString(key.insecureBytes),
-      masterKeyId,
-      where
-    )
+    one(Encrypt, textOf(key), masterKeyId, where)
 
-  override def rewrap(wrapped: String, masterKeyId: String, where: String): Option[String] =
-    Some(wrappedBy("rewrap", "ciphertext" -> wrapped, masterKeyId, where))
+  override def wrapAll(
+      keys: Seq[AesKey],
+      masterKeyId: String,
+      where: String
+  ): Seq[Either[PmeException, String]] = all(Encrypt, keys.map(textOf), masterKeyId, where)
 
-  private def wrappedBy(call: String, input: (String, String), masterKeyId: String, where: String): String = {
-    val answer = granted(transit(call, masterKeyId, VaultApi.body(input), where), masterKeyId, where)
-    answer.text("data", "ciphertext").getOrElse(throw api.strange(answer, where))
-  }
+  override def rewrapAll(
+      wrapped: Seq[String],
+      masterKeyId: String,
+      where: String
+  ): Option[Seq[Either[PmeException, String]]] = Some(all(Rewrap, wrapped, masterKeyId, where))
 
-  override def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey = {
-    val answer = granted(
-      transit("decrypt", masterKeyId, VaultApi.body("ciphertext" -> wrapped), where),
-      masterKeyId,
-      where
-    )
-    keyOf(answer.text("data", "plaintext"), answer, where)
-  }
+  override def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey =
+    one(Decrypt, wrapped, masterKeyId, where)
 
   override def unwrapAll(
       wrapped: Seq[String],
       masterKeyId: String,
       where: String
-  ): Seq[Either[PmeException, AesKey]] =
-    if (wrapped.size == 1) super.unwrapAll(wrapped, masterKeyId, where)
-    else Kms.inBatches(wrapped, MostInBatch)(batch(_, masterKeyId, where))
+  ): Seq[Either[PmeException, AesKey]] = all(Decrypt, wrapped, masterKeyId, where)
 
   /** Keys that can be exported are for other uses. */
   override def directKey(id: String, where: String): Option[AesKey] = None
 
-  private def batch(wrapped: Seq[String], keyId: String, where: String): Seq[Either[PmeException, AesKey]] = {
+  private def one[A](call: Call[A], input: String, keyId: String, where: String): A = {
+    val body = VaultApi.body(call.input -> input)
+    val answer = granted(transit(call.name, keyId, body, where), keyId, where)
+    outputOf(call, answer.body.path("data"), answer, where)
+  }
+
+  private def all[A](
+      call: Call[A],
+      inputs: Seq[String],
+      keyId: String,
+      where: String
+  ): Seq[Either[PmeException, A]] =
+    if (inputs.size == 1) Seq(Kms.answer(one(call, inputs.head, keyId, where)))
+    else Kms.inBatches(inputs.grouped(MostInBatch))(batch(call, _, keyId, where))
+
+  private def batch[A](
+      call: Call[A],
+      inputs: Seq[String],
+      keyId: String,
+      where: String
+  ): Seq[Either[PmeException, A]] = {
     val body = VaultApi.body()
-    val input = body.putArray("batch_input")
-    wrapped.foreach(one => input.addObject().put("ciphertext", one))
-    val answer = transit("decrypt", keyId, body, where)
-    val results = answer.body.path("data").path("batch_results").elements.asScala.toSeq
-    if (results.size != wrapped.size) {
+    val items = body.putArray("batch_input")
+    inputs.foreach(input => items.addObject().put(call.input, input))
+    val answer = transit(call.name, keyId, body, where)
+    val results = answer.body.path("data").path("batch_results").elements.asScala.toVector
+    if (results.size != inputs.size) {
       granted(answer, keyId, where)
       throw api.strange(answer, where)
     }
     results.map { result =>
-      val error = result.path("error").asText("")
-      if (error.nonEmpty)
-        Left(refusal(Seq(error.toLowerCase(Locale.ROOT)), keyId, where).getOrElse(api.strange(answer, where)))
-      else
-        try Right(keyOf(Option(result.get("plaintext")).filter(_.isTextual).map(_.asText), answer, where))
-        catch { case failed: PmeException => Left(failed) }
+      val error = result.path("error").asText("").toLowerCase(Locale.ROOT)
+      Kms.answer {
+        if (error.isEmpty) outputOf(call, result, answer, where)
+        else throw refusal(Seq(error), keyId, where).getOrElse(api.strange(answer, where))
+      }
     }
   }
 
-  private def keyOf(plaintext: Option[String], answer: Answer, where: String): AesKey = {
-    val text = plaintext.getOrElse(throw api.strange(answer, where))
-    val bytes =
-      try Base64.getDecoder.decode(text)
-      catch { case _: IllegalArgumentException => throw api.strange(answer, where) }
-    AesKey.of(bytes, where)
-  }
+  private def outputOf[A](call: Call[A], result: JsonNode, answer: Answer, where: String): A =
+    Some(result.path(call.output))
+      .filter(_.isTextual)
+      .flatMap(output => call.read(output.asText, where))
+      .getOrElse(throw api.strange(answer, where))
 
   private def transit(what: String, keyId: String, body: ObjectNode, where: String): Answer = {
     // It becomes a part of the path of a request.
@@ -138,4 +148,20 @@ private object VaultKms {
 
   /** What Vault lets a key be called. */
   val KeyName: String = "\\w(?:[\\w.-]*\\w)?"
+
+  /**
+   * A call of the transit engine, by the names of its fields.
+   *
+   * @param read what comes out; none where it is nothing that can
+   */
+  final case class Call[A](name: String, input: String, output: String, read: (String, String) => Option[A])
+
+  val Encrypt: Call[String] = Call("encrypt", "plaintext", "ciphertext", (text, _) => Some(text))
+  val Rewrap: Call[String] = Call("rewrap", "ciphertext", "ciphertext", (text, _) => Some(text))
+  val Decrypt: Call[AesKey] = Call("decrypt", "ciphertext", "plaintext", keyOf)
+
+  def textOf(key: AesKey): String = Base64.getEncoder.encodeToString(key.insecureBytes)
+
+  private def keyOf(plaintext: String, where: String): Option[AesKey] =
+    Try(Base64.getDecoder.decode(plaintext)).toOption.map(AesKey.of(_, where))
 }

@@ -43,9 +43,22 @@ final class FileRotation(
   /** The master key that keys under another one go under; none where they are left as they are. */
   def target(masterKeyId: String): Option[String] = masterKeys.fold(Option(masterKeyId))(_.get(masterKeyId))
 
+  /** The key that opening the file's footer will ask for. */
+  def footerKey(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
+    FoundFile.footerKey(scope, versionOf(file), conf).toSeq
+
+  /** The keys of columns that [[look]] will ask for, so that they show that they are the file's. */
+  def columnKeys(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
+    FoundFile.open(scope, versionOf(file), conf, _ => false) match {
+      case keyed: KeyedFile =>
+        val columns = keyed.keys.filter(_.column.isDefined).map(_.material.wrappedKey)
+        columns.filter(key => target(key.masterKeyId).isDefined).distinct
+      case _ => Nil
+    }
+
   def look(file: ListedFile, conf: Configuration): FileNeeds = {
     val path = new Path(file.path)
-    open(FileVersion(path, file.length, file.modified), conf) match {
+    open(versionOf(file), conf) match {
       case FoundFile.Plaintext => FileNeeds.Nothing("it is not encrypted")
       case FoundFile.WithoutWrappedKeys => FileNeeds.Nothing("it keeps no wrapped key")
       case keyed: KeyedFile =>
@@ -74,7 +87,7 @@ final class FileRotation(
     val path = new Path(file.path)
     val status = path.getFileSystem(conf).getFileStatus(path)
     val version = FileVersion(path, status.getLen, status.getModificationTime)
-    val looked = version == FileVersion(path, file.length, file.modified)
+    val looked = version == versionOf(file)
     open(version, conf) match {
       case keyed: KeyedFile =>
         val plan = new Plan(keyed, changes)
@@ -86,6 +99,8 @@ final class FileRotation(
       case _ => throw PmeErrors.changedMeanwhile(file.path)
     }
   }
+
+  private def versionOf(file: ListedFile) = FileVersion(new Path(file.path), file.length, file.modified)
 
   private def open(version: FileVersion, conf: Configuration): FoundFile =
     FoundFile.open(scope, version, conf, target(_).isDefined)

@@ -7,7 +7,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
 
-import io.pmeparquet.keys.{KeyMaterial, KeyMetadata}
+import io.pmeparquet.keys.{KeyMaterial, KeyMetadata, WrappedKey}
 import io.pmeparquet.parquet._
 import io.pmeparquet.parquet.pages._
 
@@ -43,6 +43,15 @@ private[parquet] object FoundFile {
       }
     } finally bytes.close()
   }
+
+  /** The key that a file's footer names as its own, whether or not it is; none where it names none in wrapped form. */
+  def footerKey(scope: ReadScope, version: FileVersion, conf: Configuration): Option[WrappedKey] =
+    FileTail.read(conf, version) match {
+      case FileTail.Plaintext => None
+      case tail: FileTail.Encrypted =>
+        val keys = new FileKeys(version.path, conf, scope)
+        tail.footerKeyMetadata.flatMap(keys.materialOf(_, None)).map(_.wrappedKey)
+    }
 
   private def isWrapped(metadata: Array[Byte], file: String) = KeyMetadata.parse(metadata, file) match {
     case _: KeyMetadata.Wrapped => true

@@ -3,25 +3,24 @@ package io.pmeparquet.parquet.rotation
 import io.pmeparquet.keys._
 import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.{ReadScope, Scopes}
-import io.pmeparquet.PmeException
 
 /**
  * The KMS of a rotation, which executors ask by way of the driver. ''Driver only.''
  *
  * @param scope executors open files with it, and so prove what keys are theirs
  */
-final class RotationKeys private (val scope: ReadScope, rewrapping: Rewrapping) {
+final class RotationKeys private (val scope: ReadScope, source: KmsSource, rewrapping: Rewrapping) {
+  import Rewrapping.Answer
+
+  /** Has keys unwrapped together that executors will ask for one by one. */
+  def prepare(keys: Seq[WrappedKey]): Unit = source.prepare(keys, "rotation")
 
   /** @param keys with the master key that each is to go under */
-  def rewrap(
-      keys: Seq[(WrappedKey, String)],
-      where: String
-  ): Map[WrappedKey, Either[PmeException, WrappedKey]] =
+  def rewrap(keys: Seq[(WrappedKey, String)], where: String): Map[WrappedKey, Answer] =
     rewrapping(keys, where)
 
   /** What would come of it, if nothing failed. */
-  def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Either[PmeException, WrappedKey]] =
-    rewrapping.foresee(keys)
+  def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Answer] = rewrapping.foresee(keys)
 }
 
 object RotationKeys {
@@ -32,6 +31,6 @@ object RotationKeys {
     val source = new KmsSource(kms, settings.kekLifetimeMillis)
     // Pages are not looked at, so it does not matter whether somebody authenticates them.
     val judged = settings.copy(acceptCtr = true, allowPlaintextFiles = true)
-    new RotationKeys(Scopes.alone(source, route, judged), new Rewrapping(kms, source))
+    new RotationKeys(Scopes.alone(source, route, judged), source, new Rewrapping(kms, source))
   }
 }

@@ -4,11 +4,11 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.keys.WrappedKey
+import io.pmeparquet.keys.{Rewrapping, WrappedKey}
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, ListedFile, RotationKeys}
 import io.pmeparquet.spark.{ConfResolver, SparkAccess}
 import io.pmeparquet.spark.keys.DriverRoute
+import io.pmeparquet.PmeErrors
 
 /** One rotation. ''Driver only'': of it, [[FileRotation]] goes to executors. */
 private[admin] final class RotationJob(
@@ -49,6 +49,7 @@ private[admin] final class RotationJob(
 
   private def part(files: Seq[ListedFile], log: Option[Path]): Seq[FileReport] = {
     val looking = rotation
+    if (files.size > 1) prepare(files)
     val looked = FileJob.each(session, conf, files)((file, conf) => looking.look(file, conf))
     val wanted = looked.collect { case (_, Right(needs: FileNeeds.Keys)) => targets(needs) }.flatten.distinct
     val answers = if (settings.dryRun) keys.foresee(wanted) else keys.rewrap(wanted, "rotation")
@@ -57,6 +58,23 @@ private[admin] final class RotationJob(
     val failures = if (settings.dryRun) Map.empty[ListedFile, FileFailure] else write(changes)
     plans.map(one => failures.get(one.file).fold(one.report)(FileReport.failed(one.file, _)))
   }
+
+  /**
+   * Has the keys unwrapped together that looking at files would ask for one by one. Those of columns stand in footers, and
+   * so come second; not where all footers have one key, since of one write job there is but one for each master key.
+   */
+  private def prepare(files: Seq[ListedFile]): Unit = {
+    val looking = rotation
+    val footers = found(FileJob.each(session, conf, files)((file, conf) => looking.footerKey(file, conf)))
+    if (footers.size > 1) {
+      keys.prepare(footers)
+      keys.prepare(found(FileJob.each(session, conf, files)((file, conf) => looking.columnKeys(file, conf))))
+    }
+  }
+
+  /** What fails here fails again where the file is looked at. */
+  private def found(answers: Seq[(ListedFile, Either[FileFailure, Seq[WrappedKey]])]): Seq[WrappedKey] =
+    answers.collect { case (_, Right(some)) => some }.flatten.distinct
 
   private def targets(needs: FileNeeds.Keys): Seq[(WrappedKey, String)] =
     needs.keys.flatMap(key => rotation.target(key.masterKeyId).map(key -> _))
@@ -115,7 +133,7 @@ private[admin] final class RotationJob(
 }
 
 private object RotationJob {
-  type Answers = Map[WrappedKey, Either[PmeException, WrappedKey]]
+  type Answers = Map[WrappedKey, Rewrapping.Answer]
 
   /**
    * What is to become of a file.
