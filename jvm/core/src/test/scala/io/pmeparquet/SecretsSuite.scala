@@ -9,7 +9,7 @@ class SecretsSuite extends FunSuite {
 
   test("a secret does not print, by itself or within settings") {
     val settings =
-      KmsSettings.Keystore("k.p12", "PKCS12", Some(new KmsSettings.Content("bytes".getBytes)), secret)
+      KmsSettings.Keystore("k.p12", "PKCS12", Some(new KmsSettings.Content("bytes".getBytes)), secret, 30000)
     assert(!s"$secret $settings ${KmsSettings.Static(secret)}".contains("hunter2"))
     assert(!settings.toString.contains("bytes,"))
   }
@@ -26,8 +26,10 @@ class SecretsSuite extends FunSuite {
   }
 
   test("settings with the same secrets are equal, with others not") {
-    def settings(password: String, bytes: String) =
-      KmsSettings.Keystore("k", "PKCS12", Some(new KmsSettings.Content(bytes.getBytes)), new Secret(password))
+    def settings(password: String, bytes: String) = {
+      val content = new KmsSettings.Content(bytes.getBytes)
+      KmsSettings.Keystore("k", "PKCS12", Some(content), new Secret(password), 30000)
+    }
     assertEquals(settings("a", "x"), settings("a", "x"))
     assertNotEquals(settings("a", "x"), settings("b", "x"))
     assertNotEquals(settings("a", "x"), settings("a", "y"))

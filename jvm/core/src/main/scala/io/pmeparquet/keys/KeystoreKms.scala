@@ -14,7 +14,12 @@ import io.pmeparquet.{AesKey, PmeErrors, Secret}
  * Keys that can leave the keystore wrap as `KeyToolkit.encryptKeyLocally` does; keys that cannot (PKCS#11) wrap in
  * the same form inside their provider.
  */
-final class KeystoreKms private (name: String, keystore: KeyStore, password: Array[Char]) extends Kms {
+final class KeystoreKms private (
+    name: String,
+    keystore: KeyStore,
+    password: Array[Char],
+    token: Option[Pkcs11Token.Opened] = None
+) extends Kms {
   private val random = new SecureRandom
 
   // Opening an entry derives a key from the password, which is slow on purpose.
@@ -23,32 +28,26 @@ final class KeystoreKms private (name: String, keystore: KeyStore, password: Arr
   override def describe: String = s"keystore $name"
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
-    LocalWrap.wrap(
-      key,
-      master(masterKeyId, where),
-      LocalWrap.aadOf(masterKeyId),
-      random,
-      where,
-      providerOf(masterKeyId, where)
-    )
+    withMaster(masterKeyId, where) { (master, provider) =>
+      LocalWrap.wrap(key, master, LocalWrap.aadOf(masterKeyId), random, where, provider)
+    }
 
   override def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey =
-    LocalWrap.unwrap(
-      wrapped,
-      master(masterKeyId, where),
-      LocalWrap.aadOf(masterKeyId),
-      where,
-      masterKeyId,
-      providerOf(masterKeyId, where)
-    )
+    withMaster(masterKeyId, where) { (master, provider) =>
+      LocalWrap.unwrap(wrapped, master, LocalWrap.aadOf(masterKeyId), where, masterKeyId, provider)
+    }
 
   override def directKey(id: String, where: String): Option[AesKey] =
-    Option(master(id, where).getEncoded).map(AesKey.of(_, where))
+    withMaster(id, where)((master, _) => Option(master.getEncoded).map(AesKey.of(_, where)))
 
-  private def providerOf(id: String, where: String): Option[Provider] =
-    if (master(id, where).getEncoded == null) Some(keystore.getProvider) else None
-
-  private def master(id: String, where: String): SecretKey = opened.computeIfAbsent(id, load(_, where))
+  /** In limited time where it is a token that is asked. A key that cannot leave its provider is used there. */
+  private def withMaster[A](id: String, where: String)(use: (SecretKey, Option[Provider]) => A): A = {
+    def used() = {
+      val master = opened.computeIfAbsent(id, load(_, where))
+      use(master, if (master.getEncoded == null) Some(keystore.getProvider) else None)
+    }
+    token.fold(used())(_.use(where)(used()))
+  }
 
   private def load(id: String, where: String): SecretKey = {
     // Aliases compare as the keystore's type compares them: PKCS12 without case.
@@ -76,11 +75,19 @@ object KeystoreKms {
   /**
    * @param name what messages call the keystore
    * @param content the keystore file; for PKCS11 the configuration of its provider, or none for an installed one
+   * @param timeoutMillis all that one call of a token may take
    */
-  def open(name: String, storeType: String, content: Option[Array[Byte]], password: Secret): KeystoreKms =
-    if (storeType.equalsIgnoreCase(Pkcs11Token.KeystoreType))
-      new KeystoreKms(name, Pkcs11Token.open(name, content, password), password.insecureValue.toCharArray)
-    else opened(name, storeType, content, password)
+  def open(
+      name: String,
+      storeType: String,
+      content: Option[Array[Byte]],
+      password: Secret,
+      timeoutMillis: Long
+  ): KeystoreKms =
+    if (storeType.equalsIgnoreCase(Pkcs11Token.KeystoreType)) {
+      val token = Pkcs11Token.open(name, content, password, timeoutMillis)
+      new KeystoreKms(name, token.keystore, password.insecureValue.toCharArray, Some(token))
+    } else opened(name, storeType, content, password)
 
   private def opened(
       name: String,

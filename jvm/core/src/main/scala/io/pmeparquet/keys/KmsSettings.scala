@@ -15,8 +15,15 @@ import io.pmeparquet.Secret
 sealed trait KmsSettings extends Serializable
 
 object KmsSettings {
-  final case class Keystore(name: String, storeType: String, content: Option[Content], password: Secret)
-      extends KmsSettings
+
+  /** @param timeoutMillis all that one call of a PKCS#11 token may take */
+  final case class Keystore(
+      name: String,
+      storeType: String,
+      content: Option[Content],
+      password: Secret,
+      timeoutMillis: Long
+  ) extends KmsSettings
   final case class Static(keys: Secret) extends KmsSettings
   final case class Vault(at: VaultSettings) extends KmsSettings
 

@@ -9,59 +9,104 @@ import javax.security.auth.login.LoginException
 
 import scala.collection.mutable
 
-import io.pmeparquet.{PmeErrors, Secret}
+import io.pmeparquet.{PmeErrors, PmeException, RecentValues, Secret}
 
 /**
- * The keys of a PKCS#11 token (an HSM, a smart card, SoftHSM), through the JVM's provider SunPKCS11. Keys stay in the
- * token, which encrypts with them.
+ * A PKCS#11 token (an HSM, a smart card, SoftHSM), through the JVM's provider SunPKCS11. Keys stay in the token, which
+ * encrypts with them. Where it hangs, what asks it fails in time, and other tokens are not waited with.
  *
  * A process is logged in to a token as a whole, and a token that it is logged in to takes any PIN. So the PIN that was let
  * in is kept here, and another one is refused.
+ *
+ * @param configured makes the provider, for a token of that name
  */
-private[keys] object Pkcs11Token {
-  val KeystoreType = "PKCS11"
+private[keys] final class Pkcs11Token private (configured: String => Provider, now: () => Long) {
+  import Pkcs11Token._
 
-  // A library is loaded once in a process, and stays.
-  private val providers = mutable.Map.empty[String, Provider]
-  private val pins = new util.IdentityHashMap[Provider, Secret]
+  // One at a time: of two who log in together, the second would be let in with any PIN.
+  private val openings = new LimitedCalls("the token", most = 1, now)
+  private val uses = new LimitedCalls("the token", MostUses, now)
 
-  /**
-   * @param name what messages call the token
-   * @param configuration of SunPKCS11; without one, an installed provider is taken
-   */
-  def open(name: String, configuration: Option[Array[Byte]], pin: Secret): KeyStore = synchronized {
-    def unusable(why: String, cause: Throwable = null) =
-      PmeErrors.kmsUnavailable(s"keystore $name", why, cause)
-    val provider =
-      try configuration.fold(installed())(configured(name, _))
-      catch {
-        case failed @ (_: InvalidParameterException | _: ProviderException |
-            _: UnsupportedOperationException) =>
-          throw unusable("it is no configuration of SunPKCS11 that leads to a token", failed)
-      }
+  // Those who open have them, one after the other.
+  private var provider = Option.empty[Provider]
+  private var admitted = Option.empty[Secret]
+  private var refused = Option.empty[Refused]
+
+  private def open(name: String, pin: Secret, timeoutMillis: Long): Opened = {
+    val where = s"keystore $name"
+    new Opened(openings(where, timeoutMillis)(opened(name, where, pin)), uses, timeoutMillis)
+  }
+
+  private def opened(name: String, where: String, pin: Secret): KeyStore = {
+    def unusable(why: String, cause: Throwable = null) = PmeErrors.kmsUnavailable(where, why, cause)
+    // A token that is asked too often with a wrong PIN locks itself.
+    refused
+      .filter(old => old.pin == pin && now() < old.until)
+      .foreach(old => throw old.failure.movedTo(where, from = old.where))
+    try provider = provider.orElse(Some(configured(name)))
+    catch {
+      case failed @ (_: InvalidParameterException | _: ProviderException |
+          _: UnsupportedOperationException) =>
+        throw unusable("it is no configuration of SunPKCS11 that leads to a token", failed)
+    }
     val login = new Login(pin)
     val keystore =
       try {
-        val store = KeyStore.getInstance(KeystoreType, provider)
+        val store = KeyStore.getInstance(KeystoreType, provider.get)
         store.load(new ByLogin(login))
         store
       } catch {
         case failed: IOException if failed.getCause.isInstanceOf[LoginException] =>
-          throw unusable("the token does not take its PIN", failed)
+          val failure = unusable("the token does not take its PIN", failed)
+          refused = Some(Refused(pin, failure, where, now() + LimitedCalls.ToldMillis))
+          throw failure
         case failed @ (_: IOException | _: GeneralSecurityException | _: ProviderException) =>
           throw unusable(s"the token cannot be opened (${failed.getClass.getSimpleName})", failed)
       }
-    if (login.wasAsked) pins.put(provider, pin)
-    else if (pins.get(provider) != pin)
+    if (login.wasAsked) admitted = Some(pin)
+    else if (!admitted.contains(pin))
       throw unusable(
         "this process is logged in to the token with another PIN, or through another configuration"
       )
     keystore
   }
+}
 
-  private def configured(name: String, configuration: Array[Byte]): Provider = {
-    val text = new String(configuration, UTF_8)
-    providers.getOrElseUpdate(text, bare(name).configure(InlineMark + text))
+private[keys] object Pkcs11Token {
+  val KeystoreType = "PKCS11"
+
+  /** Calls of a token that are under way at the same time; so many threads wait at most for one that hangs. */
+  private val MostUses = 8
+
+  /** @param uses what asks the token, beside opening it */
+  final class Opened(val keystore: KeyStore, uses: LimitedCalls, timeoutMillis: Long) {
+    def use[A](where: String)(call: => A): A = uses(where, timeoutMillis)(call)
+  }
+
+  // A library is loaded once in a process, and stays.
+  private val byConfiguration = mutable.Map.empty[String, Pkcs11Token]
+  private val byProvider = new util.IdentityHashMap[Provider, Pkcs11Token]
+
+  /**
+   * @param name what messages call the token
+   * @param configuration of SunPKCS11; without one, an installed provider is taken
+   * @param timeoutMillis all that one call of the token may take
+   */
+  def open(
+      name: String,
+      configuration: Option[Array[Byte]],
+      pin: Secret,
+      timeoutMillis: Long,
+      now: () => Long = RecentValues.monotonicMillis
+  ): Opened = of(configuration, now).open(name, pin, timeoutMillis)
+
+  private def of(configuration: Option[Array[Byte]], now: () => Long): Pkcs11Token = synchronized {
+    configuration.map(new String(_, UTF_8)) match {
+      case Some(text) =>
+        def configured(name: String) = bare(name).configure(InlineMark + text)
+        byConfiguration.getOrElseUpdate(text, new Pkcs11Token(configured(_), now))
+      case None => byProvider.computeIfAbsent(installed(), provider => new Pkcs11Token(_ => provider, now))
+    }
   }
 
   private def installed(): Provider =
@@ -82,6 +127,9 @@ private[keys] object Pkcs11Token {
 
   /** What SunPKCS11 takes for a configuration and not for the name of a file. */
   private val InlineMark = "--"
+
+  /** A PIN that the token does not take, told for a while to who comes with it. */
+  private final case class Refused(pin: Secret, failure: PmeException, where: String, until: Long)
 
   private final class Login(pin: Secret) extends CallbackHandler {
     var wasAsked = false

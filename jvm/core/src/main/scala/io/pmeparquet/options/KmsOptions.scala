@@ -93,7 +93,7 @@ private[options] trait KmsOptions extends KmsClientOptions {
     "kms.timeoutSeconds",
     Both,
     "All the time that one call of a KMS, to wrap or unwrap a key, may take, with login and further attempts. With " +
-      "Vault, a login may take as long again.",
+      "Vault, a login may take as long again, and so may opening a PKCS#11 token.",
     default = Some("30")
   )
   val CallFrom = OptionSpec(

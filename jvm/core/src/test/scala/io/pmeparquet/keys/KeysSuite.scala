@@ -85,22 +85,25 @@ class KeysSuite extends FunSuite {
     }
   }
 
+  private def opened(storeType: String, content: Array[Byte], password: String = "pw") =
+    KeystoreKms.open("k.p12", storeType, Some(content), new Secret(password), timeoutMillis = 30000)
+
   test("a PKCS12 keystore wraps and unwraps as static keys do") {
-    val kms = KeystoreKms.open("k", "PKCS12", Some(keystore("PKCS12", None, "m" -> key(7))), new Secret("pw"))
+    val kms = opened("PKCS12", keystore("PKCS12", None, "m" -> key(7)))
     assertEquals(static("m" -> key(7)).unwrap(kms.wrap(key(5), "m", "w"), "m", "w"), key(5))
     assertEquals(condition(kms.wrap(key(5), "absent", "w")), "PME_KEY_NOT_FOUND")
   }
 
   test("a BCFKS keystore opens with BouncyCastle on the class path and not installed") {
     val content = keystore("BCFKS", Some(new BouncyCastleProvider), "m" -> key(7))
-    val kms = KeystoreKms.open("k", "BCFKS", Some(content), new Secret("pw"))
+    val kms = opened("BCFKS", content)
     assertEquals(kms.directKey("m", "w"), Some(key(7)))
   }
 
   test("a keystore with a wrong password, damaged, or of an unknown type says so") {
     val content = keystore("PKCS12", None, "m" -> key(7))
     def open(storeType: String, bytes: Array[Byte], password: String) =
-      intercept[PmeException](KeystoreKms.open("k.p12", storeType, Some(bytes), new Secret(password)))
+      intercept[PmeException](opened(storeType, bytes, password))
     val wrong = open("PKCS12", content, "hunter2")
     assertEquals(wrong.getCondition(), "PME_KMS_UNAVAILABLE")
     assert(wrong.getMessage.contains("password is wrong") && !wrong.getMessage.contains("hunter2"))

@@ -15,8 +15,8 @@ import io.pmeparquet.kms.{IcebergKmsClient, KmsFailure, PythonKms}
 /** Opens the KMS that settings describe. */
 object KmsAccess {
   def open(settings: KmsSettings, conf: Configuration): Kms = settings match {
-    case KmsSettings.Keystore(name, storeType, content, password) =>
-      KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password)
+    case KmsSettings.Keystore(name, storeType, content, password, timeoutMillis) =>
+      KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password, timeoutMillis)
     case KmsSettings.Static(keys) => StaticKms.parse(keys)
     case KmsSettings.Vault(at) => new VaultKms(at)
     case client: KmsSettings.ClientClass => KmsClientKms.open(client, conf)

@@ -73,7 +73,8 @@ private[spark] final class KmsResolver(
       path.getOrElse(storeType),
       storeType,
       path.map(file => contentOf(s"keystore $file", file)),
-      password
+      password,
+      lookup(values).millis(PmeOptions.KmsTimeout)
     )
   }
 
