@@ -191,7 +191,7 @@ lazy val kmsAws = kmsClient(
       .exclude("software.amazon.awssdk", "netty-nio-client")
       .exclude("software.amazon.awssdk", "apache-client")
       .exclude("software.amazon.awssdk", "apache5-client")
-  ),
+  ) :+ ("org.apache.logging.log4j" % "log4j-core" % log4j % Provided),
   Seq("software.amazon", "org.reactivestreams")
 )
 lazy val kmsGcp = kmsClient(

@@ -12,6 +12,7 @@ object Versions {
   val lz4 = "1.8.0"
   val snappy = "1.1.10.5"
   val jackson = "2.15.2"
+  val log4j = "2.20.0"
   val bouncyCastle = "1.82"
   val bouncyCastleLts = "2.73.8"
   val bouncyCastleFips = "2.1.2"

@@ -48,6 +48,11 @@ class Moto:
             self._ask(region, "CreateAlias", {"AliasName": alias, "TargetKeyId": arn})
         return arn
 
+    def decrypt(self, region: str, ciphertext: str) -> str:
+        """Unwrap what the client has wrapped, both of them in base64."""
+        plaintext: str = self._ask(region, "Decrypt", {"CiphertextBlob": ciphertext})["Plaintext"]
+        return plaintext
+
     def _ask(self, region: str, action: str, fields: dict[str, str]) -> Any:
         scope = f"Credential=administrator/20260101/{region}/kms/aws4_request"
         headers = {

@@ -5,6 +5,7 @@ Run as ``python -m tests.leaks.secret_job DIRECTORY``; the keys it uses lie in t
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import urllib.request
@@ -13,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
+from tests.kms.aws import ELSEWHERE
 from tests.kms.cluster_job import UI, UI_OF_QUERIES
+from tests.rotation.sql import call
 from tests.support.errors import DONE
 from tests.support.frames import people
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
@@ -22,7 +25,7 @@ from tests.support.source import FORMAT, plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 LOGGING = """
 rootLogger.level = debug
@@ -79,13 +82,19 @@ class Job:
         assert outcome != DONE, "this was to fail"
         self.show(outcome)
 
-    def run(self) -> None:
-        """Write in batch, in SQL and as a stream; read; show plans and tables."""
+    def write(self) -> DataFrame:
+        """Write, and show what a read of it is."""
         spark, options = self.spark, self.enc.options()
         people(spark).write.format(FORMAT).options(**options).save(self.path)
         frame = spark.read.format(FORMAT).options(**options).load(self.path)
         frame.createOrReplaceTempView(f"{self.name}_view")
-        self.show(plan(frame.where("id > 3").groupBy("country").count()))
+        counted = frame.where("id > 3").groupBy("country").count()
+        self.show(f"{plan(counted)}\n{counted.collect()}")
+        return frame
+
+    def run(self) -> None:
+        """Write in batch, in SQL and as a stream; read; show plans and tables."""
+        spark, options, frame = self.spark, self.enc.options(), self.write()
         clause = ", ".join(f"'{name}' '{value}'" for name, value in options.items())
         statements = [
             f"CREATE TABLE {self.name} USING `{FORMAT}` OPTIONS ({clause}) AS SELECT * FROM {self.name}_view",
@@ -106,6 +115,21 @@ class Job:
         assert query.awaitTermination(MINUTE)
         self.show(str(query.lastProgress))
 
+    def look_after(self, old: str, new: str) -> None:
+        """Rotate its keys to another master key and back, tell what they protect, and copy the table under new ones."""
+        spark, kms = self.spark, self.enc.kms
+        assert kms is not None
+        assert not isinstance(kms, str)
+        self.show(str(pme.rotate(spark, self.path, kms=kms, master_keys={old: new})))
+        self.show(str(pme.key_usage(spark, self.path, kms=kms).collect()))
+        for function in (
+            call("pme_rotate", self.path, options=kms.options(), master_keys={new: old}),
+            call("pme_key_usage", self.path, options=kms.options()),
+        ):
+            for statement in (f"EXPLAIN EXTENDED SELECT * FROM {function}", f"SELECT * FROM {function}"):
+                self.show("\n".join(str(row) for row in spark.sql(statement).collect()))
+        self.show(f"copied: {pme.rekey(spark, self.path, f'{self.path}-copy', self.enc, kms=kms)}")
+
     def fail(self, wrong: dict[str, str], literal: dict[str, str]) -> None:
         """Fail in the ways that bring a secret near an error message."""
         reader = self.spark.read.format(FORMAT)
@@ -116,6 +140,11 @@ class Job:
         writer = people(self.spark).write.format(FORMAT).mode("overwrite")
         self.failing(lambda: writer.options(**{**options, "columnKeys": "footer: nobody"}).save(self.path))
         self.failing(lambda: writer.options(**{**options, "footerKey": "absent"}).save(self.path))
+        for bad in (wrong, literal):
+            given = {**options, **bad}
+            self.failing(functools.partial(pme.rotate, self.spark, self.path, options=given))
+            self.failing(functools.partial(pme.rekey, self.spark, self.path, f"{self.path}-2", self.enc, options=given))
+        self.failing(lambda: pme.key_usage(self.spark, self.path, options={**options, **literal}))
 
 
 def show_ui(spark: SparkSession, work: Path) -> None:
@@ -153,12 +182,29 @@ def main(work: Path) -> None:
             "by_vault",
             pme.Encryption(kms=vault, footer_key="v-footer", column_keys=columns, key_material="external"),
         )
+        aws = pme.AwsKms(**json.loads((work / "aws.json").read_text()))
+        columns = {"alias/pii": ["name", "address"], "alias/pay": ["salary"]}
+        by_aws = Job(
+            spark,
+            work,
+            "by_aws",
+            pme.Encryption(kms=aws, footer_key="alias/footer", column_keys=columns, key_material="external"),
+        )
         by_keystore.run()
+        by_keystore.look_after("footer", "pay")
         by_keystore.fail({"kms.keystore.password": "env:PME_WRONG_PASSWORD"}, {"kms.keystore.password": LITERAL})
         by_static.run()
+        by_static.look_after("pii", "pay")
         by_static.fail({"kms.static.keys": f"file:{work / 'wrong.keys'}"}, {"kms.static.keys": f"footer={LITERAL}"})
         by_vault.run()
+        by_vault.look_after("v-pii", "v-pay")
         by_vault.fail({"kms.vault.secretId": f"file:{work / 'wrong-id.keys'}"}, {"kms.vault.secretId": LITERAL})
+        by_aws.write()
+        by_aws.look_after("alias/pii", "alias/pay")
+        by_aws.fail({"kms.aws.region": ELSEWHERE}, {"kms.aws.secretAccessKey": LITERAL})
+        # So that the test finds the keys that the keystore's keys wrapped.
+        moved = pme.rotate(spark, by_keystore.path, kms=keystore, new_kms=static, key_material="external")
+        by_keystore.show(str(moved))
         show_ui(spark, work)
 
 

@@ -1,23 +1,30 @@
-"""Neither passwords, tokens nor keys appear in logs at DEBUG, event log, UI, plans, tables' descriptions or errors."""
+"""Neither passwords, tokens nor keys appear in logs at DEBUG, event log, UI, plans, tables' descriptions or errors.
+
+Tables are written and read, rotated, copied under new keys, and their key usage is told, with each of four KMSs.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
 import pme_parquet as pme
+from tests.kms.aws import REGION, USER
 from tests.kms.cluster_job import UI
+from tests.kms.moto_server import Moto
 from tests.kms.transit_key import TransitKey
 from tests.kms.transit_server import TransitServer
 from tests.leaks.key_material import data_keys, spellings
 from tests.support.canary import files_under
-from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT
+from tests.support.processes import environment
+from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT, set_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +38,12 @@ WRONG_PASSWORD = "battery-staple-77ab"
 LITERAL = "aGVsbG8taHVudGVyMi1rZXk="
 WRONG_SECRET_ID = "wrong-secret-id-90aa"
 VAULT_KEYS = ("v-footer", "v-pii", "v-pay")
-JOBS = ("by_keystore", "by_static", "by_vault")
+AWS_KEYS = ("alias/footer", "alias/pii", "alias/pay")
+AWS_SECRETS = {
+    "AWS_SECRET_ACCESS_KEY": "aws-secret-of-the-job-4e8b",
+    "AWS_SESSION_TOKEN": "aws-session-of-the-job-91cd",
+}
+JOBS = ("by_keystore", "by_static", "by_vault", "by_aws")
 
 
 def key_lines(masters: dict[str, bytes]) -> str:
@@ -45,32 +57,56 @@ def vault() -> Iterator[TransitServer]:
         yield made
 
 
+@dataclass(frozen=True)
+class AwsKey:
+    """A key of moto's, whichever it is: what it wrapped tells."""
+
+    moto: Moto
+
+    def decrypt(self, ciphertext: str) -> str:
+        return self.moto.decrypt(REGION, ciphertext)
+
+
 @pytest.fixture(scope="module")
-def work(vault: TransitServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def moto() -> Iterator[Moto]:
+    """Return the AWS KMS of the job."""
+    with Moto() as made:
+        for alias in AWS_KEYS:
+            made.create_key(REGION, alias)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def work(vault: TransitServer, moto: Moto, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the directory of a finished job: what Spark showed is under ``shown``."""
     root = tmp_path_factory.mktemp("secrets")
     role = vault.approle(VAULT_KEYS)
     (root / "vault.json").write_text(json.dumps({"url": vault.url, "role": role.role_id}))
+    (root / "aws.json").write_text(json.dumps({"region": REGION, "endpoint": moto.url}))
     (root / "secret-id.keys").write_text(role.secret_id)
     (root / "wrong-id.keys").write_text(WRONG_SECRET_ID)
     (root / "static.keys").write_text(key_lines(MASTERS))
     (root / "wrong.keys").write_text(key_lines({name: bytes(16) for name in MASTERS}))
-    environment = {
-        **os.environ,
-        PASSWORD_VARIABLE: PASSWORD,
-        "PME_WRONG_PASSWORD": WRONG_PASSWORD,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
-    }
-    environment.pop("PYSPARK_GATEWAY_PORT", None)
-    os.environ[PASSWORD_VARIABLE] = PASSWORD
+    set_secrets()
+    given = environment() | {"PME_WRONG_PASSWORD": WRONG_PASSWORD, "AWS_ACCESS_KEY_ID": USER} | AWS_SECRETS
     pme.Keystore(str(root / "keys.p12"), password=pme.env(PASSWORD_VARIABLE)).create(list(MASTERS))
     command = [sys.executable, "-m", "tests.leaks.secret_job", str(root)]
-    done = subprocess.run(command, env=environment, capture_output=True, check=False, cwd=ROOT, timeout=600)
+    done = subprocess.run(command, env=given, capture_output=True, check=False, cwd=ROOT, timeout=600)
     (root / "shown" / "console.txt").write_bytes(done.stdout + done.stderr)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]
     return root
 
 
+@pytest.fixture(scope="module")
+def keys(work: Path, vault: TransitServer, moto: Moto) -> set[bytes]:
+    """Return every data key and key-encryption key that the test can unwrap: some of each KMS."""
+    held = (MASTERS, vault.keys, dict.fromkeys(AWS_KEYS, AwsKey(moto)))
+    found = [data_keys(work, masters) for masters in held]
+    assert all(len(some) > len(AWS_KEYS) for some in found)
+    return set().union(*found)
+
+
+@cache
 def shown(work: Path) -> dict[str, bytes]:
     return {str(path.relative_to(work)): path.read_bytes() for path in files_under(work / "shown")}
 
@@ -91,9 +127,15 @@ def test_the_job_logged_and_showed_what_it_was_to(work: Path) -> None:
     assert b"DEBUG " in texts["shown/driver.log"]
     assert b"SparkListenerSQLExecutionStart" in events
     for name in JOBS:
-        assert b"CREATE TABLE" in texts[f"shown/{name}.txt"]
+        assert b"CREATE TABLE" in texts[f"shown/{name}.txt"] or name == "by_aws"
         assert b"== Analyzed Logical Plan ==" in texts[f"shown/{name}.txt"]
+        assert b"status='rotated'" in texts[f"shown/{name}.txt"]
+        assert b"pme_rotate" in texts[f"shown/{name}.txt"]
+        assert b"copied: " in texts[f"shown/{name}.txt"]
     assert b"kms.vault.secretId" in texts["shown/by_vault.txt"]
+    assert b"awssdk" in texts["shown/driver.log"]
+    assert b"kms.aws.endpoint" in texts["shown/by_aws.txt"]
+    assert b"PME_KEY_NOT_FOUND" in texts["shown/by_aws.txt"]
     assert b"by_vault" in texts[f"shown/ui-{len(UI)}.txt"]
     assert b"kms.keystore.path" in texts["shown/by_keystore.txt"]
 
@@ -112,22 +154,21 @@ def test_no_token_of_vault_s_and_nothing_that_gets_one_is_shown(work: Path, vaul
     } == set()
 
 
+@pytest.mark.parametrize("name", AWS_SECRETS)
+def test_no_credential_of_aws_s_is_shown(work: Path, name: str) -> None:
+    assert places(work, AWS_SECRETS[name].encode()) == []
+
+
 @pytest.mark.parametrize("name", MASTERS)
 def test_no_master_key_is_shown(work: Path, name: str) -> None:
     assert places(work, MASTERS[name]) == []
 
 
-def test_no_data_key_is_shown(work: Path, vault: TransitServer) -> None:
-    for keys in (data_keys(work, MASTERS), data_keys(work, vault.keys)):
-        assert len(keys) > len(VAULT_KEYS)
-        assert {place for key in keys for place in places(work, key)} == set()
+def test_no_data_key_is_shown(work: Path, keys: set[bytes]) -> None:
+    assert {place for key in keys for place in places(work, key)} == set()
 
 
-def test_no_key_lies_in_what_spark_wrote(work: Path, vault: TransitServer) -> None:
-    keys = [*MASTERS.values(), *data_keys(work, MASTERS), *data_keys(work, vault.keys)]
-    found = []
-    for path in files_under(work):
-        if path.suffix != ".keys":
-            content = path.read_bytes()
-            found += [path for key in keys for raw in spellings(key).values() if raw in content]
-    assert found == []
+def test_no_key_lies_in_what_spark_wrote(work: Path, keys: set[bytes]) -> None:
+    needles = [raw for key in (*MASTERS.values(), *keys) for raw in spellings(key).values()]
+    contents = {path: path.read_bytes() for path in files_under(work) if path.suffix != ".keys"}
+    assert [path for path, content in contents.items() if any(raw in content for raw in needles)] == []

@@ -98,6 +98,7 @@ final class AwsCalls {
    * apart. For some that give them, a process for instance, it waits without a limit.
    */
   private KmsClient clientFor(String keyId, Deadline deadline) {
+    SignerLog.keepSecrets();
     Region region;
     try {
       region =

@@ -1,0 +1,35 @@
+package io.pmeparquet.kms.aws;
+
+import org.apache.logging.log4j.Level;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.core.config.Configurator;
+import software.amazon.awssdk.http.auth.aws.signer.AwsV4HttpSigner;
+
+import io.pmeparquet.kms.KmsFailure;
+
+/**
+ * What the AWS SDK logs of requests that it signs: at DEBUG all their headers, and so the session token of a role. It is
+ * kept from that, whatever else a session logs.
+ */
+final class SignerLog {
+  /** The package above the signer's, by the name that it has in this jar. */
+  private static final String PACKAGE = AwsV4HttpSigner.class.getPackageName().replaceFirst("\\.signer$", "");
+
+  private static final String SIGNER = PACKAGE + ".internal.signer.DefaultV4RequestSigner";
+
+  private SignerLog() {}
+
+  /** Before each call, since settings of logs may be read anew at any time. */
+  static void keepSecrets() {
+    if (isOpen()) {
+      Configurator.setAllLevels(PACKAGE, Level.INFO);
+      if (isOpen()) {
+        throw KmsFailure.unavailable("its SDK would log the session token, and cannot be kept from it by Log4j", null);
+      }
+    }
+  }
+
+  private static boolean isOpen() {
+    return LogManager.getLogger(SIGNER).isDebugEnabled();
+  }
+}
