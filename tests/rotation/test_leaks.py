@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tests.rotation.conftest import Made
 
 CANARIES = ["name-", "ssn-", "street-", "tag-"]
-# One file is written beside another, and not yet moved into its place.
-ON_THE_WAY = 2
+# The table is marked, and one file written beside another, but not yet moved into its place.
+ON_THE_WAY = 4
 WAYS = [("internal", None), ("external", None), ("internal", "external"), ("external", "internal")]
 
 

@@ -223,6 +223,14 @@ object PmeErrors {
       "Run this again."
     )
 
+  def rotationUnderWay(table: String, mark: String): PmeException =
+    unsupported(
+      table,
+      "rotating this table now",
+      "a rotation with other arguments was begun there and has not ended",
+      s"Run that one again to its end; or, if it no longer runs and is not wanted any more, delete $mark."
+    )
+
   def damaged(file: String, why: String, cause: Throwable = null): PmeException =
     fail(
       DamagedFile,

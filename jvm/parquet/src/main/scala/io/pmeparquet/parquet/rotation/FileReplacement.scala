@@ -86,10 +86,7 @@ private[rotation] final class FileReplacement private (path: Path, fs: FileSyste
     ()
   }
 
-  private def raw: FileSystem = fs match {
-    case checked: ChecksumFileSystem => checked.getRawFileSystem
-    case other => other
-  }
+  private def raw: FileSystem = unchecked(fs)
 
   private def checksums = new Path(path.getParent, s".${path.getName}.crc")
 }
@@ -121,6 +118,12 @@ private[parquet] object FileReplacement {
         s"Rotate a copy on one of ${(Renaming ++ Stores).toSeq.sorted.mkString(", ")}."
       )
     new FileReplacement(real, fs, conf)
+  }
+
+  /** A file system that makes no file of checksums beside another. */
+  def unchecked(fs: FileSystem): FileSystem = fs match {
+    case checked: ChecksumFileSystem => checked.getRawFileSystem
+    case other => other
   }
 
   /** Behind mount points, if there are any; of a file that is not there yet by its directory. */

@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.keys.{Rewrapping, WrappedKey}
-import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, ListedFile, RotationKeys}
+import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, ListedFile, RotationKeys, RotationMark}
 import io.pmeparquet.spark.{ConfResolver, SparkAccess}
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.PmeErrors
@@ -25,8 +25,9 @@ private[admin] final class RotationJob(
   DriverRoute.warnWhereReadable(session)
   private val keys = RotationKeys.open(before, after, resolver.readSettings(options), DriverRoute.open())
 
+  private val target = after.getOrElse(before)
+
   private val rotation = {
-    val target = after.getOrElse(before)
     // Of a move, a key that already has its new name may be in either KMS.
     val masterKeys = settings.masterKeys.map { names =>
       if (after.isDefined) names.values.map(name => name -> name).toMap ++ names else names
@@ -39,7 +40,23 @@ private[admin] final class RotationJob(
     )
   }
 
-  def run(path: Path): Seq[FileReport] = {
+  /** Whether tasks may be writing: those of a job that failed may not have ended yet. */
+  private var writing = false
+
+  def run(path: Path): Seq[FileReport] =
+    if (settings.dryRun) rotate(path)
+    else {
+      val mark = RotationMark.place(TableFiles.tableOf(path, conf), aim, conf)
+      try rotate(path)
+      finally if (!writing) mark.remove()
+    }
+
+  private def aim = {
+    val names = settings.masterKeys.map(_.toSeq.sorted)
+    (names, settings.keyMaterial, after.isDefined, target.instanceId, target.instanceUrl).toString
+  }
+
+  private def rotate(path: Path): Seq[FileReport] = {
     val found = TableFiles.list(path, conf)
     val log = TableFiles.logOf(path, conf)
     if (!settings.dryRun)
@@ -124,11 +141,13 @@ private[admin] final class RotationJob(
   }
 
   private def write(changes: Seq[(ListedFile, Map[WrappedKey, WrappedKey])]): Map[ListedFile, FileFailure] = {
-    val writing = rotation
-    FileJob
-      .each(session, conf, changes) { case ((file, changes), conf) => writing.change(file, changes, conf) }
-      .collect { case ((file, _), Left(failure)) => file -> failure }
-      .toMap
+    val changing = rotation
+    writing = true
+    val done = FileJob.each(session, conf, changes) { case ((file, changes), conf) =>
+      changing.change(file, changes, conf)
+    }
+    writing = false
+    done.collect { case ((file, _), Left(failure)) => file -> failure }.toMap
   }
 }
 

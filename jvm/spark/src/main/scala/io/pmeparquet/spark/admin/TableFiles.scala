@@ -26,16 +26,25 @@ private[admin] object TableFiles {
     }
   }
 
+  /** The directory of the table that a path is, or is a partition or a file of. */
+  def tableOf(path: Path, conf: Configuration): Path = levels(path, conf).last
+
   /** The log in which a table keeps the lengths of its files, if it does: a streaming sink's, or Delta's. */
   def logOf(path: Path, conf: Configuration): Option[Path] = {
+    val fs = path.getFileSystem(conf)
+    val logs = for (one <- levels(path, conf); name <- Logs) yield new Path(one, name)
+    logs.find(fs.exists)
+  }
+
+  /** A path, and what is above it, up to the table's directory. */
+  private def levels(path: Path, conf: Configuration): Seq[Path] = {
     val fs = path.getFileSystem(conf)
     val (partitions, above) = Iterator
       .iterate(path)(_.getParent)
       .takeWhile(_ != null)
       .toList
       .span(one => fs.getFileStatus(one).isFile || one.getName.contains('='))
-    val logs = for (one <- partitions ++ above.take(1); name <- Logs) yield new Path(one, name)
-    logs.find(fs.exists)
+    partitions ++ above.take(1)
   }
 
   private val Logs = Seq("_spark_metadata", "_delta_log")

@@ -1,0 +1,66 @@
+package io.pmeparquet.parquet.rotation
+
+import java.io.IOException
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.slf4j.LoggerFactory
+
+import io.pmeparquet.PmeErrors
+
+/**
+ * A file that stands in a table's directory for as long as the table is rotated. Of two rotations at once with different aims
+ * one could take away key material beside a file that the other has just made use of.
+ *
+ * Its name tells the aim, and nothing is read from it: who begins again what was killed is not kept out by its mark.
+ *
+ * ''Driver only.''
+ */
+final class RotationMark private (path: Path, fs: FileSystem) {
+  def remove(): Unit =
+    try {
+      fs.delete(path, /* recursive= */ false)
+      ()
+    } catch {
+      // What was rotated is rotated.
+      case failed: IOException =>
+        RotationMark.log.warn(s"$path could not be removed, and keeps other rotations out: ${failed.getMessage}")
+    }
+}
+
+object RotationMark {
+
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+
+  /** Names that readers pass over, and that are no leftovers. */
+  private val Prefix = ".pme-rotating-"
+  private val NameBytes = 8
+
+  /**
+   * @param aim what a rotation makes of the table's keys, the same for each run that does
+   * @throws io.pmeparquet.PmeException where a rotation with another aim was begun and has not ended
+   */
+  def place(table: Path, aim: String, conf: Configuration): RotationMark = {
+    val fs = FileReplacement.unchecked(table.getFileSystem(conf))
+    val path = new Path(table, Prefix + digest(aim))
+    val mark = new RotationMark(path, fs)
+    // Before it looks for others: of two that begin at once, one at least sees the other.
+    fs.create(path, /* overwrite= */ true).close()
+    val marks = fs.listStatus(table).map(_.getPath).filter(_.getName.startsWith(Prefix))
+    marks.find(_.getName != path.getName).foreach { other =>
+      mark.remove()
+      throw PmeErrors.rotationUnderWay(table.toString, other.toString)
+    }
+    mark
+  }
+
+  private def digest(aim: String) =
+    MessageDigest
+      .getInstance("SHA-256")
+      .digest(aim.getBytes(UTF_8))
+      .take(NameBytes)
+      .map(byte => f"$byte%02x")
+      .mkString
+}

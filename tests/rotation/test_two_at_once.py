@@ -1,0 +1,100 @@
+"""Of two rotations of a table at once that are to do different things, the second fails and changes nothing."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import pme_parquet as pme
+from tests.policy.expect import refused, untouched
+from tests.rotation import file_systems, tables
+from tests.rotation.file_systems import STOPPING
+from tests.rotation.sql import call
+from tests.rotation.tables import NEW, OLD, Remembering
+from tests.support.canary import data_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from tests.rotation.conftest import Made
+
+MARK = ".pme-rotating-"
+# The table is marked, and one file written beside another.
+ON_THE_WAY = 4
+PATIENCE = 60
+
+
+class Waiting(Remembering):
+    """Wraps nothing before it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.told = threading.Event(), threading.Event()
+
+    def wrap_key(self, key: bytes, master_key_id: str) -> str:
+        self.asked.set()
+        assert self.told.wait(PATIENCE)
+        return super().wrap_key(key, master_key_id)
+
+
+def marks(table: Made) -> list[str]:
+    return [name for name in tables.names(table.path) if MARK in name]
+
+
+def test_a_rotation_refuses_to_run_beside_one_that_does_something_else(
+    spark: SparkSession, made: Callable[..., Made]
+) -> None:
+    table, client = made("country", key_material="external"), Waiting()
+    first = threading.Thread(
+        target=pme.rotate,
+        args=(spark, table.path),
+        kwargs={"kms": pme.PythonKms(client), "master_keys": NEW, "key_material": "internal"},
+    )
+    first.start()
+    try:
+        assert client.asked.wait(PATIENCE)
+        with untouched(table.path):
+            for other in ({"key_material": "external"}, {"master_keys": {"pii": "pii-3"}}):
+                given: dict[str, Any] = {"master_keys": NEW} | other
+                with refused("PME_UNSUPPORTED", table.path, MARK, "has not ended"):
+                    pme.rotate(spark, table.path, kms=table.kms, **given)
+            # The table is the same where only a part of it is named.
+            part = call("pme_rotate", f"{table.path}/country=de", options=table.kms.options())
+            with refused("PME_UNSUPPORTED", MARK):
+                spark.sql(f"SELECT * FROM {part}").collect()
+            pme.rotate(spark, table.path, kms=table.kms, dry_run=True)
+    finally:
+        client.told.set()
+        first.join(PATIENCE)
+    assert marks(table) == []
+    assert not [path for path in data_files(table.path) if tables.material(path).exists()]
+    assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
+
+
+def test_a_rotation_that_was_stopped_is_ended_before_another_begins(
+    spark: SparkSession, made: Callable[..., Made], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file_systems.load(spark, tmp_path_factory)
+    table = made()
+    keys: dict[str, Any] = {"kms": table.kms, "master_keys": NEW}
+    with file_systems.stopping(spark, ON_THE_WAY), pytest.raises((pme.PmeError, Exception), match="stopped"):
+        pme.rotate(spark, table.path, **keys, options=STOPPING)
+    [mark] = marks(table)
+
+    with untouched(table.path), refused("PME_UNSUPPORTED", mark):
+        pme.rotate(spark, table.path, **keys, key_material="external")
+
+    pme.rotate(spark, table.path, **keys)
+    assert marks(table) == []
+    pme.rotate(spark, table.path, **keys, key_material="external")
+    assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
+
+
+def test_a_rotation_that_fails_leaves_no_mark(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made()
+    with untouched(table.path), pytest.raises(pme.KeyNotFoundError):
+        pme.rotate(spark, table.path, kms=pme.PythonKms(Remembering(lacks=["pii-2"])), master_keys=NEW)
