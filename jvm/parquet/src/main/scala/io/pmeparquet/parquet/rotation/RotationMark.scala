@@ -26,7 +26,9 @@ final class RotationMark private (path: Path, fs: FileSystem) {
     } catch {
       // What was rotated is rotated.
       case failed: IOException =>
-        RotationMark.log.warn(s"$path could not be removed, and keeps other rotations out: ${failed.getMessage}")
+        RotationMark.log.warn(
+          s"$path could not be removed, and keeps other rotations out: ${failed.getMessage}"
+        )
     }
 }
 
