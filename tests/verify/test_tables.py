@@ -252,6 +252,23 @@ def test_pages_of_any_length_are_opened_and_read_once(spark: SparkSession, targe
         assert bent == {path.name: [Found(0, "long", page.page, "data page", "PME_NOT_AUTHENTIC")]}
 
 
+def test_a_page_that_storage_s_own_checksum_refuses_hides_no_other(spark: SparkSession, target: str) -> None:
+    path = large(spark, target)
+    file = Anatomy(path.read_bytes())
+    pages = [file.named("many").of(Kind.DATA_PAGE)[5], file.named("long").of(Kind.DATA_PAGE)[8]]
+    content = file.content
+    for page in pages:
+        content = forge.flip(content, page.offset + page.size // 2)
+    path.write_bytes(content)
+    found, _ = verify(spark, target)
+    assert found == {
+        path.name: [
+            Found(0, "many", 5, "data page", "PME_DAMAGED_FILE"),
+            Found(0, "long", 8, "data page", "PME_DAMAGED_FILE"),
+        ]
+    }
+
+
 def test_indexes_far_from_the_end_are_read_at_once(spark: SparkSession, target: str) -> None:
     save(spark.range(0, 3000, 1, 1).selectExpr("sha2(cast(id as string), 256) AS text"), target, PAGE_OF_A_ROW)
     [path] = data_files(target)

@@ -1,5 +1,7 @@
 package io.pmeparquet.parquet.verify
 
+import org.apache.hadoop.fs.ChecksumException
+
 import io.pmeparquet.parquet.pages.{FileBytes, Modules, Range, Segment}
 
 /**
@@ -23,7 +25,12 @@ private[verify] final class Window(bytes: FileBytes, step: Int) {
   def from(offset: Long, length: Long): Segment = {
     val left = until - offset
     val wanted = Range(offset, length.min(left).toInt)
-    if (!segment.holds(wanted)) read(offset, wanted.length.max(left.min(step.toLong).toInt))
+    if (!segment.holds(wanted))
+      try read(offset, wanted.length.max(left.min(step.toLong).toInt))
+      catch {
+        // What was read ahead may be what is damaged.
+        case _: ChecksumException => read(offset, wanted.length)
+      }
     segment
   }
 
