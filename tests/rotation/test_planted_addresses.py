@@ -141,7 +141,7 @@ def test_an_address_in_key_material_is_never_called(
     way: Callable[[SparkSession, str, pme.Vault], str | None],
     material: str,
 ) -> None:
-    kms = access.by_token(home, tmp_path)
+    kms = access.by_token(home, tmp_path, operations=access.ROTATING)
     write(spark, target, kms, key_material=material)
     with uncalled() as url:
         PLACES[material](target, {"kmsInstanceURL": url, "kmsInstanceID": "planted"})
@@ -155,7 +155,7 @@ def test_an_address_in_key_material_does_not_stand_in_for_one_that_is_missing(
     spark: SparkSession, home: TransitServer, target: str, tmp_path: Path, way: Callable[..., object]
 ) -> None:
     # parquet-java hands such a client the address that a file names.
-    kms = access.by_token(home, tmp_path)
+    kms = access.by_token(home, tmp_path, operations=access.ROTATING)
     write(spark, target, kms, key_material="external")
     token = access.secret(tmp_path, home.token(access.KEYS))
     right, without = pme.KmsClass(CLIENT, instance_url=home.url, token=token), pme.KmsClass(CLIENT, token=token)
@@ -172,7 +172,7 @@ def test_an_address_in_key_material_does_not_stand_in_for_one_that_is_missing(
 def test_an_address_in_a_table_s_definition_is_never_called(
     spark: SparkSession, home: TransitServer, target: str, tmp_path: Path, conf: Conf
 ) -> None:
-    kms = access.by_token(home, tmp_path)
+    kms = access.by_token(home, tmp_path, operations=access.ROTATING)
     write(spark, target, kms)
     table = f"planted_{uuid4().hex}"
     with uncalled() as url, conf(of_session(kms.options())):
@@ -220,7 +220,7 @@ PLANTED: dict[str, Callable[[str], dict[str, str]]] = {
 def test_an_address_in_a_call_s_options_gets_no_credential_of_the_session(
     spark: SparkSession, home: TransitServer, target: str, tmp_path: Path, conf: Conf, option: str
 ) -> None:
-    kms = access.by_token(home, tmp_path)
+    kms = access.by_token(home, tmp_path, operations=access.ROTATING)
     write(spark, target, kms)
     known = kms.options()
     with uncalled() as url, conf(of_session(known | {CLIENT_TOKEN: known["kms.vault.token"]})), untouched(tmp_path):

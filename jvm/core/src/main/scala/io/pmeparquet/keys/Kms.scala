@@ -23,6 +23,9 @@ trait Kms {
 
   def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey
 
+  /** Whether it serves several keys under one master key in one call, and answers for each. */
+  def takesBatches: Boolean = false
+
   /**
    * Wraps several keys under one master key: in one call, where the KMS can.
    *

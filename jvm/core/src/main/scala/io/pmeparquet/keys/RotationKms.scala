@@ -15,6 +15,7 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
   override def describe: String = before.describe
   override def instanceId: String = target.instanceId
   override def instanceUrl: String = target.instanceUrl
+  override def takesBatches: Boolean = before.takesBatches
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
     target.wrap(key, masterKeyId, where)

@@ -26,6 +26,7 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
 
   override def describe: String = api.describe
   override def instanceUrl: String = settings.address
+  override def takesBatches: Boolean = true
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
     one(Encrypt, textOf(key), masterKeyId, where)

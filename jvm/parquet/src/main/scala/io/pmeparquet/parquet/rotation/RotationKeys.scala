@@ -9,8 +9,16 @@ import io.pmeparquet.parquet.{ReadScope, Scopes}
  *
  * @param scope executors open files with it, and so prove what keys are theirs
  */
-final class RotationKeys private (val scope: ReadScope, source: KmsSource, rewrapping: Rewrapping) {
+final class RotationKeys private (
+    val scope: ReadScope,
+    kms: RotationKms,
+    source: KmsSource,
+    rewrapping: Rewrapping
+) {
   import Rewrapping.Answer
+
+  /** Whether it pays to [[prepare]]. Where each key is a call of its own, tasks make those calls at the same time. */
+  def takesBatches: Boolean = kms.takesBatches
 
   /** Has keys unwrapped together that executors will ask for one by one. */
   def prepare(keys: Seq[WrappedKey]): Unit = source.prepare(keys, "rotation")
@@ -31,6 +39,6 @@ object RotationKeys {
     val source = new KmsSource(kms, settings.kekLifetimeMillis)
     // Pages are not looked at, so it does not matter whether somebody authenticates them.
     val judged = settings.copy(acceptCtr = true, allowPlaintextFiles = true)
-    new RotationKeys(Scopes.alone(source, route, judged), source, new Rewrapping(kms, source))
+    new RotationKeys(Scopes.alone(source, route, judged), kms, source, new Rewrapping(kms, source))
   }
 }

@@ -66,7 +66,7 @@ private[admin] final class RotationJob(
 
   private def part(files: Seq[ListedFile], log: Option[Path]): Seq[FileReport] = {
     val looking = rotation
-    if (files.size > 1) prepare(files)
+    if (files.size > 1 && keys.takesBatches) prepare(files)
     val looked = FileJob.each(session, conf, files)((file, conf) => looking.look(file, conf))
     val wanted = looked.collect { case (_, Right(needs: FileNeeds.Keys)) => targets(needs) }.flatten.distinct
     val answers = if (settings.dryRun) keys.foresee(wanted) else keys.rewrap(wanted, "rotation")
