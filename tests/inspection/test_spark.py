@@ -14,7 +14,7 @@ from tests.interop.modes import MODES, Mode
 from tests.interop.samples import spark_frame
 from tests.support.canary import data_files
 from tests.support.frames import people
-from tests.support.session import TEST_KMS
+from tests.support.session import SPARK_VERSION, TEST_KMS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,8 +31,11 @@ def test_every_mode(spark: SparkSession, target: str, source: str, mode: Mode) -
     options = theirs if source == "parquet" else modes.our_options(mode, TEST_KMS)
     spark_frame(spark).write.format(source).options(**options).save(target)
     footer = "signed" if mode.plaintext_footer else "encrypted"
+    # What completes the columns came with parquet-java 1.14.
+    incomplete = source == "parquet" and SPARK_VERSION < (4, 0) and not mode.uniform
+    unlisted = None if incomplete else "footer key"
     report = pme.inspect(target)
-    expect(report, mode, footer=footer, writer="parquet-mr version", kek_bits=mode.bits, unlisted="footer key")
+    expect(report, mode, footer=footer, writer="parquet-mr version", kek_bits=mode.bits, unlisted=unlisted)
     [file] = data_files(target)
     assert [(found.file, found.bytes) for found in report.files] == [(file.name, file.stat().st_size)]
 
