@@ -265,7 +265,9 @@ public final class RowLevelCatalog implements TableCatalog {
 
     @Override
     public void insert(InternalRow row) {
-      changes.add(new Change(row.getLong(0), row.isNullAt(1) ? null : row.getUTF8String(1).toString(), false));
+      // Spark 4.1 leaves a number of its own in front of the columns of a table that is replaced.
+      var ssn = row.numFields() - 1;
+      changes.add(new Change(row.getLong(ssn - 1), row.isNullAt(ssn) ? null : row.getUTF8String(ssn).toString(), false));
     }
 
     @Override
