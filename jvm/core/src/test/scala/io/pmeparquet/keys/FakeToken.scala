@@ -20,7 +20,7 @@ import io.pmeparquet.keys.FakeToken.Step
  */
 final class FakeToken extends Provider("FakeToken", "1", "for tests") {
   private val steps = new ConcurrentLinkedQueue[(String, String)]
-  private val released = new CountDownLatch(1)
+  private val hanging = new Hanging
   private val open = new CountDownLatch(1)
   @volatile private var hangs = Option.empty[String]
 
@@ -33,16 +33,14 @@ final class FakeToken extends Provider("FakeToken", "1", "for tests") {
   })
 
   def hangAt(step: String): Unit = hangs = Some(step)
-  def release(): Unit = released.countDown()
+  def release(): Unit = hanging.release()
   def awaitOpen(millis: Long): Unit = assert(open.await(millis, TimeUnit.MILLISECONDS))
   def count(step: String): Int = steps.asScala.count(_._1 == step)
   def threads: Seq[String] = steps.asScala.map(_._2).toSeq
 
   def reach(step: String): Unit = {
     steps.add(step -> Thread.currentThread().getName)
-    while (hangs.contains(step) && released.getCount > 0)
-      try released.await()
-      catch { case _: InterruptedException => () }
+    if (hangs.contains(step)) hanging.hang()
   }
 
   @volatile private var isIn = false

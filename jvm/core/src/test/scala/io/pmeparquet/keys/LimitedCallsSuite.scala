@@ -15,27 +15,25 @@ class LimitedCallsSuite extends FunSuite {
   private def calls(most: Int) = new LimitedCalls("the token", most, () => clock)
 
   /** Calls that hang as native code does, until the test ends. */
-  private final class Hanging {
-    private val released = new CountDownLatch(1)
+  private final class HangingCalls {
+    private val native = new Hanging
     private val ended = new CountDownLatch(1)
     val begun = new AtomicInteger
 
     def hang(): Unit = {
       begun.incrementAndGet()
-      while (released.getCount > 0)
-        try released.await()
-        catch { case _: InterruptedException => () }
+      native.hang()
       ended.countDown()
     }
 
     def release(): Unit = {
-      released.countDown()
+      native.release()
       assert(ended.await(Late, TimeUnit.MILLISECONDS))
     }
   }
 
-  private def hanging(limited: LimitedCalls)(run: Hanging => Unit): Unit = {
-    val one = new Hanging
+  private def hanging(limited: LimitedCalls)(run: HangingCalls => Unit): Unit = {
+    val one = new HangingCalls
     try {
       assertEquals(late(limited(s"job", Soon)(one.hang())).getCondition(), "PME_KMS_UNAVAILABLE")
       run(one)
