@@ -4,9 +4,9 @@ import scala.reflect.ClassTag
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
-import org.apache.spark.TaskKilledException
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.PmeException
@@ -54,6 +54,13 @@ private[admin] object FileJob {
 
   private def isOfCancelled(failed: Throwable) =
     failed.isInstanceOf[TaskKilledException] || PmeException.isOfCancelled(failed)
+
+  /** Ends a task that is no longer wanted: what reads a file to its end calls it often. */
+  def goOn(what: String): Unit =
+    if (TaskContext.get().isInterrupted()) throw new TaskKilledException(s"$what was ended")
+
+  /** Where a file takes long, each is a task; more tasks than that cost the driver more than they help. */
+  val MaxTasks = 10000
 
   /** Files are of different sizes: a core that is done early takes more. */
   private val TasksPerCore = 4

@@ -5,10 +5,10 @@ import java.net.URI
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
+import org.apache.spark.TaskContext
 
 import io.pmeparquet.columns.{KeyPlan, LeafColumn}
 import io.pmeparquet.options.FileSettings
@@ -60,7 +60,7 @@ private[admin] final class TableCopy(
         check,
         table
       )
-      val done = parallel(files, TableCopy.MaxTasks).mapPartitions(job).collect()
+      val done = parallel(files, FileJob.MaxTasks).mapPartitions(job).collect()
       val all = done.map(_.made).reduce(_ + _)
       table.publish(done.map(_.attempt).toSeq, all.files, writeConf)
       all
@@ -110,12 +110,6 @@ private[admin] final class TableCopy(
     session.sparkContext.broadcast(new SerializableConfiguration(conf))
 }
 
-private object TableCopy {
-
-  /** More tasks than that cost the driver more than they help. */
-  val MaxTasks = 10000
-}
-
 /** What one attempt of a task wrote. */
 private final case class CopiedFiles(attempt: Long, made: Copied)
 
@@ -144,11 +138,10 @@ private final class CopyTask(
     with Serializable {
 
   override def apply(files: Iterator[String]): Iterator[CopiedFiles] = PmeSparkException.translated {
-    val task = TaskContext.get()
-    val attempt = task.taskAttemptId()
+    val attempt = TaskContext.get().taskAttemptId()
     val conf = writeConf.value.value
-    def goOn(): Unit = if (task.isInterrupted()) throw new TaskKilledException("the copying was ended")
-    val rekey = new FileRekey(read, readConf.value.value, write, check, conf, () => goOn())
+    val rekey =
+      new FileRekey(read, readConf.value.value, write, check, conf, () => FileJob.goOn("the copying"))
     val done = table.attempt(attempt, conf) { directory =>
       files
         .map { file =>

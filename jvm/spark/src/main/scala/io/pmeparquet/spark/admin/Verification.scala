@@ -3,7 +3,6 @@ package io.pmeparquet.spark.admin
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -59,22 +58,18 @@ object Verification {
     val chosen = sample.of(all)
     val verification = new FileVerification(scope, sample)
     val done = FileJob
-      .each(session, conf, chosen, MaxTasks)((file, conf) => verification.of(file, conf, () => goOn()))
+      .each(session, conf, chosen, FileJob.MaxTasks) { (file, conf) =>
+        verification.of(file, conf, () => FileJob.goOn("the verification"))
+      }
       .map { case (file, outcome) => outcome.fold(failed(file, _), identity) }
     val opened = done.map(_.opened).fold(Opened())(_ + _)
     (done.flatMap(_.findings).map(row), opened, all.size - chosen.size)
   }
 
-  private def goOn(): Unit =
-    if (TaskContext.get().isInterrupted()) throw new TaskKilledException("the verification was ended")
-
   private def failed(file: ListedFile, failure: FileFailure) = Verified(
     List(Finding(file.path, condition = failure.condition, message = failure.message)),
     Opened(files = 1)
   )
-
-  /** A file takes long, so each is a task; more tasks than that cost the driver more than they help. */
-  private val MaxTasks = 10000
 
   private[admin] val schema: StructType = StructType(
     Seq(
