@@ -8,9 +8,11 @@ from pme_parquet._hook import install_errors
 from pme_parquet.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from pme_parquet._kms import Kms
 
 
 def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callable[..., Any]:
@@ -36,6 +38,11 @@ def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callab
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
     target = getattr(getattr(jvm.io.pmeparquet.spark.admin, name), method)
     return lambda *arguments: target(session, *[_java(jvm, argument) for argument in arguments])
+
+
+def reading(kms: Kms | None, options: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the options to read a table with."""
+    return (kms.options() if kms else {}) | dict(options or {})
 
 
 def frame_of(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j is untyped

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pme_parquet._driver import frame_of, method_of
+from pme_parquet._driver import frame_of, method_of, reading
 from pme_parquet.errors import BY_CONDITION, PmeError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     """
     jdf = method_of(spark, "Rotation", "rotate", "pme.rotate")(
         str(path),
-        _reading(kms, options),
+        reading(kms, options),
         new_kms.options() if new_kms else None,
         None if master_keys is None else dict(master_keys),
         key_material,
@@ -149,7 +149,7 @@ def key_usage(
         options: of the format, for reading: `aadPrefix` for files that do not keep theirs.
     """
     of = method_of(spark, "KeyUsage", "of", "pme.key_usage")
-    jdf = of(str(path), _reading(kms, options))
+    jdf = of(str(path), reading(kms, options))
     return frame_of(spark, jdf)
 
 
@@ -165,7 +165,3 @@ def _failure(report: RotationReport) -> PmeError:
     error = (error_of or PmeError)(told)
     error.report = report
     return error
-
-
-def _reading(kms: Kms | None, options: Mapping[str, str] | None) -> dict[str, str]:
-    return (kms.options() if kms else {}) | dict(options or {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from pme_parquet._driver import frame_of, method_of
+from pme_parquet._driver import frame_of, method_of, reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,7 +116,7 @@ def verify(
     """
     part = sample or Sample()
     done = method_of(spark, "Verification", "verify", "pme.verify")(
-        str(path), (kms.options() if kms else {}) | dict(options or {}), float(part.files), float(part.pages), part.seed
+        str(path), reading(kms, options), float(part.files), float(part.pages), part.seed
     )
     findings = cast("Findings", frame_of(spark, done.findings()))
     opened = done.opened()
