@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from pme_parquet._kms import Kms
+
 LOGGING = """
 rootLogger.level = debug
 rootLogger.appenderRef.file.ref = file
@@ -156,6 +158,12 @@ def show_ui(spark: SparkSession, work: Path) -> None:
             (work / "shown" / f"ui-{number}.txt").write_bytes(answer.read())
 
 
+def with_columns(kms: Kms, prefix: str) -> pme.Encryption:
+    """Return an encryption with keys for columns, under names with this prefix, and key material beside the files."""
+    columns = {f"{prefix}pii": ["name", "address"], f"{prefix}pay": ["salary"]}
+    return pme.Encryption(kms=kms, footer_key=f"{prefix}footer", column_keys=columns, key_material="external")
+
+
 def main(work: Path) -> None:
     """Run the jobs; the keys lie where the test put them."""
     from tests.leaks.test_secrets import LITERAL  # the test owns the secrets
@@ -166,30 +174,12 @@ def main(work: Path) -> None:
         keystore = pme.Keystore(str(work / "keys.p12"), password=pme.env(PASSWORD_VARIABLE))
         static = pme.Static(pme.file(str(work / "static.keys")))
         by_keystore = Job(spark, work, "by_keystore", pme.Encryption(kms=keystore, footer_key="footer"))
-        columns = {"pii": ["name", "address"], "pay": ["salary"]}
-        by_static = Job(
-            spark,
-            work,
-            "by_static",
-            pme.Encryption(kms=static, footer_key="footer", column_keys=columns, key_material="external"),
-        )
+        by_static = Job(spark, work, "by_static", with_columns(static, ""))
         place = json.loads((work / "vault.json").read_text())
         vault = pme.Vault(**place, auth="approle", secret_id=pme.file(str(work / "secret-id.keys")))
-        columns = {"v-pii": ["name", "address"], "v-pay": ["salary"]}
-        by_vault = Job(
-            spark,
-            work,
-            "by_vault",
-            pme.Encryption(kms=vault, footer_key="v-footer", column_keys=columns, key_material="external"),
-        )
+        by_vault = Job(spark, work, "by_vault", with_columns(vault, "v-"))
         aws = pme.AwsKms(**json.loads((work / "aws.json").read_text()))
-        columns = {"alias/pii": ["name", "address"], "alias/pay": ["salary"]}
-        by_aws = Job(
-            spark,
-            work,
-            "by_aws",
-            pme.Encryption(kms=aws, footer_key="alias/footer", column_keys=columns, key_material="external"),
-        )
+        by_aws = Job(spark, work, "by_aws", with_columns(aws, "alias/"))
         by_keystore.run()
         by_keystore.look_after("footer", "pay")
         by_keystore.fail({"kms.keystore.password": "env:PME_WRONG_PASSWORD"}, {"kms.keystore.password": LITERAL})
