@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -145,7 +146,7 @@ def test_a_frame_that_was_made_before_reads_on(spark: SparkSession, made: Callab
     assert sorted(repr(row.asDict(recursive=True)) for row in frame.collect()) == table.rows
 
 
-@pytest.mark.parametrize("log", ["_spark_metadata", "_delta_log"])
+@pytest.mark.parametrize("log", ["_spark_metadata", "_delta_log", ".hoodie"])
 def test_files_whose_lengths_are_kept_elsewhere_are_refused(
     spark: SparkSession, made: Callable[..., Made], log: str
 ) -> None:
@@ -154,6 +155,31 @@ def test_files_whose_lengths_are_kept_elsewhere_are_refused(
     for path in (table.path, f"{table.path}/country=de"):
         with refused("PME_UNSUPPORTED", log), untouched(table.path):
             pme.rotate(spark, path, kms=table.kms, master_keys=NEW)
+
+
+def test_files_of_iceberg_are_refused(spark: SparkSession, made: Callable[..., Made]) -> None:
+    table = made("country")
+    metadata = Path(table.path).parent / "metadata"
+    metadata.mkdir()
+    (metadata / "v1.metadata.json").touch()
+    for path in (table.path, f"{table.path}/country=de"):
+        with refused("PME_UNSUPPORTED", str(metadata)), untouched(table.path):
+            pme.rotate(spark, path, kms=table.kms, master_keys=NEW)
+
+
+def test_of_several_tables_those_whose_lengths_are_kept_are_left(
+    spark: SparkSession, made: Callable[..., Made], tmp_path: Path
+) -> None:
+    table = made()
+    for name in ("plain", "delta"):
+        shutil.copytree(table.path, tmp_path / "all" / name)
+    (tmp_path / "all" / "delta" / "_delta_log").mkdir()
+    with untouched(str(tmp_path / "all" / "delta")), pytest.raises(pme.UnsupportedError) as failed:
+        pme.rotate(spark, str(tmp_path / "all"), kms=table.kms, master_keys=NEW)
+    report = failed.value.report
+    assert report
+    done = {Path(file.file).parent.name: file.status for file in report.files}
+    assert done == {"plain": "rotated", "delta": "failed"}
 
 
 def test_key_material_beside_them_is_rotated(spark: SparkSession, made: Callable[..., Made]) -> None:

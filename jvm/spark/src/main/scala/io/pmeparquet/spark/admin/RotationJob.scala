@@ -58,19 +58,19 @@ private[admin] final class RotationJob(
 
   private def rotate(path: Path): Seq[FileReport] = {
     val found = TableFiles.list(path, conf)
-    val log = TableFiles.logOf(path, conf)
+    val logs = found.logs ++ TableFiles.logsAbove(path, conf)
     if (!settings.dryRun)
       found.leftovers.foreach(leftover => leftover.getFileSystem(conf).delete(leftover, false))
-    found.files.sortBy(_.path).grouped(AtOnce).flatMap(part(_, log)).toList
+    found.files.sortBy(_.path).grouped(AtOnce).flatMap(part(_, logs)).toList
   }
 
-  private def part(files: Seq[ListedFile], log: Option[Path]): Seq[FileReport] = {
+  private def part(files: Seq[ListedFile], logs: Seq[TableLog]): Seq[FileReport] = {
     val looking = rotation
     if (files.size > 1 && keys.takesBatches) prepare(files)
     val looked = FileJob.each(session, conf, files)((file, conf) => looking.look(file, conf))
     val wanted = looked.collect { case (_, Right(needs: FileNeeds.Keys)) => targets(needs) }.flatten.distinct
     val answers = if (settings.dryRun) keys.foresee(wanted) else keys.rewrap(wanted, "rotation")
-    val plans = looked.map { case (file, needs) => keepingLengths(plan(file, needs, answers), log) }
+    val plans = looked.map { case (file, needs) => keepingLengths(plan(file, needs, answers), logs) }
     val changes = plans.collect { case Plan(file, _, Some(changes), _) => file -> changes }
     val failures = if (settings.dryRun) Map.empty[ListedFile, FileFailure] else write(changes)
     plans.map(one => failures.get(one.file).fold(one.report)(FileReport.failed(one.file, _)))
@@ -109,17 +109,16 @@ private[admin] final class RotationJob(
     }
 
   /** A footer that is written anew has another length, and readers that go by a log would no longer find it. */
-  private def keepingLengths(plan: Plan, log: Option[Path]): Plan = plan match {
-    case Plan(file, _, Some(_), true) if log.isDefined =>
+  private def keepingLengths(plan: Plan, logs: Seq[TableLog]): Plan =
+    logs.find(log => plan.changes.isDefined && plan.footer && log.keeps(plan.file)).fold(plan) { log =>
       val failed = PmeErrors.unsupported(
-        file.path,
+        plan.file.path,
         "writing its footer anew",
-        s"${log.get} keeps the lengths of this table's files",
+        s"${log.path} keeps the lengths of this table's files",
         "Rotate a copy of the table."
       )
-      Plan(file, FileReport.failed(file, FileFailure.of(failed)), None)
-    case other => other
-  }
+      Plan(plan.file, FileReport.failed(plan.file, FileFailure.of(failed)), None)
+    }
 
   /** @param changes what keys become; itself, where one is what it is to be */
   private def plan(file: ListedFile, needs: FileNeeds.Keys, changes: Map[WrappedKey, WrappedKey]): Plan = {

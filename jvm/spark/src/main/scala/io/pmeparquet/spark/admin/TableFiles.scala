@@ -10,8 +10,13 @@ import io.pmeparquet.parquet.rotation.{FileRotation, ListedFile}
  * The files of a table, partitions and all, by the names that Spark's readers go by. ''Driver only.''
  *
  * @param leftovers of rotations that were killed
+ * @param logs that keep the lengths of some of the files, as far as they lie below the path
  */
-private[admin] final case class TableFiles(files: Seq[ListedFile], leftovers: Seq[Path])
+private[admin] final case class TableFiles(
+    files: Seq[ListedFile],
+    leftovers: Seq[Path],
+    logs: Seq[TableLog]
+)
 
 private[admin] object TableFiles {
 
@@ -22,19 +27,16 @@ private[admin] object TableFiles {
     if (status.isDirectory) below(status.getPath, fs)
     else {
       val beside = fs.listStatus(status.getPath.getParent).map(_.getPath.getName).toSet
-      TableFiles(Seq(listed(status, beside)), Nil)
+      TableFiles(Seq(listed(status, beside)), Nil, Nil)
     }
   }
 
   /** The directory of the table that a path is, or is a partition or a file of. */
   def tableOf(path: Path, conf: Configuration): Path = levels(path, conf).last
 
-  /** The log in which a table keeps the lengths of its files, if it does: a streaming sink's, or Delta's. */
-  def logOf(path: Path, conf: Configuration): Option[Path] = {
-    val fs = path.getFileSystem(conf)
-    val logs = for (one <- levels(path, conf); name <- Logs) yield new Path(one, name)
-    logs.find(fs.exists)
-  }
+  /** What keeps the lengths of the files of the tables that a path is a part of. */
+  def logsAbove(path: Path, conf: Configuration): Seq[TableLog] =
+    TableLog.above(levels(path, conf), path.getFileSystem(conf))
 
   /** A path, and what is above it, up to the table's directory. */
   private def levels(path: Path, conf: Configuration): Seq[Path] = {
@@ -47,8 +49,6 @@ private[admin] object TableFiles {
     partitions ++ above.take(1)
   }
 
-  private val Logs = Seq("_spark_metadata", "_delta_log")
-
   private def below(directory: Path, fs: FileSystem): TableFiles = {
     val children = fs.listStatus(directory).toSeq
     val names = children.map(_.getPath.getName).toSet
@@ -56,7 +56,8 @@ private[admin] object TableFiles {
     val inner = directories.filterNot(isHidden).map(one => below(one.getPath, fs))
     TableFiles(
       files.filterNot(isHidden).map(listed(_, names)) ++ inner.flatMap(_.files),
-      files.filter(isLeftover).map(_.getPath) ++ inner.flatMap(_.leftovers)
+      files.filter(isLeftover).map(_.getPath) ++ inner.flatMap(_.leftovers),
+      TableLog.in(children.map(_.getPath)).toSeq ++ inner.flatMap(_.logs)
     )
   }
 

@@ -1,0 +1,42 @@
+package io.pmeparquet.spark.admin
+
+import org.apache.hadoop.fs.{FileSystem, Path}
+
+import io.pmeparquet.parquet.rotation.ListedFile
+
+/**
+ * What keeps the lengths of a table's files: a streaming sink's log, Delta's, Hudi's, Iceberg's metadata. Their readers no
+ * longer find the footer of a file that has got another length.
+ *
+ * @param table the directory of the table
+ */
+private[admin] final case class TableLog(path: Path, table: Path) {
+  def keeps(file: ListedFile): Boolean = file.path.startsWith(s"${table.toString.stripSuffix("/")}/")
+}
+
+private[admin] object TableLog {
+  private val Names = Set("_spark_metadata", "_delta_log", ".hoodie")
+
+  private val IcebergDirectory = "metadata"
+  private val IcebergFile = ".metadata.json"
+
+  /** The one that a directory has, or is, by what is in it. */
+  def in(children: Seq[Path]): Option[TableLog] =
+    children
+      .find(child => Names.contains(child.getName))
+      .map(log => TableLog(log, log.getParent))
+      .orElse {
+        children.find(_.getName.contains(IcebergFile)).map(_.getParent).collect {
+          case log if log.getName == IcebergDirectory => TableLog(log, log.getParent)
+        }
+      }
+
+  /** Those of the tables that a place may be a part of. Iceberg keeps data in a directory beside its metadata. */
+  def above(levels: Seq[Path], fs: FileSystem): Seq[TableLog] = {
+    val top = levels.last
+    val iceberg = (top +: Option(top.getParent).toSeq).map(new Path(_, IcebergDirectory))
+    (levels ++ iceberg)
+      .filter(place => fs.exists(place) && fs.getFileStatus(place).isDirectory)
+      .flatMap(place => in(fs.listStatus(place).toSeq.map(_.getPath)))
+  }
+}
