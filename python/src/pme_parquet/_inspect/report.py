@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
+    from pme_parquet._shown import Shown
+
 Footer = Literal["encrypted", "signed", "plaintext"]
 
 
@@ -184,16 +186,22 @@ class Inspection:
         return pd.DataFrame(rows)
 
     def __str__(self) -> str:
-        from pme_parquet._inspect.render import text  # noqa: PLC0415 only when it is shown
+        from pme_parquet._shown import text  # noqa: PLC0415 only when it is shown
 
-        return text(self)
+        return text(self._shown)
 
     def _repr_html_(self) -> str:
-        from pme_parquet._inspect.render import html  # noqa: PLC0415 as above
+        from pme_parquet._shown import html  # noqa: PLC0415 as above
 
-        return html(self)
+        return html(self._shown)
 
     def __rich__(self) -> RenderableType:
-        from pme_parquet._inspect.render import rich  # noqa: PLC0415 as above
+        from pme_parquet._shown import rich  # noqa: PLC0415 as above
 
-        return rich(self)
+        return rich(self._shown)
+
+    @property
+    def _shown(self) -> Shown:
+        from pme_parquet._inspect.render import shown  # noqa: PLC0415 as above
+
+        return shown(self)
