@@ -42,11 +42,16 @@ final case class LeafColumn(path: Seq[String], sparkPath: Seq[String]) {
   def spellings: Seq[Seq[String]] = if (path == sparkPath) Seq(path) else Seq(sparkPath, path)
 
   /** As messages show it, and as `columnKeys` reads it back. */
-  def display: String = sparkPath.map(LeafColumn.quoted).mkString(".")
+  def display: String = LeafColumn.shown(sparkPath)
+
+  /** All that it lies in, and the column itself: `tags`, `tags.element`. */
+  def places: Seq[String] = sparkPath.indices.map(last => LeafColumn.shown(sparkPath.take(last + 1)))
 }
 
 object LeafColumn {
   private val plainName = Pattern.compile("[\\p{L}\\p{N}_@#$-]+")
+
+  private def shown(path: Seq[String]): String = path.map(quoted).mkString(".")
 
   def quoted(name: String): String =
     if (plainName.matcher(name).matches()) name else "`" + name.replace("`", "``") + "`"

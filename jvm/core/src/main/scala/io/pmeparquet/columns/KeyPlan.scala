@@ -38,19 +38,10 @@ object KeyPlan {
       keys: Option[ColumnKeys],
       unlisted: UnlistedColumns,
       caseSensitive: Boolean
-  ): KeyPlan = keys match {
-    case None => KeyPlan(leaves.map(_ -> ColumnProtection.FooterKey))
-    case Some(columnKeys) =>
-      columnKeys.entries.foreach { entry =>
-        if (!leaves.exists(entry.pattern.covers(_, caseSensitive)))
-          throw PmeErrors.unknownColumn(entry.pattern.text, leaves.map(_.display))
-      }
-      val named = leaves.map(leaf => leaf -> keyOf(leaf, columnKeys, caseSensitive))
-      val without = named.collect { case (leaf, None) => leaf.display }
-      if (without.nonEmpty && unlisted == UnlistedColumns.Error) throw PmeErrors.unlisted(without)
-      val rest =
-        if (unlisted == UnlistedColumns.Plaintext) ColumnProtection.Plaintext else ColumnProtection.FooterKey
-      KeyPlan(named.map { case (leaf, key) => leaf -> key.map(ColumnProtection.ColumnKey).getOrElse(rest) })
+  ): KeyPlan = {
+    val draft = KeyDraft.of(leaves, keys, unlisted, caseSensitive)
+    draft.refusals.headOption.foreach(refusal => throw refusal)
+    KeyPlan(draft.columns.map(column => column.leaf -> column.protection.get))
   }
 
   /**
@@ -58,17 +49,7 @@ object KeyPlan {
    * without wildcard needs no such check, since partition columns are none of the file's.
    */
   def checkPartitions(columns: Seq[String], keys: Option[ColumnKeys], caseSensitive: Boolean): Unit =
-    for {
-      entry <- keys.toSeq.flatMap(_.entries)
-      column <- columns if entry.pattern.namesColumn(column, caseSensitive)
-    } throw PmeErrors.partitionColumn(entry.pattern.text, column)
-
-  private def keyOf(leaf: LeafColumn, keys: ColumnKeys, caseSensitive: Boolean): Option[String] = {
-    val ids = keys.entries.filter(_.pattern.covers(leaf, caseSensitive)).map(_.masterKeyId).distinct
-    ids match {
-      case Seq() => None
-      case Seq(one) => Some(one)
-      case several => throw PmeErrors.twoKeys(leaf.display, several.head, several(1))
+    KeyDraft.ofPartitions(columns, keys, caseSensitive).headOption.foreach { case (entry, column) =>
+      throw PmeErrors.partitionColumn(entry.pattern.text, column)
     }
-  }
 }

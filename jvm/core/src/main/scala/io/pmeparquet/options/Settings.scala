@@ -27,6 +27,16 @@ final case class FileSettings(
 
   /** Every master key the write may use. */
   def masterKeys: Seq[String] = (footerKey +: columnKeys.toSeq.flatMap(_.entries.map(_.masterKeyId))).distinct
+
+  /** The length of data keys that are drawn for a file. */
+  def drawnKeyBits: Int = dataKeyBits.getOrElse(FileSettings.DefaultDataKeyBits)
+
+  /** Whether a key-encryption key comes between data keys and master key. */
+  def wrapsTwice: Boolean = doubleWrapping && !directKeys
+}
+
+object FileSettings {
+  private val DefaultDataKeyBits = 128
 }
 
 /**

@@ -101,6 +101,18 @@ class ColumnKeysSuite extends FunSuite {
     assertEquals(condition(plan("k: ssn", UnlistedColumns.Error)), "PME_UNKNOWN_COLUMN")
   }
 
+  test("a draft has all that a plan is refused for, the plan's own refusal first") {
+    val keys = ColumnKeys.parse("k: snn, adress, ssn, tags; k2: tags")
+    val draft = KeyDraft.of(leaves, Some(keys), UnlistedColumns.Error, caseSensitive = false)
+    assertEquals(draft.unmatched.map(_.pattern.text), Seq("snn", "adress"))
+    assertEquals(draft.unmatched.map(entry => draft.nearest(entry.pattern).head), Seq("ssn", "address"))
+    val conditions = Seq("PME_UNKNOWN_COLUMN", "PME_UNKNOWN_COLUMN", "PME_BAD_OPTION", "PME_UNKNOWN_COLUMN")
+    assertEquals(draft.refusals.map(_.getCondition()), conditions)
+    val refused =
+      intercept[PmeException](KeyPlan.of(leaves, Some(keys), UnlistedColumns.Error, caseSensitive = false))
+    assertEquals(refused.getMessage, draft.refusals.head.getMessage)
+  }
+
   test("text that cannot be read says where") {
     Seq(
       "",

@@ -89,7 +89,7 @@ private[parquet] final class FileEncryption(
       val key = DirectKeys.of(scope.open(conf), masterKeyId, settings.dataKeyBits, where)
       key -> KeyMetadata.bytesOf(KeyMetadata.Direct(masterKeyId))
     } else {
-      val key = AesKey.random(settings.dataKeyBits.getOrElse(FileEncryption.DefaultDataKeyBits), random)
+      val key = AesKey.random(settings.drawnKeyBits, random)
       val material = wrapper.wrap(key, masterKeyId, isFooterKey, where)
       key -> KeyMetadata.bytesOf(stored(material))
     }
@@ -108,8 +108,4 @@ private[parquet] final class FileEncryption(
     case EncryptionAlgorithm.AesGcmV1 => ParquetCipher.AES_GCM_V1
     case EncryptionAlgorithm.AesGcmCtrV1 => ParquetCipher.AES_GCM_CTR_V1
   }
-}
-
-private[parquet] object FileEncryption {
-  val DefaultDataKeyBits = 128
 }

@@ -184,7 +184,6 @@ object Scopes {
     val where = s"write to $tableDirectory"
     val files = settings.files
     val opening = open(settings.use, conf, lifetimeMillis = 0)
-    val doubleWrapped = files.doubleWrapping && !files.directKeys
     if (files.directKeys) files.masterKeys.foreach(DirectKeys.of(opening.source, _, files.dataKeyBits, where))
     // With single wrapping made and thrown away: a key that cannot wrap is found here and not in a task.
     val keks =
@@ -193,9 +192,9 @@ object Scopes {
     val scope = new WriteScope(
       newId(),
       files,
-      keks.filter(_ => doubleWrapped),
-      if (doubleWrapped) None else Some(accessOf(opening, settings.use)),
-      if (doubleWrapped) null else opening,
+      keks.filter(_ => files.wrapsTwice),
+      if (files.wrapsTwice) None else Some(accessOf(opening, settings.use)),
+      if (files.wrapsTwice) null else opening,
       tableDirectory
     )
     recent.synchronized(register(scope))

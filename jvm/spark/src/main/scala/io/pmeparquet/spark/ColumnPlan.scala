@@ -1,5 +1,6 @@
 package io.pmeparquet.spark
 
+import org.apache.parquet.schema.MessageType
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetUtils, SparkToParquetSchemaConverter}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.SparkSession
@@ -13,9 +14,13 @@ private[spark] object ColumnPlan {
 
   /** Fails where `columnKeys` does not fit the schema, before any file is written. */
   def check(session: SparkSession, dataSchema: StructType, settings: FileSettings): Unit = {
-    val schema = new SparkToParquetSchemaConverter(SparkAccess.sqlConf(session)).convert(dataSchema)
-    KeyPlan.of(SchemaColumns.leaves(schema), settings.columnKeys, settings.unlisted, settings.caseSensitive)
+    val leaves = SchemaColumns.leaves(fileSchema(session, dataSchema))
+    KeyPlan.of(leaves, settings.columnKeys, settings.unlisted, settings.caseSensitive)
   }
+
+  /** The schema that Spark gives files with these columns. */
+  def fileSchema(session: SparkSession, dataSchema: StructType): MessageType =
+    new SparkToParquetSchemaConverter(SparkAccess.sqlConf(session)).convert(dataSchema)
 
   /** Fails where `columnKeys` takes in a column whose values become names of directories. */
   def checkPartitions(session: SparkSession, columns: Seq[String], keys: Option[ColumnKeys]): Unit =

@@ -100,6 +100,10 @@ final class ConfResolver(session: SparkSession) {
   def columnKeys(options: Map[String, String]): Option[ColumnKeys] =
     valuesOf(options).text(PmeOptions.ColumnKeys).map(ColumnKeys.parse)
 
+  /** The one key of everything, where options name one. */
+  def uniformKey(options: Map[String, String]): Option[String] =
+    valuesOf(options).text(PmeOptions.UniformKey)
+
   /** The checked options of a write; no KMS is asked. */
   def writeSettings(options: Map[String, String], conf: Configuration): WriteSettings = {
     val values = valuesOf(options)

@@ -12,8 +12,7 @@ import org.apache.spark.sql.catalyst.util.MapData
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.options.UnknownOptions
+import io.pmeparquet.{PmeErrors, PmeException, Spelling}
 
 /** What a function of ours in SQL was given: constants, whose values no message repeats. ''Driver only.'' */
 private[admin] final class FunctionArguments private (function: String, byName: Map[String, Expression]) {
@@ -88,6 +87,6 @@ private[admin] object FunctionArguments {
   private def known(function: String, names: Seq[String], name: String): String = {
     val lower = name.toLowerCase(Locale.ROOT)
     if (names.contains(lower)) lower
-    else throw PmeErrors.unknownArgument(function, name, UnknownOptions.nearest(name, names), names)
+    else throw PmeErrors.unknownArgument(function, name, Spelling.nearest(name, names).head, names)
   }
 }

@@ -1,0 +1,83 @@
+package io.pmeparquet.columns
+
+import io.pmeparquet.{PmeErrors, PmeException, Spelling}
+
+/**
+ * What `columnKeys` and `unlistedColumns` say of the leaf columns of one schema, right or wrong. Without a refusal it is a
+ * [[KeyPlan]].
+ *
+ * @param unmatched of `columnKeys`, what matches no column
+ */
+final case class KeyDraft(columns: Seq[KeyDraft.Column], unmatched: Seq[ColumnKeys.Entry]) {
+
+  /** Why a write refuses it, what a write says before the others. */
+  def refusals: Seq[PmeException] = {
+    val (without, several) = columns.filter(_.protection.isEmpty).partition(_.by.isEmpty)
+    val unknown = unmatched.map(entry => PmeErrors.unknownColumn(entry.pattern.text, names(columns)))
+    val twice =
+      several.map(column => PmeErrors.twoKeys(column.leaf.display, column.keys.head, column.keys(1)))
+    val unlisted = if (without.isEmpty) None else Some(PmeErrors.unlisted(names(without)))
+    unknown ++ twice ++ unlisted
+  }
+
+  /** What a pattern that matches nothing was most likely meant to name: columns and what they lie in, nearest first. */
+  def nearest(pattern: ColumnPattern): Seq[String] =
+    Spelling.nearest(pattern.text, columns.flatMap(_.leaf.places).distinct).take(KeyDraft.MostNearest)
+
+  private def names(of: Seq[KeyDraft.Column]) = of.map(_.leaf.display)
+}
+
+object KeyDraft {
+
+  /**
+   * @param by the entries of `columnKeys` that cover it
+   * @param protection none where a write refuses the column
+   */
+  final case class Column(leaf: LeafColumn, by: Seq[ColumnKeys.Entry], protection: Option[ColumnProtection]) {
+    def keys: Seq[String] = keysOf(by)
+  }
+
+  /** @param keys none: every column gets the footer key */
+  def of(
+      leaves: Seq[LeafColumn],
+      keys: Option[ColumnKeys],
+      unlisted: UnlistedColumns,
+      caseSensitive: Boolean
+  ): KeyDraft = {
+    val entries = keys.toSeq.flatMap(_.entries)
+    val rest = if (keys.isEmpty) Some(ColumnProtection.FooterKey) else protectionOf(unlisted)
+    val columns = leaves.map { leaf =>
+      val by = entries.filter(_.pattern.covers(leaf, caseSensitive))
+      val protection = keysOf(by) match {
+        case Seq() => rest
+        case Seq(one) => Some(ColumnProtection.ColumnKey(one))
+        case _ => None
+      }
+      Column(leaf, by, protection)
+    }
+    KeyDraft(columns, entries.filterNot(columns.flatMap(_.by).toSet))
+  }
+
+  /**
+   * The entries that take in a partition column, with that column: its values stand readable in the names of directories.
+   */
+  def ofPartitions(
+      columns: Seq[String],
+      keys: Option[ColumnKeys],
+      caseSensitive: Boolean
+  ): Seq[(ColumnKeys.Entry, String)] =
+    for {
+      entry <- keys.toSeq.flatMap(_.entries)
+      column <- columns if entry.pattern.namesColumn(column, caseSensitive)
+    } yield entry -> column
+
+  private def keysOf(entries: Seq[ColumnKeys.Entry]) = entries.map(_.masterKeyId).distinct
+
+  private def protectionOf(unlisted: UnlistedColumns): Option[ColumnProtection] = unlisted match {
+    case UnlistedColumns.UseFooterKey => Some(ColumnProtection.FooterKey)
+    case UnlistedColumns.Plaintext => Some(ColumnProtection.Plaintext)
+    case UnlistedColumns.Error => None
+  }
+
+  private val MostNearest = 3
+}

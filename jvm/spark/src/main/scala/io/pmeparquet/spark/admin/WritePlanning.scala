@@ -1,0 +1,152 @@
+package io.pmeparquet.spark.admin
+
+import org.apache.parquet.schema.MessageType
+import org.apache.spark.sql.execution.datasources.PartitioningUtils
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.columns.{ColumnProtection, KeyDraft, LeafColumn}
+import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.options.{ClientKind, FileSettings}
+import io.pmeparquet.parquet.{SchemaColumns, WriteRules}
+import io.pmeparquet.spark.{ColumnPlan, ConfResolver, SparkAccess}
+
+/** The making of a [[WritePlan]]. ''Driver only.'' */
+private[admin] final class WritePlanning(session: SparkSession, options: Map[String, String]) {
+  private val sqlConf = SparkAccess.sqlConf(session)
+  private val resolver = new ConfResolver(session)
+
+  def of(schema: StructType, partitionBy: Seq[String]): WritePlan = {
+    checkAsSpark(schema, partitionBy)
+    val conf = SparkAccess.hadoopConf(session, options)
+    WriteRules.check(conf)
+    val settings = resolver.writeSettings(options, conf)
+    val files = settings.files
+    val data = StructType(schema.filterNot(field => partitionBy.exists(sqlConf.resolver(_, field.name))))
+    val fileSchema = ColumnPlan.fileSchema(session, data)
+    val leaves = SchemaColumns.leaves(fileSchema)
+    val taken = KeyDraft.ofPartitions(partitionBy, files.columnKeys, files.caseSensitive)
+    val all = KeyDraft.of(leaves, files.columnKeys, files.unlisted, files.caseSensitive)
+    // What names a partition column is refused for that alone.
+    val draft = all.copy(unmatched = all.unmatched.filterNot(taken.map(_._1).toSet))
+    val columns = draft.columns.map(planned(_, data, files)) ++ partitionBy.map(partition(_, schema))
+    WritePlan(
+      columns,
+      draft.unmatched.map { entry =>
+        UnmatchedPattern(entry.pattern.text, entry.masterKeyId, draft.nearest(entry.pattern))
+      },
+      (taken.map { case (entry, column) => PmeErrors.partitionColumn(entry.pattern.text, column) }
+        ++ draft.refusals ++ geometry(fileSchema, files)).map(Refusal.of),
+      described(files, settings.use.settings),
+      Exposure.of(columns, files)
+    )
+  }
+
+  /** What Spark itself refuses of a write, before the format is asked. */
+  private def checkAsSpark(schema: StructType, partitionBy: Seq[String]): Unit = {
+    // Within structs it lets names stand twice.
+    val names = StructType(schema.fields.map(field => StructField(field.name, NullType)))
+    ColumnNames.requireDistinct(names, sqlConf.caseSensitiveAnalysis)
+    if (partitionBy.nonEmpty)
+      PartitioningUtils.validatePartitionColumn(schema, partitionBy, sqlConf.caseSensitiveAnalysis)
+  }
+
+  private def planned(column: KeyDraft.Column, data: StructType, files: FileSettings): PlannedColumn = {
+    val (key, by) = column.protection match {
+      case Some(ColumnProtection.ColumnKey(id)) => (Some(id), PlannedColumn.ColumnKey)
+      case Some(ColumnProtection.FooterKey) => (Some(files.footerKey), keyOfRest)
+      case Some(ColumnProtection.Plaintext) => (None, PlannedColumn.Plaintext)
+      case None => (None, PlannedColumn.Refused)
+    }
+    val leaf = column.leaf
+    PlannedColumn(
+      leaf.path.mkString("."),
+      leaf.display,
+      typeAt(data, leaf.sparkPath).catalogString,
+      key,
+      by,
+      column.by.headOption.map(_.pattern.text)
+    )
+  }
+
+  private lazy val keyOfRest =
+    if (resolver.uniformKey(options).isDefined) PlannedColumn.UniformKey else PlannedColumn.FooterKey
+
+  /** Directories have the name that the write gives them. */
+  private def partition(name: String, schema: StructType) = {
+    val field = schema.find(field => sqlConf.resolver(name, field.name)).get
+    PlannedColumn(
+      name,
+      LeafColumn.quoted(name),
+      field.dataType.catalogString,
+      None,
+      PlannedColumn.Partition,
+      None
+    )
+  }
+
+  /** The type of what stands there; of a variant's parts, the variant's. */
+  private def typeAt(dataType: DataType, sparkPath: Seq[String]): DataType = (dataType, sparkPath) match {
+    case (udt: UserDefinedType[_], _) => typeAt(udt.sqlType, sparkPath)
+    case (struct: StructType, name +: rest) => typeAt(struct(name).dataType, rest)
+    case (array: ArrayType, _ +: rest) => typeAt(array.elementType, rest)
+    case (map: MapType, part +: rest) => typeAt(if (part == "key") map.keyType else map.valueType, rest)
+    case _ => dataType
+  }
+
+  private def geometry(schema: MessageType, files: FileSettings): Option[PmeException] =
+    try {
+      if (files.plaintextFooter) WriteRules.refuseGeometry(schema, "write")
+      None
+    } catch { case refused: PmeException => Some(refused) }
+
+  private def described(files: FileSettings, kms: KmsSettings): PlannedFiles =
+    PlannedFiles(
+      if (files.plaintextFooter) "signed" else "encrypted",
+      files.footerKey,
+      kms match {
+        case _: KmsSettings.Keystore => "keystore"
+        case _: KmsSettings.Static => "static"
+        case _: KmsSettings.Vault => "vault"
+        case client: KmsSettings.ClientClass =>
+          ClientKind.all.find(_.className == client.name).fold(client.name)(_.name)
+      },
+      files.algorithm.name,
+      if (files.directKeys) "direct" else "envelope",
+      if (files.directKeys) files.dataKeyBits else Some(files.drawnKeyBits),
+      if (files.wrapsTwice) Some(files.kekBits) else None,
+      if (files.directKeys) None else Some(if (files.externalMaterial) "external" else "internal"),
+      files.aadPrefix.map(_.template),
+      files.storeAadPrefix,
+      files.unlisted.optionValue
+    )
+}
+
+/** What anybody can read who gets at the files of a write, in sentences. */
+private[admin] object Exposure {
+  def of(columns: Seq[PlannedColumn], files: FileSettings): Seq[String] = {
+    val (partitions, leaves) = columns.partition(_.by == PlannedColumn.Partition)
+    val open = leaves.count(_.by == PlannedColumn.Plaintext)
+    Seq(
+      if (partitions.isEmpty) None
+      else Some(s"values of partition columns, which are names of directories: ${names(partitions)}"),
+      if (open == 0) None else Some(s"values of columns without a key: $open of ${leaves.size}"),
+      Some(if (files.plaintextFooter) readable(open) else hidden(files)),
+      files.aadPrefix.filter(_ => files.storeAadPrefix).map(_ => "the AAD prefix"),
+      Some("names and sizes of files")
+    ).flatten
+  }
+
+  private def readable(open: Int) = {
+    val statistics = if (open == 0) "" else ", minima and maxima of columns without a key"
+    "the footer, which is signed: names and types of all columns, Spark's schema with comments, numbers of rows, sizes of " +
+      s"columns, ids of master keys$statistics"
+  }
+
+  private def hidden(files: FileSettings) =
+    if (files.externalMaterial) "ids of master keys, in the files of key material"
+    else "the id of the footer's master key"
+
+  private def names(columns: Seq[PlannedColumn]) = columns.map(_.name).mkString(", ")
+}
