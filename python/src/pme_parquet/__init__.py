@@ -14,6 +14,7 @@ from pme_parquet._inspect import Inspection, inspect
 from pme_parquet._jars import jar_path
 from pme_parquet._keystore import Keystore
 from pme_parquet._kms import KmsClass, Static, Vault
+from pme_parquet._plan import Plan, PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern, plan
 from pme_parquet._python_kms import PythonKms
 from pme_parquet._rotation import RotatedFile, RotationReport, key_usage, rotate
 from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
@@ -61,8 +62,12 @@ __all__ = [
     "NotAuthenticError",
     "Opened",
     "PlaintextFileError",
+    "Plan",
+    "PlannedColumn",
+    "PlannedFiles",
     "PmeError",
     "PythonKms",
+    "Refusal",
     "RotatedFile",
     "RotationReport",
     "Sample",
@@ -71,6 +76,7 @@ __all__ = [
     "Static",
     "UnknownColumnError",
     "UnknownOptionError",
+    "UnmatchedPattern",
     "UnsupportedError",
     "Vault",
     "__version__",
@@ -85,6 +91,7 @@ __all__ = [
     "install_errors",
     "jar_path",
     "key_usage",
+    "plan",
     "rekey",
     "rotate",
     "spark_config",

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Literal
 from pme_parquet._hook import install_errors
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from pme_parquet._kms import Kms
+    from pme_parquet._plan import Plan
 
 ColumnKeys = Mapping[str, str | Sequence[str]]
 KeyBits = Literal[128, 192, 256]
@@ -75,6 +78,12 @@ class Encryption:
             "storeAadPrefix": self.store_aad_prefix,
         }
         return self._kms_options() | {k: _text(v) for k, v in given.items() if v is not None}
+
+    def explain(self, df: DataFrame, *, partition_by: str | Sequence[str] = ()) -> Plan:
+        """Tells which leaf column of `df` would get which key, and writes nothing: `pme.plan`."""
+        from pme_parquet._plan import plan  # noqa: PLC0415 it is made of this class
+
+        return plan(df, self, partition_by=partition_by)
 
     def _kms_options(self) -> dict[str, str]:
         if self.kms is None:

@@ -1,0 +1,1 @@
+"""`pme.plan`: what a write would do, against what it does."""

@@ -1,0 +1,134 @@
+"""What people and programs get to see of a plan: text, a notebook's HTML, rich's tables, JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+import pme_parquet as pme
+from tests.policy.expect import assert_no_secret
+from tests.support.frames import people
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+HOSTILE = "k\x1b[2J\u202e<script>[red]"
+
+
+def forms(plan: pme.Plan) -> dict[str, str]:
+    """Return the plan as a pipe, a notebook and a terminal get it."""
+    screen = Console(file=io.StringIO(), width=200, force_terminal=True, color_system=None)
+    screen.print(plan)
+    assert isinstance(screen.file, io.StringIO)
+    return {"text": str(plan), "html": plan._repr_html_(), "rich": screen.file.getvalue()}
+
+
+def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
+    tried = replace(
+        enc,
+        column_keys={"pii": ["ssn", "address"], "pay": ["salry"]},
+        unlisted_columns="plaintext",
+        aad_prefix="{table}",
+    )
+    plan = pme.plan(people(spark).drop("tags", "scores"), tried, partition_by="country")
+    refusal = "[PME_UNKNOWN_COLUMN] option columnKeys: 'salry' matches no column, so nothing would be protected by it. "
+    refusal += "The columns are: id, name, ssn, salary, address.street, address.zip."
+    readable = "readable to whoever gets at the files"
+    assert str(plan).splitlines() == [
+        "Plan of a write: 6 leaf columns, 3 encrypted, 1 partition column",
+        "",
+        "  footer            encrypted, by key 'footer'",
+        "  algorithm         AES_GCM_V1",
+        "  data keys         128 bits, in the file",
+        "  wrapped by        a key encryption key of 128 bits, and that by the master key",
+        "  AAD prefix        {table} (kept in the file)",
+        "  unlisted columns  plaintext",
+        "  KMS               keystore",
+        "",
+        "  column          type           key  because",
+        "  id              bigint              plaintext: no key names it",
+        "  name            string              plaintext: no key names it",
+        "  ssn             string         pii  column key, by 'ssn'",
+        "  salary          decimal(10,2)       plaintext: no key names it",
+        "  address.street  string         pii  column key, by 'address'",
+        "  address.zip     int            pii  column key, by 'address'",
+        "  country         string              partition column: its values are names of directories",
+        "",
+        f"{readable}: values of partition columns, which are names of directories: country",
+        f"{readable}: values of columns without a key: 3 of 6",
+        f"{readable}: the id of the footer's master key",
+        f"{readable}: the AAD prefix",
+        f"{readable}: names and sizes of files",
+        "matches nothing: 'salry' of key 'pay'; nearest: salary, name, ssn",
+        f"the write would be refused: {refusal}",
+        "Nothing was written, and the KMS was not called.",
+    ]
+
+
+def test_a_readable_footer_is_told_of(spark: SparkSession, enc: pme.Encryption) -> None:
+    tried = replace(enc, plaintext_footer=True, column_keys={"pii": ["ssn"]}, unlisted_columns="plaintext")
+    [_, footer, _] = pme.plan(people(spark), tried).exposed
+    for what in ("names and types of all columns", "numbers of rows", "minima and maxima of columns without a key"):
+        assert what in footer
+    assert "minima" not in str(pme.plan(people(spark), replace(tried, unlisted_columns="footerKey")))
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({}, {"footer": "encrypted", "data_key_bits": 128, "kek_bits": 128, "key_material": "internal"}),
+        ({"data_key_bits": 256, "kek_bits": 192}, {"data_key_bits": 256, "kek_bits": 192}),
+        ({"double_wrapping": False, "key_material": "external"}, {"kek_bits": None, "key_material": "external"}),
+        ({"key_management": "direct"}, {"key_management": "direct", "data_key_bits": None, "kek_bits": None}),
+        ({"key_management": "direct"}, {"key_material": None, "kms": "keystore", "footer_key": "footer"}),
+        ({"kms": pme.KmsClass(TEST_KMS)}, {"kms": TEST_KMS}),
+        ({"kms": pme.AwsKms("eu-west-1")}, {"kms": "aws"}),
+        ({"aad_prefix": "t", "store_aad_prefix": False}, {"aad_prefix": "t", "store_aad_prefix": False}),
+    ],
+    ids=str,
+)
+def test_the_values_that_hold(
+    spark: SparkSession, enc: pme.Encryption, told: dict[str, object], expected: dict[str, object]
+) -> None:
+    files = pme.plan(people(spark), replace(enc, **told)).to_dict()["files"]  # type: ignore[arg-type]
+    assert {name: files[name] for name in expected} == expected
+
+
+def test_names_steer_neither_a_terminal_nor_a_notebook(spark: SparkSession, enc: pme.Encryption) -> None:
+    frame = spark.range(1).toDF(HOSTILE)
+    named = replace(
+        enc, footer_key=HOSTILE, aad_prefix=HOSTILE, column_keys=json.dumps({HOSTILE: ["*", f"`{HOSTILE}x`"]})
+    )
+    plan = pme.plan(frame, named)
+    for form, shown in forms(plan).items():
+        for piece in ("\x1b[2J", "\u202e", *(["<script>"] if form == "html" else [])):
+            assert piece not in shown, form
+    assert r"k\x1b[2J\u202e<script>[red]" in forms(plan)["rich"]
+    assert plan.columns[0].path == HOSTILE
+
+
+def test_the_dict_is_json_and_holds_no_secret(spark: SparkSession, tmp_path: Path) -> None:
+    secret = "q83vEjRWeJCrze8SNFZ4kA=="
+    listed = tmp_path / "keys.txt"
+    listed.write_text(f"k={secret}\n")
+    plan = pme.plan(people(spark), pme.Encryption(kms=pme.Static(pme.file(str(listed))), footer_key="k"))
+    told = json.dumps(plan.to_dict())
+    assert sorted(json.loads(told)) == ["columns", "exposed", "files", "refusals", "unmatched"]
+    assert plan.to_dict()["columns"][0] == {
+        "path": "id",
+        "name": "id",
+        "type": "bigint",
+        "key": "k",
+        "by": "footer key",
+        "pattern": None,
+    }
+    for shown in (told, repr(plan), *forms(plan).values()):
+        assert_no_secret(shown, (secret,))
