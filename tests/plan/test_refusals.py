@@ -135,7 +135,6 @@ def condition_of_spark(action: Callable[[], object]) -> str:
         ("SELECT 1 AS a, 2 AS b", ["c"]),
         ("SELECT 1 AS a, 2 AS b", ["a", "b"]),
         ("SELECT array(1) AS a, 2 AS b", ["a"]),
-        ("SELECT make_interval(1) AS a", []),
     ],
 )
 def test_what_spark_refuses_itself_is_refused_by_spark(
@@ -145,6 +144,14 @@ def test_what_spark_refuses_itself_is_refused_by_spark(
     writer = frame.write.format("pme-parquet").options(**enc.options()).partitionBy(*partition_by)
     planning = condition_of_spark(lambda: pme.plan(frame, enc, partition_by=partition_by))
     assert planning == condition_of_spark(lambda: writer.save(target))
+
+
+def test_a_type_that_spark_does_not_write_is_refused(spark: SparkSession, enc: pme.Encryption, target: str) -> None:
+    frame = spark.sql("SELECT 1 AS b, named_struct('x', make_interval(1)) AS a")
+    with refused("PME_UNSUPPORTED", "column 'a'", "interval"):
+        pme.plan(frame, enc)
+    with pytest.raises(AnalysisException):
+        save(frame, target, enc.options())
 
 
 def test_a_frame_without_columns_has_a_plan_without_columns(spark: SparkSession, enc: pme.Encryption) -> None:

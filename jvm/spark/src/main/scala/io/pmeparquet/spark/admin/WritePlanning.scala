@@ -10,7 +10,7 @@ import io.pmeparquet.columns.{ColumnProtection, KeyDraft, LeafColumn}
 import io.pmeparquet.keys.KmsSettings
 import io.pmeparquet.options.{ClientKind, FileSettings}
 import io.pmeparquet.parquet.{SchemaColumns, WriteRules}
-import io.pmeparquet.spark.{ColumnPlan, ConfResolver, SparkAccess}
+import io.pmeparquet.spark.{ColumnPlan, ConfResolver, PmeFileFormat, SparkAccess}
 
 /** The making of a [[WritePlan]]. ''Driver only.'' */
 private[admin] final class WritePlanning(session: SparkSession, options: Map[String, String]) {
@@ -24,6 +24,7 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
     val settings = resolver.writeSettings(options, conf)
     val files = settings.files
     val data = StructType(schema.filterNot(field => partitionBy.exists(sqlConf.resolver(_, field.name))))
+    requireTypes(data)
     val fileSchema = ColumnPlan.fileSchema(session, data)
     val leaves = SchemaColumns.leaves(fileSchema)
     val taken = KeyDraft.ofPartitions(partitionBy, files.columnKeys, files.caseSensitive)
@@ -50,6 +51,19 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
     ColumnNames.requireDistinct(names, sqlConf.caseSensitiveAnalysis)
     if (partitionBy.nonEmpty)
       PartitioningUtils.validatePartitionColumn(schema, partitionBy, sqlConf.caseSensitiveAnalysis)
+  }
+
+  /** Spark's own check has other parameters in each version, and its converter does not expect these types. */
+  private def requireTypes(data: StructType): Unit = {
+    val format = new PmeFileFormat
+    data.find(field => !format.supportDataType(field.dataType)).foreach { field =>
+      throw PmeErrors.unsupported(
+        s"column '${field.name}'",
+        s"writing type ${field.dataType.catalogString}",
+        "Spark writes no Parquet files with it",
+        "Cast the column, or leave it out."
+      )
+    }
   }
 
   private def planned(column: KeyDraft.Column, data: StructType, files: FileSettings): PlannedColumn = {
