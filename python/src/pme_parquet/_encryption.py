@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._hook import install_errors
+from pme_parquet._plan import Plan, plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from pme_parquet._kms import Kms
-    from pme_parquet._plan import Plan
 
 ColumnKeys = Mapping[str, str | Sequence[str]]
 KeyBits = Literal[128, 192, 256]
@@ -81,8 +81,6 @@ class Encryption:
 
     def explain(self, df: DataFrame, *, partition_by: str | Sequence[str] = ()) -> Plan:
         """Tells which leaf column of `df` would get which key, and writes nothing: `pme.plan`."""
-        from pme_parquet._plan import plan  # noqa: PLC0415 it is made of this class
-
         return plan(df, self, partition_by=partition_by)
 
     def _kms_options(self) -> dict[str, str]:

@@ -40,10 +40,8 @@ def _of_files(files: PlannedFiles) -> Iterator[tuple[str, str]]:
     if files.key_management == "direct":
         yield "data keys", "the named keys themselves"
     else:
-        yield (
-            "data keys",
-            f"{files.data_key_bits} bits, {'in' if files.key_material == 'internal' else 'beside'} the file",
-        )
+        place = "in" if files.key_material == "internal" else "beside"
+        yield "data keys", f"{files.data_key_bits} bits, {place} the file"
         between = f"a key encryption key of {files.kek_bits} bits, and that by " if files.kek_bits else ""
         yield "wrapped by", f"{between}the master key"
     if files.aad_prefix is not None:
