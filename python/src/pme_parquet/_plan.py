@@ -173,7 +173,7 @@ def plan(df: DataFrame, enc: Encryption, *, partition_by: str | Sequence[str] = 
 
     Raises:
         PmeError: the options cannot be used; the write would say the same.
-        UnsupportedError: the session is one of Spark Connect.
+        UnsupportedError: a column has a type that Spark writes to no Parquet file, or the session is Spark Connect's.
     """
     of = method_of(df.sparkSession, "WritePlan", "of", "pme.plan")
     partitions = [partition_by] if isinstance(partition_by, str) else list(partition_by)
