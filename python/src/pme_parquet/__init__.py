@@ -16,6 +16,7 @@ from pme_parquet._keystore import Keystore
 from pme_parquet._kms import KmsClass, Static, Vault
 from pme_parquet._plan import Plan, PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern, plan
 from pme_parquet._python_kms import PythonKms
+from pme_parquet._report import report
 from pme_parquet._rotation import RotatedFile, RotationReport, key_usage, rotate
 from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
 from pme_parquet._verify import Opened, Sample, verify
@@ -93,6 +94,7 @@ __all__ = [
     "key_usage",
     "plan",
     "rekey",
+    "report",
     "rotate",
     "spark_config",
     "verify",

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pme_parquet._inspect.report import Inspection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from os import PathLike
+
+    from pme_parquet._inspect.storage import Found, Storage
 
 __all__ = ["Inspection", "inspect"]
 
@@ -39,14 +41,20 @@ def inspect(path: str | PathLike[str], *, storage_options: Mapping[str, Any] | N
         UnsupportedError: the package for the file system is not installed; the message names it.
         PmeError: the storage cannot list the path. A file that cannot be read is a finding.
     """
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._inspect.storage import storage  # noqa: PLC0415 nothing that is not needed at import
+
+    files = storage(str(path), storage_options)
+    return inspection(str(path), files, files.files())
+
+
+def inspection(where: str, files: Storage, found: Iterable[Found]) -> Inspection:
+    """What some files of a storage tell."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 as above
 
     from pme_parquet._inspect.differences import drift, groups, with_intruders  # noqa: PLC0415 as above
     from pme_parquet._inspect.look import look  # noqa: PLC0415 as above
-    from pme_parquet._inspect.storage import shown, storage  # noqa: PLC0415 as above
+    from pme_parquet._inspect.storage import shown  # noqa: PLC0415 as above
 
-    where = str(path)
-    files = storage(where, storage_options)
     with ThreadPoolExecutor(_THREADS) as threads:
-        looked = with_intruders(tuple(threads.map(lambda found: look(files, found), files.files())))
+        looked = with_intruders(tuple(threads.map(lambda one: look(files, one), found)))
     return Inspection(shown(where), looked, groups(looked), drift(looked))

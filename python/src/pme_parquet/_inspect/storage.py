@@ -57,10 +57,18 @@ def storage(path: str, options: Mapping[str, Any] | None) -> Storage:
     match = _URL.match(path)
     if match is None:
         return _Local(path)
-    scheme = match[1] or match[2]
-    if scheme == "file" and not options:
-        return _Local(_local_path(path))
+    local = local_root(path)
+    if local is not None and not options:
+        return _Local(local)
     return _Remote(_url(path, match), options or {})
+
+
+def local_root(path: str) -> str | None:
+    """Where a path or a URL leads to on this machine; none if it leads elsewhere."""
+    match = _URL.match(path)
+    if match is None:
+        return path
+    return _local_path(path) if (match[1] or match[2]) == "file" else None
 
 
 def _local_path(url: str) -> str:

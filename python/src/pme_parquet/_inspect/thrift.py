@@ -72,6 +72,11 @@ def binary(name: str) -> Field:
     return Field(name, TType.STRING, lambda reader: reader.readBinary())
 
 
+def i32(name: str) -> Field:
+    """A number of 32 bits."""
+    return Field(name, TType.I32, lambda reader: reader.readI32())
+
+
 def i64(name: str) -> Field:
     """A number of 64 bits."""
     return Field(name, TType.I64, lambda reader: reader.readI64())

@@ -21,11 +21,11 @@ FOOTERS = {
 }
 
 
-def printable(text: str) -> str:
+def printable(text: str, longest: int = _LONGEST) -> str:
     """Text in which what could steer a terminal, or turn the direction of writing, is written as an escape."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 def size(count: int) -> str:
@@ -83,14 +83,15 @@ def key_ids(file: InspectedFile) -> str:
     """The keys of the footer and of columns, as far as they can be seen, and whether there is an AAD prefix."""
     if file.footer_key is None:
         return ""
-    columns = ", ".join(sorted({_short(key) for key in file.column_keys}))
+    columns = ", ".join(sorted({short(key) for key in file.column_keys}))
     if not columns:
         columns = "not visible" if file.footer == "encrypted" else "none of their own"
     prefix = {"stored": "; AAD prefix in the file", "required": "; AAD prefix not in the file"}
-    return f"footer: {_short(file.footer_key)}; columns: {columns}{prefix.get(file.aad_prefix or '', '')}"
+    return f"footer: {short(file.footer_key)}; columns: {columns}{prefix.get(file.aad_prefix or '', '')}"
 
 
-def _short(key: Key) -> str:
+def short(key: Key) -> str:
+    """What names a key, where there is room for no more."""
     return key.master_key or {"none": "not named", "unreadable": "not readable"}[key.management]
 
 

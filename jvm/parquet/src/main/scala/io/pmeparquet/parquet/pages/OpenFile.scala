@@ -172,6 +172,10 @@ private[parquet] final class OpenFile private (
       }
   }
 
+  /** The id of the master key that a chunk's own key is under; none where it has none. */
+  def masterKeyOf(rowGroup: Int, chunk: Chunk): Option[String] =
+    crypto.flatMap(_.masterKeyOf(groups(rowGroup).getColumns.get(chunk.ordinal), chunk.display))
+
   /** Each row has one value, null or not; repeated columns have one at least. */
   private def requireValues(chunk: Chunk): Unit = {
     val (values, rows) = (chunk.meta.getValueCount, chunk.rowCount)

@@ -76,7 +76,7 @@ private[verify] final class PageWalk(
    * @return where the next page begins; none where nothing tells
    */
   private def page(at: Long, number: Option[Int]): Option[Long] =
-    findings.trial(header(at, number, opener)) match {
+    findings.trial(headers(opener).at(at, number)) match {
       case Right((page, length)) =>
         if (!page.isDictionary) values += page.values
         if (isWanted(number)) body(page, length, number)
@@ -92,13 +92,7 @@ private[verify] final class PageWalk(
         next
     }
 
-  /** A page's header, and the length of its body. */
-  private def header(at: Long, number: Option[Int], opener: PageOpener): (OpenedHeader, Int) = {
-    val frame = frameEnd(at).fold(ModuleFrame.GcmOverheadBytes.toLong)(_ - at).min(PageWalk.MostOfHeader)
-    val place = PagePlace(window.from(at, frame), at, number.getOrElse(0), None)
-    val page = if (number.isEmpty) opener.dictionaryAt(place) else opener.dataPageAt(place)
-    page -> opener.bodyLength(page, end - at - page.headerBytes)
-  }
+  private def headers(opener: PageOpener) = new ChunkHeaders(window, end, opener, isEncrypted = true)
 
   private def isWanted(number: Option[Int]) = number.forall { page =>
     val wanted = sample.takes(file.version.path.getName, group, chunk.ordinal, page)
@@ -141,19 +135,9 @@ private[verify] final class PageWalk(
     window.from(at, length)
   }
 
-  /** Where a module ends by the length that stands before it, if that can be. */
+  /** As [[ChunkHeaders.frameEnd]], if what stands there can be read. */
   private def frameEnd(at: Long): Option[Long] =
-    if (end - at < ModuleFrame.LengthBytes) None
-    else
-      findings
-        .trial {
-          val segment = window.from(at, ModuleFrame.LengthBytes.toLong)
-          ModuleFrame.lengthAt(segment.array, PagePlace(segment, at, 0, None).index)
-        }
-        .toOption
-        .filter(_ >= 0)
-        .map(at + ModuleFrame.LengthBytes + _)
-        .filter(_ <= end)
+    findings.trial(headers(opener).frameEnd(at)).toOption.flatten
 
   private lazy val places: IndexedSeq[Long] = offsets.fold(IndexedSeq.empty[Long]) { content =>
     findings
@@ -176,12 +160,10 @@ private[verify] final class PageWalk(
   /** @param body where the page's own body begins */
   private def nextByFrame(body: Long, number: Option[Int]): Option[Long] = frameEnd(body).filter { next =>
     lazy val other = new PageOpener(chunk, modules(new Counters), allowClearLevels = true, name)
-    next == end || findings.trial(header(next, Some(number.fold(0)(_ + 1)), other)).isRight
+    next == end || findings.trial(headers(other).at(next, Some(number.fold(0)(_ + 1)))).isRight
   }
 }
 
 private object PageWalk {
-  val MostOfHeader: Long = Limits.PageHeaderBytes.toLong + ModuleFrame.GcmOverheadBytes
-
   val NoNext = " The pages after it were not opened: nothing tells where they begin."
 }

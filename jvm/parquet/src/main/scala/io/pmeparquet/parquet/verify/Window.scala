@@ -10,7 +10,7 @@ import io.pmeparquet.parquet.pages.{FileBytes, Modules, Range, Segment}
  *
  * @param step how much is read at once, if no more is asked for
  */
-private[verify] final class Window(bytes: FileBytes, step: Int) {
+private[parquet] final class Window(bytes: FileBytes, step: Int) {
   private var buffer = Array.emptyByteArray
   private var segment = Window.Empty
   private var until = 0L

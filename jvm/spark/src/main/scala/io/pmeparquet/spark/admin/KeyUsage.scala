@@ -8,6 +8,7 @@ import org.apache.spark.sql.types._
 
 import io.pmeparquet.keys.NoKms
 import io.pmeparquet.parquet.rotation.{FileUsage, KeyUse, ListedFile, RotationKeys}
+import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.spark.{ConfResolver, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.keys.DriverRoute
 
@@ -23,15 +24,19 @@ object KeyUsage {
 
   private[admin] def rows(session: SparkSession, path: String, options: Map[String, String]): Seq[Row] = {
     val conf = SparkAccess.hadoopConf(session, options)
-    val resolver = new ConfResolver(session)
-    val kms = if (resolver.namesKms(options)) resolver.kms(options) else NoKms
-    DriverRoute.warnWhereReadable(session)
-    val keys = RotationKeys.open(kms, None, resolver.readSettings(options), DriverRoute.open())
-    val usage = new FileUsage(keys.scope)
+    val usage = new FileUsage(scope(session, options))
     val looked = TableFiles.list(new Path(path), conf).files.grouped(AtOnce).flatMap { files =>
       FileJob.each(session, conf, files)((file, conf) => usage.of(file, conf))
     }
     rows(looked.toSeq)
+  }
+
+  /** Opens what the options have the keys of, whatever they refuse: no row is read with it. */
+  private[admin] def scope(session: SparkSession, options: Map[String, String]): ReadScope = {
+    val resolver = new ConfResolver(session)
+    val kms = if (resolver.namesKms(options)) resolver.kms(options) else NoKms
+    DriverRoute.warnWhereReadable(session)
+    RotationKeys.open(kms, None, resolver.readSettings(options), DriverRoute.open()).scope
   }
 
   /** As Python calls it. */

@@ -1,0 +1,171 @@
+package io.pmeparquet.parquet.inspect
+
+import scala.annotation.tailrec
+import scala.collection.mutable
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.internal.hadoop.metadata.IndexReference
+
+import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.parquet.{FileVersion, ReadScope}
+import io.pmeparquet.parquet.pages._
+import io.pmeparquet.parquet.rotation.ListedFile
+import io.pmeparquet.parquet.verify.{ChunkHeaders, Window}
+import io.pmeparquet.PmeException
+
+/**
+ * A part of a file. ''Crosses the wire''.
+ *
+ * @param kind of a module, as the specification names it, or `pages` for those that were not told apart
+ * @param column as Spark names it
+ * @param page its number among the data pages of its column chunk
+ * @param key `footer key`, `column key`, or none where it is not encrypted
+ * @param masterKey that of a column key
+ */
+final case class LaidOut(
+    kind: String,
+    rowGroup: Int,
+    column: String,
+    page: Option[Int],
+    offset: Long,
+    length: Long,
+    key: Option[String],
+    masterKey: Option[String]
+)
+
+/**
+ * Where the modules of a file lie, and what opens them. Of pages only headers are read. What does not open is left out.
+ * ''Crosses the wire''.
+ *
+ * @param most pages that are told one by one; of the column chunks after them it is told where their pages are
+ */
+final class FileLayout(scope: ReadScope, most: Int) extends Serializable {
+
+  /**
+   * @param goOn called often; throws where the work is no longer wanted
+   * @return no more than some times `most`
+   * @throws io.pmeparquet.PmeException where the footer does not open
+   */
+  def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Seq[LaidOut] = {
+    val version = FileVersion(new Path(listed.path), listed.length, listed.modified)
+    val counters = new ReadCounters
+    val file = OpenFile.read(scope, version, conf, counters)
+    val bytes = file.bytes(conf, counters)
+    try new Places(file, bytes, counters, most, goOn).all
+    finally bytes.close()
+  }
+}
+
+private final class Places(
+    file: OpenFile,
+    bytes: FileBytes,
+    counters: ReadCounters,
+    most: Int,
+    goOn: () => Unit
+) {
+  private val indexes = new Indexes(file, bytes, counters)
+  private val window = new Window(bytes, Places.ReadBytes)
+  private val found = mutable.ArrayBuffer.empty[LaidOut]
+  private var pages = 0
+
+  def all: List[LaidOut] = {
+    file.indexRange.foreach(bytes.keep)
+    val chunks = for {
+      group <- (0 until file.rowGroupCount).iterator
+      chunk <- chunksOf(group)
+    } yield group -> chunk
+    while (found.size < Places.MostPerPage * most.toLong && chunks.hasNext) {
+      goOn()
+      val (group, chunk) = chunks.next()
+      opened(new ChunkPlaces(group, chunk).add())
+    }
+    found.toList
+  }
+
+  /** Those whose metadata opens. */
+  private def chunksOf(group: Int): Seq[Chunk] =
+    opened(file.chunks(group, counters)).getOrElse {
+      file.columns.flatMap(one => opened(file.chunks(group, Seq(one.path), counters).chunks.head))
+    }
+
+  /** What does not open is no part of a picture; verification is what tells of it. */
+  private def opened[A](open: => A): Option[A] =
+    try Some(open)
+    catch { case failed: PmeException if !PmeException.isOfCancelled(failed) => None }
+
+  private final class ChunkPlaces(group: Int, chunk: Chunk) {
+    private val masterKey = file.masterKeyOf(group, chunk)
+    private val key = chunk.key.map(_ => if (masterKey.isDefined) "column key" else "footer key")
+
+    def add(): Unit = {
+      if (chunk.meta.getTotalSize > 0) opened(addPages())
+      addIndex(ModuleKind.ColumnIndex, chunk.meta.getColumnIndexReference)
+      addIndex(ModuleKind.OffsetIndex, chunk.meta.getOffsetIndexReference)
+      if (chunk.meta.getBloomFilterOffset > 0) opened(addBloomFilter())
+      ()
+    }
+
+    private def add(kind: String, offset: Long, length: Long, page: Option[Int] = None): Unit =
+      found += LaidOut(kind, group, chunk.display, page, offset, length, key, masterKey)
+
+    private def addIndex(kind: ModuleKind, reference: IndexReference): Unit =
+      if (reference != null) add(kind.name, reference.getOffset, reference.getLength.toLong)
+
+    private def addBloomFilter(): Unit = {
+      val offset = chunk.meta.getBloomFilterOffset
+      val header = indexes.bloomHeader(chunk)
+      val frame = if (chunk.key.isEmpty) 0 else ModuleFrame.GcmOverheadBytes
+      add(ModuleKind.BloomFilterHeader.name, offset, header.bitsAt - offset)
+      add(ModuleKind.BloomFilterBitset.name, header.bitsAt, header.bitsetBytes.toLong + frame)
+    }
+
+    private def addPages(): Unit = {
+      val (start, end) = file.boundsOf(chunk)
+      window.limitTo(end)
+      val opener = new PageOpener(
+        chunk,
+        file.modules(chunk, counters),
+        allowClearLevels = true,
+        file.version.path.toString
+      )
+      val headers = new ChunkHeaders(window, end, opener, isEncrypted = chunk.key.isDefined)
+      val dictionary = if (chunk.mayHaveDictionary) opened(headers.at(start, None)) else None
+      val data = dictionary.filter(_._1.isDictionary).fold(start) { case (page, length) =>
+        addPage(page, length, None)
+      }
+      addDataPages(headers, data, end, 0)
+    }
+
+    @tailrec
+    private def addDataPages(headers: ChunkHeaders, at: Long, end: Long, number: Int): Unit =
+      if (at < end) {
+        goOn()
+        val page = if (pages < most) opened(headers.at(at, Some(number))) else None
+        page match {
+          case Some((page, length)) =>
+            addDataPages(headers, addPage(page, length, Some(number)), end, number + 1)
+          case None => add(Places.NotToldApart, at, end - at)
+        }
+      }
+
+    /** @return where the next one begins */
+    private def addPage(page: OpenedHeader, length: Int, number: Option[Int]): Long = {
+      pages += 1
+      val at = page.place.offset
+      val header = if (number.isEmpty) ModuleKind.DictionaryPageHeader else ModuleKind.DataPageHeader
+      add(header.name, at, page.headerBytes.toLong, number)
+      add(page.kind.name, at + page.headerBytes, length.toLong, number)
+      at + page.headerBytes + length
+    }
+  }
+}
+
+private object Places {
+  val NotToldApart = "pages"
+
+  /** A chunk without a page that is told still has its pages, indexes and filter. */
+  val MostPerPage = 5L
+
+  val ReadBytes: Int = 64 * 1024
+}

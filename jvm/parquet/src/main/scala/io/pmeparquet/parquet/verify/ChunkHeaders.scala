@@ -1,0 +1,53 @@
+package io.pmeparquet.parquet.verify
+
+import io.pmeparquet.cipher.ModuleFrame
+import io.pmeparquet.parquet.pages.{Limits, OpenedHeader, PageOpener, PagePlace}
+import io.pmeparquet.PmeException
+
+/**
+ * Opens the page headers of one column chunk, of which no more is read than they take. For one thread.
+ *
+ * @param end of the chunk
+ */
+private[parquet] final class ChunkHeaders(
+    window: Window,
+    end: Long,
+    opener: PageOpener,
+    isEncrypted: Boolean
+) {
+  import ChunkHeaders._
+
+  /**
+   * @param number of a data page; none for the dictionary
+   * @return the header, and the length of the page's body
+   */
+  def at(offset: Long, number: Option[Int]): (OpenedHeader, Int) =
+    if (isEncrypted) {
+      val frame = frameEnd(offset).fold(ModuleFrame.GcmOverheadBytes.toLong)(_ - offset)
+      within(frame.min(MostOfHeader), offset, number)
+    } else
+      try within(UsualBytes, offset, number)
+      catch { case _: PmeException => within(MostOfHeader, offset, number) }
+
+  private def within(length: Long, offset: Long, number: Option[Int]) = {
+    val place = PagePlace(window.from(offset, length), offset, number.getOrElse(0), None)
+    val page = if (number.isEmpty) opener.dictionaryAt(place) else opener.dataPageAt(place)
+    page -> opener.bodyLength(page, end - offset - page.headerBytes)
+  }
+
+  /** Where a module ends by the length that stands before it, if that can be. */
+  def frameEnd(offset: Long): Option[Long] =
+    if (end - offset < ModuleFrame.LengthBytes) None
+    else {
+      val segment = window.from(offset, ModuleFrame.LengthBytes.toLong)
+      val length = ModuleFrame.lengthAt(segment.array, PagePlace(segment, offset, 0, None).index)
+      Some(length).filter(_ >= 0).map(offset + ModuleFrame.LengthBytes + _).filter(_ <= end)
+    }
+}
+
+private object ChunkHeaders {
+  val MostOfHeader: Long = Limits.PageHeaderBytes.toLong + ModuleFrame.GcmOverheadBytes
+
+  /** Nothing says how long a readable header is; a longer one holds long values. */
+  val UsualBytes: Long = 8 * 1024
+}

@@ -1,0 +1,76 @@
+"""HTML that cannot be broken out of: what is not made by `tag` is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from pme_parquet._inspect.words import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Messages hold paths and names of keys.
+_LONGEST = 2000
+_VOID = {"meta"}
+
+
+class Html(str):
+    """Text that is HTML."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *content: str, **attributes: object) -> Html:
+    """An element; `class_` and the like are attributes that are named as Python's words, and `_` is `-` in a name."""
+    told = "".join(
+        f' {attribute.rstrip("_").replace("_", "-")}="{escape(printable(str(value), _LONGEST))}"'
+        for attribute, value in attributes.items()
+        if value is not None
+    )
+    return Html(f"<{name}{told}>") if name in _VOID else Html(f"<{name}{told}>{joined(content)}</{name}>")
+
+
+def joined(parts: Iterable[str]) -> Html:
+    """Parts, one after the other; text is escaped."""
+    return Html("".join(part if isinstance(part, Html) else escape(printable(part, _LONGEST)) for part in parts))
+
+
+def paragraph(*content: str, class_: str | None = None) -> Html:
+    """A paragraph."""
+    return tag("p", *content, class_=class_)
+
+
+def listed(items: Iterable[str], class_: str | None = None) -> Html:
+    """A list, or nothing."""
+    rows = [tag("li", item) for item in items]
+    return tag("ul", *rows, class_=class_) if rows else Html("")
+
+
+def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> Html:
+    """A table whose first column names its rows.
+
+    Args:
+        caption: what it shows.
+        header: a title for each column.
+        rows: cells, as many as titles.
+        numbers: columns of numbers, which end where their titles do.
+    """
+
+    def cell(number: int, content: str) -> Html:
+        class_ = "number" if number in numbers else None
+        return tag("td", content, class_=class_) if number else tag("th", content, scope="row", class_=class_)
+
+    titles = [
+        tag("th", title, scope="col", class_="number" if n in numbers else None) for n, title in enumerate(header)
+    ]
+    body = [tag("tr", *(cell(number, content) for number, content in enumerate(row))) for row in rows]
+    parts = (tag("caption", caption), tag("thead", tag("tr", *titles)), tag("tbody", *body))
+    # What is too wide for the page moves by itself; with the keyboard, too.
+    return tag("div", tag("table", *parts), class_="wide", tabindex="0", role="region", aria_label=caption)
+
+
+def first(items: Sequence[str], most: int) -> str:
+    """The first of some names, and how many more there are."""
+    more = len(items) - most
+    return ", ".join(items[:most]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,102 @@
+"""What only keys tell, asked of the connector: what opens, which columns a key protects, where modules lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._driver import frame_of, method_of, reading
+from pme_parquet._inspect.words import short
+from pme_parquet._report.facts import Problem, without_file
+from pme_parquet._report.layout import Part
+from pme_parquet._rotation import key_usage
+from pme_parquet._verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from pyspark.sql import Row, SparkSession
+
+    from pme_parquet._inspect.report import InspectedFile
+    from pme_parquet._inspect.storage import Found
+    from pme_parquet._kms import Kms
+    from pme_parquet._report.layout import State
+    from pme_parquet._verify import Opened, Sample
+
+# A picture of more pages is none.
+MOST_PAGES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """A row of `pme.key_usage`."""
+
+    master_key: str | None
+    version: int | None
+    kind: str
+    wrapping: str | None
+    material: str | None
+    files: int
+    columns: tuple[str, ...]
+    bytes: int | None
+    rows: int | None
+    unreadable_files: int
+    unreadable_columns: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A table, and a session that has its keys."""
+
+    spark: SparkSession
+    path: str
+    kms: Kms | None
+    options: Mapping[str, str] | None
+    sample: Sample | None
+
+    def verified(self, names: Collection[str]) -> tuple[tuple[Problem, ...], Opened]:
+        """What does not open, and what was opened; files by their names below the table."""
+        findings = verify(self.spark, self.path, kms=self.kms, options=self.options, sample=self.sample)
+        return tuple(_problem(row, names) for row in findings.collect()), findings.opened
+
+    def usage(self) -> tuple[KeyUse, ...]:
+        """Which master keys protect what."""
+        rows = key_usage(self.spark, self.path, kms=self.kms, options=self.options).collect()
+        return tuple(_use(row.asDict()) for row in rows)
+
+    def modules(self, found: Found, file: InspectedFile) -> tuple[list[Part], str | None]:
+        """The modules of a file but for its footer, or why it does not open."""
+        path = self.path.rstrip("/")
+        # A file's own path is what was asked for.
+        path = path if path.endswith(found.path) else f"{path}/{found.shown}"
+        done = method_of(self.spark, "Layout", "of", "pme.report")(path, reading(self.kms, self.options), MOST_PAGES)
+        footer_key = short(file.footer_key) if file.footer_key else None
+        return [_part(row, footer_key) for row in frame_of(self.spark, done.modules()).collect()], done.failure()
+
+
+def _use(row: dict[str, Any]) -> KeyUse:
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+    return KeyUse(**values)
+
+
+def _problem(row: Row, names: Collection[str]) -> Problem:
+    file = _below(row.file, names)
+    where = [] if row.row_group is None else [f"row group {row.row_group}"]
+    where += [f"column {row.column}"] if row.column else []
+    if row.module:
+        where.append(row.module if row.page is None else f"{row.module} {row.page}")
+    return Problem(file, ", ".join(where), row.condition, without_file(row.message, row.file), verified=True)
+
+
+def _below(path: str, names: Collection[str]) -> str:
+    """A file by its name below the table, if it is one of those that were looked at."""
+    parts = path.split("/")
+    below = ("/".join(parts[first:]) for first in range(1, len(parts)))
+    return next((name for name in below if name in names), path)
+
+
+def _part(row: Row, footer_key: str | None) -> Part:
+    state: State = "encrypted" if row.key else "plaintext"
+    key = row.master_key if row.key == "column key" else footer_key if row.key else None
+    return Part(row.kind, row.offset, row.length, state, key, row.row_group, row.column, row.page)

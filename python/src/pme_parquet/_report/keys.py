@@ -1,0 +1,158 @@
+"""The master keys of a table: what each is for, and what would be lost with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from pme_parquet._inspect.report import Key
+from pme_parquet._inspect.words import number, short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pme_parquet._inspect.report import Column, InspectedFile
+    from pme_parquet._report.facts import Facts
+    from pme_parquet._report.keyed import KeyUse
+
+Role = Literal["footer", "columns"]
+_WRAPPINGS = {"double": "wrapped twice", "single": "wrapped once", "direct": "not wrapped: it encrypts data itself"}
+_MATERIALS = {"internal": "in the file", "external": "in a file beside", "mixed": "in the file, or beside it"}
+
+
+@dataclass
+class MasterKey:
+    """A master key in one of its roles.
+
+    Attributes:
+        name: its id, or why there is none.
+        version: its version, where the KMS writes one.
+        role: what it protects: footers, with what has no key of its own, or columns.
+        files: how many files use it so.
+        columns: those it encrypts; none if that is not visible.
+        bytes: their size; none if that is not visible.
+        wrappings: how data keys are kept.
+        data_key_bits: lengths of data keys.
+        kek_bits: lengths of key encryption keys.
+        keks: ids of key encryption keys.
+        closed_files: files of which nothing can be read without it.
+        closed_columns: columns that cannot be read without it; none if that is not visible.
+    """
+
+    name: str
+    version: str | None
+    role: Role
+    files: int = 0
+    columns: set[str] | None = field(default_factory=set)
+    bytes: int | None = 0
+    wrappings: set[str] = field(default_factory=set)
+    data_key_bits: set[int] = field(default_factory=set)
+    kek_bits: set[int] = field(default_factory=set)
+    keks: set[str] = field(default_factory=set)
+    closed_files: int = 0
+    closed_columns: set[str] | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name, with its version."""
+        return f"{self.name}, version {self.version}" if self.version else self.name
+
+    @property
+    def loss(self) -> str:
+        """What can no longer be read if it is lost."""
+        if self.closed_files:
+            return f"{number(self.closed_files, 'file')} as a whole"
+        if self.closed_columns:
+            count = len(self.closed_columns)
+            columns = "this column" if count == 1 else f"these {count:,} columns"
+            return f"{columns} of {number(self.files, 'file')}"
+        return "nothing by itself" if self.closed_columns is not None else "columns that are not visible"
+
+
+def master_keys(facts: Facts) -> list[MasterKey]:
+    """Every master key that can be seen: keys of footers first, then by name."""
+    found = _Found()
+    for file in facts.inspection.files:
+        found.file(file)
+    if facts.usage is not None:
+        found.usage(facts.usage)
+    return sorted(found.keys.values(), key=lambda key: (key.role != "footer", key.title))
+
+
+class _Found:
+    """Master keys by role, name and version."""
+
+    def __init__(self) -> None:
+        self.keys: dict[tuple[Role, str, str | None], MasterKey] = {}
+
+    def _entry(self, role: Role, name: str, version: str | None) -> MasterKey:
+        return self.keys.setdefault((role, name, version), MasterKey(name, version, role))
+
+    def file(self, file: InspectedFile) -> None:
+        """Adds what a file tells of its keys without one."""
+        roles: list[tuple[Role, Key]] = [("footer", file.footer_key)] if file.footer_key else []
+        roles += [("columns", key) for key in file.column_keys]
+        used: dict[int, MasterKey] = {}
+        for role, key in roles:
+            one = self._entry(role, short(key), key.master_key_version)
+            used[id(one)] = one
+            _describe(one, key)
+        for one in used.values():
+            one.files += 1
+            if file.columns is None:
+                one.columns = one.bytes = None
+                one.closed_files += one.role == "footer"
+            else:
+                one.closed_columns = one.closed_columns or set()
+        for column in file.columns or ():
+            self._column(column)
+
+    def _column(self, column: Column) -> None:
+        if column.encrypted_with is None or column.key is None:
+            return
+        role: Role = "footer" if column.encrypted_with == "footer key" else "columns"
+        one = self._entry(role, short(column.key), column.key.master_key_version)
+        one.closed_columns = (one.closed_columns or set()) | {column.path}
+        if one.columns is not None and one.bytes is not None:
+            one.columns.add(column.path)
+            one.bytes += column.compressed_bytes
+
+    def usage(self, uses: Sequence[KeyUse]) -> None:
+        """Puts what keys tell in place of what can be seen without them, and adds keys that only keys show."""
+        for key in self.keys.values():
+            key.columns, key.bytes, key.closed_files, key.closed_columns = set(), 0, 0, set()
+        seen = set(self.keys)
+        for use in uses:
+            if use.kind in {"footer", "column"}:
+                role: Role = "footer" if use.kind == "footer" else "columns"
+                version = None if use.version is None else str(use.version)
+                name = use.master_key or short(Key("none"))
+                one = self._entry(role, name, version)
+                if (role, name, version) not in seen:
+                    one.files += use.files
+                    told = (_WRAPPINGS.get(use.wrapping or ""), _MATERIALS.get(use.material or ""))
+                    one.wrappings.add(", ".join(part for part in told if part))
+                _use(one, use)
+
+
+def _use(one: MasterKey, use: KeyUse) -> None:
+    one.closed_files += use.unreadable_files
+    one.closed_columns = (one.closed_columns or set()) | set(use.unreadable_columns)
+    # Where less is known than could be, a sum would be of a part.
+    one.bytes = None if use.bytes is None or one.bytes is None else one.bytes + use.bytes
+    if one.columns is not None:
+        one.columns = None if use.bytes is None and not use.columns else one.columns | set(use.columns)
+
+
+def _describe(one: MasterKey, key: Key) -> None:
+    if key.management == "envelope":
+        wrapping = _WRAPPINGS["double" if key.double_wrapping else "single"]
+        one.wrappings.add(f"{wrapping}, {_MATERIALS[key.material or 'internal']}")
+    elif key.management == "direct":
+        one.wrappings.add(_WRAPPINGS["direct"])
+    if key.data_key_bits:
+        one.data_key_bits.add(key.data_key_bits)
+    if key.kek_bits:
+        one.kek_bits.add(key.kek_bits)
+    if key.kek_id:
+        one.keks.add(key.kek_id)

@@ -1,0 +1,109 @@
+"""The page: its head, its sections in their order, and a glossary. It loads nothing and runs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from pme_parquet._report import exposed, sections
+from pme_parquet._report.html import Html, paragraph, tag
+from pme_parquet._report.keys import master_keys
+from pme_parquet._report.palette import Palette
+from pme_parquet._report.summary import lead, summary
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pme_parquet._report.facts import Facts
+
+_GLOSSARY = {
+    "Master key": "A key in a key management system or keystore, known here by its name only.",
+    "Data key": "The key that encrypts a file's footer or a column of it, made for that file alone.",
+    "Key encryption key": "Stands between the two where data keys are wrapped twice; made for each write job.",
+    "Wrapped": "Encrypted by another key, so that it can be kept beside the data.",
+    "Footer": "The end of a Parquet file: names of columns, and where what is in it.",
+    "Module": "What is encrypted and authenticated as one: a page, a header, an index, a filter, a footer.",
+    "Tag": "Sixteen bytes that only a holder of the key can make, and that do not fit what was altered.",
+    "AAD prefix": "A name that files are bound to, so that one of another table is refused in this one's place.",
+    "Drift": "Files of one table that are not protected alike.",
+}
+# What a hatched part is filled with, and a dotted one.
+_PATTERNS = tag(
+    "svg",
+    tag(
+        "defs",
+        tag(
+            "pattern",
+            tag("rect", width=8, height=8, class_="plain-back"),
+            tag("path", d="M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4", class_="plain-line"),
+            id="plain",
+            width=8,
+            height=8,
+            patternUnits="userSpaceOnUse",
+        ),
+        tag(
+            "pattern",
+            tag("rect", width=6, height=6, class_="hidden-back"),
+            tag("circle", cx=3, cy=3, r=1, class_="hidden-dot"),
+            id="dots",
+            width=6,
+            height=6,
+            patternUnits="userSpaceOnUse",
+        ),
+    ),
+    class_="patterns",
+    width=0,
+    height=0,
+    aria_hidden="true",
+)
+
+
+def page(facts: Facts, created: datetime, version: str) -> str:
+    """All of it."""
+    keys = [key.name for key in master_keys(facts)]
+    drawn = [part.key for layout in facts.layouts for part in layout.parts if part.key]
+    palette = Palette([*keys, *drawn])
+    parts = (
+        _section("Summary", summary(facts)),
+        _section("Keys", sections.keys(facts, palette)),
+        _section("What is not protected", exposed.unprotected(facts)),
+        _section("Verification and findings", sections.problems(facts)),
+        _section("Differences between files", sections.differences(facts)),
+        _section("Layout of a file", sections.layouts(facts, palette)),
+        _section("What this report does not know", exposed.unknown(facts)),
+        _section("Words", _glossary()),
+    )
+    title = f"Encryption report: {facts.inspection.path}"
+    how = "with keys" if facts.with_keys else "without keys"
+    made = f"{lead(facts)}. Made {how} on {created:%Y-%m-%d at %H:%M:%S} UTC by pme-parquet {version}."
+    header = tag("header", tag("h1", title), paragraph(made, class_="lead"))
+    body = tag("body", _PATTERNS, header, tag("main", *parts))
+    return f"<!DOCTYPE html>\n{tag('html', _head(title), body, lang='en')}\n"
+
+
+def _head(title: str) -> Html:
+    style = files("pme_parquet._report").joinpath("style.css").read_text(encoding="utf-8")
+    # The one style of the page is known by its hash, so nothing that got into it could load, run or restyle anything.
+    known = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{known}'; base-uri 'none'; form-action 'none'"
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("meta", name="robots", content="noindex"),
+        tag("title", title),
+        tag("style", Html(style)),
+    )
+
+
+def _section(title: str, content: Html) -> Html:
+    name = title.lower().replace(" ", "-")
+    return tag("section", tag("h2", title, id=name), content, aria_labelledby=name)
+
+
+def _glossary() -> Html:
+    return tag("dl", *(part for word, told in _GLOSSARY.items() for part in (tag("dt", word), tag("dd", told))))

@@ -1,0 +1,142 @@
+"""The sections of a report: keys, what is not protected, findings, differences, layouts, and what is not known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pme_parquet._inspect.words import FOOTERS, key_ids, number, size
+from pme_parquet._report.html import Html, first, listed, paragraph, table, tag
+from pme_parquet._report.keys import master_keys
+from pme_parquet._report.picture import picture
+from pme_parquet.errors import BY_CONDITION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pme_parquet._report.facts import Facts, Problem
+    from pme_parquet._report.keys import MasterKey
+    from pme_parquet._report.palette import Palette
+
+MOST_ROWS = 20
+_MOST_NAMES = 12
+
+
+def keys(facts: Facts, palette: Palette) -> Html:
+    """Which master key protects what, and what would be lost with it."""
+    rows = []
+    for key in master_keys(facts):
+        columns = "not visible" if key.columns is None else first(sorted(key.columns), _MOST_NAMES) or "none"
+        name = tag("span", palette.swatch("encrypted", key.name), f" {key.title}")
+        role = "footers, and columns without a key of their own" if key.role == "footer" else "columns"
+        amount = "not visible" if key.bytes is None else size(key.bytes)
+        rows.append((name, role, f"{key.files:,}", columns, amount, _kept(key), _lengths(key), key.loss))
+    if not rows:
+        return paragraph("No file names a key.")
+    header = ("Master key", "Protects", "Files", "Columns", "Their size", "Data keys are", "Lengths", "Lost with it")
+    explained = paragraph(
+        "A master key never leaves the key management system. It wraps the data keys that encrypt files; whoever may "
+        "use it can read what stands in its row, and without it that can no longer be read by anyone."
+    )
+    return tag("div", explained, _limited("Master keys", header, rows, "master keys", numbers=(2, 4)))
+
+
+def _kept(key: MasterKey) -> str:
+    return "; ".join(sorted(key.wrappings)) or "not known"
+
+
+def _lengths(key: MasterKey) -> str:
+    data, between = (_bits(bits) for bits in (key.data_key_bits, key.kek_bits))
+    told = [f"data keys {data}" if data else "not visible"]
+    if key.keks:
+        told.append(f"{number(len(key.keks), 'key encryption key')}{' of ' + between if between else ''}")
+    return ", ".join(told)
+
+
+def _bits(bits: Iterable[int]) -> str:
+    told = " or ".join(str(one) for one in sorted(bits))
+    return f"{told} bits" if told else ""
+
+
+def problems(facts: Facts) -> Html:
+    """What is wrong: how often, what it means, and where."""
+    parts = [_opened(facts)]
+    if not facts.problems:
+        return tag("div", *parts, paragraph("There are no findings."))
+    counts = Counter(problem.condition for problem in facts.problems)
+    conditions = [(name or "none of ours", f"{count:,}", _meaning(name)) for name, count in counts.most_common()]
+    parts.append(table("Findings by condition", ("Condition", "Findings", "Meaning"), conditions, numbers=(1,)))
+    header = ("File", "Part of it", "Condition", "What is wrong, and what to do", "Found by")
+    rows = [_row(problem) for problem in facts.problems]
+    return tag("div", *parts, _limited("Findings", header, rows, "findings"))
+
+
+def _row(problem: Problem) -> Sequence[str]:
+    by = "verification, with keys" if problem.verified else "inspection, without keys"
+    return problem.file, problem.where, problem.condition, problem.message, by
+
+
+def _meaning(condition: str) -> str:
+    known = BY_CONDITION.get(condition)
+    return (known.__doc__ or "").split("\n")[0] if known else "The storage failed; the message has its own words."
+
+
+def _opened(facts: Facts) -> Html:
+    opened = facts.opened
+    if opened is None:
+        return paragraph("Seen without keys. Nothing was opened, so damage and forgery inside of files are not seen.")
+    modules = number(opened.modules, "module")
+    told = [f"{number(opened.files, 'file')} and {modules} in them were opened with the keys: {size(opened.bytes)}."]
+    if opened.untagged_pages:
+        told.append(f"{number(opened.untagged_pages, 'page')} have no tag: only their lengths could be checked.")
+    if opened.sample:
+        left = f"{number(opened.skipped_files, 'file')} and {number(opened.skipped_pages, 'page')}"
+        told.append(f"This was a sample (seed {opened.sample.seed}), which left out {left}.")
+    return paragraph(" ".join(told))
+
+
+def differences(facts: Facts) -> Html:
+    """How the files differ, and groups of those that tell the same."""
+    drift = facts.inspection.drift
+    told = listed(drift, "drift") if drift else paragraph("All files are protected in the same way.")
+    header = ("First file", "Files", "Size", "Footer", "Algorithm", "Keys")
+    rows = []
+    for group in facts.inspection.groups:
+        file = group.example
+        algorithm = file.algorithm or "none"
+        rows.append((file.file, f"{group.files:,}", size(group.bytes), FOOTERS[file.footer], algorithm, key_ids(file)))
+    if not rows:
+        return told
+    return tag("div", told, _limited("Files that are protected alike", header, rows, "groups", numbers=(1, 2)))
+
+
+def layouts(facts: Facts, palette: Palette) -> Html:
+    """A picture of a file of each of the largest groups."""
+    if not facts.layouts:
+        return paragraph("There is no file to draw.")
+    parts = [
+        paragraph(
+            "The bytes of one file from left to right, as long as they are. Each colour, with its letter, is a master "
+            "key; hatched is what anyone can read. Point at a part to see what it is."
+        )
+    ]
+    for layout in facts.layouts:
+        alike = f"{number(layout.alike, 'file')} like this" if layout.alike > 1 else "the only file of its kind"
+        parts += [tag("h3", layout.file), paragraph(f"{size(layout.bytes)}; {alike}.")]
+        parts.append(picture(layout, palette))
+    return tag("div", *parts)
+
+
+def _limited(
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    what: str,
+    *,
+    numbers: Sequence[int] = (),
+) -> Html:
+    """A table of the first rows, and how many more there are."""
+    parts = [table(caption, header, rows[:MOST_ROWS], numbers)]
+    if len(rows) > MOST_ROWS:
+        parts.append(paragraph(f"and {len(rows) - MOST_ROWS:,} more {what}: {len(rows):,} in all", class_="note"))
+    return tag("div", *parts)

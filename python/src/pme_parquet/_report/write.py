@@ -1,0 +1,74 @@
+"""Where a report goes: a file that is written whole or not at all, and never one of the table's."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pme_parquet._inspect.storage import is_hidden, local_root
+from pme_parquet.errors import BadOptionError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+def target_of(out: str | PathLike[str], table: str) -> Path:
+    """The file to write.
+
+    Raises:
+        BadOptionError: it cannot be written there, or must not.
+    """
+    target = Path(out)
+    if "://" in os.fspath(out):
+        raise _refused(out, "it is a URL", "Write it to a local path, and copy it from there.")
+    if target.is_dir():
+        raise _refused(out, "it is a directory", "Name a file in it.")
+    if target.exists() and not target.is_file():
+        raise _refused(out, "something other than a file is there", "Choose another path.")
+    if not target.parent.is_dir():
+        raise _refused(out, f"there is no directory {target.parent}", "Create it.")
+    root = local_root(table)
+    if root is not None:
+        _require_outside(target, Path(root).expanduser())
+    return target
+
+
+def _require_outside(target: Path, table: Path) -> None:
+    """Readers of a table take every file in it for data, unless its name is hidden."""
+    place = target.resolve()
+    table = table.resolve()
+    if place == table:
+        raise _refused(target, "it is the file that the report is about", "Choose another path.")
+    while "=" in table.name:
+        table = table.parent
+    if table.is_dir() and place.is_relative_to(table) and not any(map(is_hidden, place.relative_to(table).parts)):
+        raise _refused(
+            target,
+            f"it is in the table {table}, where readers would take it for data",
+            "Choose a path outside of the table, or a name that begins with _ or a dot.",
+        )
+
+
+def _refused(out: str | PathLike[str], why: str, remedy: str) -> BadOptionError:
+    return BadOptionError(f"{os.fspath(out)}: the report cannot be written there, because {why}. {remedy}")
+
+
+def write(content: str, target: Path) -> None:
+    """Puts a file in its place at once.
+
+    Raises:
+        BadOptionError: the operating system does not let it.
+    """
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        with unfinished.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(target)
+    except OSError as failed:
+        raise _refused(target, str(failed.strerror or failed), "Choose a path that you may write to.") from failed
+    finally:
+        unfinished.unlink(missing_ok=True)
