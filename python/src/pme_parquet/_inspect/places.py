@@ -95,7 +95,8 @@ def _read(footer: bytes, places: list[Place]) -> int:
             chunks.append(found)
 
     def group(_: Struct) -> None:
-        groups.append(chunks.copy())
+        if len(groups) < MAX_CHUNKS:
+            groups.append(chunks.copy())
         chunks.clear()
 
     _, end = parse(footer, {4: each("row_groups", {1: each("columns", _CHUNK, chunk)}, group)})

@@ -103,7 +103,7 @@ def _layout(files: Storage, found: Found, group: Group, keyed: Keyed | None) -> 
     try:
         parts: Sequence[Part] = without_keys(files, found, file)
     except (PmeError, MalformedError):
-        return replace(drawn, parts=complete((), file.bytes), note="Its end could not be read again.")
+        return replace(drawn, parts=complete((), file.bytes), note="What its end says of its parts cannot be read.")
     note = "Drawn without keys." if file.encrypted else ""
     if keyed:
         modules, failure = keyed.modules(found, file)

@@ -61,11 +61,10 @@ class MasterKey:
     def loss(self) -> str:
         """What can no longer be read if it is lost."""
         if self.closed_files:
-            return f"{number(self.closed_files, 'file')} as a whole"
+            return f"all of {number(self.closed_files, 'file')}"
         if self.closed_columns:
-            count = len(self.closed_columns)
-            columns = "this column" if count == 1 else f"these {count:,} columns"
-            return f"{columns} of {number(self.files, 'file')}"
+            columns = "this column" if len(self.closed_columns) == 1 else "these columns"
+            return f"{columns} in {number(self.files, 'file')}"
         return "nothing by itself" if self.closed_columns is not None else "columns that are not visible"
 
 

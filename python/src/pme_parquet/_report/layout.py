@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 State = Literal["encrypted", "plaintext", "hidden", "frame"]
 HIDDEN_BODY = "pages, indexes and filters"
+CRYPTO_METADATA = "algorithm and name of the footer key"
 UNKNOWN = "not told by what could be read"
 
 
@@ -108,7 +109,7 @@ def tail_of(told: Ends, file: InspectedFile) -> Iterator[Part]:
     sealed = told.at + told.readable
     yield Part("magic bytes", 0, MAGIC_BYTES, "frame")
     if told.encrypted:
-        yield Part("crypto metadata: algorithm and name of the footer key", told.at, told.readable, "plaintext")
+        yield Part(CRYPTO_METADATA, told.at, told.readable, "plaintext")
         yield Part("footer", sealed, told.sealed, "encrypted", key)
     else:
         signed = f", signed with key {key}" if key else ""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _MOST_BOXES = 400
 _MOST_PAGES = 24
 _MOST_COLUMNS = 40
-# Shares of a strip, in percent, that have room for a letter, for a name, and to be seen at all.
-_LETTER, _NAME, _SEEN = 3, 6, 0.15
+# Shares of a strip, in percent, that have room for a letter, for a letter of a name, and to be seen at all.
+_LETTER, _OF_NAME, _SEEN = 3, 0.6, 0.15
 # The end of a file is magnified where it is a smaller share of it.
 _LARGE_END = 0.5
 _HEIGHT, _TOP, _BOTTOM = 44, 18, 18
@@ -138,7 +138,7 @@ def _strip(
 
 def _drawn(box: _Box, palette: Palette, at: float, width: float) -> Iterator[Html]:
     """A rectangle with what it is; what is too small to be seen has a mark above."""
-    class_ = palette.of(box.first) + (" header" if box.first.kind in _HEADERS else "")
+    class_ = palette.of(box.first) + (" header" if all(part.kind in _HEADERS for part in box.parts) else "")
     place = {"x": f"{at:.4f}%", "y": _TOP, "width": f"{width:.4f}%", "height": _HEIGHT}
     told = tag("title", _told(box))
     yield tag("rect", told, **place, class_=class_)
@@ -147,14 +147,15 @@ def _drawn(box: _Box, palette: Palette, at: float, width: float) -> Iterator[Htm
     if width >= _LETTER and box.first.key:
         middle = f"{at + width / 2:.4f}%"
         yield tag("text", palette.letter(box.first.key), x=middle, y=_TOP + _HEIGHT / 2 + 5, class_="letter")
-    if width >= _NAME:
-        yield _clipped(_name(box), at, width, _TOP + _HEIGHT, _BOTTOM)
+    yield from _named(_name(box), at, width, _TOP + _HEIGHT, _BOTTOM)
 
 
-def _clipped(text: str, at: float, width: float, y: int, height: int) -> Html:
-    """A name below or above what it is of, cut where that ends."""
+def _named(text: str, at: float, width: float, y: int, height: int) -> Iterator[Html]:
+    """A name below or above what it is of, if there is room for it; on a narrow page it is cut where that ends."""
+    if width < _OF_NAME * len(text):
+        return
     inner = tag("text", text, x=1, y=height - 5, class_="name")
-    return tag("svg", inner, x=f"{at:.4f}%", y=y, width=f"{width:.4f}%", height=height)
+    yield tag("svg", inner, x=f"{at:.4f}%", y=y, width=f"{width:.4f}%", height=height)
 
 
 def _row_groups(parts: Sequence[Part], scale: float) -> Iterator[Html]:
@@ -164,8 +165,7 @@ def _row_groups(parts: Sequence[Part], scale: float) -> Iterator[Html]:
     for group in groups[:_MOST_BOXES]:
         at, width = group[0].offset * scale, (group[-1].end - group[0].offset) * scale
         yield tag("rect", x=f"{at:.4f}%", y=_TOP - 4, width=f"{width:.4f}%", height=2, class_="group")
-        if width >= _NAME:
-            yield _clipped(f"row group {group[0].row_group}", at, width, 0, _TOP - 2)
+        yield from _named(f"row group {group[0].row_group}", at, width, 0, _TOP - 2)
 
 
 def _name(box: _Box) -> str:
@@ -200,9 +200,10 @@ def _protection(part: Part) -> str:
 def _legend(layout: Layout, palette: Palette) -> Html:
     bytes_of: dict[tuple[State, str | None], int] = defaultdict(int)
     for part in layout.parts:
-        bytes_of[part.state, part.key if part.state == "encrypted" else None] += part.length
+        bytes_of[part.state, part.key] += part.length
+    readable = {part.kind for part in layout.parts if part.state == "plaintext"}
     words = {
-        "plaintext": "not encrypted: readable by anyone who has the file",
+        "plaintext": f"readable by anyone who has the file{': ' + readable.pop() if len(readable) == 1 else ''}",
         "hidden": "not visible without keys",
         "frame": "magic bytes, lengths and signatures, as every file has them",
     }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pme_parquet._report.palette import Palette
 
 MOST_ROWS = 20
+_MOST_KEYS = 100
 _MOST_NAMES = 12
 
 
@@ -33,12 +34,12 @@ def keys(facts: Facts, palette: Palette) -> Html:
         rows.append((name, role, f"{key.files:,}", columns, amount, _kept(key), _lengths(key), key.loss))
     if not rows:
         return paragraph("No file names a key.")
-    header = ("Master key", "Protects", "Files", "Columns", "Their size", "Data keys are", "Lengths", "Lost with it")
+    header = ("Master key", "Protects", "Files", "Columns", "Their size", "Data keys are", "Lengths", "Lost without it")
     explained = paragraph(
-        "A master key never leaves the key management system. It wraps the data keys that encrypt files; whoever may "
-        "use it can read what stands in its row, and without it that can no longer be read by anyone."
+        "A master key is kept outside of the files, and wraps the data keys in them. Whoever may use it can read what "
+        "stands in its row; if it is lost, nobody can."
     )
-    return tag("div", explained, _limited("Master keys", header, rows, "master keys", numbers=(2, 4)))
+    return tag("div", explained, _limited("Master keys", header, rows, numbers=(2, 4), most=_MOST_KEYS))
 
 
 def _kept(key: MasterKey) -> str:
@@ -68,7 +69,7 @@ def problems(facts: Facts) -> Html:
     parts.append(table("Findings by condition", ("Condition", "Findings", "Meaning"), conditions, numbers=(1,)))
     header = ("File", "Part of it", "Condition", "What is wrong, and what to do", "Found by")
     rows = [_row(problem) for problem in facts.problems]
-    return tag("div", *parts, _limited("Findings", header, rows, "findings"))
+    return tag("div", *parts, _limited("Findings", header, rows))
 
 
 def _row(problem: Problem) -> Sequence[str]:
@@ -99,7 +100,7 @@ def differences(facts: Facts) -> Html:
     """How the files differ, and groups of those that tell the same."""
     drift = facts.inspection.drift
     told = listed(drift, "drift") if drift else paragraph("All files are protected in the same way.")
-    header = ("First file", "Files", "Size", "Footer", "Algorithm", "Keys")
+    header = ("First file", "Files", "Size", "Footer", "Algorithm", "Keys, as anyone sees them")
     rows = []
     for group in facts.inspection.groups:
         file = group.example
@@ -107,7 +108,7 @@ def differences(facts: Facts) -> Html:
         rows.append((file.file, f"{group.files:,}", size(group.bytes), FOOTERS[file.footer], algorithm, key_ids(file)))
     if not rows:
         return told
-    return tag("div", told, _limited("Files that are protected alike", header, rows, "groups", numbers=(1, 2)))
+    return tag("div", told, _limited("Files that are protected alike", header, rows, numbers=(1, 2)))
 
 
 def layouts(facts: Facts, palette: Palette) -> Html:
@@ -117,7 +118,7 @@ def layouts(facts: Facts, palette: Palette) -> Html:
     parts = [
         paragraph(
             "The bytes of one file from left to right, as long as they are. Each colour, with its letter, is a master "
-            "key; hatched is what anyone can read. Point at a part to see what it is."
+            "key, and darker parts are headers; hatched is what anyone can read. Point at a part to see what it is."
         )
     ]
     for layout in facts.layouts:
@@ -131,12 +132,12 @@ def _limited(
     caption: str,
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
-    what: str,
     *,
     numbers: Sequence[int] = (),
+    most: int = MOST_ROWS,
 ) -> Html:
     """A table of the first rows, and how many more there are."""
-    parts = [table(caption, header, rows[:MOST_ROWS], numbers)]
-    if len(rows) > MOST_ROWS:
-        parts.append(paragraph(f"and {len(rows) - MOST_ROWS:,} more {what}: {len(rows):,} in all", class_="note"))
+    parts = [table(caption, header, rows[:most], numbers)]
+    if len(rows) > most:
+        parts.append(paragraph(f"and {len(rows) - most:,} more: {len(rows):,} in all", class_="note"))
     return tag("div", *parts)

@@ -42,7 +42,9 @@ def summary(facts: Facts) -> Html:
     items = []
     for mark, text in _sentences(facts):
         sign, word = _MARKS[mark]
-        items.append(tag("li", tag("strong", f"{sign} {word}", class_="mark-word"), tag("span", text), class_=mark))
+        items.append(
+            tag("li", tag("strong", f"{sign} {word}", class_="mark-word"), " ", tag("span", text), class_=mark)
+        )
     return tag("ul", *items, class_="summary")
 
 
@@ -57,11 +59,13 @@ def _sentences(facts: Facts) -> Iterator[Sentence]:
     if keys:
         hidden = not facts.usage and any(file.footer == "encrypted" for file in files)
         more = " Keys of single columns can be more: their names are encrypted." if hidden else ""
-        told = f"{number(len(keys), 'master key')} can be seen: {first(keys, _MOST_KEYS)}.{more}"
+        used = "is" if len(keys) == 1 else "are"
+        told = f"{number(len(keys), 'master key')} {used} used: {first(keys, _MOST_KEYS)}.{more}"
         yield Sentence("open" if more else "good", told)
     if any(file.algorithm == CTR for file in files):
         count = sum(file.algorithm == CTR for file in files)
-        yield Sentence("bad", f"{_files_are(count)} encrypted by {CTR}: altered data in them is not noticed.")
+        within = "it" if count == 1 else "them"
+        yield Sentence("bad", f"{_files_are(count)} encrypted by {CTR}: altered data in {within} is not noticed.")
     if facts.inspection.drift:
         yield Sentence("bad", "The files differ in how they are protected; below is how.")
     yield _verified(facts)

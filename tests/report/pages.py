@@ -1,0 +1,104 @@
+"""A report as a reader has it: its text, its tables, what its pictures tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VOID = {"meta"}
+# Attributes that make a browser load something, or go somewhere.
+LOADING = {"src", "href", "xlink:href", "srcset", "action", "formaction", "data", "poster", "background", "style"}
+
+
+@dataclass
+class Table:
+    """A table's caption, titles, and rows by what is in them."""
+
+    caption: str = ""
+    rows: list[list[str]] = field(default_factory=list)
+
+    @property
+    def titles(self) -> list[str]:
+        return self.rows[0]
+
+    def row(self, first: str) -> dict[str, str]:
+        [row] = [row for row in self.rows[1:] if row[0] == first]
+        return dict(zip(self.titles, row, strict=True))
+
+
+class Page(HTMLParser):
+    """A page taken apart; what is not closed as it should be fails."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.source = path.read_text(encoding="utf-8")
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.items: list[str] = []
+        self.tables: list[Table] = []
+        self.tooltips: list[str] = []
+        self.feed(self.source)
+        self.close()
+        assert self.open == []
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.texts)
+
+    def table(self, caption: str) -> Table:
+        [table] = [table for table in self.tables if table.caption == caption]
+        return table
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append(Table())
+        elif tag == "tr":
+            self.tables[-1].rows.append([])
+        elif tag in {"th", "td"}:
+            self.tables[-1].rows[-1].append("")
+        elif tag == "li":
+            self.items.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or "style" in self.open:
+            return
+        inside = self.open[-1]
+        if inside == "title":
+            self.tooltips.append(data)
+            return
+        self.texts.append(data)
+        if "svg" in self.open:
+            return
+        if inside == "caption":
+            self.tables[-1].caption = data
+        elif {"th", "td"} & set(self.open):
+            cell = (self.tables[-1].rows[-1].pop() + data).strip()
+            self.tables[-1].rows[-1].append(cell)
+        elif "li" in self.open:
+            self.items[-1] += data
+
+
+def assert_self_contained(page: Page) -> None:
+    """Nothing is loaded, nothing runs, and the page says so itself."""
+    assert {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object", "base", "a"} == set()
+    for tag, attributes in page.tags:
+        assert LOADING & set(attributes) == set(), tag
+        assert not any(name.startswith("on") for name in attributes), tag
+    [policy] = [a["content"] for tag, a in page.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    [style] = page.source.split("<style>")[1:]
+    assert "@import" not in style.split("</style>")[0]
+    assert all(part.startswith("#") for part in style.split("</style>")[0].split("url(")[1:])

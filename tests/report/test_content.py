@@ -1,0 +1,211 @@
+"""What a report without keys tells, of files made by hand and by PyArrow."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pme_parquet as pme
+from tests.inspection import tails
+from tests.inspection.tails import encrypted, material
+from tests.kms.counting_client import Client
+from tests.policy.expect import refused
+from tests.report.pages import Page, assert_self_contained
+from tests.support.session import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def put(root: Path, name: str, content: bytes) -> Path:
+    path = root / "table" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def report(root: Path) -> Page:
+    page = Page(pme.report(root / "table", root / "report.html"))
+    assert_self_contained(page)
+    return page
+
+
+@pytest.fixture(scope="module")
+def mixed_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mixed")
+
+
+@pytest.fixture(scope="module")
+def mixed(mixed_root: Path) -> Page:
+    """Return the report of a table of 300 files that differ, some of which are plaintext, damaged, signed."""
+    for number in range(290):
+        key = "pii-2024" if number % 29 == 0 else "pii"
+        content = encrypted(material(key, keyEncryptionKeyID=f"id{number % 5}"))
+        put(mixed_root, f"country=de/day={number % 3}/part-{number:03}", content)
+    own = [tails.column(b"ssn", key=material("people"), size=70), tails.column(b"note", size=30)]
+    for number in range(5):
+        put(mixed_root, f"country=fr/signed-{number}", tails.readable(own, signed=True))
+    for number in range(3):
+        put(mixed_root, f"country=it/late-{number}", tails.readable([tails.column(b"a")]))
+    put(mixed_root, "country=it/cut", b"PAR1")
+    put(mixed_root, "country=it/ctr", ctr())
+    return report(mixed_root)
+
+
+MASTER_KEYS = (
+    "? Not known 4 master keys are used: footer, pii, pii-2024, people. "
+    "Keys of single columns can be more: their names are encrypted."
+)
+NOT_VERIFIED = (
+    "? Not known Nothing was verified: this page tells what the files say of themselves, and anyone who can write "
+    "to the storage can make them say it. Run the report with Spark and the keys."
+)
+
+
+def ctr() -> bytes:
+    return encrypted(material("pii")).replace(b"\x1c\x1c\x28\x08", b"\x1c\x2c\x28\x08", 1)
+
+
+def test_the_summary_tells_what_matters(mixed: Page) -> None:
+    assert "300 files, 132.2 KiB: 296 encrypted, 1 damaged or unreadable, 3 plaintext." in mixed.text
+    summary = [item for item in mixed.items if item.startswith(("✓", "!", "?"))]
+    assert summary == [
+        "! Attention 3 files are not encrypted (114 B): whoever has the storage reads them.",
+        "! Attention 1 file is damaged or could not be read.",
+        "! Attention 5 files have readable footers: names of columns, row counts and sizes are no secret.",
+        "! Attention 1 column is left in plaintext in encrypted files: note.",
+        MASTER_KEYS,
+        "! Attention 1 file is encrypted by AES_GCM_CTR_V1: altered data in it is not noticed.",
+        "! Attention The files differ in how they are protected; below is how.",
+        NOT_VERIFIED,
+        "! Attention 4 findings can be seen without keys; below is what to do.",
+    ]
+
+
+def test_each_key_has_its_row(mixed: Page) -> None:
+    table = mixed.table("Master keys")
+    pii = table.row("pii")
+    assert pii["Files"] == "281"
+    assert pii["Columns"] == pii["Their size"] == "not visible"
+    assert pii["Data keys are"] == "wrapped twice, in the file"
+    assert pii["Lengths"] == "data keys 128 bits, 6 key encryption keys of 256 bits"
+    assert pii["Lost without it"] == "all of 281 files"
+    people = table.row("people")
+    assert (people["Protects"], people["Columns"], people["Their size"]) == ("columns", "ssn", "350 B")
+    assert people["Lost without it"] == "this column in 5 files"
+
+
+def test_what_is_not_protected_is_told_by_name(mixed: Page) -> None:
+    text = mixed.text
+    assert "All that is in them: country=it/late-0, country=it/late-1, country=it/late-2." in text
+    assert "Their values and statistics: note." in text
+    assert "stand in paths, readable and not authenticated: country (3 values); day (3 values)." in text
+    assert "Readable footers of 5 files" in text
+
+
+def test_each_finding_is_there_with_what_to_do(mixed: Page) -> None:
+    rows = mixed.table("Findings").rows[1:]
+    assert [row[0] for row in rows] == ["country=it/cut", *(f"country=it/late-{number}" for number in range(3))]
+    assert [row[2] for row in rows] == ["PME_DAMAGED_FILE", *["PME_PLAINTEXT_FILE"] * 3]
+    assert rows[1][3] == "the file is not encrypted, and 296 beside it are. Find out who wrote it."
+    counts = mixed.table("Findings by condition")
+    assert counts.row("PME_PLAINTEXT_FILE")["Findings"] == "3"
+
+
+def test_drift_and_groups_are_those_of_inspect(mixed: Page, mixed_root: Path) -> None:
+    seen = pme.inspect(mixed_root / "table")
+    assert set(seen.drift) <= set(mixed.items)
+    groups = mixed.table("Files that are protected alike").rows[1:]
+    assert [(row[0], row[1]) for row in groups] == [(g.example.file, f"{g.files:,}") for g in seen.groups]
+
+
+def test_what_is_not_known_is_said(mixed: Page) -> None:
+    assert "Inspection proves nothing" in mixed.text
+    assert "Of 291 files with encrypted footers: names of columns, which key each has" in mixed.text
+    assert "no key management system was asked" in mixed.text
+
+
+def test_long_tables_are_cut_and_counts_are_not(tmp_path: Path) -> None:
+    put(tmp_path, "one", encrypted(b"footer"))
+    for number in range(300):
+        put(tmp_path, f"late-{number:03}", tails.readable([tails.column(b"a")]))
+    page = report(tmp_path)
+    assert len(page.table("Findings").rows) == 1 + 20
+    assert "and 280 more: 300 in all" in page.text
+    assert page.table("Findings by condition").row("PME_PLAINTEXT_FILE")["Findings"] == "300"
+    assert "301 files" in page.text
+
+
+HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;\x1b[31m\u202e"
+
+
+def test_names_cannot_break_out_of_the_page(tmp_path: Path) -> None:
+    file = HOSTILE.replace("/", "\u2215")
+    put(tmp_path, f"x=<b>/{file}", encrypted(material(HOSTILE, keyEncryptionKeyID=HOSTILE)))
+    column = tails.column(HOSTILE.encode(), key=material(HOSTILE + "2"))
+    prefix = tails.gcm(prefix=HOSTILE.encode())
+    put(tmp_path, "y", tails.readable([column, tails.column(b"<script>")], signed=True))
+    put(tmp_path, "z", encrypted(HOSTILE[:12].encode(), algorithm=prefix))
+    put(tmp_path, "<i>cut", b"PAR1")
+    page = report(tmp_path)
+    assert "<script>alert(1)" in page.text
+    for hidden in ("\x1b", "\u202e"):
+        assert hidden not in page.source
+    assert "\\x1b[31m\\u202e" in page.text
+    assert any("<script>" in told for told in page.tooltips)
+
+
+def test_a_table_without_files_is_no_good_one(tmp_path: Path) -> None:
+    (tmp_path / "table").mkdir()
+    page = report(tmp_path)
+    assert "There is no file in it." in page.text
+    assert not any(item.startswith("✓") for item in page.items)
+
+
+def test_a_plaintext_table_is_no_good_one(tmp_path: Path) -> None:
+    (tmp_path / "table").mkdir()
+    pq.write_table(pa.table({"id": [1, 2, 3]}), tmp_path / "table" / "a.parquet")
+    page = report(tmp_path)
+    assert "1 file is not encrypted" in page.text
+    assert not any(item.startswith("✓") for item in page.items)
+    assert "No file names a key." in page.text
+
+
+def test_it_is_the_same_page_for_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(9):
+        put(tmp_path, f"a={number}/x", encrypted(material(f"k{number}")))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
+    first = report(tmp_path).source
+    assert "2026-09-21 at 14:13:20 UTC" in first
+    assert report(tmp_path).source == first
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert report(tmp_path).source != first
+
+
+def test_more_keys_than_colours_still_have_letters_of_their_own(tmp_path: Path) -> None:
+    columns = [tails.column(b"c%d" % number, key=material(f"key-{number:02}")) for number in range(40)]
+    put(tmp_path, "a", tails.readable(columns, signed=True))
+    page = report(tmp_path)
+    assert "41 master keys are used" in page.text
+    assert len(page.table("Master keys").rows) == 1 + 41
+    assert {"A", "Z", "AA", "OO"} <= set(page.texts)
+
+
+def test_settings_of_keys_without_spark_are_refused(tmp_path: Path) -> None:
+    put(tmp_path, "a", encrypted(b"footer"))
+    settings: list[dict[str, Any]] = [{"options": {}}, {"sample": pme.Sample()}, {"kms": pme.PythonKms(Client())}]
+    for given in settings:
+        with refused("PME_BAD_OPTION", "without spark"):
+            pme.report(tmp_path / "table", tmp_path / "r.html", **given)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_importing_the_package_imports_no_part_of_it() -> None:
+    code = "import sys, pme_parquet; print([m for m in sys.modules if m.startswith('pme_parquet._report.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,113 @@
+"""Where a report goes: whole or not at all, and never into the table."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import pme_parquet as pme
+from tests.inspection.tails import encrypted
+from tests.policy.expect import refused
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table" / "day=1" / "a"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(encrypted(b"footer"))
+    return tmp_path / "table"
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_the_path_is_returned_and_the_file_is_there(table: Path, tmp_path: Path, kind: type) -> None:
+    out = pme.report(table, kind(tmp_path / "report.html"))
+    assert out == tmp_path / "report.html"
+    assert out.read_text().startswith("<!DOCTYPE html>")
+    assert out.stat().st_mode & 0o777 == 0o666 & ~umask()
+
+
+def umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def test_it_goes_into_the_working_directory_unless_told(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert pme.report(table) == Path("report.html")
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_one_that_was_there_is_replaced(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    out.write_text("old")
+    pme.report(table, out)
+    assert "old" not in out.read_text()[:20]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "table"]
+
+
+def test_one_that_cannot_be_finished_leaves_the_old_one(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "report.html"
+    out.write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with refused("PME_BAD_OPTION", "No space left on device"):
+        pme.report(table, out)
+    assert out.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "table"]
+
+
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("table", "it is a directory"),
+        (".", "it is a directory"),
+        ("none/report.html", "there is no directory"),
+        ("s3://bucket/report.html", "it is a URL"),
+        ("table/report.html", "it is in the table"),
+        ("table/day=1/report.html", "it is in the table"),
+        ("link/report.html", "it is in the table"),
+    ],
+)
+def test_where_it_cannot_go(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, why: str) -> None:
+    (tmp_path / "link").symlink_to(table)
+    monkeypatch.chdir(tmp_path)
+    with refused("PME_BAD_OPTION", why):
+        pme.report(table, out)
+    assert [path.name for path in table.rglob("*") if path.is_file()] == ["a"]
+
+
+def test_beside_a_partition_is_in_the_table(table: Path) -> None:
+    with refused("PME_BAD_OPTION", "it is in the table"):
+        pme.report(table / "day=1", table / "report.html")
+    with refused("PME_BAD_OPTION", "it is in the table"):
+        pme.report(table.as_uri(), table / "report.html")
+
+
+def test_it_does_not_replace_the_file_that_it_is_about(table: Path) -> None:
+    file = table / "day=1" / "a"
+    before = file.read_bytes()
+    with refused("PME_BAD_OPTION", "the file that the report is about"):
+        pme.report(file, file)
+    assert file.read_bytes() == before
+
+
+def test_names_that_readers_pass_over_may_be_in_the_table(table: Path) -> None:
+    for name in ("_report.html", ".report.html"):
+        assert pme.report(table, table / name).is_file()
+    assert len(pme.inspect(table).files) == 1
+
+
+def test_something_that_is_no_file_is_left_alone(table: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with refused("PME_BAD_OPTION", "something other than a file"):
+        pme.report(table, tmp_path / "pipe")
