@@ -205,6 +205,16 @@ def test_settings_of_keys_without_spark_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.parametrize("pinned", ["yesterday", "9" * 30])
+def test_a_time_of_creation_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pinned: str
+) -> None:
+    put(tmp_path, "a", encrypted(b"footer"))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", pinned)
+    with refused("PME_BAD_OPTION", "SOURCE_DATE_EPOCH"):
+        report(tmp_path)
+
+
 def test_importing_the_package_imports_no_part_of_it() -> None:
     code = "import sys, pme_parquet; print([m for m in sys.modules if m.startswith('pme_parquet._report.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

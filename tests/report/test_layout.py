@@ -42,6 +42,7 @@ LAYOUT = {
     "parquet.page.row.count.limit": "100",
     "parquet.page.size.row.check.min": "100",
     "parquet.bloom.filter.enabled#ssn": "true",
+    "parquet.enable.dictionary#ssn": "false",
     "parquet.bloom.filter.max.bytes": "1024",
 }
 KEYS = {"footerKey": "footer", "columnKeys": "pii: name, ssn; pay: salary"}
@@ -125,7 +126,7 @@ def test_files_of_pyarrow_have_the_modules_that_an_independent_reader_finds(
 def arrow_places(path: Path) -> set[tuple[object, ...]]:
     """Return where PyArrow has the chunks of a file with a readable footer."""
     metadata = pq.ParquetFile(path).metadata
-    places = set()
+    places: set[tuple[object, ...]] = set()
     for group in range(metadata.num_row_groups):
         for number in range(metadata.num_columns):
             chunk = metadata.row_group(group).column(number)
@@ -149,7 +150,15 @@ def test_plaintext_files_are_laid_out_as_pyarrow_reads_them_with_and_without_a_s
 ) -> None:
     path = tmp_path / "a.parquet"
     flat = pa.table({"id": range(5000), "name": [f"name-{number % 70}" for number in range(5000)]})
-    pq.write_table(flat, path, row_group_size=1500, data_page_size=2000, write_batch_size=100, write_page_index=index)
+    pq.write_table(
+        flat,
+        path,
+        row_group_size=1500,
+        data_page_size=2000,
+        write_batch_size=100,
+        use_dictionary=["name"],
+        write_page_index=index,
+    )
     for layout in (drawn(path), with_keys(spark, path)):
         assert chunks(layout) == arrow_places(path)
         assert {part.state for part in layout.parts} == {"plaintext", "frame"}
@@ -227,7 +236,7 @@ def test_any_parts_are_completed_to_all_of_a_file() -> None:
 
 
 @pytest.mark.parametrize("offset", [-5, 0, 3, 10**15, -(2**63)])
-@pytest.mark.parametrize("size", [0, 7, -7, 2**62])
+@pytest.mark.parametrize("size", [0, 7, 2**62])
 def test_places_that_cannot_be_leave_the_rest_of_a_file_whole(tmp_path: Path, offset: int, size: int) -> None:
     [metadata] = [field for field in tails.column(b"a", size=size) if field.number == 3]
     metadata.value.append(thrift.Field(9, thrift.I64, offset))

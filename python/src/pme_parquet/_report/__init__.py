@@ -87,4 +87,12 @@ def report(  # noqa: PLR0913 what it can be given
 
 def _created() -> datetime:
     pinned = os.environ.get("SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(int(pinned), timezone.utc) if pinned else datetime.now(timezone.utc)
+    if not pinned:
+        return datetime.now(timezone.utc)
+    try:
+        return datetime.fromtimestamp(int(pinned), timezone.utc)
+    except (ValueError, OverflowError) as unusable:
+        raise BadOptionError(
+            f"SOURCE_DATE_EPOCH: it cannot be '{pinned}', because it is a number of seconds since 1970. "
+            "Correct it, or unset it."
+        ) from unusable

@@ -47,6 +47,19 @@ class _Box:
     def length(self) -> int:
         return self.parts[-1].end - self.offset
 
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(part.column for part in self.parts if part.column is not None))
+
+    @property
+    def kinds(self) -> str:
+        """What its parts are."""
+        kinds = {part.kind for part in self.parts}
+        if len(kinds) == 1:
+            return kinds.pop()
+        pages = [_is_page(part) for part in self.parts]
+        return "pages" if all(pages) else "pages, indexes and filters" if any(pages) else "indexes and filters"
+
 
 def picture(layout: Layout, palette: Palette) -> Html:
     """The strips, what their colours mean, and the same in numbers."""
@@ -170,22 +183,18 @@ def _row_groups(parts: Sequence[Part], scale: float) -> Iterator[Html]:
 
 def _name(box: _Box) -> str:
     part = box.first
-    if part.column is not None and _is_page(part) and len(box.parts) > 1:
+    if len(box.columns) > 1:
+        return box.kinds
+    if part.column is not None and _is_page(part) and (len(box.parts) > 1 or part.kind == "pages"):
         return part.column
-    if len({one.kind for one in box.parts}) > 1:
-        return "indexes and filters" if part.column is not None else part.kind
-    named = part.kind if part.page is None else f"{part.kind} {part.page}"
-    return part.column if part.kind == "pages" and part.column else named
+    return box.kinds if part.page is None else f"{box.kinds} {part.page}"
 
 
 def _told(box: _Box) -> str:
     """What a tooltip says."""
     part = box.first
-    columns = list(dict.fromkeys(one.column for one in box.parts if one.column is not None))
-    kinds = list(dict.fromkeys(one.kind for one in box.parts))
-    what = kinds[0] if len(kinds) == 1 else "pages" if all(map(_is_page, box.parts)) else "indexes and filters"
-    if part.page is not None and len(box.parts) == 1:
-        what = f"{what} {part.page}"
+    columns = box.columns
+    what = box.kinds if part.page is None or len(box.parts) > 1 else f"{box.kinds} {part.page}"
     of = f" of column {columns[0]}" if len(columns) == 1 else f" of {len(columns):,} columns" if columns else ""
     group = f", row group {part.row_group}" if len(columns) == 1 else ""
     return f"{what}{of}{group}: {size(box.length)} ({_protection(part)})"

@@ -41,10 +41,8 @@ def summary(facts: Facts) -> Html:
     """The sentences as a list."""
     items = []
     for mark, text in _sentences(facts):
-        sign, word = _MARKS[mark]
-        items.append(
-            tag("li", tag("strong", f"{sign} {word}", class_="mark-word"), " ", tag("span", text), class_=mark)
-        )
+        word = tag("strong", " ".join(_MARKS[mark]), class_="mark-word")
+        items.append(tag("li", word, " ", tag("span", text), class_=mark))
     return tag("ul", *items, class_="summary")
 
 
@@ -95,8 +93,9 @@ def plain_columns(facts: Facts) -> set[str]:
     """Columns of encrypted files that are not encrypted, as far as that was seen."""
     files = [file for file in facts.inspection.files if file.encrypted]
     seen = {column.path for file in files for column in file.columns or () if column.encrypted_with is None}
-    encrypted = {file.file for file in files}
-    drawn = (layout for layout in facts.layouts if layout.file in encrypted)
+    # Of readable footers all is seen, by the names that columns have there.
+    hidden = {file.file for file in files if file.footer == "encrypted"}
+    drawn = (layout for layout in facts.layouts if layout.file in hidden)
     return seen | {column for layout in drawn for column, _, state in layout.of_columns() if state == "plaintext"}
 
 

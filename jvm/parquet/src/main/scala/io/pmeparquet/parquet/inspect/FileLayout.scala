@@ -130,7 +130,7 @@ private final class Places(
         file.version.path.toString
       )
       val headers = new ChunkHeaders(window, end, opener, isEncrypted = chunk.key.isDefined)
-      val dictionary = if (chunk.mayHaveDictionary) opened(headers.at(start, None)) else None
+      val dictionary = if (chunk.mayHaveDictionary) told(headers, start, None) else None
       val data = dictionary.filter(_._1.isDictionary).fold(start) { case (page, length) =>
         addPage(page, length, None)
       }
@@ -141,13 +141,15 @@ private final class Places(
     private def addDataPages(headers: ChunkHeaders, at: Long, end: Long, number: Int): Unit =
       if (at < end) {
         goOn()
-        val page = if (pages < most) opened(headers.at(at, Some(number))) else None
-        page match {
+        told(headers, at, Some(number)) match {
           case Some((page, length)) =>
             addDataPages(headers, addPage(page, length, Some(number)), end, number + 1)
           case None => add(Places.NotToldApart, at, end - at)
         }
       }
+
+    private def told(headers: ChunkHeaders, at: Long, number: Option[Int]) =
+      if (pages < most) opened(headers.at(at, number)) else None
 
     /** @return where the next one begins */
     private def addPage(page: OpenedHeader, length: Int, number: Option[Int]): Long = {

@@ -1,0 +1,90 @@
+"""A report in a browser: it shows without complaint, fits wide and narrow pages, and lets nothing run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.attacks import forge
+from tests.inspection import tails
+from tests.policy import bend
+from tests.policy.expect import save
+from tests.report.browser import CHROMIUM, DARK, dom, measured, screenshot
+from tests.report.test_layout import KEYS, KMS, LAYOUT
+from tests.support.canary import data_files
+from tests.support.frames import people
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: no chromium")
+
+
+@pytest.fixture(scope="module")
+def with_keys(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a table with several keys and a damaged file."""
+    root = tmp_path_factory.mktemp("report")
+    table = str(root / "people")
+    save(people(spark, count=2000).repartition(2), table, KMS | KEYS | LAYOUT)
+    damaged = data_files(table)[0]
+    bend.replace(damaged, forge.flip(damaged.read_bytes(), 500))
+    return pme.report(table, root / "with-keys.html", spark=spark, options=KMS)
+
+
+@pytest.fixture(scope="module")
+def without_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a table with long names and files of each kind."""
+    root = tmp_path_factory.mktemp("report")
+    table = root / "table"
+    table.mkdir()
+    long = "arn:aws:kms:eu-central-1:111122223333:key/" + "1234abcd" * 8
+    for number in range(30):
+        (table / f"part-{number:05}-{'c0ffee' * 12}.parquet").write_bytes(tails.encrypted(tails.material(long)))
+    columns = [tails.column(b"column" * 30 + b"%d" % number, key=tails.material(f"k{number}")) for number in range(12)]
+    (table / "signed").write_bytes(tails.readable(columns, signed=True))
+    (table / "plain").write_bytes(tails.readable([tails.column(b"a")]))
+    return pme.report(table, root / "without-keys.html")
+
+
+@pytest.fixture(params=["with_keys", "without_keys"])
+def page(request: pytest.FixtureRequest) -> Path:
+    path: Path = request.getfixturevalue(request.param)
+    return path
+
+
+@pytest.mark.parametrize("scheme", [(), (DARK,)], ids=["light", "dark"])
+def test_it_shows_without_complaint(page: Path, tmp_path: Path, scheme: tuple[str, ...]) -> None:
+    picture, size = screenshot(page, tmp_path, 1200, 1600, *scheme)
+    assert size == (1200, 1600)
+    assert picture.stat().st_size > 50_000  # a page without its style, or an empty one, is far smaller
+
+
+@pytest.mark.parametrize("width", [320, 700, 1400])
+def test_nothing_is_wider_than_the_page_and_pictures_are_to_scale(page: Path, tmp_path: Path, width: int) -> None:
+    found = measured(page, tmp_path, width)
+    assert found["width"] == pytest.approx(width, abs=20)
+    assert found["content"] <= found["width"]
+    assert found["strips"]
+    for strip in found["strips"]:
+        assert strip["boxes"] == pytest.approx(strip["width"], rel=0.005)
+
+
+def test_it_is_dark_where_the_reader_wants_that(page: Path, tmp_path: Path) -> None:
+    assert measured(page, tmp_path, 800)["back"] == "rgb(255, 255, 255)"
+    assert measured(page, tmp_path, 800, DARK)["back"] == "rgb(21, 24, 29)"
+
+
+INJECTED = "<script>document.title = 'ran'</script><style>body {display: none}</style><img src='x.png'>"
+
+
+def test_what_got_into_the_page_would_neither_run_nor_load_nor_restyle_it(page: Path, tmp_path: Path) -> None:
+    bent = tmp_path / "bent.html"
+    bent.write_text(page.read_text().replace("<header>", f"{INJECTED}<header>"))
+    shown = dom(bent, tmp_path)
+    assert "<title>Encryption report" in shown.dom
+    refusals = ("Executing inline script", "Applying inline style", "Loading the image")
+    assert [line.split('"')[1].split(" violates")[0].split(" 'file")[0] for line in shown.console] == [*refusals]

@@ -1,0 +1,133 @@
+"""What a report with keys tells: what opens, which columns a key protects, and what is wrong, each thing once."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.kms.denied import Guarded
+from tests.policy.expect import assert_no_secret, refused, save
+from tests.report.pages import Page, assert_self_contained
+from tests.report.test_layout import KEYS, KMS, LAYOUT
+from tests.rotation import tables
+from tests.support.canary import data_files
+from tests.support.frames import people
+from tests.verify.test_tables import cut, damage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+def report(spark: SparkSession, table: str, out: Path, **given: object) -> Page:
+    settings: dict[str, object] = {"options": KMS} | given
+    page = Page(pme.report(table, out, spark=spark, **settings))  # type: ignore[arg-type] # a test's own
+    assert_self_contained(page)
+    assert_no_secret(page.source)
+    return page
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a table with a damaged, a cut and a plaintext file, and one under another key."""
+    root = tmp_path_factory.mktemp("report") / "people"
+    save(people(spark, count=300).repartition(5), str(root), KMS | KEYS | LAYOUT)
+    damaged, truncated, *_ = data_files(root)
+    damage(damaged)
+    cut(truncated)
+    other = root.with_name("other")
+    save(people(spark).coalesce(1), str(other), KMS | {"uniformKey": "other", "dataKeyBits": "256"})
+    people(spark).coalesce(1).write.parquet(f"{root}/country=x")
+    for path in data_files(other):
+        shutil.copy(path, root / f"late-{path.name}")
+    return root
+
+
+@pytest.fixture(scope="module")
+def page(spark: SparkSession, table: Path) -> Page:
+    return report(spark, str(table), table.with_name("report.html"))
+
+
+def test_keys_are_told_with_the_columns_that_they_protect(page: Page) -> None:
+    keys = page.table("Master keys")
+    assert keys.row("pii")["Columns"] == "name, ssn"
+    assert keys.row("pay")["Columns"] == "salary"
+    assert keys.row("other")["Lengths"].startswith("data keys 256 bits")
+    assert keys.row("other")["Lost without it"] == "all of 1 file"
+    assert "B" in keys.row("pii")["Their size"]
+    assert "not visible" not in (keys.row("footer")["Columns"], keys.row("footer")["Their size"])
+
+
+def test_each_finding_of_verification_is_there_once(spark: SparkSession, page: Page, table: Path) -> None:
+    found = pme.verify(spark, table, options=KMS).collect()
+    rows = page.table("Findings").rows[1:]
+    assert sorted(row[2] for row in rows) == sorted(row.condition for row in found)
+    assert len(rows) == 3
+    [damaged] = [row for row in rows if row[2] == "PME_NOT_AUTHENTIC"]
+    assert damaged[1] == "row group 0, column id, data page 0"
+    [plain] = [row for row in rows if row[2] == "PME_PLAINTEXT_FILE"]
+    assert plain[0].startswith("country=x/part-")
+    assert {row[4] for row in rows} == {"verification, with keys"}
+    assert "Verification has 3 findings in 3 files" in page.text
+
+
+def test_what_was_opened_is_told(spark: SparkSession, page: Page, table: Path) -> None:
+    opened = pme.verify(spark, table, options=KMS).opened
+    assert f"{opened.files} files and {opened.modules} modules in them were opened with the keys" in page.text
+
+
+def test_columns_of_the_drawn_file_are_told_by_name(page: Page) -> None:
+    columns = next(table for table in page.tables if table.caption == "Columns of this file")
+    assert columns.row("ssn")["Protected by"] == "key pii"
+    assert columns.row("salary")["Protected by"] == "key pay"
+    assert columns.row("id")["Protected by"] == "key footer"
+    assert any("Bloom filter bitset of column ssn, row group 0" in told for told in page.tooltips)
+    assert any("data page header 0 of column" in told for told in page.tooltips)
+
+
+def test_a_whole_table_is_good(spark: SparkSession, target: str, tmp_path: Path) -> None:
+    save(people(spark).coalesce(1), target, KMS | KEYS)
+    page = report(spark, target, tmp_path / "r.html")
+    marks = {item[0] for item in page.items if item[0] in "✓!?"}
+    assert marks == {"✓"}
+    assert "There are no findings." in page.text
+
+
+def test_a_sample_is_told_for_what_it_is(spark: SparkSession, table: Path, tmp_path: Path) -> None:
+    page = report(spark, str(table), tmp_path / "r.html", sample=pme.Sample(files=0.3, seed=4))
+    assert "This was a sample (seed 4), which left out" in page.text
+    assert "What the sample left out was not verified." in page.text
+    assert "in the sample that was looked at" in page.text
+
+
+def test_plaintext_columns_of_encrypted_footers_are_found(spark: SparkSession, target: str, tmp_path: Path) -> None:
+    save(people(spark).coalesce(1), target, KMS | KEYS | {"unlistedColumns": "plaintext"})
+    page = report(spark, target, tmp_path / "r.html")
+    assert "columns are left in plaintext in encrypted files:" in page.text
+    assert any("address.street" in item for item in page.items)
+
+
+def test_keys_that_are_refused_are_findings(spark: SparkSession, target: str, tmp_path: Path) -> None:
+    tables.write(people(spark).coalesce(1), target, pme.PythonKms(tables.Remembering()))
+    page = report(spark, target, tmp_path / "r.html", kms=pme.PythonKms(Guarded("pii")), options=None)
+    conditions = {row[2] for row in page.table("Findings").rows[1:]}
+    assert conditions == {"PME_KEY_DENIED"}
+    assert page.table("Master keys").row("pii")["Their size"] == "not visible"
+
+
+def test_one_file_can_be_reported(spark: SparkSession, target: str, tmp_path: Path) -> None:
+    save(people(spark).coalesce(1), target, KMS | KEYS)
+    [path] = data_files(target)
+    page = report(spark, str(path), tmp_path / "r.html")
+    assert "1 file, " in page.text
+    assert any("data page 0 of column" in told for told in page.tooltips)
+
+
+def test_wrong_settings_leave_no_report(spark: SparkSession, table: Path, tmp_path: Path) -> None:
+    with refused("PME_BAD_OPTION", "sample"):
+        pme.report(table, tmp_path / "r.html", spark=spark, options=KMS, sample=pme.Sample(files=0))
+    assert list(tmp_path.iterdir()) == []
