@@ -205,7 +205,7 @@ def test_settings_of_keys_without_spark_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "r.html").exists()
 
 
-@pytest.mark.parametrize("pinned", ["yesterday", "9" * 30])
+@pytest.mark.parametrize("pinned", ["yesterday", "9" * 15])
 def test_a_time_of_creation_that_is_none_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pinned: str
 ) -> None:

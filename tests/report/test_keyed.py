@@ -77,7 +77,7 @@ def test_each_finding_of_verification_is_there_once(spark: SparkSession, page: P
 
 def test_what_was_opened_is_told(spark: SparkSession, page: Page, table: Path) -> None:
     opened = pme.verify(spark, table, options=KMS).opened
-    assert f"{opened.files} files and {opened.modules} modules in them were opened with the keys" in page.text
+    assert f"{opened.files} files looked at with the keys, {opened.modules:,} modules in them opened" in page.text
 
 
 def test_columns_of_the_drawn_file_are_told_by_name(page: Page) -> None:

@@ -87,7 +87,8 @@ def _opened(facts: Facts) -> Html:
     if opened is None:
         return paragraph("Seen without keys. Nothing was opened, so damage and forgery inside of files are not seen.")
     modules = number(opened.modules, "module")
-    told = [f"{number(opened.files, 'file')} and {modules} in them were opened with the keys: {size(opened.bytes)}."]
+    files = number(opened.files, "file")
+    told = [f"{files} looked at with the keys, {modules} in them opened, {size(opened.bytes)} read."]
     if opened.untagged_pages:
         told.append(f"{number(opened.untagged_pages, 'page')} have no tag: only their lengths could be checked.")
     if opened.sample:

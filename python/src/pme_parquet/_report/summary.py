@@ -111,7 +111,8 @@ def _verified(facts: Facts) -> Sentence:
         told = "Nothing was verified: this page tells what the files say of themselves, and anyone who can write to "
         return Sentence("open", f"{told}the storage can make them say it. Run the report with Spark and the keys.")
     found = [problem for problem in facts.problems if problem.verified]
-    opened = f"{number(facts.opened.modules, 'module')} of {number(facts.opened.files, 'file')} opened with the keys"
+    files, modules = number(facts.opened.files, "file"), number(facts.opened.modules, "module")
+    opened = f"{files} looked at with the keys, {modules} in them opened"
     part = " in the sample that was looked at" if facts.opened.sample else ""
     if found:
         files = number(len({problem.file for problem in found}), "file")
