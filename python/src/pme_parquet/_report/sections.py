@@ -29,7 +29,7 @@ def keys(facts: Facts, palette: Palette) -> Html:
     for key in master_keys(facts):
         columns = "not visible" if key.columns is None else first(sorted(key.columns), _MOST_NAMES) or "none"
         name = tag("span", palette.swatch("encrypted", key.name), f" {key.title}")
-        role = "footers, and columns without a key of their own" if key.role == "footer" else "columns"
+        role = "footers, and columns without own keys" if key.role == "footer" else "columns"
         amount = "not visible" if key.bytes is None else size(key.bytes)
         rows.append((name, role, f"{key.files:,}", columns, amount, _kept(key), _lengths(key), key.loss))
     if not rows:
