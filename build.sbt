@@ -99,6 +99,12 @@ def connector(line: SparkLine, scala: String, suffix: String, core: Project, par
       moduleName := s"pme-parquet-spark-${line.name}",
       publish / skip := false,
       libraryDependencies += "org.apache.spark" %% "spark-sql" % line.version % Provided,
+      // By which a jar tells what it is, also where there are two of them on a class path.
+      Compile / resourceGenerators += Def.task {
+        val told = (Compile / resourceManaged).value / "io" / "pmeparquet" / "spark" / "connector.properties"
+        IO.write(told, s"version=${version.value}\nspark=${line.name}\nscala=${suffix.replace('_', '.')}\n")
+        Seq(told)
+      }.taskValue,
       Compile / packageBin / mappings ++=
         (core / Compile / packageBin / mappings).value ++ (parquet / Compile / packageBin / mappings).value,
       // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.

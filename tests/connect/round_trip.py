@@ -71,6 +71,7 @@ def main(scratch: Path, jar: str) -> dict[str, object]:
         "left behind": (scratch / "never").exists(),
         "rotated": in_sql("status", "pme_rotate", master_keys={"pii": "footer"}),
         "master keys": in_sql("master_key", "pme_key_usage"),
+        "diagnosis": pme.doctor(spark, enc).to_dict(),
     }
     spark.stop()
     return seen

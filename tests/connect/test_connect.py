@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.connect.round_trip import ROWS
+from tests.doctor.judging import named, not_ok
 from tests.support import session
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 
@@ -87,3 +88,10 @@ def test_a_refused_write_over_connect_leaves_nothing_behind(seen: dict[str, Any]
 def test_sql_rotates_over_connect(seen: dict[str, Any]) -> None:
     assert seen["rotated"] == ["rotated"]
     assert seen["master keys"] == ["footer"]
+
+
+def test_the_doctor_looks_at_the_server_over_connect(seen: dict[str, Any]) -> None:
+    checks = seen["diagnosis"]["checks"]
+    assert not_ok(checks) == {}
+    assert named(checks, "session")["found"] == "Spark Connect: what follows is of the server"
+    assert named(checks, "key 'pii' from executor")["found"].startswith("through the driver, wrapped in ")

@@ -8,6 +8,7 @@ import.
 from pme_parquet._cloud_kms import AwsKms, AzureKeyVault, GcpKms, HadoopKms
 from pme_parquet._config import configure, spark_config
 from pme_parquet._copies import Copied, decrypt, encrypt, rekey
+from pme_parquet._doctor import Check, Diagnosis, doctor
 from pme_parquet._encryption import Encryption
 from pme_parquet._hook import install_errors
 from pme_parquet._inspect import Inspection, inspect
@@ -47,8 +48,10 @@ __all__ = [
     "AwsKms",
     "AzureKeyVault",
     "BadOptionError",
+    "Check",
     "Copied",
     "DamagedFileError",
+    "Diagnosis",
     "Encryption",
     "GcpKms",
     "HadoopKms",
@@ -84,6 +87,7 @@ __all__ = [
     "conf",
     "configure",
     "decrypt",
+    "doctor",
     "encrypt",
     "env",
     "file",

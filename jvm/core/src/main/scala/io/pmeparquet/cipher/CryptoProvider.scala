@@ -1,14 +1,13 @@
 package io.pmeparquet.cipher
 
 import java.io.IOException
-import java.net.{JarURLConnection, URLClassLoader}
+import java.net.URLClassLoader
 import java.security.{GeneralSecurityException, Provider, Security}
 import javax.crypto.Cipher
 
-import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
-import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.{ClassPathEntry, PmeErrors, PmeException}
 
 /**
  * The JCE provider that the modules of a read are opened with. It has passed its self-test.
@@ -124,16 +123,9 @@ object CryptoProvider {
    * load that of the first. The jar for this machine is then loaded by itself.
    */
   private def loaderOf(className: String): ClassLoader = {
-    val jars = loader
-      .getResources(className.replace('.', '/') + ".class")
-      .asScala
-      .map(_.openConnection())
-      .collect { case jar: JarURLConnection =>
-        jar.getJarFileURL
-      }
-      .toList
-    val ours = if (jars.size > 1) jars.find(_.getPath.endsWith(s"-$Platform.jar")) else None
-    ours.fold(loader)(jar => new URLClassLoader(Array(jar), ClassLoader.getPlatformClassLoader))
+    val jars = ClassPathEntry.holding(ClassPathEntry.resourceOf(className), loader)
+    val ours = if (jars.size > 1) jars.find(_.fileName.endsWith(s"-$Platform.jar")) else None
+    ours.fold(loader)(jar => new URLClassLoader(Array(jar.url), ClassLoader.getPlatformClassLoader))
   }
 
   /** As Amazon's jars are named. */

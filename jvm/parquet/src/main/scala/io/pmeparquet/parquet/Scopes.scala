@@ -135,13 +135,13 @@ object Scopes {
     recent.synchronized(register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None))))
   }
 
-  private def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening = {
+  private[parquet] def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening = {
     val kms = KmsAccess.open(use.settings, conf)
     val source = new KmsSource(kms, lifetimeMillis, noticed = SingleWrapping.noticed(use.settings, kms))
     new ScopeOpening(source, Some(use))
   }
 
-  private def accessOf(opening: ScopeOpening, use: KmsUse): KeyAccess = use.route match {
+  private[parquet] def accessOf(opening: ScopeOpening, use: KmsUse): KeyAccess = use.route match {
     case Some(route) => KeyAccess.AtDriver(KeyDesk.open(opening.source, route))
     case None => KeyAccess.AtKms(use.settings)
   }

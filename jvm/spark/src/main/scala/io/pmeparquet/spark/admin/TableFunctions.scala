@@ -10,11 +10,12 @@ import io.pmeparquet.parquet.verify.Sample
 import io.pmeparquet.spark.{ConfResolver, PmeSparkException}
 
 /**
- * Rotation, key usage and verification for those who have nothing but SQL.
+ * Rotation, key usage, verification and the doctor for those who have nothing but SQL.
  * {{{
  * SELECT * FROM pme_rotate('s3a://…/table', master_keys => map('2024', '2025'), options => map('kms', 'vault', …))
  * SELECT * FROM pme_key_usage('s3a://…/table')
  * SELECT * FROM pme_verify('s3a://…/table', files => 0.1)
+ * SELECT * FROM pme_doctor(options => map('kms', 'vault', …))
  * }}}
  * Arguments are checked as a statement is analysed; what it asks for is done as its rows are. ''Driver only.''
  */
@@ -22,7 +23,7 @@ private[spark] object TableFunctions {
   type Function = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 
   /** In the form in which extensions of a session take them. */
-  def all: Seq[Function] = Seq(rotate, keyUsage, verify)
+  def all: Seq[Function] = Seq(rotate, keyUsage, verify, doctor)
 
   /** But for names that the user has given to other functions. */
   def install(session: SparkSession): Unit = {
@@ -41,7 +42,7 @@ private[spark] object TableFunctions {
     val usage = "_FUNC_(path, master_keys => map, options => map, new_kms => map, key_material => string, " +
       "dry_run => boolean) - Wraps the keys of an encrypted table anew, and returns a row for each file."
     val names = Seq(Path, "master_keys", Options, "new_kms", "key_material", "dry_run")
-    function("pme_rotate", usage, names, FileReport.schema) { arguments =>
+    ofPath("pme_rotate", usage, names, FileReport.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
       val settings = RotationSettings(
         arguments.map("new_kms"),
@@ -57,7 +58,7 @@ private[spark] object TableFunctions {
 
   private def keyUsage: Function = {
     val usage = "_FUNC_(path, options => map) - Tells which master keys protect what of an encrypted table."
-    function("pme_key_usage", usage, Seq(Path, Options), KeyUsage.schema) { arguments =>
+    ofPath("pme_key_usage", usage, Seq(Path, Options), KeyUsage.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
       checkNames(options)
       (session, path) => KeyUsage.rows(session, path, options)
@@ -69,7 +70,7 @@ private[spark] object TableFunctions {
       "_FUNC_(path, options => map, files => number, pages => number, seed => number) - Opens every " +
         "module of an encrypted table, and returns a row for each that does not open."
     val names = Seq(Path, Options, "files", "pages", "seed")
-    function("pme_verify", usage, names, Verification.schema) { arguments =>
+    ofPath("pme_verify", usage, names, Verification.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
       checkNames(options)
       val all = Sample()
@@ -82,19 +83,37 @@ private[spark] object TableFunctions {
     }
   }
 
-  private def function(name: String, usage: String, names: Seq[String], schema: StructType)(
+  private def doctor: Function = {
+    val usage =
+      "_FUNC_(options => map, wheel => string) - Tells whether all that the format needs is there and fits, " +
+        "with a row for each thing."
+    function("pme_doctor", usage, Seq(Options, "wheel"), Doctor.schema) { arguments =>
+      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      val wheel = arguments.text("wheel")
+      "" -> (Doctor.rows(_, options, wheel))
+    }
+  }
+
+  /** A function whose first argument is a path. */
+  private def ofPath(name: String, usage: String, names: Seq[String], schema: StructType)(
       prepare: FunctionArguments => (SparkSession, String) => Seq[Row]
+  ): Function = function(name, usage, names, schema) { arguments =>
+    val path = arguments
+      .text(Path)
+      .filter(_.nonEmpty)
+      .getOrElse(throw arguments.bad(Path, "it is missing", "Give a table's directory, or one file."))
+    val run = prepare(arguments)
+    path -> (run(_, path))
+  }
+
+  private def function(name: String, usage: String, names: Seq[String], schema: StructType)(
+      prepare: FunctionArguments => (String, SparkSession => Seq[Row])
   ): Function = {
     val info = new ExpressionInfo(getClass.getName, null, name, usage, "", "", "", "", "", "", "")
     val builder = (expressions: Seq[Expression]) =>
       PmeSparkException.translated {
-        val arguments = FunctionArguments.of(name, names, expressions)
-        val path = arguments
-          .text(Path)
-          .filter(_.nonEmpty)
-          .getOrElse(throw arguments.bad(Path, "it is missing", "Give a table's directory, or one file."))
-        val run = prepare(arguments)
-        val call = new FunctionCall(name, path, schema)(run(_, path))
+        val (path, run) = prepare(FunctionArguments.of(name, names, expressions))
+        val call = new FunctionCall(name, path, schema)(run)
         FunctionRelation(call.output, call): LogicalPlan
       }
     (FunctionIdentifier(name), info, builder)

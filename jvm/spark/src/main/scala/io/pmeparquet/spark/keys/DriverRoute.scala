@@ -35,6 +35,10 @@ private[spark] object DriverRoute {
   private val log = LoggerFactory.getLogger(classOf[DriverRoute])
   private val warned = new AtomicBoolean
 
+  /** What to do where RPC is not encrypted. */
+  val Remedy: String =
+    "Set spark.authenticate=true and spark.network.crypto.enabled=true where the network is not yours alone."
+
   /** Makes the driver answer. ''Driver only''. */
   def open(): DriverRoute = DriverRoute(KeyRpc.answer())
 
@@ -43,12 +47,12 @@ private[spark] object DriverRoute {
     val context = session.sparkContext
     if (!context.isLocal && !isEncrypted(session) && warned.compareAndSet(false, true))
       log.warn(
-        "The driver hands keys to executors over Spark's RPC, which this application does not encrypt. Set " +
-          "spark.authenticate=true and spark.network.crypto.enabled=true where the network is not yours alone."
+        s"The driver hands keys to executors over Spark's RPC, which this application does not encrypt. $Remedy"
       )
   }
 
-  private def isEncrypted(session: SparkSession) = {
+  /** Whether Spark's settings encrypt what driver and executors say to each other. */
+  def isEncrypted(session: SparkSession): Boolean = {
     val conf = session.sparkContext.getConf
     def isOn(name: String) = conf.getBoolean(name, defaultValue = false)
     // RPC over TLS came with Spark 4; older ones take no notice of the setting.

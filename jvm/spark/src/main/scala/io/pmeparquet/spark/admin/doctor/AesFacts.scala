@@ -1,0 +1,76 @@
+package io.pmeparquet.spark.admin.doctor
+
+import java.util.Locale
+
+import io.pmeparquet.cipher.{AesHardware, AesSpeed, CryptoProvider}
+
+/**
+ * How a JVM does AES. ''Crosses the wire.''
+ *
+ * @param provider its name and version
+ * @param switchedOff HotSpot's switches for AES instructions that are off
+ * @param unknown those that it does not tell of
+ * @param speeds none where nothing was measured
+ */
+private[admin] final case class AesFacts(
+    provider: String,
+    switchedOff: List[String],
+    unknown: List[String],
+    speeds: List[AesSpeed]
+) {
+  import AesFacts._
+
+  def checks(where: String): Seq[Check] = Seq(choice(where), hardware(where)) ++ speed(where)
+
+  private def choice(where: String) = Check.ok(s"AES provider $where", provider)
+
+  private def hardware(where: String) = {
+    val name = s"AES instructions $where"
+    val hidden = if (unknown.isEmpty) "" else s"; the JVM does not tell of ${unknown.mkString(", ")}"
+    if (switchedOff.isEmpty && unknown.size == AesHardware.flags.size)
+      Check.ok(name, "not known: this JVM does not tell. The speed does")
+    else if (switchedOff.isEmpty) Check.ok(name, s"used$hidden")
+    else Check.warning(name, s"not used: off are ${switchedOff.mkString(", ")}$hidden", HardwareRemedy)
+  }
+
+  private def speed(where: String): Seq[Check] =
+    if (speeds.isEmpty) Nil
+    else {
+      val told = speeds.map { one =>
+        String.format(
+          Locale.ROOT,
+          "%.1f GB/s (%d bits, modules of %d KiB)",
+          Double.box(one.gigabytesPerSecond),
+          Int.box(one.keyBits),
+          Int.box(one.moduleBytes / 1024)
+        )
+      }
+      val found = s"decrypts in one thread ${told.mkString(", ")}"
+      val slow = speeds.map(_.gigabytesPerSecond).max < SlowGigabytesPerSecond
+      Seq(Check.told(s"AES speed $where", found, if (slow) Some(SpeedRemedy) else None))
+    }
+}
+
+private[admin] object AesFacts {
+
+  /** @param option the value of option `cryptoProvider` */
+  def here(option: String, measured: Boolean): AesFacts = {
+    val chosen = CryptoProvider.of(option)
+    val flags = AesHardware.flags
+    AesFacts(
+      s"${chosen.name} ${chosen.provider.getVersionStr}",
+      flags.collect { case (name, Some(false)) => name }.toList,
+      flags.collect { case (name, None) => name }.toList,
+      if (measured) AesSpeed.measure(chosen).toList else Nil
+    )
+  }
+
+  /** What a processor without AES instructions, or a JVM that does not use them, stays under. */
+  private val SlowGigabytesPerSecond = 1.0
+
+  private val HardwareRemedy =
+    "Take -XX:-UseAES and the like out of the JVM's options, or use machines whose processors have AES instructions."
+  private val SpeedRemedy =
+    "Look for -Xint, -XX:TieredStopAtLevel or -XX:-UseAES in the JVM's options and for machines without AES " +
+      "instructions; or pip install pme-parquet[accp], Amazon's provider."
+}

@@ -1,0 +1,42 @@
+package io.pmeparquet.spark.admin.doctor
+
+import scala.util.control.NonFatal
+
+import io.pmeparquet.{Condition, PmeException}
+
+/**
+ * What was found of one thing, and what to do about it.
+ *
+ * @param status `ok`, `warning` or `problem`
+ * @param remedy empty where it is ok
+ */
+final case class Check(name: String, status: String, found: String, remedy: String)
+
+private[admin] object Check {
+  def ok(name: String, found: String): Check = Check(name, "ok", found, "")
+  def warning(name: String, found: String, remedy: String): Check = Check(name, "warning", found, remedy)
+  def problem(name: String, found: String, remedy: String): Check = Check(name, "problem", found, remedy)
+
+  /** A warning where there is something to do. */
+  def told(name: String, found: String, remedy: Option[String]): Check =
+    remedy.fold(ok(name, found))(warning(name, found, _))
+
+  /** What cannot even be looked at is a problem of its own, and other checks go on. */
+  def attempt(name: String)(look: => Seq[Check]): Seq[Check] =
+    try look
+    catch { case failed @ (NonFatal(_) | _: LinkageError) => Seq(failure(name, failed)) }
+
+  def failure(name: String, failed: Throwable): Check = PmeException.find(failed) match {
+    case Some(ours) => failure(name, ours.condition.name, ours.getMessage)
+    case None => failure(name, failed.getClass.getName, String.valueOf(failed.getMessage))
+  }
+
+  /** @param condition of ours, or the name of what was thrown */
+  def failure(name: String, condition: String, message: String): Check =
+    Condition.all.find(_.name == condition) match {
+      case Some(ours) => problem(name, message, ours.remedy)
+      case None =>
+        val remedy = "Look into the logs of the driver and of executors for what failed, and run this again."
+        problem(name, s"it could not be looked at, because of $condition: $message", remedy)
+    }
+}

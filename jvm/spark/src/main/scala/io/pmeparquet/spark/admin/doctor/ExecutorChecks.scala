@@ -1,0 +1,103 @@
+package io.pmeparquet.spark.admin.doctor
+
+import java.util.concurrent.TimeoutException
+
+import scala.concurrent.duration._
+import scala.concurrent.Await
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.PmeException
+
+/** Whether executors are what the driver is, as a small job finds them. ''Driver only.'' */
+private[admin] object ExecutorChecks {
+  private val Name = "executors"
+
+  /**
+   * @param driver what the driver is
+   * @return checks, and whether any executor does tasks
+   */
+  def all(session: SparkSession, provider: String, driver: ExecutorFacts): (Seq[Check], Boolean) =
+    if (session.sparkContext.isLocal)
+      Seq(Check.ok(Name, s"none: tasks run in the driver (${session.sparkContext.master})")) -> true
+    else
+      try {
+        val found = examine(session, provider).groupBy(_.id).values.map(_.maxBy(_.aes.speeds.size)).toSeq
+        val measured = found.find(_.aes.speeds.nonEmpty).toSeq
+        val checks = reached(session, found) +: found.sortBy(_.name).map(compared(_, driver))
+        (checks ++ measured.flatMap(one => one.aes.checks(s"on ${one.name}")), true)
+      } catch { case NonFatal(failed) => Seq(unreached(failed)) -> false }
+
+  private def examine(session: SparkSession, provider: String): Seq[ExecutorFacts] = {
+    val context = session.sparkContext
+    val tasks = (context.defaultParallelism * 2).min(MaxTasks)
+    val answers = context.parallelize(0 until tasks, tasks).mapPartitions(new ExamineTask(provider))
+    val job = answers.collectAsync()
+    try Await.result(job, PatienceSeconds.seconds)
+    catch {
+      case late: TimeoutException =>
+        job.cancel()
+        throw late
+    }
+  }
+
+  private def reached(session: SparkSession, found: Seq[ExecutorFacts]) = {
+    // The driver is among them.
+    val all = session.sparkContext.statusTracker.getExecutorInfos.length - 1
+    val told = s"${found.size} of ${all.max(found.size)} answered (${session.sparkContext.master})"
+    val remedy = "The others had no time: run this again when they are idle, to have them looked at too."
+    Check.told(Name, told, if (found.size < all) Some(remedy) else None)
+  }
+
+  private def compared(one: ExecutorFacts, driver: ExecutorFacts) = {
+    val differences = one.differences(driver)
+    if (differences.isEmpty)
+      Check.ok(one.name, s"as the driver: Java ${one.java}, ${one.jar}, ${one.aes.provider}")
+    else {
+      val remedy =
+        "Give executors what the driver has: the same Spark, Java, JVM options, and the connector by spark.jars " +
+          "or --jars, and by nothing else."
+      Check.warning(one.name, differences.mkString("; "), remedy)
+    }
+  }
+
+  private def unreached(failed: Throwable): Check = {
+    val told = PmeException.causes(failed).map(String.valueOf).mkString(" ")
+    if (failed.isInstanceOf[TimeoutException])
+      Check.problem(
+        Name,
+        s"none did a task within $PatienceSeconds seconds",
+        "Look at the cluster: whether it has executors for this application, and whether they are free."
+      )
+    else if (Missing.exists(told.contains))
+      Check.problem(
+        Name,
+        "they do not have the connector, or another one than the driver",
+        "Name the jar in spark.jars or --jars, which executors get, and not on the driver's class path alone."
+      )
+    else Check.failure(Name, failed)
+  }
+
+  /** How Java says that a class of ours is not there, or another. */
+  private val Missing = Seq("ClassNotFoundException: io.pmeparquet", "InvalidClassException: io.pmeparquet")
+
+  private val PatienceSeconds = 60
+  private val MaxTasks = 1000
+}
+
+/** Looks at the executor it runs on. ''Crosses the wire.'' */
+private[admin] final class ExamineTask(provider: String)
+    extends (Iterator[Int] => Iterator[ExecutorFacts])
+    with Serializable {
+
+  override def apply(tasks: Iterator[Int]): Iterator[ExecutorFacts] = {
+    // Else the first executor would have done all tasks before the others have begun.
+    Thread.sleep(ExamineTask.PauseMillis)
+    tasks.map(number => ExecutorFacts.here(provider, measured = number == 0))
+  }
+}
+
+private object ExamineTask {
+  val PauseMillis = 300L
+}

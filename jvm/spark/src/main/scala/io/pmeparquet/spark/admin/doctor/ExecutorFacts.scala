@@ -1,0 +1,61 @@
+package io.pmeparquet.spark.admin.doctor
+
+import java.net.{InetAddress, UnknownHostException}
+
+import org.apache.spark.{SPARK_VERSION, SparkEnv}
+
+import io.pmeparquet.spark.PmeDataSource
+import io.pmeparquet.ClassPathEntry
+
+/**
+ * What a JVM of the application is, to be compared with the driver. ''Crosses the wire.''
+ *
+ * @param jar name of the connector's jar
+ * @param digest of its bytes
+ */
+private[admin] final case class ExecutorFacts(
+    id: String,
+    host: String,
+    spark: String,
+    java: String,
+    jar: String,
+    digest: Option[String],
+    aes: AesFacts
+) {
+  def name: String = s"executor $id on $host"
+
+  /** What is another than on the driver, in words. */
+  def differences(driver: ExecutorFacts): Seq[String] = {
+    def other(what: String, of: ExecutorFacts => String) =
+      if (of(this) == of(driver)) None else Some(s"$what ${of(this)}, on the driver ${of(driver)}")
+    val sameJar = digest.isDefined && digest == driver.digest
+    Seq(
+      other("Spark", _.spark),
+      other("Java", _.java),
+      if (sameJar) None else Some(s"another connector jar ($jar, on the driver ${driver.jar})"),
+      other("AES provider", _.aes.provider),
+      other("AES switches that are off:", _.aes.switchedOff.mkString("[", " ", "]"))
+    ).flatten
+  }
+}
+
+private[admin] object ExecutorFacts {
+
+  /** @param provider the value of option `cryptoProvider` */
+  def here(provider: String, measured: Boolean): ExecutorFacts = {
+    val jar = ClassPathEntry.of(classOf[PmeDataSource])
+    ExecutorFacts(
+      SparkEnv.get.executorId,
+      hostName,
+      SPARK_VERSION,
+      System.getProperty("java.version"),
+      jar.fold("none")(_.fileName),
+      jar.flatMap(_.digest),
+      AesFacts.here(provider, measured)
+    )
+  }
+
+  private def hostName =
+    try InetAddress.getLocalHost.getHostName
+    catch { case _: UnknownHostException => "a host without a name" }
+}

@@ -1,0 +1,74 @@
+package io.pmeparquet.spark.admin.doctor
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.options.WriteSettings
+import io.pmeparquet.parquet.{KeyCalls, KmsTrial}
+import io.pmeparquet.spark.{ConfResolver, SparkAccess}
+import io.pmeparquet.spark.admin.FileJob
+
+/** Whether the KMS serves the driver and executors, with random keys that protect nothing. ''Driver only.'' */
+private[admin] final class KmsChecks(session: SparkSession, options: Map[String, String]) {
+  private lazy val resolver = new ConfResolver(session)
+  private lazy val conf: Configuration = SparkAccess.hadoopConf(session, options)
+
+  /** @param executorsWork whether it makes sense to ask from there */
+  def all(executorsWork: Boolean): Seq[Check] = Check.attempt("KMS") {
+    if (!resolver.namesKms(options))
+      Seq(Check.warning("KMS", "none is named, so none was asked", "Name one: pme.doctor(spark, kms=…)."))
+    else
+      settings match {
+        case Right(settings) => tried(settings, executorsWork)
+        case Left(_) =>
+          val found = s"${resolver.kms(options).describe}: no key is named, so nothing was wrapped"
+          val remedy = "Name keys: give a pme.Encryption in place of the KMS, or options={'footerKey': …}."
+          Seq(Check.warning("KMS", found, remedy))
+      }
+  }
+
+  private def settings: Either[PmeException, WriteSettings] =
+    try Right(resolver.writeSettings(options, conf))
+    catch { case noKey: PmeException if noKey.condition == Condition.NoKey => Left(noKey) }
+
+  private def tried(settings: WriteSettings, executorsWork: Boolean): Seq[Check] = {
+    val began = System.nanoTime()
+    val trial = new KmsTrial(settings, conf)
+    val millis = (System.nanoTime() - began) / 1000000
+    val opened = Check.ok("KMS", s"${trial.describe}, opened in $millis ms; ${caller(settings)}")
+    val keys = settings.files.masterKeys
+    val onDriver = keys.flatMap { key =>
+      val name = nameOf(key, "driver")
+      Check.attempt(name)(Seq(Check.ok(name, told(trial.onDriver(key)))))
+    }
+    opened +: (onDriver ++ (if (executorsWork) onExecutor(trial, settings, keys) else unasked))
+  }
+
+  private def caller(settings: WriteSettings) =
+    if (settings.use.route.isDefined) "the driver asks it, and executors ask the driver (kms.callFrom=driver)"
+    else "executors ask it themselves (kms.callFrom=executor)"
+
+  private def onExecutor(trial: KmsTrial, settings: WriteSettings, keys: Seq[String]) = {
+    val executors = trial.forExecutors
+    val way = if (settings.use.route.isDefined) "through the driver, " else "by itself, "
+    FileJob.each(session, conf, keys, 1)((key, conf) => executors.of(key, conf)).map {
+      case (key, Right(calls)) => Check.ok(nameOf(key, "executor"), way + told(calls))
+      case (key, Left(failed)) => Check.failure(nameOf(key, "executor"), failed.condition, failed.message)
+    }
+  }
+
+  private def unasked =
+    Seq(
+      Check.warning(
+        "KMS from an executor",
+        "not looked at, since no executor works",
+        "Cure that first, and run this again."
+      )
+    )
+
+  private def nameOf(key: String, where: String) = s"key '$key' from $where"
+
+  private def told(calls: KeyCalls) =
+    calls.millis.map { case (what, millis) => s"$what in $millis ms" }.mkString(", ")
+}

@@ -1,0 +1,82 @@
+package io.pmeparquet.spark.admin.doctor
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.internal.StaticSQLConf
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.spark.{ConfResolver, PmeExtensions, SparkAccess}
+import io.pmeparquet.spark.keys.DriverRoute
+
+/** What Spark's settings mean for the format. Names are told, and values only where they cannot be secrets. ''Driver only.'' */
+private[admin] object SettingChecks {
+
+  def all(session: SparkSession, options: Map[String, String]): Seq[Check] =
+    Check.attempt("options")(Seq(optionNames(session, options))) ++
+      Check.attempt("Hadoop settings")(Seq(hadoop(session))) ++
+      Check.attempt("extensions")(Seq(extensions(session))) ++
+      Check.attempt("RPC")(Seq(rpc(session))) ++
+      Check.attempt("spill")(Seq(spill(session)))
+
+  /** Throws where a name is unknown or a value a secret, as every read and write does. */
+  private def optionNames(session: SparkSession, options: Map[String, String]) = {
+    new ConfResolver(session).readSettings(options)
+    val prefix = ConfResolver.SessionPrefix
+    val set = SparkAccess.sqlConf(session).getAllConfs.keys.filter(_.toLowerCase.startsWith(prefix)).toSeq
+    val told = if (set.isEmpty) "the session sets none" else s"the session sets ${set.sorted.mkString(", ")}"
+    Check.ok("options", told)
+  }
+
+  /** Spark's own source takes them too, and there they may encrypt, or fail, what nobody meant them for. */
+  private def hadoop(session: SparkSession) = {
+    val conf = SparkAccess.hadoopConf(session, Map.empty)
+    val prefixes = Seq(PmeOptions.ParquetPrefix, CryptoPrefix)
+    val set =
+      prefixes.flatMap(prefix => conf.getPropsWithPrefix(prefix).keySet.asScala.map(prefix + _)).sorted
+    if (set.isEmpty) Check.ok("Hadoop settings", "none of Parquet encryption")
+    else {
+      val remedy = "Unset them in the Hadoop configuration (spark.hadoop.…) if they are not meant for " +
+        """format("parquet") as well, and name keys as options of pme-parquet."""
+      Check.warning("Hadoop settings", s"Spark's own parquet source follows ${set.mkString(", ")}", remedy)
+    }
+  }
+
+  private def extensions(session: SparkSession) = {
+    val name = classOf[PmeExtensions].getName
+    val set = session.sparkContext.getConf.get(StaticSQLConf.SPARK_SESSION_EXTENSIONS.key, "")
+    if (set.split(',').map(_.trim).contains(name))
+      Check.ok("extensions", "PmeExtensions: every session has the format's rules from its first statement")
+    else {
+      val told =
+        "without PmeExtensions: a session gets the format's rules when it first uses the format. Enough for one " +
+          s"session; with several (newSession) set spark.sql.extensions=$name"
+      Check.ok("extensions", told)
+    }
+  }
+
+  private def rpc(session: SparkSession) =
+    if (session.sparkContext.isLocal) Check.ok("RPC", "not used: tasks run in the driver")
+    else if (DriverRoute.isEncrypted(session)) Check.ok("RPC", "encrypted")
+    else
+      Check.warning(
+        "RPC",
+        "not encrypted: keys travel from the driver to executors, and whoever sees the network can read them",
+        DriverRoute.Remedy
+      )
+
+  private def spill(session: SparkSession) = {
+    val context = session.sparkContext
+    if (context.getConf.getBoolean(SpillKey, defaultValue = false)) Check.ok("spill", "encrypted")
+    else if (context.isLocal) Check.ok("spill", s"not encrypted, to disks of this machine ($SpillKey=false)")
+    else
+      Check.warning(
+        "spill",
+        "not encrypted: shuffles, spills and disk caches hold decrypted rows on executors' disks",
+        s"Set $SpillKey=true where others can read those disks."
+      )
+  }
+
+  private val SpillKey = "spark.io.encryption.enabled"
+  private val CryptoPrefix = "parquet.crypto."
+}

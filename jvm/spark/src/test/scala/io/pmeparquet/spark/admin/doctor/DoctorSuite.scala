@@ -1,0 +1,119 @@
+package io.pmeparquet.spark.admin.doctor
+
+import java.net.URLClassLoader
+import java.nio.file.{Files, Path}
+import java.util.jar.{JarEntry, JarOutputStream}
+
+import io.pmeparquet.{ClassPathEntry, PmeErrors}
+import io.pmeparquet.cipher.AesSpeed
+
+class DoctorSuite extends munit.FunSuite {
+  private val jar = Connector("0.1.0", "4.0", "2.13")
+  private val quick = AesFacts("SunJCE 17", Nil, Nil, List(AesSpeed(128, 65536, 5.0)))
+  private val driver = ExecutorFacts("driver", "here", "4.0.4", "17.0.15", "pme.jar", Some("abc"), quick)
+
+  private def assertTold(check: Check, status: String, found: String, remedy: String): Unit = {
+    assertEquals(check.status, status)
+    assert(check.found.contains(found), check)
+    assert(check.remedy.contains(remedy), check)
+    assertEquals(check.remedy.isEmpty, status == "ok", check)
+  }
+
+  test("each Spark has the connector of its line") {
+    Seq("4.0.4", "4.1.3", "4.2.0", "4.3.0").foreach { version =>
+      assertTold(VersionChecks.spark(version, Some(jar)), "ok", version, "")
+    }
+    assertTold(VersionChecks.spark("3.5.9", Some(jar.copy(spark = "3.5"))), "ok", "3.5.9", "")
+  }
+
+  test("the connector of another line is a problem") {
+    val check = VersionChecks.spark("3.5.9", Some(jar.copy(scala = "2.12")))
+    assertTold(check, "problem", "the connector is for Spark 4.0", "Use pme-parquet-spark-3.5_2.12.")
+  }
+
+  test("a Spark that nobody tried is a warning") {
+    assertTold(VersionChecks.spark("4.9.0", Some(jar)), "warning", "4.9.0", "run your own tests")
+  }
+
+  test("the connector of another Scala is a problem") {
+    val check = VersionChecks.scala("2.12.18", Some(jar.copy(spark = "3.5")))
+    assertTold(check, "problem", "for Scala 2.13", "Use pme-parquet-spark-3.5_2.12.")
+  }
+
+  test("an old Java is a problem") {
+    Seq("1.8", "11").foreach { old =>
+      assertTold(VersionChecks.java(old), "problem", "", "Java 17 or later: set JAVA_HOME")
+    }
+    Seq("17", "21", "25").foreach(fine => assertTold(VersionChecks.java(fine), "ok", "", ""))
+  }
+
+  test("a wheel of another version than the connector is a problem") {
+    assertTold(VersionChecks.wheel("0.1.0", Some(jar)), "ok", "0.1.0", "")
+    assertTold(
+      VersionChecks.wheel("0.2.0", Some(jar)),
+      "problem",
+      "the connector is 0.1.0",
+      "pme-parquet==0.1.0"
+    )
+    assertTold(VersionChecks.wheel("0.2.0", None), "warning", "does not tell", "own jar")
+  }
+
+  test("an executor that differs from the driver is told with what it has") {
+    assertEquals(driver.copy(id = "1", host = "there").differences(driver), Nil)
+    val old = driver.copy(java = "11.0.1", jar = "old.jar", digest = Some("def"))
+    assertEquals(
+      old.differences(driver),
+      Seq("Java 11.0.1, on the driver 17.0.15", "another connector jar (old.jar, on the driver pme.jar)")
+    )
+    val slow = driver.copy(aes = quick.copy(provider = "BC 1.82", switchedOff = List("UseAES")))
+    assertEquals(slow.differences(driver).size, 2)
+  }
+
+  test("a jar of which nothing is known is not taken for the driver's") {
+    assertEquals(driver.copy(digest = None).differences(driver.copy(digest = None)).size, 1)
+  }
+
+  test("AES instructions that are off, and slow AES, are told") {
+    assert(quick.checks("here").forall(_.status == "ok"))
+    val bad = quick.copy(switchedOff = List("UseAES"), speeds = List(AesSpeed(128, 65536, 0.1)))
+    val checks = bad.checks("here")
+    assertEquals(checks.map(_.status), Seq("ok", "warning", "warning"))
+    assertTold(checks(1), "warning", "off are UseAES", "-XX:-UseAES")
+    assertTold(checks(2), "warning", "0.1 GB/s (128 bits, modules of 64 KiB)", "pme-parquet[accp]")
+  }
+
+  test("a JVM that does not tell of AES is not said to be without") {
+    val silent = quick.copy(unknown = List("UseAES", "UseAESIntrinsics", "UseAESCTRIntrinsics"))
+    assertTold(silent.checks("here")(1), "ok", "not known", "")
+  }
+
+  test("a check that fails is a problem, with its message and what to do") {
+    val denied = Check.attempt("key")(throw PmeErrors.keyDenied("trial", "k", "the KMS", null))
+    assertTold(denied.head, "problem", "[PME_KEY_DENIED]", "Ask for access")
+    val other = Check.attempt("key")(throw new NoSuchMethodError("f"))
+    assertTold(other.head, "problem", "java.lang.NoSuchMethodError: f", "logs")
+  }
+
+  test("two jars of one thing are a problem, and a warning where they are copies") {
+    val at = Files.createTempDirectory("doctor")
+    val one = written(at.resolve("one.jar"), "1")
+    val copy = Files.copy(one, at.resolve("copy.jar"))
+    val two = written(at.resolve("two.jar"), "2")
+    def check(paths: Path*) = {
+      val loader = new URLClassLoader(paths.map(_.toUri.toURL).toArray, null)
+      ClassPathChecks.duplicates("thing", "1.0", ClassPathEntry.holding("x/Y.class", loader))
+    }
+    assertTold(check(one), "ok", s"1.0, from $one", "")
+    assertTold(check(one, copy), "warning", s"as well: $copy, the same bytes", "Keep one")
+    assertTold(check(one, two), "problem", s"as well: $two", "Keep one")
+    Seq(one, copy, two, at).foreach(Files.delete)
+  }
+
+  private def written(at: Path, content: String): Path = {
+    val out = new JarOutputStream(Files.newOutputStream(at))
+    out.putNextEntry(new JarEntry("x/Y.class"))
+    out.write(content.getBytes("UTF-8"))
+    out.close()
+    at
+  }
+}

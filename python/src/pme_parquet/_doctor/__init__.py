@@ -1,0 +1,55 @@
+"""`pme.doctor`: what a session has of all that the format needs, whether it fits, and what to do where it does not.
+
+`diagnosis` is the answer and how it is shown; `python` looks at what only Python sees; the connector looks at all else,
+in the driver of a classic session (`classic`) or behind a Connect session (`connect`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pme_parquet._doctor import classic, connect, python
+from pme_parquet._doctor.diagnosis import Check, Diagnosis
+from pme_parquet._encryption import Encryption
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from pme_parquet._kms import Kms
+
+__all__ = ["Check", "Diagnosis", "doctor"]
+
+
+def doctor(
+    spark: SparkSession,
+    kms: Encryption | Kms | str | None = None,
+    *,
+    options: Mapping[str, str] | None = None,
+) -> Diagnosis:
+    """Look whether all that the format stands on fits and works, and say what to do where it does not.
+
+    Versions of Python, Spark, Scala, Java, connector and wheel; which jars were loaded, from where, and whether twice;
+    settings; whether executors are as the driver; AES provider, instructions and speed; and with `kms` whether each
+    named master key wraps and unwraps, from the driver and from an executor. Nothing is written.
+
+    Example:
+        print(pme.doctor(spark, pme.Encryption(kms=keys, footer_key="footer")))
+
+    Args:
+        spark: a classic session, or one of Spark Connect whose server has the connector.
+        kms: an `Encryption`, whose keys are tried; or a KMS or the name of one configured in the session, of which keys
+            are tried that `options` name.
+        options: of the format, such as `{"footerKey": "footer"}`.
+
+    Returns:
+        What was found. A check that fails is part of it, and raises nothing.
+    """
+    given = _options(kms) | dict(options or {})
+    look = classic.checks if hasattr(spark, "_jsparkSession") else connect.checks
+    return Diagnosis((*python.checks(spark), *look(spark, given)))
+
+
+def _options(kms: Encryption | Kms | str | None) -> dict[str, str]:
+    return (kms if isinstance(kms, Encryption) else Encryption(kms=kms)).options()

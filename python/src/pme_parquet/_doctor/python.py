@@ -1,0 +1,64 @@
+"""What only Python sees: its own version, and PySpark's against that of the Spark behind it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pme_parquet._doctor.diagnosis import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+_OLDEST = (3, 10)
+
+
+def checks(spark: SparkSession) -> Iterator[Check]:
+    """What the client is, before anything is asked of Spark but its version."""
+    yield python(sys.version_info[:3])
+    yield from attempt("PySpark", lambda: pyspark(_pyspark_version(), str(spark.version)))
+
+
+def attempt(name: str, look: Callable[[], Check]) -> Iterator[Check]:
+    """The check; what raises is a problem, and other checks go on."""
+    try:
+        yield look()
+    except Exception as failed:  # noqa: BLE001 a check that fails is an answer
+        yield failure(name, failed)
+
+
+def failure(name: str, failed: Exception) -> Check:
+    """What is told of something that could not be looked at."""
+    why = f"{type(failed).__name__}: {first_line(failed)}"
+    remedy = "See whether the session still runs (spark.version); if it does, look into the driver's log."
+    return Check(name, "problem", f"it could not be looked at, because of {why}", remedy)
+
+
+def first_line(failed: Exception) -> str:
+    """What an error says, without the stack traces that Spark puts behind it."""
+    return (str(failed).strip().splitlines() or ["no message"])[0]
+
+
+def python(version: tuple[int, ...]) -> Check:
+    """Whether the wheel supports it."""
+    told = ".".join(map(str, version))
+    if version >= _OLDEST:
+        return Check("Python", "ok", told)
+    oldest = ".".join(map(str, _OLDEST))
+    return Check("Python", "problem", told, f"Use Python {oldest} or later.")
+
+
+def pyspark(version: str, spark: str) -> Check:
+    """PySpark talks to its own version of Spark; to others by luck."""
+    if version == spark:
+        return Check("PySpark", "ok", f"{version}, as Spark")
+    found = f"{version}, and Spark is {spark}"
+    return Check("PySpark", "problem", found, f"pip install pyspark=={spark}, or unset SPARK_HOME if it names another.")
+
+
+def _pyspark_version() -> str:
+    from pyspark.version import __version__ as version  # noqa: PLC0415 nothing happens at import
+
+    return str(version)

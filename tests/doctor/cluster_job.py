@@ -1,0 +1,77 @@
+"""Looks at sessions on a cluster of processes on this machine that are not as they should be.
+
+Run as ``python -m tests.doctor.cluster_job DIRECTORY``, where the test put the keystore.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import pme_parquet as pme
+from tests.doctor.judging import forms
+from tests.kms.cluster_places import Places
+from tests.support.session import builder, session_settings
+
+MASTER = "local-cluster[2,1,1024]"
+COPY, MARKER = "someones-fat.jar", "org/apache/parquet/column/ColumnDescriptor.class"
+
+
+def fat_jar(work: Path) -> Path:
+    """Return a jar that has all of the connector, and something of another Parquet."""
+    made = work / COPY
+    shutil.copy(pme.jar_path(), made)
+    with zipfile.ZipFile(made, "a") as jar:
+        jar.writestr(MARKER, b"")
+        jar.writestr("META-INF/maven/org.apache.parquet/parquet-column/pom.properties", "version=1.10.1\n")
+    return made
+
+
+def session(work: Path, jars: str, more: dict[str, str]) -> SparkSession:
+    """Return a session whose executors have these jars."""
+    settings = session_settings(work) | {
+        "spark.jars": jars,
+        "spark.executor.memory": "1024m",
+        "spark.cores.max": "2",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+    }
+    if jars:
+        return builder(settings | more, MASTER).getOrCreate()
+    # The JVM has the jars of the session before; executors get those of this one.
+    made = SparkSession.builder.master(MASTER)
+    for name, value in (settings | more).items():
+        made = made.config(name, value)
+    return made.getOrCreate()
+
+
+def main(work: Path) -> None:
+    """Look at one session after the other, and write down what was said."""
+    places = Places(work)
+    keys = places.keystore()
+    enc = pme.Encryption(kms=keys, footer_key="footer")
+    seen: dict[str, Any] = {}
+
+    def look(name: str, spark: SparkSession, options: dict[str, str] | None = None) -> None:
+        diagnosis = pme.doctor(spark, enc, options=options)
+        seen[name] = diagnosis.to_dict() | {"forms": forms(diagnosis)}
+
+    two_jars = f"{pme.jar_path()},{fat_jar(work)}"
+    spark = session(work, two_jars, {})
+    look("doubtful", spark)
+    look("executors ask", spark, {"kms.callFrom": "executor"})
+    spark.stop()
+    spark = session(work, "", {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"})
+    look("without jars", spark)
+    spark.stop()
+    (work / "seen.json").write_text(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
