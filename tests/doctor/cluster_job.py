@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 import pme_parquet as pme
 from tests.doctor.judging import forms
 from tests.kms.cluster_places import Places
-from tests.support.session import builder, session_settings
+from tests.support.session import session_settings
 
-MASTER = "local-cluster[2,1,1024]"
+CLUSTER = "local-cluster[2,1,1024]"
 COPY, MARKER = "someones-fat.jar", "org/apache/parquet/column/ColumnDescriptor.class"
 
 
@@ -33,8 +33,8 @@ def fat_jar(work: Path) -> Path:
     return made
 
 
-def session(work: Path, jars: str, more: dict[str, str]) -> SparkSession:
-    """Return a session whose executors have these jars."""
+def session(work: Path, master: str, jars: str, more: dict[str, str]) -> SparkSession:
+    """Return a session whose executors have these jars; the driver has those of the first session."""
     settings = session_settings(work) | {
         "spark.jars": jars,
         "spark.executor.memory": "1024m",
@@ -42,10 +42,7 @@ def session(work: Path, jars: str, more: dict[str, str]) -> SparkSession:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
     }
-    if jars:
-        return builder(settings | more, MASTER).getOrCreate()
-    # The JVM has the jars of the session before; executors get those of this one.
-    made = SparkSession.builder.master(MASTER)
+    made = SparkSession.builder.master(master)
     for name, value in (settings | more).items():
         made = made.config(name, value)
     return made.getOrCreate()
@@ -62,12 +59,13 @@ def main(work: Path) -> None:
         diagnosis = pme.doctor(spark, enc, options=options)
         seen[name] = diagnosis.to_dict() | {"forms": forms(diagnosis)}
 
-    two_jars = f"{pme.jar_path()},{fat_jar(work)}"
-    spark = session(work, two_jars, {})
+    session(work, "local[1]", f"{pme.jar_path()},{fat_jar(work)}", {}).stop()
+    spark = session(work, CLUSTER, pme.jar_path(), {})
     look("doubtful", spark)
     look("executors ask", spark, {"kms.callFrom": "executor"})
     spark.stop()
-    spark = session(work, "", {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"})
+    encrypted = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+    spark = session(work, CLUSTER, "", encrypted | {"spark.authenticate.secret": "between-these-processes"})
     look("without jars", spark)
     spark.stop()
     (work / "seen.json").write_text(json.dumps(seen))

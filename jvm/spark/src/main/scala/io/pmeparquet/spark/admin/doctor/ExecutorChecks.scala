@@ -50,16 +50,15 @@ private[admin] object ExecutorChecks {
     Check.told(Name, told, if (found.size < all) Some(remedy) else None)
   }
 
-  private def compared(one: ExecutorFacts, driver: ExecutorFacts) = {
-    val differences = one.differences(driver)
-    if (differences.isEmpty)
-      Check.ok(one.name, s"as the driver: Java ${one.java}, ${one.jar}, ${one.aes.provider}")
-    else {
-      val remedy =
-        "Give executors what the driver has: the same Spark, Java, JVM options, and the connector by spark.jars " +
-          "or --jars, and by nothing else."
-      Check.warning(one.name, differences.mkString("; "), remedy)
-    }
+  private[doctor] def compared(one: ExecutorFacts, driver: ExecutorFacts): Check = {
+    val (misfits, differences) = (one.misfits(driver), one.differences(driver))
+    val found = (misfits ++ differences).mkString("; ")
+    val remedy =
+      "Give executors what the driver has: the same Spark, Java and JVM options, and one connector, by " +
+        "spark.jars or --jars and by nothing else."
+    if (misfits.nonEmpty) Check.problem(one.name, found, remedy)
+    else if (differences.nonEmpty) Check.warning(one.name, found, remedy)
+    else Check.ok(one.name, s"as the driver: Java ${one.java}, ${one.jar}, ${one.aes.provider}")
   }
 
   private def unreached(failed: Throwable): Check = {

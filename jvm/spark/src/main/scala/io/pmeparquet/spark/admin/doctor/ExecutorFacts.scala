@@ -24,19 +24,23 @@ private[admin] final case class ExecutorFacts(
 ) {
   def name: String = s"executor $id on $host"
 
-  /** What is another than on the driver, in words. */
-  def differences(driver: ExecutorFacts): Seq[String] = {
-    def other(what: String, of: ExecutorFacts => String) =
-      if (of(this) == of(driver)) None else Some(s"$what ${of(this)}, on the driver ${of(driver)}")
+  /** What is another than on the driver, in words, where tasks may go wrong for it. */
+  def misfits(driver: ExecutorFacts): Seq[String] = {
     val sameJar = digest.isDefined && digest == driver.digest
-    Seq(
-      other("Spark", _.spark),
-      other("Java", _.java),
-      if (sameJar) None else Some(s"another connector jar ($jar, on the driver ${driver.jar})"),
-      other("AES provider", _.aes.provider),
-      other("AES switches that are off:", _.aes.switchedOff.mkString("[", " ", "]"))
-    ).flatten
+    val jars = if (sameJar) None else Some(s"another connector jar ($jar, on the driver ${driver.jar})")
+    (other("Spark", driver, _.spark) ++ jars).toSeq
   }
+
+  /** What is another than on the driver, where tasks are quicker or slower for it. */
+  def differences(driver: ExecutorFacts): Seq[String] =
+    Seq(
+      other("Java", driver, _.java),
+      other("AES provider", driver, _.aes.provider),
+      other("AES switches that are off:", driver, _.aes.switchedOff.mkString("[", " ", "]"))
+    ).flatten
+
+  private def other(what: String, driver: ExecutorFacts, of: ExecutorFacts => String) =
+    if (of(this) == of(driver)) None else Some(s"$what ${of(this)}, on the driver ${of(driver)}")
 }
 
 private[admin] object ExecutorFacts {

@@ -42,7 +42,10 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
       val name = nameOf(key, "driver")
       Check.attempt(name)(Seq(Check.ok(name, told(trial.onDriver(key)))))
     }
-    opened +: (onDriver ++ (if (executorsWork) onExecutor(trial, settings, keys) else unasked))
+    // What the driver is refused, it cannot hand to executors.
+    val served = keys.zip(onDriver).collect { case (key, check) if check.status == "ok" => key }
+    val asked = if (settings.use.route.isDefined) served else keys
+    opened +: (onDriver ++ (if (executorsWork) onExecutor(trial, settings, asked) else unasked))
   }
 
   private def caller(settings: WriteSettings) =

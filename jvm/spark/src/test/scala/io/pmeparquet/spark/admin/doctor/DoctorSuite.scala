@@ -58,19 +58,41 @@ class DoctorSuite extends munit.FunSuite {
     assertTold(VersionChecks.wheel("0.2.0", None), "warning", "does not tell", "own jar")
   }
 
-  test("an executor that differs from the driver is told with what it has") {
-    assertEquals(driver.copy(id = "1", host = "there").differences(driver), Nil)
-    val old = driver.copy(java = "11.0.1", jar = "old.jar", digest = Some("def"))
-    assertEquals(
-      old.differences(driver),
-      Seq("Java 11.0.1, on the driver 17.0.15", "another connector jar (old.jar, on the driver pme.jar)")
+  test("an executor that is another JVM than the driver is a warning") {
+    assertTold(
+      ExecutorChecks.compared(driver.copy(id = "1"), driver),
+      "ok",
+      "as the driver: Java 17.0.15",
+      ""
     )
-    val slow = driver.copy(aes = quick.copy(provider = "BC 1.82", switchedOff = List("UseAES")))
-    assertEquals(slow.differences(driver).size, 2)
+    val other =
+      driver.copy(java = "21.0.1", aes = quick.copy(provider = "BC 1.82", switchedOff = List("UseAES")))
+    val found = "Java 21.0.1, on the driver 17.0.15; AES provider BC 1.82, on the driver SunJCE 17; " +
+      "AES switches that are off: [UseAES], on the driver []"
+    assertTold(
+      ExecutorChecks.compared(other, driver),
+      "warning",
+      found,
+      "the same Spark, Java and JVM options"
+    )
+  }
+
+  test("an executor with another connector or Spark than the driver is a problem") {
+    val jar = driver.copy(jar = "old.jar", digest = Some("def"))
+    val found = "another connector jar (old.jar, on the driver pme.jar)"
+    assertTold(ExecutorChecks.compared(jar, driver), "problem", found, "one connector, by spark.jars")
+    val spark = driver.copy(spark = "4.0.3")
+    assertTold(
+      ExecutorChecks.compared(spark, driver),
+      "problem",
+      "Spark 4.0.3, on the driver 4.0.4",
+      "same Spark"
+    )
   }
 
   test("a jar of which nothing is known is not taken for the driver's") {
-    assertEquals(driver.copy(digest = None).differences(driver.copy(digest = None)).size, 1)
+    val unknown = driver.copy(digest = None)
+    assertEquals(ExecutorChecks.compared(unknown, unknown).status, "problem")
   }
 
   test("AES instructions that are off, and slow AES, are told") {
