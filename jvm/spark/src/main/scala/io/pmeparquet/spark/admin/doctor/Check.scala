@@ -28,8 +28,11 @@ private[admin] object Check {
 
   def failure(name: String, failed: Throwable): Check = PmeException.find(failed) match {
     case Some(ours) => failure(name, ours.condition.name, ours.getMessage)
-    case None => failure(name, failed.getClass.getName, String.valueOf(failed.getMessage))
+    case None => failure(name, failed.getClass.getName, firstLine(failed))
   }
+
+  /** Spark puts stack traces behind it. */
+  private def firstLine(failed: Throwable) = String.valueOf(failed.getMessage).takeWhile(_ != '\n').trim
 
   /** @param condition of ours, or the name of what was thrown */
   def failure(name: String, condition: String, message: String): Check =

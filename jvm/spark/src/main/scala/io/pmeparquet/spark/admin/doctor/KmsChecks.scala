@@ -52,19 +52,22 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
     if (settings.use.route.isDefined) "the driver asks it, and executors ask the driver (kms.callFrom=driver)"
     else "executors ask it themselves (kms.callFrom=executor)"
 
-  private def onExecutor(trial: KmsTrial, settings: WriteSettings, keys: Seq[String]) = {
-    val executors = trial.forExecutors
-    val way = if (settings.use.route.isDefined) "through the driver, " else "by itself, "
-    FileJob.each(session, conf, keys, 1)((key, conf) => executors.of(key, conf)).map {
-      case (key, Right(calls)) => Check.ok(nameOf(key, "executor"), way + told(calls))
-      case (key, Left(failed)) => Check.failure(nameOf(key, "executor"), failed.condition, failed.message)
+  private def onExecutor(trial: KmsTrial, settings: WriteSettings, keys: Seq[String]): Seq[Check] =
+    Check.attempt(OnExecutor) {
+      val executors = trial.forExecutors
+      val way = if (settings.use.route.isDefined) "through the driver, " else "by itself, "
+      FileJob.each(session, conf, keys, 1)((key, conf) => executors.of(key, conf)).map {
+        case (key, Right(calls)) => Check.ok(nameOf(key, "executor"), way + told(calls))
+        case (key, Left(failed)) => Check.failure(nameOf(key, "executor"), failed.condition, failed.message)
+      }
     }
-  }
+
+  private val OnExecutor = "KMS from an executor"
 
   private def unasked =
     Seq(
       Check.warning(
-        "KMS from an executor",
+        OnExecutor,
         "not looked at, since no executor works",
         "Cure that first, and run this again."
       )
