@@ -49,9 +49,17 @@ def test_the_dict_is_json() -> None:
 
 def test_a_pyspark_of_another_version_than_spark_is_a_problem() -> None:
     assert python.pyspark("4.0.4", "4.0.4").status == "ok"
+    assert python.pyspark("4.0.4+vendor.1", "4.0.4-vendor-1").status == "ok"
     check = python.pyspark("4.0.4", "3.5.9")
     assert (check.status, check.found) == ("problem", "4.0.4, and Spark is 3.5.9")
     assert "pip install pyspark==3.5.9" in check.remedy
+
+
+def test_a_connect_client_may_be_of_another_version_than_its_server() -> None:
+    assert python.client("4.0.4", "4.1.3").status == "ok"
+    check = python.client("4.0.4", "5.0.0")
+    assert check.status == "warning"
+    assert "pyspark-client==5.0.0" in check.remedy
 
 
 def test_an_old_python_is_a_problem() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,8 @@ _OLDEST = (3, 10)
 def checks(spark: SparkSession) -> Iterator[Check]:
     """What the client is, before anything is asked of Spark but its version."""
     yield python(sys.version_info[:3])
-    yield from attempt("PySpark", lambda: pyspark(_pyspark_version(), str(spark.version)))
+    fits = pyspark if hasattr(spark, "_jsparkSession") else client
+    yield from attempt("PySpark", lambda: fits(_pyspark_version(), str(spark.version)))
 
 
 def attempt(name: str, look: Callable[[], Check]) -> Iterator[Check]:
@@ -51,11 +53,23 @@ def python(version: tuple[int, ...]) -> Check:
 
 
 def pyspark(version: str, spark: str) -> Check:
-    """PySpark talks to its own version of Spark; to others by luck."""
-    if version == spark:
+    """PySpark talks to its own version of Spark; to others by luck. What vendors append to a version does not count."""
+    if _numbers(version) == _numbers(spark):
         return Check("PySpark", "ok", f"{version}, as Spark")
     found = f"{version}, and Spark is {spark}"
     return Check("PySpark", "problem", found, f"pip install pyspark=={spark}, or unset SPARK_HOME if it names another.")
+
+
+def client(version: str, spark: str) -> Check:
+    """A Connect client talks to servers of other versions too."""
+    found = f"{version}, a client of Spark {spark}"
+    if _numbers(version)[:1] == _numbers(spark)[:1]:
+        return Check("PySpark", "ok", found)
+    return Check("PySpark", "warning", found, f"pip install pyspark-client=={spark} if something fails.")
+
+
+def _numbers(version: str) -> list[str]:
+    return re.findall(r"\d+", version)[:3]
 
 
 def _pyspark_version() -> str:
