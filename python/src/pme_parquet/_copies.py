@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._driver import method_of
 from pme_parquet._encryption import Encryption
+from pme_parquet.errors import BY_CONDITION, BadOptionError, PmeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,13 +18,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class FailedFile:
+    """A file that could not be encrypted in its place, and still has its plaintext.
+
+    Attributes:
+        file: where it is.
+        condition: what went wrong, or the name of what storage threw.
+        message: what is wrong, why, and what to do.
+    """
+
+    file: str
+    condition: str
+    message: str
+
+
+@dataclass(frozen=True)
 class Copied:
-    """What was written of a table: files, their rows and pages, and their size."""
+    """What was written of a table: files, their rows and pages, and their size.
+
+    Attributes:
+        files: how many were written.
+        rows: of these.
+        pages: of these.
+        bytes: of these.
+        already: in place, how many were encrypted before; all modules of these were opened, too.
+        failed: in place, those that keep their plaintext; else there are none, and no copy either.
+    """
 
     files: int
     rows: int
     pages: int
     bytes: int
+    already: int = 0
+    failed: tuple[FailedFile, ...] = ()
 
 
 def rekey(  # noqa: PLR0913 source and target, and how to open and to close them
@@ -61,31 +88,88 @@ def rekey(  # noqa: PLR0913 source and target, and how to open and to close them
 def encrypt(  # noqa: PLR0913 as above
     spark: SparkSession,
     source: str,
-    target: str,
-    enc: Encryption,
+    target: str | None = None,
+    enc: Encryption | None = None,
     kms: Kms | str | None = None,
     *,
+    in_place: bool = False,
     options: Mapping[str, str] | None = None,
 ) -> Copied:
-    """Copy a plaintext Parquet table to an encrypted one, without decoding it.
+    """Encrypt a plaintext Parquet table, without decoding it: to a copy, or in place.
 
-    It is as `rekey` with `plaintextFiles=allow`: files of the source that are encrypted already get new keys.
+    A copy is as `rekey` with `plaintextFiles=allow`: files of the source that are encrypted already get new keys.
+
+    In place, each file is replaced in one step, when every module of the encrypted one was opened. Where it was killed,
+    or files failed, run it again with the same arguments: it goes on. Files that are encrypted already have to be as
+    `enc` says; they are verified and left.
 
     Example:
         pme.encrypt(spark, "/data/people", "/data/people-encrypted", pme.Encryption(kms=keys, footer_key="footer"))
+        pme.encrypt(spark, "/data/people", enc=pme.Encryption(kms=keys, footer_key="footer"), in_place=True)
 
     Args:
         spark: a classic session; what runs is a Spark job of one task per file.
-        source: the table's directory, or a file. It is not touched; delete it when you trust the copy.
-        target: where there is nothing yet, or an empty directory.
-        enc: how the copy is encrypted.
-        kms: where the master keys of encrypted files live, if the source has any; those of `enc` if it is left out.
+        source: the table's directory, or a file. For a copy it is not touched; delete it when you trust the copy.
+        target: where there is nothing yet, or an empty directory. In place there is none.
+        enc: how the files are encrypted.
+        kms: where the master keys of encrypted files live, if the source has any; those of `enc` if it is left out. For
+            a copy only.
+        in_place: whether the encrypted files take the place of the plaintext ones.
         options: of the format, to read the source with.
 
     Raises:
-        PmeError: what is wrong with the source, the keys or the target. There is then no target.
+        PmeError: what is wrong with the source, the keys or the target. There is then no target. In place, files that
+            could not be encrypted keep their plaintext, and the error's `report` tells which.
     """
+    if enc is None:
+        message = "encrypt: enc is missing, because nothing else says with which keys. Give an Encryption."
+        raise BadOptionError(message)
+    if in_place:
+        _check_in_place(source, target, kms)
+        return _in_place(spark, source, enc.options() | dict(options or {}))
+    if target is None:
+        message = "encrypt: there is no target, and in_place is not said. Name a new place, or set in_place=True."
+        raise BadOptionError(message)
     return _copied(spark, "encrypt", source, target, _reading(enc, kms, options), enc.options())
+
+
+def _check_in_place(source: str, target: str | None, kms: Kms | str | None) -> None:
+    if target not in {None, source}:
+        message = f"encrypt: in_place=True has no target, because files stay where they are. Leave out {target!r}."
+        raise BadOptionError(message)
+    if kms is not None:
+        message = (
+            "encrypt: in_place=True takes no kms, because files that are encrypted already are left. "
+            "Encrypt to a copy to give them new keys."
+        )
+        raise BadOptionError(message)
+
+
+def _in_place(spark: SparkSession, source: str, options: dict[str, str]) -> Copied:
+    done = method_of(spark, "TableCopies", "encryptInPlace", "pme.encrypt")(source, options)
+    made = done.made()
+    failed = tuple(FailedFile(one.file(), one.condition(), one.message()) for one in done.failed())
+    report = Copied(made.files(), made.rows(), made.pages(), made.bytes(), done.already(), failed)
+    if failed:
+        raise _failure(report)
+    return report
+
+
+def _failure(report: Copied) -> PmeError:
+    first = report.failed[0]
+    error_of = BY_CONDITION.get(first.condition)
+    why = (
+        first.message
+        if error_of
+        else f"{first.file}: it could not be encrypted, because of {first.condition}: {first.message}."
+    )
+    count = len(report.failed) + report.files + report.already
+    error = (error_of or PmeError)(
+        f"{why} ({len(report.failed)} of {count} files keep their plaintext, and the error's report lists them. "
+        "Run this again with the same arguments: it goes on with these.)"
+    )
+    error.report = report
+    return error
 
 
 def decrypt(  # noqa: PLR0913 as above

@@ -194,6 +194,14 @@ object PmeErrors {
   def badSource(source: String, why: String, remedy: String): PmeException =
     fail(BadOption, s"$source: the table cannot be copied, because $why. $remedy")
 
+  /** @param why a sentence */
+  def badCopy(source: String, condition: Condition, why: String): PmeException =
+    fail(
+      condition,
+      s"$source: what was written of it does not open as it should, because $why Run this again; if it fails again, " +
+        "look at the storage that it is written to."
+    )
+
   def plaintextFile(file: String): PmeException =
     fail(
       PlaintextFile,
@@ -218,9 +226,17 @@ object PmeErrors {
   def changedMeanwhile(file: String): PmeException =
     unsupported(
       file,
-      "changing the keys of this file",
+      "replacing this file",
       "somebody wrote it, or its key material, since it was looked at",
       "Run this again."
+    )
+
+  def changedSinceListed(file: String): PmeException =
+    unsupported(
+      file,
+      "reading a part of this file",
+      "the file was replaced after this query was planned, and its parts lie elsewhere now",
+      "Run the query again, with the table loaded anew; REFRESH TABLE does that for one of the catalog."
     )
 
   def rotationUnderWay(table: String, mark: String): PmeException =
@@ -230,6 +246,52 @@ object PmeErrors {
       "a rotation with other arguments was begun there and has not ended",
       s"Run that one again to its end; or, if it no longer runs and is not wanted any more, delete $mark."
     )
+
+  // ---- encryption in place
+
+  /** @param differing options: what it was begun with, and what is asked for now */
+  def encryptionUnderWay(
+      table: String,
+      manifest: String,
+      differing: Seq[(String, String, String)]
+  ): PmeException = unsupported(
+    table,
+    "encrypting this table in place with other settings",
+    "it was begun and has not ended with " +
+      differing.map { case (name, before, now) => s"$name '$before', where now it is '$now'" }.mkString(", "),
+    s"Run it again with the first ones to its end, and pme.rekey to a copy after that; what they were says $manifest."
+  )
+
+  def rotationBefore(table: String, mark: String): PmeException = unsupported(
+    table,
+    "encrypting this table in place now",
+    "a rotation of its keys was begun and has not ended",
+    s"Run that one again to its end; or, if it no longer runs and is not wanted any more, delete $mark."
+  )
+
+  def badManifest(file: String, why: String): PmeException = unsupported(
+    file,
+    "going on with this encryption in place",
+    s"it does not say how it was begun: $why",
+    "Find out who wrote it; delete it, and run this again with the settings of the first run."
+  )
+
+  def runIsOver(table: String): PmeException = unsupported(
+    table,
+    "putting more files in their places",
+    "this run was ended, or another one has begun",
+    "Run it again if no other one runs."
+  )
+
+  def encryptedOtherwise(file: String, what: String): PmeException = unsupported(
+    file,
+    "encrypting this file in place",
+    s"it is encrypted already, and not as asked for: $what",
+    "Copy the table with pme.rekey, or name the keys that it has."
+  )
+
+  /** @param why a sentence, with the file */
+  def badEncrypted(condition: Condition, why: String): PmeException = fail(condition, why)
 
   def damaged(file: String, why: String, cause: Throwable = null): PmeException =
     fail(

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonToken}
  * JSON objects one level deep, of strings and booleans: the form of key metadata and key material. Anything else, and
  * any name that stands twice, is refused.
  */
-private[keys] object FlatJson {
+private[pmeparquet] object FlatJson {
 
   sealed trait Value
   final case class Text(value: String) extends Value

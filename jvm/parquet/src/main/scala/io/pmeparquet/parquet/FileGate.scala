@@ -18,18 +18,19 @@ final class FileGate(scope: ReadScope, columns: WantedColumns) {
   /**
    * @param start where the split begins, in bytes from the start of the file
    * @param length of the split in bytes
+   * @param listed length of the file when splits were cut; 0 where nobody knows
    * @throws io.pmeparquet.PmeException whatever keeps the query from reading this part of the file
    */
-  def check(path: Path, start: Long, length: Long, conf: Configuration): Unit =
-    passed.get(FileGate.Split(FileVersion.of(path, conf), start, length)) {
+  def check(path: Path, start: Long, length: Long, listed: Long, conf: Configuration): Unit =
+    passed.get(FileGate.Split(FileVersion.of(path, conf), start, length, listed)) {
       val file = new PagedFile(scope, path, conf)
-      try file.check(start, length, columns)
+      try file.check(start, length, listed, columns)
       finally file.close()
     }
 }
 
 object FileGate {
-  private final case class Split(file: FileVersion, start: Long, length: Long)
+  private final case class Split(file: FileVersion, start: Long, length: Long, listed: Long)
 
   private val MaxSplits = 1000
 

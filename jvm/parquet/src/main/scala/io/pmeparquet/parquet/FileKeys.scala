@@ -46,9 +46,13 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
     scope.unwrapper(conf).prepare(materials, path.toString)
   }
 
-  /** The id of the master key that a column's key is under. */
-  private[parquet] def masterKeyOf(keyMetadata: Array[Byte], column: String): String = {
-    val where = whereOf(Some(column))
+  /**
+   * The id of the master key that a key is under.
+   *
+   * @param column whose it is; none for the footer
+   */
+  private[parquet] def masterKeyOf(keyMetadata: Array[Byte], column: Option[String]): String = {
+    val where = whereOf(column)
     KeyMetadata.parse(keyMetadata, where) match {
       case KeyMetadata.Direct(keyId) => keyId
       case wrapped: KeyMetadata.Wrapped => materialOf(wrapped, where).masterKeyId

@@ -24,7 +24,7 @@ private[spark] final class FileOpening private (
   @transient private lazy val gate = new FileGate(scope, columns)
 
   def pass(split: PartitionedFile): Unit =
-    try gate.check(split.toPath, split.start, split.length, conf.value.value)
+    try gate.check(split.toPath, split.start, split.length, split.fileSize, conf.value.value)
     catch { case failed: Throwable => throw translate(failed, split.toPath.toString) }
 
   /** What was thrown while pages were read and decoded. */

@@ -49,7 +49,7 @@ private[parquet] final class FileCrypto private (
         None
       } catch {
         case denied: PmeException if denied.condition == Condition.KeyDenied =>
-          Some(Refusal(keys.masterKeyOf(metadata, name), denied))
+          Some(Refusal(keys.masterKeyOf(metadata, Some(name)), denied))
       }
     }
 

@@ -69,6 +69,21 @@ final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, cou
   private def pathsOf(schema: MessageType) = schema.getColumns.asScala.map(_.getPath.toSeq).toSeq
 
   /**
+   * How long a split is of the file as it is now. Splits are cut by the length that a file had when it was listed; where it
+   * was replaced by a longer one since, the last reaches to the new end.
+   *
+   * @param listed the length then; 0 where nobody knows
+   * @throws io.pmeparquet.PmeException where other splits may have met the file before. Where plaintext is let through, it
+   *   may have been encrypted in its place, and row groups lie elsewhere now
+   */
+  def splitLength(start: Long, length: Long, listed: Long): Long = {
+    val now = file.version.length
+    if (listed > 0 && listed != now && length < listed && scope.settings.allowPlaintextFiles)
+      throw PmeErrors.changedSinceListed(path.toString)
+    if (start + length == listed) length.max(now - start) else length
+  }
+
+  /**
    * The row groups of a split that may hold rows for a filter, each found when it is asked for.
    *
    * @param requested the columns that are read, of which the file need not have all
@@ -103,7 +118,10 @@ final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, cou
    *
    * @throws io.pmeparquet.PmeException whatever keeps the columns from being read
    */
-  def check(start: Long, length: Long, wanted: WantedColumns): Unit = {
+  def check(start: Long, length: Long, listed: Long, wanted: WantedColumns): Unit = {
+    // Another reader goes by the split as it was cut.
+    if (file.rowGroups(start, splitLength(start, length, listed)) != file.rowGroups(start, length))
+      throw PmeErrors.changedSinceListed(path.toString)
     val columns = wanted.in(file.schema).map(_.path)
     file.rowGroups(start, length).foreach { index =>
       val chunks = file.chunks(index, columns, counters).chunks.filter(_.meta.getValueCount > 0)

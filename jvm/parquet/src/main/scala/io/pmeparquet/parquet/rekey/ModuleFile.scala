@@ -3,6 +3,7 @@ package io.pmeparquet.parquet.rekey
 import java.io.{ByteArrayOutputStream, IOException}
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.util.Arrays
+import java.util.zip.{CheckedOutputStream, CRC32}
 
 import org.apache.hadoop.fs.FSDataOutputStream
 import org.apache.parquet.bytes.BytesUtils
@@ -22,15 +23,21 @@ import io.pmeparquet.PmeErrors
  * @param name for messages
  */
 private[rekey] final class ModuleFile(
-    out: FSDataOutputStream,
+    stream: FSDataOutputStream,
     encryptor: Option[InternalFileEncryptor],
     name: String
 ) {
   import ModuleFile._
 
+  private val sum = new CRC32
+  private val out = new CheckedOutputStream(stream, sum)
+
   writeMagic()
 
-  def position: Long = out.getPos
+  def position: Long = stream.getPos
+
+  /** Of all that was written. */
+  def checksum: Long = sum.getValue
 
   def write(bytes: Array[Byte]): Unit = out.write(bytes)
 

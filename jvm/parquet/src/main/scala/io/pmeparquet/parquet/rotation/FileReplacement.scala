@@ -8,6 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.Options.Rename
+import org.apache.hadoop.io.IOUtils
 
 import io.pmeparquet.PmeErrors
 
@@ -15,7 +16,7 @@ import io.pmeparquet.PmeErrors
  * Puts a file in the place of another: whoever looks sees the one or the other, whole, and so does who looks after this
  * process was killed. ''Executor only.''
  */
-private[rotation] final class FileReplacement private (path: Path, fs: FileSystem, conf: Configuration) {
+private[parquet] final class FileReplacement private (path: Path, fs: FileSystem, conf: Configuration) {
   import FileReplacement._
 
   private val scheme = schemeOf(fs)
@@ -26,6 +27,32 @@ private[rotation] final class FileReplacement private (path: Path, fs: FileSyste
    */
   def write(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit =
     if (Stores.contains(scheme)) writeInPlace(unchanged)(content) else writeBeside(like, unchanged)(content)
+
+  /** To be called of a file that [[take]] will move, before it is closed: it must not be lost when the machine is. */
+  def sync(out: FSDataOutputStream): Unit = if (Renaming.contains(scheme)) out.hsync()
+
+  /**
+   * Puts a complete file in the place, which lies on the same file system. Stores of objects have it copied.
+   *
+   * @param like as of [[write]]
+   * @param unchanged as of [[write]]
+   */
+  def take(complete: Path, like: FileStatus, unchanged: () => Unit): Unit = {
+    val real = resolved(complete, conf)
+    if (Stores.contains(scheme)) writeInPlace(unchanged)(copyOf(real, _))
+    else {
+      raw.setPermission(real, like.getPermission)
+      raw.setReplication(real, like.getReplication)
+      unchanged()
+      moveOver(real)
+    }
+  }
+
+  private def copyOf(file: Path, out: OutputStream): Unit = {
+    val in = fs.open(file)
+    try IOUtils.copyBytes(in, out, BufferBytes, /* close= */ false)
+    finally in.close()
+  }
 
   private def writeBeside(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
     val beside = new Path(path.getParent, Prefix + UUID.randomUUID())
@@ -115,7 +142,7 @@ private[parquet] object FileReplacement {
         path.toString,
         s"replacing a file on '${schemeOf(fs)}'",
         "this file system does not promise to replace one in a single step, and a file could be lost",
-        s"Rotate a copy on one of ${(Renaming ++ Stores).toSeq.sorted.mkString(", ")}."
+        s"Work on a copy on one of ${(Renaming ++ Stores).toSeq.sorted.mkString(", ")}."
       )
     new FileReplacement(real, fs, conf)
   }

@@ -50,13 +50,16 @@ object RotationMark {
     val mark = new RotationMark(path, fs)
     // Before it looks for others: of two that begin at once, one at least sees the other.
     fs.create(path, /* overwrite= */ true).close()
-    val marks = fs.listStatus(table).map(_.getPath).filter(_.getName.startsWith(Prefix))
-    marks.find(_.getName != path.getName).foreach { other =>
+    of(table, conf).find(_.getName != path.getName).foreach { other =>
       mark.remove()
       throw PmeErrors.rotationUnderWay(table.toString, other.toString)
     }
     mark
   }
+
+  /** Those of rotations that were begun and have not ended. */
+  def of(table: Path, conf: Configuration): Seq[Path] =
+    table.getFileSystem(conf).listStatus(table).toSeq.map(_.getPath).filter(_.getName.startsWith(Prefix))
 
   private def digest(aim: String) =
     MessageDigest

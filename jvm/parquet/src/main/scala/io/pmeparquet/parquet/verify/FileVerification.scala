@@ -25,10 +25,12 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
    * @param goOn called often; throws where the work is no longer wanted
    * @throws java.io.IOException where it was ended, but not where storage fails: that is a finding
    */
-  def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Verified = {
-    val version = FileVersion(new Path(listed.path), listed.length, listed.modified)
+  def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Verified =
+    of(FileVersion(new Path(listed.path), listed.length, listed.modified), conf, goOn)
+
+  private[parquet] def of(version: FileVersion, conf: Configuration, goOn: () => Unit): Verified = {
     val counters = new Counters
-    val findings = new Findings(Finding(listed.path))
+    val findings = new Findings(Finding(version.path.toString))
     try
       findings
         .attempt(_.copy(module = Some(ModuleKind.Footer.name))) {

@@ -43,6 +43,15 @@ object TableCopies {
   }
 
   /**
+   * Encrypts the files of a table in their places, each in one step after every module of it was opened. Run again, it goes
+   * on. What fails for one file is told, and nowhere else: that file has its plaintext.
+   *
+   * @param options of the write, and of the KMS
+   */
+  def encryptInPlace(session: SparkSession, path: String, options: Options): EncryptedInPlace =
+    PmeSparkException.translated(new TableInPlace(session, path, options.asScala.toMap).run())
+
+  /**
    * @param writePlaintext whether the caller knows what it does
    * @throws io.pmeparquet.PmeException where it does not
    */

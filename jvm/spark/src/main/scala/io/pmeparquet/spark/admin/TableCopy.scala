@@ -10,9 +10,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.TaskContext
 
-import io.pmeparquet.columns.{KeyPlan, LeafColumn}
-import io.pmeparquet.options.FileSettings
-import io.pmeparquet.parquet.{ReadScope, WriteRules, WriteScope}
+import io.pmeparquet.parquet.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.rekey.{Copied, FileRekey, StagedTable}
 import io.pmeparquet.spark.{ConfResolver, PmeDataSource, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -33,8 +31,8 @@ private[admin] final class TableCopy(
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
   private val checkOptions = writeOptions.getOrElse(TableCopies.allowingPlaintext(readOptions))
   private val writeConf = SparkAccess.hadoopConf(session, checkOptions)
-  private val from = qualified(source, readConf)
-  private val to = qualified(target, writeConf)
+  private val from = TableFiles.qualified(source, readConf)
+  private val to = TableFiles.qualified(target, writeConf)
 
   def run(): Copied = {
     val settings = writeOptions.map(resolver.writeSettings(_, writeConf).files)
@@ -46,7 +44,7 @@ private[admin] final class TableCopy(
     val directory = if (from.getFileSystem(readConf).getFileStatus(from).isFile) from.getParent else from
     val files = found.toSeq.map(relativeTo(directory, _)).sorted
     val shared = broadcast(readConf)
-    settings.foreach(checkColumns(files, _, new LeavesTask(shared, read, directory)))
+    settings.foreach(TableColumns.check(session, files, directory, read, shared, _))
     val write = writeOptions.map(resolver.write(_, writeConf, to))
     val check = resolver.read(checkOptions)
     val table = StagedTable.begin(to, writeConf)
@@ -72,11 +70,6 @@ private[admin] final class TableCopy(
     }
   }
 
-  private def qualified(path: String, conf: Configuration) = {
-    val named = new Path(path)
-    named.getFileSystem(conf).makeQualified(named)
-  }
-
   private def isWithin(path: Path, directory: Path) =
     Iterator.iterate(path)(_.getParent).takeWhile(_ != null).contains(directory)
 
@@ -93,16 +86,6 @@ private[admin] final class TableCopy(
     path.stripPrefix(above)
   }
 
-  /** Fails where a column key names no column of any file, or a partition column, before anything is written. */
-  private def checkColumns(files: Seq[String], settings: FileSettings, leavesOf: LeavesTask): Unit = {
-    val partitions = files.flatMap(file => WriteRules.partitionColumns(new Path("/t/" + file), "/t")).distinct
-    KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
-    val slices = session.sparkContext.defaultParallelism * 4
-    val leaves = parallel(files, slices).mapPartitions(leavesOf).collect().flatten.distinct
-    KeyPlan.of(leaves.toSeq, settings.columnKeys, settings.unlisted, settings.caseSensitive)
-    ()
-  }
-
   private def parallel(files: Seq[String], most: Int) =
     session.sparkContext.parallelize(files, files.size.min(most))
 
@@ -112,18 +95,6 @@ private[admin] final class TableCopy(
 
 /** What one attempt of a task wrote. */
 private final case class CopiedFiles(attempt: Long, made: Copied)
-
-/** The leaf columns of some files. ''Crosses the wire'', with the scope. */
-private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read: ReadScope, from: Path)
-    extends (Iterator[String] => Iterator[Seq[LeafColumn]])
-    with Serializable {
-
-  override def apply(files: Iterator[String]): Iterator[Seq[LeafColumn]] = PmeSparkException.translated {
-    val leaves = files.map(file => FileRekey.leaves(read, conf.value.value, StagedTable.within(from, file)))
-    // A list, and not a sequence: Scala 2.12's is a stream, which is not to be sent.
-    Iterator(leaves.flatten.toList.distinct)
-  }
-}
 
 /** Copies some files and verifies the copies. ''Crosses the wire'', with the scopes. */
 private final class CopyTask(

@@ -20,6 +20,11 @@ private[admin] final case class TableFiles(
 
 private[admin] object TableFiles {
 
+  def qualified(path: String, conf: Configuration): Path = {
+    val named = new Path(path)
+    named.getFileSystem(conf).makeQualified(named)
+  }
+
   /** @param path a directory or a file */
   def list(path: Path, conf: Configuration): TableFiles = {
     val fs = path.getFileSystem(conf)

@@ -135,7 +135,7 @@ private[spark] final class PagesRead(
     val filter = predicate(file, datetime)
     val groups = file.rowGroups(
       split.start,
-      split.length,
+      file.splitLength(split.start, split.length, split.fileSize),
       requested.getRequestedSchema,
       filter,
       rules.vectorized

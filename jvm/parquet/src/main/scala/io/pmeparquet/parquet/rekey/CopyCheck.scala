@@ -1,0 +1,83 @@
+package io.pmeparquet.parquet.rekey
+
+import java.io.IOException
+import java.util.zip.CRC32
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.columns.UnlistedColumns
+import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
+import io.pmeparquet.parquet.{FileVersion, ReadScope}
+import io.pmeparquet.parquet.pages.OpenFile
+import io.pmeparquet.parquet.verify.{FileVerification, Sample}
+
+/**
+ * Whether a file that was written can be read and is what was written: every module of it is opened, with keys from its key
+ * metadata and by its readers' policy. Where a tag does not cover all of it, its bytes are compared with those that were
+ * written, by their checksum.
+ *
+ * @param scope how the file will be read
+ * @param goOn called often; throws where the work is no longer wanted
+ */
+private[rekey] final class CopyCheck(scope: ReadScope, conf: Configuration, goOn: () => Unit) {
+
+  /**
+   * @param source what it was made of, and how that was read
+   * @param settings it was encrypted with; none: it was not
+   * @param checksum of what was written
+   * @throws io.pmeparquet.PmeException what is wrong with it
+   */
+  def require(
+      source: OpenFile,
+      from: ReadScope,
+      made: FileVersion,
+      settings: Option[FileSettings],
+      checksum: Long
+  ): Unit = {
+    val name = source.version.path.toString
+    CopyCheck.requireNoFinding(scope, made, conf, goOn)(PmeErrors.badCopy(name, _, _))
+    if (!settings.exists(CopyCheck.isTagged) && checksumOf(made) != checksum)
+      throw PmeErrors.badCopy(name, Condition.DamagedFile, s"${made.path} does not hold what was written.")
+    if (shape(source, from) != shape(OpenFile(scope, made, conf, scope.counters), scope))
+      throw new IllegalStateException(s"internal error: ${made.path} has not the rows of $name")
+  }
+
+  private def checksumOf(made: FileVersion): Long = {
+    val sum = new CRC32
+    val buffer = new Array[Byte](CopyCheck.BufferBytes)
+    val in = made.path.getFileSystem(conf).open(made.path)
+    try
+      Iterator.continually(in.read(buffer)).takeWhile(_ >= 0).foreach { count =>
+        goOn()
+        sum.update(buffer, 0, count)
+      }
+    finally in.close()
+    sum.getValue
+  }
+
+  private def shape(file: OpenFile, scope: ReadScope) = (0 until file.rowGroupCount).map { index =>
+    file.rowCount(index) -> file.chunks(index, scope.counters).map { chunk =>
+      (chunk.meta.getPath, chunk.meta.getCodec, chunk.meta.getValueCount)
+    }
+  }
+}
+
+private[rekey] object CopyCheck {
+  private val BufferBytes = 1024 * 1024
+
+  /** Opens every module of a file, and fails with the first that does not open. */
+  def requireNoFinding(scope: ReadScope, file: FileVersion, conf: Configuration, goOn: () => Unit)(
+      failure: (Condition, String) => PmeException
+  ): Unit = new FileVerification(scope, Sample()).of(file, conf, goOn).findings.headOption.foreach { found =>
+    throw Condition.all
+      .find(_.name == found.condition)
+      .fold[Exception](new IOException(s"${found.file}: ${found.message}"))(failure(_, found.message))
+  }
+
+  def rows(file: OpenFile): Long = (0 until file.rowGroupCount).map(file.rowCount).sum
+
+  /** Whether a tag covers every page. */
+  private def isTagged(settings: FileSettings) =
+    settings.algorithm == EncryptionAlgorithm.AesGcmV1 && settings.unlisted != UnlistedColumns.Plaintext
+}

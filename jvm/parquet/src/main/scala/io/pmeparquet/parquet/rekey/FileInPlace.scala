@@ -1,0 +1,91 @@
+package io.pmeparquet.parquet.rekey
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import io.pmeparquet.keys.MaterialFile
+import io.pmeparquet.parquet._
+import io.pmeparquet.parquet.pages.OpenFile
+import io.pmeparquet.parquet.rotation.{FileReplacement, ListedFile}
+import io.pmeparquet.PmeErrors
+
+/** What was done with some files: what was written of them, and how many were encrypted already. */
+final case class Encrypted(made: Copied, already: Long)
+
+/**
+ * Encrypts a file in its place. Whoever looks sees the plaintext file or the encrypted one, whole; the plaintext is there
+ * until every module of the encrypted file was opened. ''Crosses the wire'', with the scopes.
+ *
+ * @param read how plaintext files are read
+ * @param check how encrypted ones are
+ */
+final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, run: InPlaceRun)
+    extends Serializable {
+
+  /**
+   * A file that is encrypted as it should be, by an earlier run or another attempt of this task, is left as it is.
+   *
+   * @param goOn called often; throws where the work is no longer wanted
+   * @throws io.pmeparquet.PmeException what is wrong with the file, the keys, or what was written; it then is as it was
+   */
+  def encrypt(file: ListedFile, conf: Configuration, goOn: () => Unit): Encrypted = {
+    val path = new Path(file.path)
+    val status = path.getFileSystem(conf).getFileStatus(path)
+    val version = FileVersion(path, status.getLen, status.getModificationTime)
+    FileTail.read(conf, version) match {
+      case tail: FileTail.Encrypted =>
+        requireAsAsked(version, tail, conf, goOn)
+        Encrypted(Copied(0, 0, 0, 0), 1)
+      case FileTail.Plaintext =>
+        if (version.length != file.length || version.modified != file.modified)
+          throw PmeErrors.changedMeanwhile(file.path)
+        Encrypted(run.attempt(conf)(replace(version, status, _, conf, goOn)), 0)
+    }
+  }
+
+  private def requireAsAsked(
+      version: FileVersion,
+      tail: FileTail.Encrypted,
+      conf: Configuration,
+      goOn: () => Unit
+  ): Unit = {
+    val file = OpenFile(check, version, conf, check.counters)
+    new EncryptedAs(write.settings, check, conf).difference(file, tail).foreach { what =>
+      throw PmeErrors.encryptedOtherwise(version.path.toString, what)
+    }
+    CopyCheck.requireNoFinding(check, version, conf, goOn) { (condition, why) =>
+      PmeErrors.badEncrypted(condition, why)
+    }
+  }
+
+  private def replace(
+      version: FileVersion,
+      status: FileStatus,
+      directory: Path,
+      conf: Configuration,
+      goOn: () => Unit
+  ): Copied = {
+    val path = version.path
+    val place = FileReplacement.of(path, conf)
+    val staged = StagedTable.within(directory, path.getName)
+    val made =
+      new FileRekey(read, conf, Some(write), check, conf, goOn).write(path, staged, path, place.sync)
+    def unchanged(): Unit = if (FileVersion.of(path, conf) != version)
+      throw PmeErrors.changedMeanwhile(path.toString)
+    unchanged()
+    if (write.settings.externalMaterial) {
+      run.claim(path, conf)
+      run.requireRunning(conf)
+      // What opens the file stands before the file, so that it can be read at every moment.
+      val material = MaterialFile.toJson(MaterialFiles.read(staged, conf).toSeq.sortBy(_._1))
+      FileReplacement
+        .of(MaterialFiles.beside(path), conf)
+        .write(status, () => ())(_.write(material.getBytes(UTF_8)))
+    }
+    run.requireRunning(conf)
+    place.take(staged, status, () => unchanged())
+    made
+  }
+}

@@ -1,0 +1,88 @@
+package io.pmeparquet.parquet.rekey
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import io.pmeparquet.keys.{FlatJson, MaterialFile}
+import io.pmeparquet.options.FileSettings
+import io.pmeparquet.parquet.WriteScope
+import io.pmeparquet.parquet.rotation.FileReplacement
+import io.pmeparquet.PmeErrors
+
+/** How the files of a table are being encrypted in their places, by the names of options. Nothing of it is a secret. */
+final class InPlaceManifest private (val settings: Map[String, String]) {
+
+  /**
+   * Writes it, or compares it with the one that is there.
+   *
+   * @param like whose permissions it gets
+   * @throws io.pmeparquet.PmeException where that is another one
+   */
+  def place(table: Path, file: Path, like: FileStatus, conf: Configuration): Unit = {
+    val fs = file.getFileSystem(conf)
+    if (fs.exists(file)) {
+      val before = InPlaceManifest.read(file, conf)
+      val differing = (before.keySet ++ settings.keySet).toSeq.sorted.filter(n => before.get(n) != settings.get(n))
+      if (differing.nonEmpty)
+        throw PmeErrors.encryptionUnderWay(
+          table.toString,
+          file.toString,
+          differing.map(n => (n, before.getOrElse(n, "nothing"), settings.getOrElse(n, "nothing")))
+        )
+    } else {
+      fs.mkdirs(file.getParent)
+      FileReplacement.of(file, conf).write(like, () => ())(_.write(InPlaceManifest.json(settings)))
+    }
+  }
+}
+
+object InPlaceManifest {
+
+  /** ''Driver only.'' */
+  def of(write: WriteScope): InPlaceManifest = {
+    val (instance, url) = write.keks.fold(write.opening.source.instance)(_.instance)
+    new InPlaceManifest(described(write.settings) ++ Map("kms.instance.id" -> instance, "kms.instance.url" -> url))
+  }
+
+  private def described(settings: FileSettings): Map[String, String] = {
+    val columns = settings.columnKeys.map(_.entries.map(one => s"${one.masterKeyId}: ${one.pattern.text}"))
+    Map(
+      "footerKey" -> settings.footerKey,
+      "columnKeys" -> columns.fold("none")(_.mkString("; ")),
+      "unlistedColumns" -> settings.unlisted.optionValue,
+      "algorithm" -> settings.algorithm.name,
+      "plaintextFooter" -> settings.plaintextFooter.toString,
+      "dataKeyBits" -> settings.dataKeyBits.fold("default")(_.toString),
+      "kekBits" -> settings.kekBits.toString,
+      "doubleWrapping" -> settings.doubleWrapping.toString,
+      "keyMaterial" -> (if (settings.externalMaterial) "external" else "internal"),
+      "keyManagement" -> (if (settings.directKeys) "direct" else "envelope"),
+      "aadPrefix" -> settings.aadPrefix.fold("none")(_.template),
+      "storeAadPrefix" -> settings.storeAadPrefix.toString,
+      "spark.sql.caseSensitive" -> settings.caseSensitive.toString
+    )
+  }
+
+  private def json(settings: Map[String, String]) =
+    FlatJson
+      .write(settings.toSeq.sorted.map { case (name, value) => name -> FlatJson.Text(value) })
+      .getBytes(UTF_8)
+
+  private def read(file: Path, conf: Configuration): Map[String, String] = {
+    val fs = file.getFileSystem(conf)
+    val length = fs.getFileStatus(file).getLen
+    if (length > MaterialFile.MaxBytes) throw PmeErrors.badManifest(file.toString, s"it is $length bytes long")
+    val bytes = new Array[Byte](length.toInt)
+    val in = fs.open(file)
+    try in.readFully(0, bytes)
+    finally in.close()
+    try
+      FlatJson.parse(new String(bytes, UTF_8)).map {
+        case (name, FlatJson.Text(value)) => name -> value
+        case (name, FlatJson.Flag(value)) => name -> value.toString
+      }
+    catch { case bad: FlatJson.Malformed => throw PmeErrors.badManifest(file.toString, bad.getMessage) }
+  }
+}

@@ -1,0 +1,52 @@
+package io.pmeparquet.spark.admin
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.SerializableConfiguration
+
+import io.pmeparquet.columns.{KeyPlan, LeafColumn}
+import io.pmeparquet.options.FileSettings
+import io.pmeparquet.parquet.{ReadScope, WriteRules}
+import io.pmeparquet.parquet.rekey.{FileRekey, StagedTable}
+import io.pmeparquet.spark.PmeSparkException
+
+/** Whether column keys fit a table's files, as a write would look at its one schema. ''Driver only.'' */
+private[admin] object TableColumns {
+
+  /**
+   * Fails where a column key names no column of any file, or a partition column, before anything is written.
+   *
+   * @param files where they lie in the directory
+   */
+  def check(
+      session: SparkSession,
+      files: Seq[String],
+      directory: Path,
+      read: ReadScope,
+      conf: Broadcast[SerializableConfiguration],
+      settings: FileSettings
+  ): Unit = {
+    val partitions = files.flatMap(file => WriteRules.partitionColumns(new Path("/t/" + file), "/t")).distinct
+    KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
+    val slices = files.size.min(session.sparkContext.defaultParallelism * 4)
+    val leaves = session.sparkContext
+      .parallelize(files, slices)
+      .mapPartitions(new LeavesTask(conf, read, directory))
+      .collect()
+    KeyPlan.of(leaves.toSeq.flatten.distinct, settings.columnKeys, settings.unlisted, settings.caseSensitive)
+    ()
+  }
+}
+
+/** The leaf columns of some files. ''Crosses the wire'', with the scope. */
+private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read: ReadScope, from: Path)
+    extends (Iterator[String] => Iterator[Seq[LeafColumn]])
+    with Serializable {
+
+  override def apply(files: Iterator[String]): Iterator[Seq[LeafColumn]] = PmeSparkException.translated {
+    val leaves = files.map(file => FileRekey.leaves(read, conf.value.value, StagedTable.within(from, file)))
+    // A list, and not a sequence: Scala 2.12's is a stream, which is not to be sent.
+    Iterator(leaves.flatten.toList.distinct)
+  }
+}

@@ -1,0 +1,78 @@
+"""An encryption whose JVM halts in the middle: ``python -m tests.rekey.halted_job WAY TABLE CLASSES AFTER``.
+
+It ends as its JVM does. ``TABLE`` is encrypted until so many changes are made to the disk; ``CLASSES`` has the file
+system.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import TYPE_CHECKING, Any
+
+import pme_parquet as pme
+from tests.rotation.file_systems import STOPPING, stop_after
+from tests.support.java import add_to_class_path
+from tests.support.session import TEST_KMS, builder, session_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+INTERNAL = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["name", "ssn"]})
+EXTERNAL = pme.Encryption(kms=TEST_KMS, uniform_key="footer", key_material="external")
+PATIENCE = 10
+
+
+def copied(spark: SparkSession, table: Path) -> pme.Copied:
+    """Encrypt to a copy beside the table."""
+    return pme.encrypt(spark, str(table), str(copy_of(table)), INTERNAL)
+
+
+def copy_of(table: Path) -> Path:
+    """Return where the copy goes."""
+    return table.with_name("copy")
+
+
+def in_place(spark: SparkSession, table: Path) -> pme.Copied:
+    """Encrypt in place."""
+    return pme.encrypt(spark, str(table), enc=INTERNAL, in_place=True)
+
+
+def in_place_external(spark: SparkSession, table: Path) -> pme.Copied:
+    """Encrypt in place, with key material beside the files."""
+    return pme.encrypt(spark, str(table), enc=EXTERNAL, in_place=True)
+
+
+WAYS: dict[str, Callable[[SparkSession, Path], pme.Copied]] = {
+    "copy": copied,
+    "in place": in_place,
+    "in place, external": in_place_external,
+}
+
+
+def main(way: str, table: Path, classes: Path, after: int) -> int:
+    """Encrypt the table, and return what the JVM ended with, or 0 where it did not end."""
+    spark = builder(session_settings(table.parent / "scratch")).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    add_to_class_path(spark, classes)
+    stop_after(spark, after, halts=True)
+    for name, value in STOPPING.items():
+        spark.conf.set(name, value)
+    gateway: Any = spark.sparkContext._gateway
+    try:
+        WAYS[way](spark, table)
+    except Exception:
+        # Python is told that nobody answers any more; what else went wrong is to be seen.
+        with suppress(TimeoutExpired):
+            ended: int = gateway.proc.wait(PATIENCE)
+            return ended
+        raise
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])))

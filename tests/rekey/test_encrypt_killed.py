@@ -1,0 +1,126 @@
+"""An encryption that is killed, wherever that is: every cell can be read, and running it again finishes the rest.
+
+Twenty places where the JVM halts and twenty where the file system stops for each way to encrypt, of which an eighth is
+tried unless all are asked for.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import pme_parquet as pme
+from tests.rekey.copies import left
+from tests.rekey.halted_job import WAYS, copy_of
+from tests.rotation import file_systems
+from tests.rotation.file_systems import NEVER, STOPPING
+from tests.support.canary import data_files, files_under, find_canaries
+from tests.support.frames import people
+from tests.support.processes import environment
+from tests.support.session import ROOT, TEST_KMS
+from tests.support.source import rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.support.source import Conf
+
+PLACES = 20
+PATIENCE = 300
+HALTED = 137
+SECRETS = ["name-", "ssn-"]
+
+
+class Prepared(NamedTuple):
+    """A table that is copied for each test, and how many changes its encryption makes to the disk."""
+
+    way: str
+    path: Path
+    rows: list[str]
+    changes: int
+    classes: Path
+
+    def copy(self, directory: Path) -> Path:
+        return shutil.copytree(self.path, directory / "table")
+
+    def places(self) -> list[int]:
+        return Random(self.way).sample(range(self.changes), PLACES)  # noqa: S311 no secret
+
+
+@pytest.fixture(scope="module", params=list(WAYS))
+def prepared(spark: SparkSession, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    classes = file_systems.load(spark, tmp_path_factory)
+    path = tmp_path_factory.mktemp("killed") / "table"
+    people(spark).repartition(4).write.partitionBy("country").parquet(str(path))
+    expected = rows(spark.read.parquet(str(path)))
+    counted = shutil.copytree(path, tmp_path_factory.mktemp("counted") / "table")
+    for name, value in STOPPING.items():
+        spark.conf.set(name, value)
+    try:
+        with file_systems.stopping(spark, NEVER):
+            WAYS[request.param](spark, counted)
+            changes = NEVER - file_systems.changes_left(spark)
+    finally:
+        for name in STOPPING:
+            spark.conf.unset(name)
+    return Prepared(request.param, path, expected, changes, classes)
+
+
+@pytest.mark.parametrize("number", range(PLACES))
+def test_an_encryption_whose_disk_stops_loses_nothing_and_goes_on(
+    spark: SparkSession, prepared: Prepared, tmp_path: Path, conf: Conf, number: int
+) -> None:
+    table = prepared.copy(tmp_path)
+    # That leftovers could not be removed is no failure.
+    with conf(STOPPING), file_systems.stopping(spark, prepared.places()[number]), suppress(Exception):
+        WAYS[prepared.way](spark, table)
+    assert_goes_on(spark, table, prepared)
+
+
+@pytest.mark.parametrize("number", range(PLACES))
+def test_an_encryption_whose_jvm_halts_loses_nothing_and_goes_on(
+    spark: SparkSession, prepared: Prepared, tmp_path: Path, number: int
+) -> None:
+    table = prepared.copy(tmp_path)
+    after = prepared.places()[number]
+    job = ["-m", "tests.rekey.halted_job", prepared.way, str(table), str(prepared.classes), str(after)]
+    done = subprocess.run(
+        [sys.executable, *job],
+        env=environment(),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == HALTED, done.stderr
+    assert_goes_on(spark, table, prepared)
+
+
+def assert_goes_on(spark: SparkSession, table: Path, prepared: Prepared) -> None:
+    """Fail unless what was left can be read, and another run brings it to its end."""
+    reader = spark.read.format("pme-parquet").options(kms=TEST_KMS)
+    assert rows(reader.option("plaintextFiles", "allow").load(str(table))) == prepared.rows
+    goal = copy_of(table) if prepared.way == "copy" else table
+    names = [file.relative_to(prepared.path) for file in data_files(prepared.path)]
+    # A copy may be there before what it was made in is gone.
+    if goal == table or not goal.exists():
+        WAYS[prepared.way](spark, table)
+    strict = spark.read.format("pme-parquet").options(kms=TEST_KMS)
+    assert rows(strict.load(str(goal))) == prepared.rows
+    assert [file.relative_to(goal) for file in data_files(goal)] == names
+    assert pme.verify(spark, str(goal), options={"kms": TEST_KMS}).count() == 0
+    assert find_canaries(goal, SECRETS) == []
+    if goal == table:
+        assert [file for file in files_under(table) if ".pme-" in str(file.relative_to(table))] == []
+    else:
+        assert rows(spark.read.parquet(str(table))) == prepared.rows
+        assert set(left(table.parent)) <= {"table", "copy", "scratch", ".copy.pme-rekey"}
