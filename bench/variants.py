@@ -55,10 +55,15 @@ class Variant:
 def variants(data: Path, downloads: Path) -> dict[str, Variant]:
     """Return every variant that this machine can run. Keys are made once and lie beside the files they encrypt."""
     keys = master_keys(data / "keys.json")
-    listed = data / "keys.txt"
-    listed.write_text("".join(f"{name}={base64.b64encode(key.encode()).decode()}\n" for name, key in keys.items()))
-    found = [plain(), *builtin(keys, downloads), *ours(pme.Static(pme.file(listed)), downloads), *outsiders(keys)]
+    static = static_keys(keys, data / "keys.txt")
+    found = [plain(), *builtin(keys, downloads), *ours(static, downloads), *outsiders(keys)]
     return {variant.name: variant for variant in found}
+
+
+def static_keys(keys: Mapping[str, str], listed: Path) -> pme.Static:
+    """Return the KMS that takes these keys from a file, which is written."""
+    listed.write_text("".join(f"{name}={base64.b64encode(key.encode()).decode()}\n" for name, key in keys.items()))
+    return pme.Static(pme.file(listed))
 
 
 def plain() -> Variant:

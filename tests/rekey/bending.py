@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support import java
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import pytest
     from pyspark.sql import SparkSession
 
     from tests.support.source import Conf
 
+Bend = Callable[[int], AbstractContextManager[None]]
+
 BENDING = {"fs.file.impl": "rekey.BendingFileSystem", "fs.file.impl.disable.cache": "true"}
 
 
-def bending(spark: SparkSession, directories: pytest.TempPathFactory, conf: Conf) -> Callable[[int], Any]:
+def bending(spark: SparkSession, directories: pytest.TempPathFactory, conf: Conf) -> Bend:
     """Return what bends one byte of each Parquet file that is written: ``with bend(100): …``."""
     java.load(spark, directories, Path(__file__).with_name("BendingFileSystem.java"))
     system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]

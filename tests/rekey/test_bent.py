@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import pme_parquet as pme
 from tests.policy.expect import refused
-from tests.rekey.bending import bending
+from tests.rekey.bending import Bend, bending
 from tests.rekey.copies import left
 from tests.rekey.test_tables import wait_until_alone
 from tests.support.canary import data_files
@@ -17,7 +17,6 @@ from tests.support.session import TEST_KMS
 from tests.support.source import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -32,7 +31,7 @@ IN_FIRST_PAGE = 120
 
 
 @pytest.fixture
-def bend(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, conf: Conf) -> Callable[[int], Any]:
+def bend(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, conf: Conf) -> Bend:
     return bending(spark, tmp_path_factory, conf)
 
 
@@ -50,7 +49,7 @@ def plain(spark: SparkSession, tmp_path: Path) -> Path:
     ids=["GCM", "CTR", "a column without key", "no encryption"],
 )
 def test_a_copy_that_was_bent_on_its_way_does_not_come_into_being(
-    spark: SparkSession, plain: Path, tmp_path: Path, bend: Callable[[int], Any], enc: pme.Encryption, condition: str
+    spark: SparkSession, plain: Path, tmp_path: Path, bend: Bend, enc: pme.Encryption | None, condition: str
 ) -> None:
     source = plain
     if enc is None:
@@ -66,9 +65,7 @@ def test_a_copy_that_was_bent_on_its_way_does_not_come_into_being(
     assert left(tmp_path) == before
 
 
-def test_an_original_stays_where_its_encrypted_file_was_bent(
-    spark: SparkSession, plain: Path, bend: Callable[[int], Any]
-) -> None:
+def test_an_original_stays_where_its_encrypted_file_was_bent(spark: SparkSession, plain: Path, bend: Bend) -> None:
     expected = rows(spark.read.parquet(str(plain)))
     files = data_files(plain)
     before = {file: file.read_bytes() for file in files}

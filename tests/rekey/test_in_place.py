@@ -176,7 +176,7 @@ def test_a_prefix_names_the_table(spark: SparkSession, plain: Path, *, stored: b
     assert rows(read(spark, plain, aadPrefix="{path}/{file}")) == expected
 
 
-REFUSALS = {
+REFUSALS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a column that is in no file": ({"column_keys": {"pii": "snn"}}, "PME_UNKNOWN_COLUMN", "'snn'"),
     "a partition column": ({"column_keys": {"pii": "c*"}}, "PME_UNSUPPORTED", "'country'"),
     "no key": ({"footer_key": None}, "PME_NO_KEY", "footerKey"),
@@ -186,7 +186,7 @@ REFUSALS = {
 @pytest.mark.parametrize("case", REFUSALS)
 def test_what_cannot_be_is_refused_before_anything_is_written(spark: SparkSession, plain: Path, case: str) -> None:
     settings, condition, mention = REFUSALS[case]
-    enc = pme.Encryption(kms=TEST_KMS, **({"footer_key": "footer"} | settings))  # type: ignore[arg-type]
+    enc = pme.Encryption(kms=TEST_KMS, **({"footer_key": "footer"} | settings))
     with refused(condition, mention), untouched(plain):
         in_place(spark, plain, enc)
 
@@ -195,6 +195,12 @@ def test_what_cannot_be_is_refused_before_anything_is_written(spark: SparkSessio
 def test_files_whose_lengths_are_kept_elsewhere_are_refused(spark: SparkSession, plain: Path, log: str) -> None:
     (plain / log).mkdir()
     with refused("PME_UNSUPPORTED", log, "copy"), untouched(plain):
+        in_place(spark, plain)
+
+
+def test_a_summary_file_is_not_forgotten(spark: SparkSession, plain: Path) -> None:
+    pq.write_metadata(pq.read_schema(data_files(plain)[0]), plain / "_metadata")
+    with refused("PME_UNSUPPORTED", "_metadata", "Delete it"), untouched(plain):
         in_place(spark, plain)
 
 
@@ -335,7 +341,7 @@ def test_in_a_store_of_objects_files_are_written_in_their_place(spark: SparkSess
 def test_a_file_system_that_promises_nothing_is_refused(spark: SparkSession, plain: Path, loaded: None) -> None:
     before = {file: file.read_bytes() for file in data_files(plain)}
     with refused("PME_UNSUPPORTED", "odd", "hdfs"):
-        in_place(spark, f"odd://{plain}", **file_systems.store("odd"))
+        in_place(spark, f"odd://{plain}", ENC, **file_systems.store("odd"))
     assert {file: file.read_bytes() for file in data_files(plain)} == before
 
 

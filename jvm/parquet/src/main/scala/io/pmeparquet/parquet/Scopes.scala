@@ -78,6 +78,9 @@ final class WriteScope private[parquet] (
 ) extends Scope(id) {
   @transient private var opened: KeySource = _
 
+  /** Of the KMS: its id and url. ''Driver only.'' */
+  private[parquet] def instance: (String, String) = keks.fold(opening.source.instance)(_.instance)
+
   def wrapper(conf: Configuration): DataKeyWrapper = keks match {
     case Some(made) => new DoubleWrapper(made)
     case None => new SingleWrapper(open(conf))

@@ -10,8 +10,8 @@ import org.apache.parquet.crypto.ModuleCipherFactory.ModuleType
 import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, FileMetaData, RowGroup, Util}
 
 import io.pmeparquet.cipher.ModuleKind
-import io.pmeparquet.parquet.pages._
 import io.pmeparquet.parquet.{FileTail, ReadScope}
+import io.pmeparquet.parquet.pages._
 import io.pmeparquet.PmeErrors
 
 /** The copying of one file, in the order in which parquet-java lays files out: pages, indexes, Bloom filters, footer. */

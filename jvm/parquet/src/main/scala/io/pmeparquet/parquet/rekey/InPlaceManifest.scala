@@ -7,8 +7,8 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.pmeparquet.keys.{FlatJson, MaterialFile}
 import io.pmeparquet.options.FileSettings
-import io.pmeparquet.parquet.WriteScope
 import io.pmeparquet.parquet.rotation.FileReplacement
+import io.pmeparquet.parquet.WriteScope
 import io.pmeparquet.PmeErrors
 
 /** How the files of a table are being encrypted in their places, by the names of options. Nothing of it is a secret. */
@@ -24,7 +24,8 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
     val fs = file.getFileSystem(conf)
     if (fs.exists(file)) {
       val before = InPlaceManifest.read(file, conf)
-      val differing = (before.keySet ++ settings.keySet).toSeq.sorted.filter(n => before.get(n) != settings.get(n))
+      val differing =
+        (before.keySet ++ settings.keySet).toSeq.sorted.filter(n => before.get(n) != settings.get(n))
       if (differing.nonEmpty)
         throw PmeErrors.encryptionUnderWay(
           table.toString,
@@ -42,8 +43,10 @@ object InPlaceManifest {
 
   /** ''Driver only.'' */
   def of(write: WriteScope): InPlaceManifest = {
-    val (instance, url) = write.keks.fold(write.opening.source.instance)(_.instance)
-    new InPlaceManifest(described(write.settings) ++ Map("kms.instance.id" -> instance, "kms.instance.url" -> url))
+    val (instance, url) = write.instance
+    new InPlaceManifest(
+      described(write.settings) ++ Map("kms.instance.id" -> instance, "kms.instance.url" -> url)
+    )
   }
 
   private def described(settings: FileSettings): Map[String, String] = {
@@ -73,7 +76,8 @@ object InPlaceManifest {
   private def read(file: Path, conf: Configuration): Map[String, String] = {
     val fs = file.getFileSystem(conf)
     val length = fs.getFileStatus(file).getLen
-    if (length > MaterialFile.MaxBytes) throw PmeErrors.badManifest(file.toString, s"it is $length bytes long")
+    if (length > MaterialFile.MaxBytes)
+      throw PmeErrors.badManifest(file.toString, s"it is $length bytes long")
     val bytes = new Array[Byte](length.toInt)
     val in = fs.open(file)
     try in.readFully(0, bytes)

@@ -40,7 +40,8 @@ final class InPlaceRun private (table: Path, hidden: Path, id: String) extends S
    * @throws io.pmeparquet.PmeException where another one is
    */
   def claim(file: Path, conf: Configuration): Unit = {
-    val name = MessageDigest.getInstance("SHA-256").digest(file.toString.getBytes("UTF-8")).map("%02x".format(_))
+    val name =
+      MessageDigest.getInstance("SHA-256").digest(file.toString.getBytes("UTF-8")).map("%02x".format(_))
     val claim = new Path(root, s"claim-${name.mkString}")
     try claim.getFileSystem(conf).create(claim, /* overwrite= */ false).close()
     catch { case _: FileAlreadyExistsException => throw PmeErrors.changedMeanwhile(file.toString) }

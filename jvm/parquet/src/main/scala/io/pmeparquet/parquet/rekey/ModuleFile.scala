@@ -2,8 +2,8 @@ package io.pmeparquet.parquet.rekey
 
 import java.io.{ByteArrayOutputStream, IOException}
 import java.nio.charset.StandardCharsets.US_ASCII
+import java.util.zip.{CRC32, CheckedOutputStream}
 import java.util.Arrays
-import java.util.zip.{CheckedOutputStream, CRC32}
 
 import org.apache.hadoop.fs.FSDataOutputStream
 import org.apache.parquet.bytes.BytesUtils

@@ -1,7 +1,8 @@
 package io.pmeparquet.parquet.rotation
 
 import java.io.{IOException, OutputStream}
-import java.nio.file.{Files, StandardCopyOption}
+import java.nio.channels.FileChannel
+import java.nio.file.{Files, StandardCopyOption, StandardOpenOption}
 import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
@@ -41,6 +42,8 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
     val real = resolved(complete, conf)
     if (Stores.contains(scheme)) writeInPlace(unchanged)(copyOf(real, _))
     else {
+      // Hadoop's local file system with checksums does not sync.
+      if (scheme == Local) force(localFile(real))
       raw.setPermission(real, like.getPermission)
       raw.setReplication(real, like.getReplication)
       unchanged()
@@ -158,6 +161,12 @@ private[parquet] object FileReplacement {
     new Path(path.getFileSystem(conf).resolvePath(path.getParent), path.getName)
 
   private def schemeOf(fs: FileSystem) = fs.getUri.getScheme
+
+  private def force(file: java.nio.file.Path): Unit = {
+    val channel = FileChannel.open(file, StandardOpenOption.WRITE)
+    try channel.force( /* metaData= */ true)
+    finally channel.close()
+  }
 
   private def localFile(path: Path) = new java.io.File(path.toUri.getPath).toPath
 }

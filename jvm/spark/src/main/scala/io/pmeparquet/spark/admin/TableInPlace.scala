@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.admin
 
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
@@ -25,6 +26,8 @@ final class EncryptedInPlace(
 
 /** The encryption of a table's files in their places. ''Driver only'': of it, [[FileInPlace]] goes to executors. */
 private[admin] final class TableInPlace(session: SparkSession, path: String, options: Map[String, String]) {
+  import TableInPlace._
+
   private val resolver = new ConfResolver(session)
   private val conf = SparkAccess.hadoopConf(session, options)
   private val from = TableFiles.qualified(path, conf)
@@ -33,6 +36,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val settings = resolver.writeSettings(options, conf).files
     val table = TableFiles.tableOf(from, conf)
     refuseOthers(table)
+    refuseSummaries(table)
     val files = TableFiles.list(from, conf).files.sortBy(_.path)
     if (files.isEmpty)
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
@@ -67,6 +71,17 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     }
   }
 
+  /** They have statistics of all files, and hidden names. */
+  private def refuseSummaries(table: Path): Unit =
+    Summaries.map(new Path(table, _)).find(path => path.getFileSystem(conf).exists(path)).foreach { summary =>
+      throw PmeErrors.unsupported(
+        from.toString,
+        "encrypting this table in place",
+        s"$summary has statistics of its files in plaintext",
+        "Delete it, and run this again."
+      )
+    }
+
   private def within(table: Path, file: ListedFile) =
     new Path(file.path).toUri.getPath.stripPrefix(table.toUri.getPath.stripSuffix("/") + "/")
 
@@ -81,4 +96,9 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     }
     new EncryptedInPlace(some.map(_.made).fold(Copied(0, 0, 0, 0))(_ + _), some.map(_.already).sum, failed)
   }
+}
+
+private object TableInPlace {
+  val Summaries: Seq[String] =
+    Seq(ParquetFileWriter.PARQUET_METADATA_FILE, ParquetFileWriter.PARQUET_COMMON_METADATA_FILE)
 }
