@@ -35,9 +35,10 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
   def run(): EncryptedInPlace = {
     val settings = resolver.writeSettings(options, conf).files
     val table = TableFiles.tableOf(from, conf)
-    refuseOthers(table)
+    val found = TableFiles.list(from, conf)
+    refuseOthers(table, found.logs ++ TableFiles.logsAbove(from, conf))
     refuseSummaries(table)
-    val files = TableFiles.list(from, conf).files.sortBy(_.path)
+    val files = found.files.sortBy(_.path)
     if (files.isEmpty)
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     val read = resolver.read(TableCopies.allowingPlaintext(options))
@@ -57,12 +58,12 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     } finally run.end(complete, conf)
   }
 
-  private def refuseOthers(table: Path): Unit = {
-    TableFiles.logOf(from, conf).foreach { log =>
+  private def refuseOthers(table: Path, logs: Seq[TableLog]): Unit = {
+    logs.headOption.foreach { log =>
       throw PmeErrors.unsupported(
         from.toString,
         "encrypting this table in place",
-        s"$log keeps the lengths of its files",
+        s"${log.path} keeps the lengths of its files",
         "Encrypt to a copy, or write the table anew with the tool that it belongs to."
       )
     }
