@@ -187,6 +187,9 @@ object PmeErrors {
 
   // ---- files
 
+  def nothingThere(path: String): PmeException =
+    fail(BadOption, s"$path: nothing was done, because there is nothing at this path. Check the path.")
+
   /** Of an operation that copies a table. */
   def badTarget(target: String, why: String, remedy: String): PmeException =
     fail(BadOption, s"$target: the copy cannot be written there, because $why. $remedy")

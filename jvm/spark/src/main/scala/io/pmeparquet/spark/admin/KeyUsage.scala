@@ -25,8 +25,11 @@ object KeyUsage {
   private[admin] def rows(session: SparkSession, path: String, options: Map[String, String]): Seq[Row] = {
     val conf = SparkAccess.hadoopConf(session, options)
     val usage = new FileUsage(scope(session, options))
-    val looked = TableFiles.list(new Path(path), conf).files.grouped(AtOnce).flatMap { files =>
-      FileJob.each(session, conf, files)((file, conf) => usage.of(file, conf))
+    val all = TableFiles.list(new Path(path), conf).files
+    val step = Progress.step(session, "looking into footers", all.size)
+    step.begin()
+    val looked = all.grouped(AtOnce).flatMap { files =>
+      FileJob.each(session, conf, files)((file, conf) => step.counting(0)(usage.of(file, conf)))
     }
     rows(looked.toSeq)
   }

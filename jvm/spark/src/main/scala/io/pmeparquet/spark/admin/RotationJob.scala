@@ -61,18 +61,25 @@ private[admin] final class RotationJob(
     val logs = found.logs ++ TableFiles.logsAbove(path, conf)
     if (!settings.dryRun)
       found.leftovers.foreach(leftover => leftover.getFileSystem(conf).delete(leftover, false))
-    found.files.sortBy(_.path).grouped(AtOnce).flatMap(part(_, logs)).toList
+    val steps = new RotationSteps(session, found.files)
+    found.files.sortBy(_.path).grouped(AtOnce).flatMap(part(_, logs, steps)).toList
   }
 
-  private def part(files: Seq[ListedFile], logs: Seq[TableLog]): Seq[FileReport] = {
+  private def part(files: Seq[ListedFile], logs: Seq[TableLog], steps: RotationSteps): Seq[FileReport] = {
     val looking = rotation
+    val reading = steps.reading
+    reading.begin()
     if (files.size > 1 && keys.takesBatches) prepare(files)
-    val looked = FileJob.each(session, conf, files)((file, conf) => looking.look(file, conf))
+    val looked = FileJob.each(session, conf, files) { (file, conf) =>
+      reading.counting(0)(looking.look(file, conf))
+    }
     val wanted = looked.collect { case (_, Right(needs: FileNeeds.Keys)) => targets(needs) }.flatten.distinct
     val answers = if (settings.dryRun) keys.foresee(wanted) else keys.rewrap(wanted, "rotation")
     val plans = looked.map { case (file, needs) => keepingLengths(plan(file, needs, answers), logs) }
     val changes = plans.collect { case Plan(file, _, Some(changes), _) => file -> changes }
-    val failures = if (settings.dryRun) Map.empty[ListedFile, FileFailure] else write(changes)
+    val failures =
+      if (settings.dryRun) Map.empty[ListedFile, FileFailure]
+      else write(changes, steps.writing(files, changes))
     plans.map(one => failures.get(one.file).fold(one.report)(FileReport.failed(one.file, _)))
   }
 
@@ -139,11 +146,11 @@ private[admin] final class RotationJob(
     Plan(file, report, if (changed) Some(changes) else None, footer)
   }
 
-  private def write(changes: Seq[(ListedFile, Map[WrappedKey, WrappedKey])]): Map[ListedFile, FileFailure] = {
+  private def write(changes: Seq[Change], step: ProgressStep): Map[ListedFile, FileFailure] = {
     val changing = rotation
     writing = true
     val done = FileJob.each(session, conf, changes) { case ((file, changes), conf) =>
-      changing.change(file, changes, conf)
+      step.counting(file.length)(changing.change(file, changes, conf))
     }
     writing = false
     done.collect { case ((file, _), Left(failure)) => file -> failure }.toMap
@@ -152,6 +159,7 @@ private[admin] final class RotationJob(
 
 private object RotationJob {
   type Answers = Map[WrappedKey, Rewrapping.Answer]
+  type Change = (ListedFile, Map[WrappedKey, WrappedKey])
 
   /**
    * What is to become of a file.
@@ -168,4 +176,19 @@ private object RotationJob {
 
   /** Files that are looked at before the first of them is written: keys of all of them go to the KMS together. */
   val AtOnce = 1000
+}
+
+/** What a rotation goes through; each step with all files, some of them at once. */
+private final class RotationSteps(session: SparkSession, files: Seq[ListedFile]) {
+  val reading: ProgressStep = Progress.step(session, "reading keys", files.size)
+  private val write = Progress.step(session, "writing keys", files.size, files.map(_.length).sum)
+
+  /** Begins to write some of the files. The others are done. */
+  def writing(files: Seq[ListedFile], changes: Seq[RotationJob.Change]): ProgressStep = {
+    val changed = changes.map(_._1)
+    val others = files.diff(changed)
+    write.begin()
+    write.count(others.size, others.map(_.length).sum)
+    write
+  }
 }

@@ -40,14 +40,18 @@ private[admin] final class TableCopy(
       throw PmeErrors.badTarget(to.toString, "it lies in the table that is copied", "Name another place.")
     StagedTable.requireFree(to, writeConf)
     val read = resolver.read(readOptions)
-    val found = session.read.format(PmeDataSource.Name).options(readOptions).load(source).inputFiles
+    TableFiles.requireThere(from, readConf)
+    val table = session.read.format(PmeDataSource.Name).options(readOptions).load(source)
+    val found = table.inputFiles
     val directory = if (from.getFileSystem(readConf).getFileStatus(from).isFile) from.getParent else from
     val files = found.toSeq.map(relativeTo(directory, _)).sorted
     val shared = broadcast(readConf)
     settings.foreach(TableColumns.check(session, files, directory, read, shared, _))
     val write = writeOptions.map(resolver.write(_, writeConf, to))
     val check = resolver.read(checkOptions)
-    val table = StagedTable.begin(to, writeConf)
+    val staged = StagedTable.begin(to, writeConf)
+    val step = Progress.step(session, "copying", files.size, TableFiles.bytesOf(table))
+    step.begin()
     try {
       val job = new CopyTask(
         shared,
@@ -56,15 +60,16 @@ private[admin] final class TableCopy(
         broadcast(writeConf),
         write,
         check,
-        table
+        staged,
+        step
       )
       val done = parallel(files, FileJob.MaxTasks).mapPartitions(job).collect()
       val all = done.map(_.made).reduce(_ + _)
-      table.publish(done.map(_.attempt).toSeq, all.files, writeConf)
+      staged.publish(done.map(_.attempt).toSeq, all.files, writeConf)
       all
     } catch {
       case failed: Throwable =>
-        try table.discard(writeConf)
+        try staged.discard(writeConf)
         catch { case more: IOException => failed.addSuppressed(more) }
         throw failed
     }
@@ -104,7 +109,8 @@ private final class CopyTask(
     writeConf: Broadcast[SerializableConfiguration],
     write: Option[WriteScope],
     check: ReadScope,
-    table: StagedTable
+    table: StagedTable,
+    step: ProgressStep
 ) extends (Iterator[String] => Iterator[CopiedFiles])
     with Serializable {
 
@@ -116,8 +122,11 @@ private final class CopyTask(
     val done = table.attempt(attempt, conf) { directory =>
       files
         .map { file =>
+          val source = StagedTable.within(from, file)
           val staged = StagedTable.within(directory, file)
-          rekey.write(StagedTable.within(from, file), staged, StagedTable.within(table.target, file))
+          step.counting(source.getFileSystem(readConf.value.value).getFileStatus(source).getLen) {
+            rekey.write(source, staged, StagedTable.within(table.target, file))
+          }
         }
         .reduce(_ + _)
     }

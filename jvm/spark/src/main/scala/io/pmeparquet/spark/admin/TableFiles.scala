@@ -2,9 +2,13 @@ package io.pmeparquet.spark.admin
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.keys.MaterialFile
 import io.pmeparquet.parquet.rotation.{FileRotation, ListedFile}
+import io.pmeparquet.PmeErrors
 
 /**
  * The files of a table, partitions and all, by the names that Spark's readers go by. ''Driver only.''
@@ -27,6 +31,7 @@ private[admin] object TableFiles {
 
   /** @param path a directory or a file */
   def list(path: Path, conf: Configuration): TableFiles = {
+    requireThere(path, conf)
     val fs = path.getFileSystem(conf)
     val status = fs.getFileStatus(path)
     if (status.isDirectory) below(status.getPath, fs)
@@ -36,8 +41,21 @@ private[admin] object TableFiles {
     }
   }
 
+  /** @throws io.pmeparquet.PmeException where it is not */
+  def requireThere(path: Path, conf: Configuration): Unit =
+    if (!path.getFileSystem(conf).exists(path)) throw PmeErrors.nothingThere(path.toString)
+
+  /** The size of the files that a frame reads. */
+  def bytesOf(frame: DataFrame): Long = frame.queryExecution.analyzed.collect {
+    case files: LogicalRelation => files.relation.sizeInBytes
+    case files: DataSourceV2Relation => files.table.asInstanceOf[FileTable].fileIndex.sizeInBytes
+  }.sum
+
   /** The directory of the table that a path is, or is a partition or a file of. */
-  def tableOf(path: Path, conf: Configuration): Path = levels(path, conf).last
+  def tableOf(path: Path, conf: Configuration): Path = {
+    requireThere(path, conf)
+    levels(path, conf).last
+  }
 
   /** What keeps the lengths of the files of the tables that a path is a part of. */
   def logsAbove(path: Path, conf: Configuration): Seq[TableLog] =

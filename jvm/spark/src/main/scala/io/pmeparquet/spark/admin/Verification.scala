@@ -57,9 +57,11 @@ object Verification {
     val all = TableFiles.list(new Path(path), conf).files.sortBy(_.path)
     val chosen = sample.of(all)
     val verification = new FileVerification(scope, sample)
+    val step = Progress.step(session, "verifying", chosen.size, chosen.map(_.length).sum)
+    step.begin()
     val done = FileJob
       .each(session, conf, chosen, FileJob.MaxTasks) { (file, conf) =>
-        verification.of(file, conf, () => FileJob.goOn("the verification"))
+        step.counting(file.length)(verification.of(file, conf, () => FileJob.goOn("the verification")))
       }
       .map { case (file, outcome) => outcome.fold(failed(file, _), identity) }
     val opened = done.map(_.opened).fold(Opened())(_ + _)
