@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._driver import method_of
 from pme_parquet._encryption import Encryption
+from pme_parquet._progress import watched
 from pme_parquet.errors import BY_CONDITION, BadOptionError, PmeError
 
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._kms import Kms
+
+
+_IN_PLACE = "each file is either encrypted or as it was. Run it again with the same arguments: it goes on."
+_NO_TARGET = "there is no target, and the source is as it was. Run it again: it starts anew."
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ def rekey(  # noqa: PLR0913 source and target, and how to open and to close them
     kms: Kms | str | None = None,
     *,
     options: Mapping[str, str] | None = None,
+    progress: bool | None = None,
 ) -> Copied:
     """Copy a table under new data keys, and the keys, column sets and modes of `enc`, without decoding it.
 
@@ -78,11 +84,12 @@ def rekey(  # noqa: PLR0913 source and target, and how to open and to close them
         enc: how the copy is encrypted.
         kms: where the source's master keys live; those of `enc` if it is left out.
         options: of the format, to read the source with: `aadPrefix`, `plaintextFiles`, `clearLevels` and others.
+        progress: whether to show how far it has come; by default on a terminal and in a notebook.
 
     Raises:
         PmeError: what is wrong with the source, the keys or the target. There is then no target.
     """
-    return _copied(spark, "rekey", source, target, _reading(enc, kms, options), enc.options())
+    return _copied(spark, "rekey", progress, source, target, _reading(enc, kms, options), enc.options())
 
 
 def encrypt(  # noqa: PLR0913 as above
@@ -94,6 +101,7 @@ def encrypt(  # noqa: PLR0913 as above
     *,
     in_place: bool = False,
     options: Mapping[str, str] | None = None,
+    progress: bool | None = None,
 ) -> Copied:
     """Encrypt a plaintext Parquet table, without decoding it: to a copy, or in place.
 
@@ -116,6 +124,7 @@ def encrypt(  # noqa: PLR0913 as above
             a copy only.
         in_place: whether the encrypted files take the place of the plaintext ones.
         options: of the format, to read the source with.
+        progress: whether to show how far it has come; by default on a terminal and in a notebook.
 
     Raises:
         PmeError: what is wrong with the source, the keys or the target. There is then no target. In place, files that
@@ -126,11 +135,11 @@ def encrypt(  # noqa: PLR0913 as above
         raise BadOptionError(message)
     if in_place:
         _check_in_place(source, target, kms)
-        return _in_place(spark, source, enc.options() | dict(options or {}))
+        return _in_place(spark, source, enc.options() | dict(options or {}), progress)
     if target is None:
         message = "encrypt: there is no target, and in_place is not said. Name a new place, or set in_place=True."
         raise BadOptionError(message)
-    return _copied(spark, "encrypt", source, target, _reading(enc, kms, options), enc.options())
+    return _copied(spark, "encrypt", progress, source, target, _reading(enc, kms, options), enc.options())
 
 
 def _check_in_place(source: str, target: str | None, kms: Kms | str | None) -> None:
@@ -145,8 +154,15 @@ def _check_in_place(source: str, target: str | None, kms: Kms | str | None) -> N
         raise BadOptionError(message)
 
 
-def _in_place(spark: SparkSession, source: str, options: dict[str, str]) -> Copied:
-    done = method_of(spark, "TableCopies", "encryptInPlace", "pme.encrypt")(source, options)
+def _in_place(spark: SparkSession, source: str, options: dict[str, str], progress: bool | None) -> Copied:  # noqa: FBT001 as its caller has it
+    encryption = method_of(spark, "TableCopies", "encryptInPlace", "pme.encrypt")
+    done = watched(
+        spark,
+        lambda: encryption(source, options),
+        name="pme.encrypt",
+        progress=progress,
+        interrupted=_IN_PLACE,
+    )
     made = done.made()
     failed = tuple(FailedFile(one.file(), one.condition(), one.message()) for one in done.failed())
     report = Copied(made.files(), made.rows(), made.pages(), made.bytes(), done.already(), failed)
@@ -180,6 +196,7 @@ def decrypt(  # noqa: PLR0913 as above
     *,
     write_plaintext: bool = False,
     options: Mapping[str, str] | None = None,
+    progress: bool | None = None,
 ) -> Copied:
     """Copy an encrypted table to one that everybody can read, without decoding it.
 
@@ -193,12 +210,14 @@ def decrypt(  # noqa: PLR0913 as above
         kms: where the source's master keys live.
         write_plaintext: must be true, so that nobody does this by accident.
         options: of the format, to read the source with.
+        progress: whether to show how far it has come; by default on a terminal and in a notebook.
 
     Raises:
         PmeError: what is wrong with the source, the keys or the target, or `write_plaintext` was not said. There is
             then no target.
     """
-    return _copied(spark, "decrypt", source, target, _reading(Encryption(kms=kms), None, options), write_plaintext)
+    reading = _reading(Encryption(kms=kms), None, options)
+    return _copied(spark, "decrypt", progress, source, target, reading, write_plaintext)
 
 
 def _reading(enc: Encryption, kms: Kms | str | None, options: Mapping[str, str] | None) -> dict[str, str]:
@@ -206,6 +225,13 @@ def _reading(enc: Encryption, kms: Kms | str | None, options: Mapping[str, str] 
     return reader._kms_options() | dict(options or {})  # noqa: SLF001 ours
 
 
-def _copied(spark: SparkSession, what: str, *arguments: Any) -> Copied:  # noqa: ANN401 what py4j passes on
-    done = method_of(spark, "TableCopies", what, f"pme.{what}")(*arguments)
+def _copied(
+    spark: SparkSession,
+    what: str,
+    progress: bool | None,  # noqa: FBT001 as its callers have it
+    *arguments: Any,  # noqa: ANN401 what py4j passes on
+) -> Copied:
+    name = f"pme.{what}"
+    copy = method_of(spark, "TableCopies", what, name)
+    done = watched(spark, lambda: copy(*arguments), name=name, progress=progress, interrupted=_NO_TARGET)
     return Copied(done.files(), done.rows(), done.pages(), done.bytes())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._driver import frame_of, method_of, reading
+from pme_parquet._progress import watched
 from pme_parquet.errors import BY_CONDITION, PmeError
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 
 _MOST_SHOWN = 20
+_UNCHANGED = "nothing was changed."
+_RESUMABLE = (
+    "each file is whole, under its old master keys or its new ones. Run it again with the same arguments: it goes on. "
+    "Keep the old master keys until then."
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     key_material: Literal["internal", "external"] | None = None,
     dry_run: bool = False,
     options: Mapping[str, str] | None = None,
+    progress: bool | None = None,
 ) -> RotationReport:
     """Wraps the keys of a table anew: under other master keys, new versions of them, or another KMS.
 
@@ -106,11 +113,13 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
         key_material: where key material is to stand, if not where it does. `master_keys={}` changes only that.
         dry_run: look at every file, but write nothing.
         options: of the format, for reading: `aadPrefix` for files that do not keep theirs.
+        progress: whether to show how far it has come; by default on a terminal and in a notebook.
 
     Raises:
         PmeError: some files could not be rotated; the others are. The error's `report` tells which.
     """
-    jdf = method_of(spark, "Rotation", "rotate", "pme.rotate")(
+    change = method_of(spark, "Rotation", "rotate", "pme.rotate")
+    arguments = (
         str(path),
         reading(kms, options),
         new_kms.options() if new_kms else None,
@@ -118,6 +127,8 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
         key_material,
         dry_run,
     )
+    state = _UNCHANGED if dry_run else _RESUMABLE
+    jdf = watched(spark, lambda: change(*arguments), name="pme.rotate", progress=progress, interrupted=state)
     files = [RotatedFile(**row.asDict()) for row in frame_of(spark, jdf).collect()]
     report = RotationReport(files, dry_run)
     if report.failed:
@@ -131,6 +142,7 @@ def key_usage(
     *,
     kms: Kms | None = None,
     options: Mapping[str, str] | None = None,
+    progress: bool | None = None,
 ) -> DataFrame:
     """Which master keys protect what of a table, and what could no longer be read if one were destroyed.
 
@@ -147,9 +159,11 @@ def key_usage(
         path: a table's directory, with its partitions, or one file.
         kms: where the master keys are. Without one: the session's, or else what can be seen without keys.
         options: of the format, for reading: `aadPrefix` for files that do not keep theirs.
+        progress: whether to show how far it has come; by default on a terminal and in a notebook.
     """
     of = method_of(spark, "KeyUsage", "of", "pme.key_usage")
-    jdf = of(str(path), reading(kms, options))
+    arguments = (str(path), reading(kms, options))
+    jdf = watched(spark, lambda: of(*arguments), name="pme.key_usage", progress=progress, interrupted=_UNCHANGED)
     return frame_of(spark, jdf)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from pme_parquet._driver import frame_of, method_of, reading
+from pme_parquet._progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
         """What `verify` found, and what it opened: at run time a DataFrame that has one attribute more."""
 
         opened: Opened
+
+
+_ONLY_LOOKED = "nothing was changed, and nothing is told of what it had looked at. Run it again, or a sample of it."
 
 
 @dataclass(frozen=True)
@@ -71,13 +75,14 @@ class Opened:
         return "; ".join(parts)
 
 
-def verify(
+def verify(  # noqa: PLR0913 what to look at, and with what
     spark: SparkSession,
     path: str | PathLike[str],
     *,
     kms: Kms | None = None,
     options: Mapping[str, str] | None = None,
     sample: Sample | None = None,
+    progress: bool | None = None,
 ) -> Findings:
     """Open every module of every file of a table with its keys, and tell all that does not open.
 
@@ -110,14 +115,15 @@ def verify(
         options: of the format, for reading. What they refuse is a finding: plaintext files without
             `plaintextFiles=allow`, AES_GCM_CTR_V1 without `algorithm=AES_GCM_CTR_V1`, another `aadPrefix`.
         sample: which part of the table; without one, all of it.
+        progress: whether to show how far it has come; by default on a terminal and in a notebook.
 
     Raises:
         PmeError: what is wrong with the arguments or the KMS, not with a file.
     """
     part = sample or Sample()
-    done = method_of(spark, "Verification", "verify", "pme.verify")(
-        str(path), reading(kms, options), float(part.files), float(part.pages), part.seed
-    )
+    look = method_of(spark, "Verification", "verify", "pme.verify")
+    arguments = (str(path), reading(kms, options), float(part.files), float(part.pages), part.seed)
+    done = watched(spark, lambda: look(*arguments), name="pme.verify", progress=progress, interrupted=_ONLY_LOOKED)
     findings = cast("Findings", frame_of(spark, done.findings()))
     opened = done.opened()
     findings.opened = Opened(

@@ -1,0 +1,177 @@
+"""The forms of progress: a bar on a terminal, one in a notebook, lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pme_parquet._progress.step import Clock, Step
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+_SECONDS_BETWEEN_LINES = 5
+
+
+class Shown(Protocol):
+    """Where progress is shown. Its file is stderr: stdout has results."""
+
+    looks: bool
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, why: BaseException | None, at: TracebackType | None
+    ) -> None: ...
+
+    def show(self, step: Step | None) -> None:
+        """Told often."""
+
+    def finish(self, step: Step | None) -> None:
+        """Told once, at the end."""
+
+
+def chosen(*, progress: bool | None) -> Shown:
+    """The form that fits where this runs.
+
+    Args:
+        progress: None shows it only to people, on a terminal and in a notebook.
+    """
+    if progress is False:
+        return Nothing()
+    notebook = _display()
+    if notebook is not None:
+        return Notebook(notebook)
+    if sys.stderr.isatty():
+        from rich.console import Console  # noqa: PLC0415 slow to import
+
+        console = Console(stderr=True)
+        return Lines() if console.is_dumb_terminal else Bar(console)
+    return Lines() if progress else Nothing()
+
+
+def _display() -> Any:  # noqa: ANN401 IPython need not be here
+    """IPython's function, if this is a notebook's kernel."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if getattr(shell, "kernel", None) is None:
+        return None
+    from IPython.display import display  # noqa: PLC0415 it is there
+
+    return display
+
+
+class Nothing:
+    """Nobody looks, and nothing is asked."""
+
+    looks = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def show(self, step: Step | None) -> None:
+        """Not."""
+
+    def finish(self, step: Step | None) -> None:
+        """Not."""
+
+
+class Lines(Nothing):
+    """One every few seconds, one for each step, and the last one."""
+
+    looks = True
+
+    def __init__(self) -> None:
+        self._clock = Clock()
+        self._last: Step | None = None
+        self._at = 0.0
+
+    def show(self, step: Step | None) -> None:
+        """Prints a line if it is time."""
+        if step is None or step == self._last:
+            return
+        left = self._clock.left(step)
+        is_new = self._last is None or step.name != self._last.name
+        if is_new or monotonic() - self._at >= _SECONDS_BETWEEN_LINES:
+            self._print(step, left)
+
+    def finish(self, step: Step | None) -> None:
+        """Prints where it ended."""
+        if step is not None and step != self._last:
+            self._print(step, "")
+
+    def _print(self, step: Step, left: str) -> None:
+        self._last, self._at = step, monotonic()
+        sys.stderr.write(f"{step.name}: {step}{left}\n")
+        sys.stderr.flush()
+
+
+class Bar(Nothing):
+    """Rich's, on a terminal; it goes away at the end."""
+
+    looks = True
+
+    def __init__(self, console: Any) -> None:  # noqa: ANN401 rich is slow to import
+        from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415 as above
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
+        self._clock = Clock()
+        self._bar = Progress(*columns, console=console, transient=True)
+        self._task = self._bar.add_task("starting", total=None, told="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, step: Step | None) -> None:
+        """Moves it."""
+        if step is not None:
+            told = f"{step}{self._clock.left(step)}"
+            self._bar.update(self._task, description=step.name, completed=step.fraction, total=1, told=told)
+
+    def finish(self, step: Step | None) -> None:
+        """Moves it to its end."""
+        self.show(step)
+
+
+class Notebook(Nothing):
+    """HTML's own bar in a cell's output, which IPython can change in place: no widgets are needed."""
+
+    looks = True
+
+    def __init__(self, display: Any) -> None:  # noqa: ANN401 IPython's function
+        self._clock = Clock()
+        self._display = display
+        self._handle: Any = None
+        self._last = ""
+
+    def show(self, step: Step | None) -> None:
+        """Changes it, if there is something new."""
+        if step is not None:
+            self._put(step, self._clock.left(step))
+
+    def finish(self, step: Step | None) -> None:
+        """Leaves it as it is at the end."""
+        if step is not None:
+            self._put(step, "")
+
+    def _put(self, step: Step, left: str) -> None:
+        from html import escape  # noqa: PLC0415 only here
+
+        html = f'<progress value="{step.fraction:.3f}" max="1"></progress> {escape(f"{step.name}: {step}{left}")}'
+        if html == self._last:
+            return
+        self._last = html
+        shown = {"text/html": html, "text/plain": f"{step.name}: {step}{left}"}
+        if self._handle is None:
+            self._handle = self._display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)

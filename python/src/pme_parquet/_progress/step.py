@@ -1,0 +1,71 @@
+"""How far an operation has come, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+
+from pme_parquet._inspect.words import number, size
+
+_MINUTE = 60
+_HOUR = 60 * _MINUTE
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of an operation that goes through all files.
+
+    Attributes:
+        name: what is done.
+        files: how many are done.
+        all_files: how many there are.
+        bytes: how many are done; 0 where they do not matter.
+        all_bytes: how many there are.
+    """
+
+    name: str
+    files: int
+    all_files: int
+    bytes: int
+    all_bytes: int
+
+    @classmethod
+    def parsed(cls, told: str) -> Step:
+        """As the connector tells it."""
+        name, *numbers = told.split("\t")
+        return cls(name, *map(int, numbers))
+
+    @property
+    def fraction(self) -> float:
+        """What of it is done: by bytes, if there are any."""
+        done, total = (self.bytes, self.all_bytes) if self.all_bytes else (self.files, self.all_files)
+        return done / total if total else 1.0
+
+    def __str__(self) -> str:
+        files = f"{self.files:,} of {number(self.all_files, 'file')}"
+        return f"{files}, {size(self.bytes)} of {size(self.all_bytes)}" if self.all_bytes else files
+
+
+class Clock:
+    """Tells how long a step still takes, if it goes on as it went."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._since = 0.0
+
+    def left(self, step: Step) -> str:
+        """In words; empty where nobody knows."""
+        if step.name != self._name:
+            self._name, self._since = step.name, monotonic()
+        if not 0 < step.fraction < 1:
+            return ""
+        seconds = (monotonic() - self._since) * (1 - step.fraction) / step.fraction
+        return f", {_words(seconds)} left"
+
+
+def _words(seconds: float) -> str:
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR:
+        return f"{seconds / _MINUTE:.0f} min"
+    return f"{seconds / _HOUR:.1f} h"
