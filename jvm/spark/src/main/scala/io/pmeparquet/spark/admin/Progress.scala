@@ -53,9 +53,9 @@ private[admin] final class ProgressStep(
   def begin(): Unit = watched.foreach(_.show(this))
 
   /** Does something with a file, which then counts as done, whatever came of it. */
-  def counting[A](length: => Long)(work: => A): A =
+  def counting[A](length: Long)(work: => A): A =
     try work
-    finally count(1, if (bytes > 0) length else 0)
+    finally count(1, length)
 
   def count(files: Long, bytes: Long): Unit = {
     doneFiles.add(files)

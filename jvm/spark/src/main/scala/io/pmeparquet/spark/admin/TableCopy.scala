@@ -124,9 +124,9 @@ private final class CopyTask(
         .map { file =>
           val source = StagedTable.within(from, file)
           val staged = StagedTable.within(directory, file)
-          step.counting(source.getFileSystem(readConf.value.value).getFileStatus(source).getLen) {
-            rekey.write(source, staged, StagedTable.within(table.target, file))
-          }
+          val copied = rekey.write(source, staged, StagedTable.within(table.target, file))
+          step.count(1, source.getFileSystem(readConf.value.value).getFileStatus(source).getLen)
+          copied
         }
         .reduce(_ + _)
     }

@@ -1,0 +1,1 @@
+"""The commands of `pme-parquet`, in `app`; `looking` alone is imported to inspect."""

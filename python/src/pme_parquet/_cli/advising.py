@@ -1,0 +1,93 @@
+"""`pme-parquet doctor`, `plan` and `report`: before a table is written, and for who answers for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import pme_parquet as pme
+from pme_parquet._cli.exits import FINDING
+from pme_parquet._cli.given import Given, TypedKms, WriteKeys
+from pme_parquet._cli.looking import tell
+from pme_parquet._cli.sessions import SparkChoice, session
+from pme_parquet._cli.shared import Json, grouped
+from pme_parquet._cli.verifying import Part, Path_
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands."""
+    for command in (doctor, plan, report):
+        app.command()(command)
+
+
+@grouped
+def doctor(
+    keys: WriteKeys,
+    given: Given,
+    spark: SparkChoice,
+    as_json: Json = False,
+) -> None:
+    """Tell whether all that the format stands on fits and works here, and what to do where it does not.
+
+    `pme-parquet doctor --footer-key footer --options-file kms.json` wraps and unwraps with the key, too.
+
+    Exit 1 if there is a problem.
+    """
+    enc = keys.encryption(given.options())
+    with session(spark) as running:
+        diagnosis = pme.doctor(running, enc)
+    tell(diagnosis, diagnosis.to_dict(), as_json=as_json)
+    if not diagnosis.ok:
+        raise SystemExit(FINDING)
+
+
+@grouped
+def plan(
+    path: Path_,
+    keys: WriteKeys,
+    given: Given,
+    spark: SparkChoice,
+    partition_by: Annotated[
+        list[str] | None, typer.Option(help="A column that the table is to be partitioned by. Once for each.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell which column of a Parquet table would get which key; nothing is written.
+
+    `pme-parquet plan people --footer-key footer --column-key pii=ssn,address.*`
+
+    Exit 1 if the write would be refused, as where a pattern matches no column.
+    """
+    enc = keys.encryption(given.options())
+    with session(spark) as running:
+        planned = pme.plan(running.read.parquet(path), enc, partition_by=tuple(partition_by or ()))
+    tell(planned, planned.to_dict(), as_json=as_json)
+    if planned.refusals:
+        raise SystemExit(FINDING)
+
+
+@grouped
+def report(
+    path: Path_,
+    given: Given,
+    part: Part,
+    spark: SparkChoice,
+    out: Annotated[Path, typer.Option(help="The page that is written.")] = Path("report.html"),
+    verified: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Open every module with the keys, which starts Spark.")
+    ] = True,
+    as_json: Json = False,
+) -> None:
+    """Write a page that tells what of a table is protected by which key, and what is not.
+
+    `pme-parquet report people --out people.html --options-file kms.json`
+    """
+    options = given.options()
+    if verified:
+        with session(spark) as running:
+            page = pme.report(path, out, spark=running, kms=TypedKms(options), sample=part.sample)
+    else:
+        page = pme.report(path, out)
+    tell(str(page), {"page": str(page)}, as_json=as_json)

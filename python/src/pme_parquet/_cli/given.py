@@ -1,0 +1,115 @@
+"""The options of the format as they are given on the command line, and the keys of a write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pme_parquet._cli.parsing import column_keys, in_file, merged, pairs
+from pme_parquet._encryption import Encryption
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PANEL = "Keys and options of the format"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Where keys are and how to read, as a user types it."""
+
+    kms: Annotated[
+        str | None,
+        typer.Option(
+            help="Where master keys live: keystore, static, vault, aws, gcp, azure, hadoop, or a class.",
+            envvar="PME_KMS",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    option: Annotated[
+        list[str],
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="NAME=VALUE",
+            help="An option of the format, as kms.keystore.path=keys.p12. Give it once for each.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = field(default_factory=list)
+    options_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Options in a file: a JSON object, or lines NAME=VALUE.",
+            envvar="PME_OPTIONS_FILE",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+
+    def options(self) -> dict[str, str]:
+        """All of them; what stands on the command line wins over the file."""
+        kms = {} if self.kms is None else {"kms": self.kms}
+        return merged(in_file(self.options_file), pairs(self.option, "--option"), kms)
+
+
+@dataclass(frozen=True)
+class WriteKeys:
+    """Which keys a write encrypts with."""
+
+    footer_key: Annotated[
+        str | None,
+        typer.Option(help="Master key of the footer and of columns that no key names.", rich_help_panel=_PANEL),
+    ] = None
+    column_key: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=COLUMN,…",
+            help="Master key and its columns: pii=ssn,address.* A JSON object where names have = or commas.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = field(default_factory=list)
+    uniform_key: Annotated[
+        str | None, typer.Option(help="One master key for everything, instead of the two.", rich_help_panel=_PANEL)
+    ] = None
+
+    def encryption(self, options: Mapping[str, str]) -> Encryption:
+        """What these keys and options of a write make."""
+        return Typed(
+            footer_key=self.footer_key,
+            column_keys=column_keys(self.column_key) or None,
+            uniform_key=self.uniform_key,
+            typed=options,
+        )
+
+
+@dataclass(frozen=True)
+class Typed(Encryption):
+    """An encryption of which some options are given by name."""
+
+    typed: Mapping[str, str] = field(default_factory=dict)
+
+    def options(self) -> dict[str, str]:
+        """The options of the format, for writing."""
+        return merged(self.typed, super().options())
+
+    def _kms_options(self) -> dict[str, str]:
+        return kms_options(self.typed)
+
+
+@dataclass(frozen=True)
+class TypedKms:
+    """A KMS by its options."""
+
+    typed: Mapping[str, str]
+
+    def options(self) -> dict[str, str]:
+        """The options of the format, for reading and writing."""
+        return dict(self.typed)
+
+
+def kms_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Those of the options that say where master keys live."""
+    names = ("kms", "parquet.encryption.kms.", "parquet.encryption.key.access.token", "cryptoprovider")
+    return {name: value for name, value in options.items() if name.lower().startswith(names)}

@@ -1,0 +1,124 @@
+"""Options, keys and columns as they are written on a command line or in a file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pme_parquet._secrets import parse_reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+_SESSION_PREFIX = "spark.datasource.pme-parquet."
+
+# Options that hold references to secrets: refused before Spark starts, and its processes show their arguments.
+SECRETS = frozenset(
+    {
+        "kms.keystore.password",
+        "kms.static.keys",
+        "kms.vault.token",
+        "kms.vault.secretid",
+        "kms.vault.jwt",
+        "kms.gcp.credentials",
+        "kms.azure.clientsecret",
+        "parquet.encryption.key.access.token",
+    }
+)
+
+
+def pairs(texts: Iterable[str], where: str) -> dict[str, str]:
+    """What NAME=VALUE says, several times."""
+    return refusing_secrets(dict(_pair(text, where) for text in texts), where)
+
+
+def column_keys(texts: list[str]) -> dict[str, list[str]]:
+    """What --column-key says: which columns have which master key."""
+    columns: dict[str, list[str]] = {}
+    for text in texts:
+        for key, names in _json_or(text, _column_key, "--column-key"):
+            columns.setdefault(key, []).extend([names] if isinstance(names, str) else names)
+    return columns
+
+
+def master_keys(texts: list[str]) -> dict[str, str] | None:
+    """What --master-key says: which master key takes the place of which."""
+    found = [pair for text in texts for pair in _json_or(text, _master_key, "--master-key")]
+    return {old: str(new) for old, new in found} if texts else None
+
+
+def in_file(path: Path | None) -> dict[str, str]:
+    """The options in a file of JSON or of lines."""
+    if path is None:
+        return {}
+    where = f"--options-file {path}"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as failed:
+        reason = getattr(failed, "strerror", None) or "it is not UTF-8"
+        raise typer.BadParameter(f"{path} cannot be read: {reason}.", param_hint="--options-file") from None
+    if text.lstrip().startswith("{"):
+        values = _json(text, where)
+        return refusing_secrets({name: _text(value) for name, value in values.items()}, where)
+    lines = (line.strip() for line in text.splitlines())
+    return pairs([line for line in lines if line and not line.startswith(("#", "!"))], where)
+
+
+def merged(*several: Mapping[str, str]) -> dict[str, str]:
+    """The later wins; names are compared as the format compares them."""
+    found: dict[str, tuple[str, str]] = {}
+    for options in several:
+        found |= {name.lower(): (name, value) for name, value in options.items()}
+    return dict(found.values())
+
+
+def refusing_secrets(options: dict[str, str], where: str) -> dict[str, str]:
+    """The same options.
+
+    Raises:
+        SecretInOptionError: one that is to hold a reference to a secret holds something else.
+    """
+    for name, value in options.items():
+        if name.lower().removeprefix(_SESSION_PREFIX) in SECRETS:
+            parse_reference(value, f"{where} {name}")
+    return options
+
+
+def _column_key(text: str) -> tuple[str, list[str]]:
+    key, columns = _pair(text, "--column-key")
+    return key, [column.strip() for column in columns.split(",")]
+
+
+def _master_key(text: str) -> tuple[str, str]:
+    return _pair(text, "--master-key")
+
+
+def _pair(text: str, where: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        # Not repeated: it may be a secret.
+        raise typer.BadParameter("a value is not of the form NAME=VALUE.", param_hint=where)
+    return name.strip(), value.strip()
+
+
+def _json_or(text: str, pair: Callable[[str], tuple[str, Any]], where: str) -> Iterator[tuple[str, Any]]:
+    """What a JSON object says, or else the one pair."""
+    yield from _json(text, where).items() if text.lstrip().startswith("{") else [pair(text)]
+
+
+def _json(text: str, where: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(text)
+    except ValueError as wrong:
+        at = (
+            f"line {wrong.lineno}, column {wrong.colno}" if isinstance(wrong, json.JSONDecodeError) else "its beginning"
+        )
+        raise typer.BadParameter(f"this is not JSON, at {at}.", param_hint=where) from None
+    return found
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 of JSON
+    return value if isinstance(value, str) else json.dumps(value)

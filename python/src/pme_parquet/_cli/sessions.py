@@ -1,0 +1,164 @@
+"""The Spark of a command: started only when it is needed, and quiet."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pme_parquet._cli.exits import FAILED, INTERRUPTED, WRONG_USE, CommandFailedError
+from pme_parquet._cli.parsing import pairs
+from pme_parquet._config import configure
+from pme_parquet.errors import PmeError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+_PANEL = "Spark"
+_HOME = "127.0.0.1"
+_QUIET = {"spark.app.name": "pme-parquet", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+_MOST_LINES = 12
+
+
+@dataclass(frozen=True)
+class SparkChoice:
+    """Which Spark does the work."""
+
+    master: Annotated[str, typer.Option(help="Where Spark runs.", envvar="PME_MASTER", rich_help_panel=_PANEL)] = (
+        "local[*]"
+    )
+    conf: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A setting of Spark, as spark.hadoop.fs.s3a.endpoint=… Give it once for each.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = field(default_factory=list)
+    packages: Annotated[
+        str | None,
+        typer.Option(
+            help="Maven coordinates that Spark is to load, as org.apache.hadoop:hadoop-aws:3.4.2 for s3a://.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show what Spark logs.", rich_help_panel=_PANEL)] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=_PANEL)] = False
+
+    @property
+    def progress(self) -> bool:
+        """Whether progress is shown: a bar on a terminal, lines elsewhere."""
+        return not self.quiet
+
+    def settings(self) -> dict[str, str]:
+        """Spark's, those that are given last."""
+        local = {"spark.driver.host": _HOME, "spark.driver.bindAddress": _HOME} if self._is_local else {}
+        packages = {"spark.jars.packages": self.packages} if self.packages else {}
+        return {"spark.master": self.master} | _QUIET | local | packages | pairs(self.conf, "--conf")
+
+    @property
+    def _is_local(self) -> bool:
+        return self.master.startswith("local")
+
+
+@contextmanager
+def session(choice: SparkChoice) -> Iterator[SparkSession]:
+    """Starts a session and stops it; one that this process has is used, and goes on.
+
+    Raises:
+        CommandFailedError: what Spark raised and is none of ours, in a few words; or Ctrl-C, which typer would take.
+    """
+    settings = choice.settings()
+    active = _active()
+    spark = active
+    try:
+        if spark is None:
+            spark = _start(settings, choice)
+        yield spark
+    except KeyboardInterrupt as stopped:
+        raise CommandFailedError(str(stopped) or "Interrupted. Run it again.", INTERRUPTED) from None
+    except Exception as failed:
+        if isinstance(failed, PmeError) or not type(failed).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        # What Spark says of a query before it runs one, as of a path where nothing is.
+        wrong_use = "AnalysisException" in {base.__name__ for base in type(failed).__mro__}
+        raise CommandFailedError(_in_short(failed), WRONG_USE if wrong_use else FAILED) from failed
+    finally:
+        if active is None and spark is not None:
+            spark.stop()
+
+
+def _active() -> SparkSession | None:
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 slow to import
+    except ImportError:
+        message = (
+            "pme-parquet: this command cannot run, because PySpark is not installed. pip install 'pme-parquet[spark]'."
+        )
+        raise UnsupportedError(message) from None
+    return SparkSession.getActiveSession()
+
+
+def _start(settings: dict[str, str], choice: SparkChoice) -> SparkSession:
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 slow to import
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415 as above
+    from pyspark.sql import SparkSession  # noqa: PLC0415 as above
+
+    from pme_parquet._cli.chatter import Chatter  # noqa: PLC0415 as above
+
+    _require_java()
+    if not choice.quiet:
+        sys.stderr.write("starting Spark …\n")
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    builder = configure(builder)
+    conf = SparkConf()
+    for name, value in getattr(builder, "_options", {}).items():
+        conf.set(name, value)
+    chatter = Chatter(shown=choice.verbose)
+    try:
+        gateway: Any = launch_gateway(conf=conf, popen_kwargs={"stderr": chatter.file})  # type: ignore[no-untyped-call]
+        SparkContext(conf=conf, gateway=gateway)
+        spark = builder.getOrCreate()
+    except Exception as failed:
+        lines = chatter.last(_MOST_LINES) or [_in_short(failed)]
+        remedy = "Check --master, --conf and --packages, and that java is JDK 17."
+        told = "\n".join([f"pme-parquet: Spark did not start, because of what it said last. {remedy}", *lines])
+        raise UnsupportedError(told) from failed
+    if not choice.verbose:
+        _hush(spark)
+    chatter.show()
+    return spark
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if (home and (Path(home) / "bin" / "java").exists()) or shutil.which("java"):
+        return
+    raise UnsupportedError(
+        "pme-parquet: Spark cannot start, because there is no Java. Install JDK 17, or set JAVA_HOME."
+    )
+
+
+def _hush(spark: SparkSession) -> None:
+    """Of the log only the warnings of ours: what fails is told by the command."""
+    spark.sparkContext.setLogLevel("OFF")
+    jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
+    log4j = jvm.org.apache.logging.log4j
+    log4j.core.config.Configurator.setLevel("io.pmeparquet", log4j.Level.WARN)
+
+
+def _in_short(failed: Exception) -> str:
+    """The first line of what was raised in the JVM, or of what PySpark raised."""
+    java: Any = getattr(failed, "java_exception", None)
+    text = str(failed) if java is None else str(java.toString())
+    return text.strip().partition("\n")[0]

@@ -1,0 +1,1 @@
+"""The command `pme-parquet`, and the progress of what takes long."""

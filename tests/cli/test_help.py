@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+from pme_parquet._cli.app import app
+from tests.cli.commands import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def commands(group: Any, *above: str) -> Iterator[tuple[str, ...]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *above, name)
+        else:
+            yield (*above, name)
+
+
+COMMANDS = sorted(commands(typer.main.get_command(app)))
+SPARK = [names[0] for names in COMMANDS if names[0] not in {"inspect", "keys"}]
+
+
+def plain(text: str) -> str:
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", text).split())
+
+
+def test_all_commands_are_there() -> None:
+    names = {
+        "decrypt",
+        "doctor",
+        "encrypt",
+        "inspect",
+        "key-usage",
+        "keys",
+        "plan",
+        "rekey",
+        "report",
+        "rotate",
+        "verify",
+    }
+    assert {names[0] for names in COMMANDS} == names
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_help_of_every_command_has_an_example(names: tuple[str, ...]) -> None:
+    done = run(*names, "--help")
+    assert done.code == 0
+    assert f"pme-parquet {' '.join(names)} " in plain(done.out)
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_every_command_has_json(names: tuple[str, ...]) -> None:
+    assert "--json" in run(*names, "--help").out
+
+
+@pytest.mark.parametrize("name", SPARK)
+def test_commands_that_need_keys_and_spark_have_the_same_options_for_them(name: str) -> None:
+    shown = run(name, "--help").out
+    for option in ("--kms", "--option", "--options-file", "--master", "--conf", "--packages", "--verbose", "--quiet"):
+        assert option in shown
+
+
+def test_an_option_that_is_not_known_names_the_nearest_one() -> None:
+    done = run("verify", "people", "--footr-key", "a", "--opton", "b=c")
+    assert done.code == 2
+    done = run("encrypt", "people", "target", "--footr-key", "a")
+    assert done.code == 2
+    assert "--footer-key" in plain(done.err)
+
+
+def test_completion_is_printed_for_a_shell() -> None:
+    done = run("--show-completion", "bash")
+    assert done.code == 0
+    assert "pme-parquet" in done.out

@@ -1,0 +1,154 @@
+"""The command as a process of its own: what it starts, what it says, and how Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.cli.commands import run
+from tests.support.canary import data_files
+from tests.support.processes import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PROGRAM = "from pme_parquet.cli import main; main()"
+FILES = 300
+PATIENCE = 120
+# Spark on a busy machine gives each task little.
+QUIET = ["--master", "local[2]", "--conf", "spark.driver.memory=1g"]
+
+
+def started(*arguments: str | Path, program: str = PROGRAM, **variables: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment() | variables,
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out, err
+
+
+def wait(what: Callable[[], bool]) -> None:
+    deadline = monotonic() + PATIENCE
+    while not what():
+        assert monotonic() < deadline
+        sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def many(encrypted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a table of many files."""
+    path = tmp_path_factory.mktemp("many") / "table"
+    path.mkdir()
+    content = data_files(encrypted)[0].read_bytes()
+    for number in range(FILES):
+        (path / f"part-{number:05d}.parquet").write_bytes(content)
+    return path
+
+
+@pytest.mark.slow
+def test_a_process_prints_one_document_and_nothing_of_sparks_chatter(encrypted: Path, given: list[str]) -> None:
+    code, out, err = ended(started("verify", encrypted, *given, *QUIET, "--json"))
+    assert code == 0, err
+    assert json.loads(out)["findings"] == []
+    first, *progress = err.splitlines()
+    assert first == "starting Spark …"
+    assert progress
+    assert all(re.match(r"verifying: \d of 3 files, ", line) for line in progress), err
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, given: list[str]) -> None:
+    arguments: list[str | Path] = ["rotate", many, "--master-key", "footer=pay", *given]
+    before = {file: file.stat().st_ino for file in data_files(many)}
+    process = started(*arguments, *QUIET)
+    try:
+        wait(lambda: sum(file.stat().st_ino != before[file] for file in before) > FILES // 20)
+        process.send_signal(signal.SIGINT)
+        code, out, err = ended(process)
+    finally:
+        process.kill()
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+    last = err.splitlines()[-1]
+    assert last.startswith("pme.rotate was interrupted: each file is whole, under its old master keys or its new ones.")
+    assert "Run it again" in last
+    keys = [file.footer_key.master_key for file in pme.inspect(many).files if file.footer_key]
+    assert set(keys) == {"footer", "pay"}
+    assert len(keys) == FILES
+    again = run(*arguments, "--json")
+    assert again.code == 0, again.err
+    assert set(again.document["counts"]) == {"rotated", "unchanged"}
+    assert [path for path in many.iterdir() if path.name.startswith(".")] == []
+    assert run("verify", many, *given).code == 0
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_no_half_of_a_copy(many: Path, given: list[str], tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    arguments: list[str | Path] = ["rekey", many, target, "--uniform-key", "other", *given]
+    process = started(*arguments, *QUIET)
+    try:
+        wait(lambda: len(list(tmp_path.glob(".target.pme-rekey/*/attempt-*/*.parquet"))) > FILES // 20)
+        process.send_signal(signal.SIGINT)
+        code, out, err = ended(process)
+    finally:
+        process.kill()
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("pme.rekey was interrupted: there is no target")
+    assert not target.exists()
+    assert run(*arguments).code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["target"]
+    assert len(data_files(target)) == FILES
+
+
+def test_without_java_it_says_what_to_install(people: Path) -> None:
+    code, out, err = ended(started("verify", people, PATH=str(people), JAVA_HOME=""))
+    assert (code, out) == (2, "")
+    assert "JDK 17" in err
+    assert "Traceback" not in err
+
+
+def test_without_pyspark_it_says_what_to_install(people: Path) -> None:
+    program = f"import sys; sys.modules['pyspark'] = None; {PROGRAM}"
+    code, out, err = ended(started("verify", people, program=program))
+    assert (code, out) == (2, "")
+    assert "pip install 'pme-parquet[spark]'" in err
+
+
+def test_a_spark_that_does_not_start_says_why(people: Path) -> None:
+    code, out, err = ended(started("verify", people, "--master", "nowhere"))
+    assert (code, out) == (2, "")
+    assert "Master must" in err
+    assert "--master" in err
+    assert "Traceback" not in err
+    assert "\tat " not in err
+
+
+def test_keys_and_help_need_no_spark(tmp_path: Path) -> None:
+    program = f"import sys; sys.modules['pyspark'] = None; {PROGRAM}"
+    code, _, err = ended(started("keys", "list", tmp_path / "none.p12", program=program))
+    assert (code, err.startswith("[PME_KMS_UNAVAILABLE]")) == (3, True)
+    assert ended(started("--help", program=program))[0] == 0
+
+
+def test_completion_speaks_when_a_shell_asks() -> None:
+    asked = {"_PME_PARQUET_COMPLETE": "complete_bash", "COMP_WORDS": "pme-parquet ver", "COMP_CWORD": "1"}
+    code, out, _ = ended(started(**asked))
+    assert (code, out.split()) == (0, ["verify"])

@@ -1,0 +1,193 @@
+"""Progress: counts reach the total, lines where output is piped, nothing in a library's use unless asked for."""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+import pme_parquet as pme
+from pme_parquet._progress import shown as forms
+from pme_parquet._progress.shown import Bar, Lines, Notebook, Nothing, chosen
+from pme_parquet._progress.step import Clock, Step
+from tests.cli.commands import run
+from tests.cli.conftest import FILES
+from tests.support.canary import data_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+HALF = Step("copying", 2, 4, 1024, 2048)
+LINE = re.compile(r"^([a-z ]+): (\d+) of (\d+) files(?:, ([\d.]+ \w+) of ([\d.]+ \w+))?(?:, .* left)?$")
+
+
+def lines(text: str) -> Iterator[tuple[str, ...]]:
+    for line in text.splitlines():
+        found = LINE.match(line)
+        if found:
+            yield found.groups("")
+
+
+def of_table(table: Path, target: Path, given: list[str]) -> dict[str, list[Any]]:
+    return {
+        "verifying": ["verify", table, *given],
+        "writing keys": ["rotate", table, *given, "--master-key", "footer=other"],
+        "copying": ["rekey", table, target, "--uniform-key", "pay", *given],
+        "looking into footers": ["key-usage", table, *given],
+    }
+
+
+@pytest.fixture(scope="module")
+def tables(encrypted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("progress") / "table"
+    path.mkdir()
+    for number in range(4):
+        for file in data_files(encrypted):
+            (path / f"{number}-{file.name}").write_bytes(file.read_bytes())
+    return path
+
+
+@pytest.mark.parametrize("step", ["verifying", "writing keys", "copying", "looking into footers"])
+def test_counts_reach_the_total_and_lines_are_printed_where_output_is_piped(
+    tables: Path, given: list[str], tmp_path: Path, step: str
+) -> None:
+    done = run(*of_table(tables, tmp_path / "target", given)[step])
+    assert done.code == 0, done.err
+    name, files, all_files, size, all_size = list(lines(done.err))[-1]
+    assert (name, int(files), int(all_files)) == (step, 4 * FILES, 4 * FILES)
+    assert size == all_size
+    assert bool(size) == (step != "looking into footers")
+    assert not list(lines(done.out))
+
+
+def test_a_file_that_fails_counts_too(tables: Path, given: list[str], tmp_path: Path) -> None:
+    file = data_files(tables)[0]
+    (tmp_path / "whole").write_bytes(file.read_bytes())
+    (tmp_path / "cut").write_bytes(file.read_bytes()[:-20])
+    done = run("verify", tmp_path, *given)
+    assert done.code == 1
+    assert list(lines(done.err))[-1][1:3] == ("2", "2")
+
+
+def test_quiet_is_quiet(encrypted: Path, given: list[str]) -> None:
+    assert run("verify", encrypted, *given, "--quiet").err == ""
+
+
+def test_a_library_says_nothing_unless_asked(
+    spark: SparkSession, encrypted: Path, keys: pme.Keystore, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pme.verify(spark, encrypted, kms=keys)
+    assert capfd.readouterr() == ("", "")
+    pme.verify(spark, encrypted, kms=keys, progress=True)
+    assert list(lines(capfd.readouterr().err))[-1][:3] == ("verifying", "3", "3")
+
+
+def test_what_is_raised_is_raised_where_it_is_waited_for(spark: SparkSession, keys: pme.Keystore) -> None:
+    for progress in (True, False):
+        with pytest.raises(pme.BadOptionError, match="there is nothing"):
+            pme.verify(spark, "/no/such/place", kms=keys, progress=progress)
+
+
+def test_jobs_keep_the_group_that_the_user_gave_them(spark: SparkSession, encrypted: Path, keys: pme.Keystore) -> None:
+    context = spark.sparkContext
+    context.setJobGroup("mine", "a table")
+    try:
+        pme.verify(spark, encrypted, kms=keys, progress=False)
+        assert context.statusTracker().getJobIdsForGroup("mine")
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+        context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+
+
+def test_a_session_sees_its_own_settings(spark: SparkSession, encrypted: Path, keys: pme.Keystore) -> None:
+    other = spark.newSession()
+    for name, value in keys.options().items():
+        other.conf.set(f"spark.datasource.pme-parquet.{name}", value)
+    assert pme.verify(other, encrypted).count() == 0
+
+
+class Terminal:
+    @staticmethod
+    def isatty() -> bool:
+        return True
+
+
+def test_people_get_a_bar_and_pipes_get_lines_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert type(chosen(progress=None)) is Nothing
+    assert type(chosen(progress=True)) is Lines
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    assert type(chosen(progress=None)) is Bar
+    assert type(chosen(progress=False)) is Nothing
+    monkeypatch.setenv("TERM", "dumb")
+    assert type(chosen(progress=None)) is Lines
+
+
+def test_a_line_is_printed_every_few_seconds_and_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(forms, "monotonic", lambda: now[0])
+    monkeypatch.setattr("pme_parquet._progress.step.monotonic", lambda: now[0])
+    printed = Lines()
+    for second in range(12):
+        now[0] = 100.0 + second
+        printed.show(Step("verifying", second, 20, 0, 0))
+    printed.finish(Step("verifying", 20, 20, 0, 0))
+    assert capsys.readouterr().err.splitlines() == [
+        "verifying: 0 of 20 files",
+        "verifying: 5 of 20 files, 15 s left",
+        "verifying: 10 of 20 files, 10 s left",
+        "verifying: 20 of 20 files",
+    ]
+
+
+def test_a_terminal_gets_a_bar_that_goes_away() -> None:
+    console = Console(file=open("/dev/null", "w"), force_terminal=True, width=100, record=True)  # noqa: SIM115, PTH123
+    with Bar(console) as bar:
+        bar.show(None)
+        bar.show(HALF)
+        bar._bar.refresh()
+    console.file.close()
+    assert "2 of 4 files, 1.0 KiB of 2.0 KiB" in console.export_text()
+
+
+def test_a_notebook_gets_a_bar_that_is_changed_in_place() -> None:
+    shown: list[str] = []
+
+    def put(data: dict[str, str], **_: object) -> SimpleNamespace:
+        shown.append(data["text/html"])
+        return SimpleNamespace(update=put)
+
+    with Notebook(put) as bar:
+        bar.show(None)
+        bar.show(HALF)
+        bar.show(HALF)
+        bar.finish(Step("copying <b>", 4, 4, 2048, 2048))
+    assert shown[0].startswith('<progress value="0.500" max="1"></progress> copying: 2 of 4 files')
+    assert shown[-1].startswith('<progress value="1.000" max="1"></progress> copying &lt;b&gt;: 4 of 4 files')
+
+
+def test_a_kernel_is_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    put = object()
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=put))
+    assert type(chosen(progress=None)) is Notebook
+    shell.kernel = None
+    assert type(chosen(progress=None)) is Nothing
+
+
+def test_time_left_is_told_where_it_is_known() -> None:
+    clock = Clock()
+    assert clock.left(Step("a", 0, 4, 0, 0)) == ""
+    assert clock.left(Step("a", 4, 4, 0, 0)) == ""
+    assert clock.left(Step("a", 2, 4, 0, 0)) == ", 0 s left"
+    assert Step("a", 0, 0, 0, 0).fraction == 1.0
