@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
+from time import sleep
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from rich.console import Console
 
 import pme_parquet as pme
 from pme_parquet._progress import shown as forms
+from pme_parquet._progress import watched
 from pme_parquet._progress.shown import Bar, Lines, Notebook, Nothing, chosen
 from pme_parquet._progress.step import Clock, Step
 from tests.cli.commands import run
@@ -19,7 +23,7 @@ from tests.cli.conftest import FILES
 from tests.support.canary import data_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -111,6 +115,24 @@ def test_a_session_sees_its_own_settings(spark: SparkSession, encrypted: Path, k
     for name, value in keys.options().items():
         other.conf.set(f"spark.datasource.pme-parquet.{name}", value)
     assert pme.verify(other, encrypted).count() == 0
+
+
+def test_ctrl_c_says_what_there_is(spark: SparkSession) -> None:
+    def interrupted(then: Callable[[], str]) -> str:
+        def work() -> str:
+            os.kill(os.getpid(), signal.SIGINT)
+            sleep(0.5)
+            return then()
+
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            watched(spark, work, name="pme.x", progress=False, interrupted="nothing was done.")
+        return str(stopped.value)
+
+    def cancelled() -> str:
+        raise ValueError
+
+    assert interrupted(cancelled) == "pme.x was interrupted: nothing was done."
+    assert interrupted(lambda: "done") == "pme.x was interrupted: it had finished before that."
 
 
 class Terminal:

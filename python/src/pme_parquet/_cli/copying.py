@@ -58,7 +58,8 @@ def encrypt(
 
     `pme-parquet encrypt people people-encrypted --footer-key footer --column-key pii=ssn,name --options-file kms.json`
 
-    Exit 1 if a file of the source is damaged; there is then no target.
+    Exit 1 if a file of the source is damaged; there is then no target. With --in-place the other files are encrypted,
+    and the same command goes on where it was ended.
     """
     if in_place == (target is not None):
         raise typer.BadParameter("give a target, or --in-place, and not both.", param_hint="TARGET")

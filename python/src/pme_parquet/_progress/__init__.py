@@ -45,6 +45,5 @@ def watched(
             shown.finish(operation.step)
     except KeyboardInterrupt:
         operation.cancel()
-        state = "it had finished before that." if operation.finished else interrupted
-        raise KeyboardInterrupt(f"{name} was interrupted: {state}") from None
+        raise KeyboardInterrupt(f"{name} was interrupted: {operation.state(interrupted)}") from None
     return operation.result()

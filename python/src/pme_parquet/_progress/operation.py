@@ -60,10 +60,11 @@ class Operation(Generic[Result]):
         except KeyboardInterrupt:
             return
 
-    @property
-    def finished(self) -> bool:
-        """Whether it was done to its end."""
-        return bool(self._results)
+    def state(self, interrupted: str) -> str:
+        """What there is after `cancel`: what is said of an operation that was interrupted, if it was."""
+        if self._threads and not self.ended.is_set():
+            return "its end was not waited for, and it may go on for a moment. Then run it again."
+        return "it had finished before that." if self._results else interrupted
 
     def result(self) -> Result:
         """What the work returned, or raises what it raised."""
