@@ -55,7 +55,7 @@ private[parquet] final class FileCrypto private (
 
   /** The id of the master key that a column's own key is under; none where it has none. */
   def masterKeyOf(chunk: ColumnChunk, name: String): Option[String] =
-    keyMetadataOf(chunk).map(keys.masterKeyOf(_, name))
+    keyMetadataOf(chunk).map(keys.masterKeyOf(_, Some(name)))
 
   /** The metadata of a column's own key. */
   private def keyMetadataOf(chunk: ColumnChunk): Option[Array[Byte]] =
