@@ -262,7 +262,8 @@ object PmeErrors {
     "encrypting this table in place with other settings",
     "it was begun and has not ended with " +
       differing.map { case (name, before, now) => s"$name '$before', where now it is '$now'" }.mkString(", "),
-    s"Run it again with the first ones to its end, and pme.rekey to a copy after that; what they were says $manifest."
+    "Run it again with the first ones to its end, and pme.rekey to a copy after that; or, if it cannot come to an end, " +
+      s"delete $manifest, which says what they were."
   )
 
   def rotationBefore(table: String, mark: String): PmeException = unsupported(

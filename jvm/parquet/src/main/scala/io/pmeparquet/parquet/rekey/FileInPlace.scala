@@ -1,11 +1,8 @@
 package io.pmeparquet.parquet.rekey
 
-import java.nio.charset.StandardCharsets.UTF_8
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.pmeparquet.keys.MaterialFile
 import io.pmeparquet.parquet._
 import io.pmeparquet.parquet.pages.OpenFile
 import io.pmeparquet.parquet.rotation.{FileReplacement, ListedFile}
@@ -79,10 +76,9 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       run.claim(path, conf)
       run.requireRunning(conf)
       // What opens the file stands before the file, so that it can be read at every moment.
-      val material = MaterialFile.toJson(MaterialFiles.read(staged, conf).toSeq.sortBy(_._1))
       FileReplacement
         .of(MaterialFiles.beside(path), conf)
-        .write(status, () => ())(_.write(material.getBytes(UTF_8)))
+        .take(MaterialFiles.beside(staged), status, () => ())
     }
     run.requireRunning(conf)
     place.take(staged, status, () => unchanged())

@@ -15,8 +15,10 @@ import io.pmeparquet.PmeErrors
 /**
  * One run that encrypts the files of a table in their places: a hidden directory within the table's, where tasks write, and
  * beside it the manifest, which stays until all files are encrypted. ''Crosses the wire.''
+ *
+ * @param goesOn whether an earlier one has not ended
  */
-final class InPlaceRun private (table: Path, hidden: Path, id: String) extends Serializable {
+final class InPlaceRun private (table: Path, hidden: Path, id: String, val goesOn: Boolean) extends Serializable {
   private def root = new Path(hidden, id)
 
   /** There for as long as the driver wants what tasks write, and no other run has begun. */
@@ -50,7 +52,7 @@ final class InPlaceRun private (table: Path, hidden: Path, id: String) extends S
   /**
    * Ends it. ''Driver only.''
    *
-   * @param complete whether all files are encrypted; if not, the manifest stays
+   * @param complete whether there is nothing to go on with; if there is, the manifest stays
    */
   def end(complete: Boolean, conf: Configuration): Unit = remove(if (complete) hidden else root, conf)
 
@@ -81,13 +83,14 @@ object InPlaceRun {
   def begin(table: Path, manifest: InPlaceManifest, like: FileStatus, conf: Configuration): InPlaceRun = {
     val hidden = new Path(table, Hidden)
     val fs = hidden.getFileSystem(conf)
+    val goesOn = fs.exists(new Path(hidden, Manifest))
     manifest.place(table, new Path(hidden, Manifest), like, conf)
     // All that is left of it, before anything new is written: what its tasks would still put in place is then gone.
     fs.listStatus(hidden).map(_.getPath).filter(_.getName != Manifest).foreach { left =>
       if (!fs.delete(left, /* recursive= */ true) && fs.exists(left))
         throw new IOException(s"$left could not be removed")
     }
-    val run = new InPlaceRun(table, hidden, UUID.randomUUID().toString)
+    val run = new InPlaceRun(table, hidden, UUID.randomUUID().toString, goesOn)
     fs.create(run.running).close()
     run
   }

@@ -53,7 +53,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       val done = FileJob.each(session, conf, files, FileJob.MaxTasks) { (file, conf) =>
         encryption.encrypt(file, conf, () => FileJob.goOn("the encryption"))
       }
-      complete = done.forall(_._2.isRight)
+      complete = done.forall(_._2.isRight) || !run.goesOn && !done.exists(_._2.exists(_.made.files > 0))
       result(done)
     } finally run.end(complete, conf)
   }
