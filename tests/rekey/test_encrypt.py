@@ -35,15 +35,6 @@ MODES = {
         double_wrapping=False,
     ),
 }
-INDEXED = {"parquet.page.row.count.limit": "10", "parquet.bloom.filter.enabled#name": "true"}
-
-
-@pytest.fixture
-def plain(spark: SparkSession, tmp_path: Path) -> Path:
-    """Return a plaintext table with partitions, page indexes and Bloom filters."""
-    path = tmp_path / "plain"
-    people(spark).write.options(**INDEXED).partitionBy("country").parquet(str(path))
-    return path
 
 
 def read(spark: SparkSession, path: Path | str, **options: str) -> DataFrame:

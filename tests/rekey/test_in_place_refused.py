@@ -1,0 +1,95 @@
+"""What is not encrypted in its place is refused before anything is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import pme_parquet as pme
+from tests.policy.expect import refused, untouched
+from tests.rekey.places import ENC, MANIFEST, in_place, spoil
+from tests.support.canary import data_files
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+OTHER = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["name"]})
+
+
+REFUSALS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a column that is in no file": ({"column_keys": {"pii": "snn"}}, "PME_UNKNOWN_COLUMN", "'snn'"),
+    "a partition column": ({"column_keys": {"pii": "c*"}}, "PME_UNSUPPORTED", "'country'"),
+    "no key": ({"footer_key": None}, "PME_NO_KEY", "footerKey"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_cannot_be_is_refused_before_anything_is_written(spark: SparkSession, plain: Path, case: str) -> None:
+    settings, condition, mention = REFUSALS[case]
+    enc = pme.Encryption(kms=TEST_KMS, **({"footer_key": "footer"} | settings))
+    with refused(condition, mention), untouched(plain):
+        in_place(spark, plain, enc)
+
+
+def test_other_settings_are_refused_until_it_is_done(spark: SparkSession, plain: Path) -> None:
+    bad = data_files(plain)[0]
+    before = spoil(bad)
+    with refused("PME_DAMAGED_FILE", bad.name):
+        in_place(spark, plain)
+    bad.write_bytes(before)
+    with refused("PME_UNSUPPORTED", "pii: name; pii: ssn", str(MANIFEST), "pme.rekey"), untouched(plain):
+        in_place(spark, plain, OTHER)
+    in_place(spark, plain)
+    with refused("PME_UNSUPPORTED", "'ssn' has key 'pii' where the footer's key is asked for"), untouched(plain):
+        in_place(spark, plain, OTHER)
+
+
+def test_a_manifest_that_says_nothing_is_no_licence(spark: SparkSession, plain: Path) -> None:
+    (plain / MANIFEST).parent.mkdir()
+    (plain / MANIFEST).write_text("{")
+    with refused("PME_UNSUPPORTED", str(MANIFEST), "delete it"), untouched(plain):
+        in_place(spark, plain)
+
+
+@pytest.mark.parametrize("log", ["_delta_log", "_spark_metadata"])
+def test_files_whose_lengths_are_kept_elsewhere_are_refused(spark: SparkSession, plain: Path, log: str) -> None:
+    (plain / log).mkdir()
+    with refused("PME_UNSUPPORTED", log, "copy"), untouched(plain):
+        in_place(spark, plain)
+
+
+def test_a_summary_file_is_not_forgotten(spark: SparkSession, plain: Path) -> None:
+    pq.write_metadata(pq.read_schema(data_files(plain)[0]), plain / "_metadata")
+    with refused("PME_UNSUPPORTED", "_metadata", "Delete it"), untouched(plain):
+        in_place(spark, plain)
+
+
+def test_a_table_that_is_rotated_is_refused(spark: SparkSession, plain: Path) -> None:
+    (plain / ".pme-rotating-0123").touch()
+    with refused("PME_UNSUPPORTED", ".pme-rotating-0123"), untouched(plain):
+        in_place(spark, plain)
+
+
+ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
+    "no encryption": ({"in_place": True}, "enc is missing"),
+    "no target": ({"enc": ENC}, "in_place=True"),
+    "another target": ({"enc": ENC, "in_place": True, "target": "elsewhere"}, "elsewhere"),
+    "a KMS of the source": ({"enc": ENC, "in_place": True, "kms": TEST_KMS}, "takes no kms"),
+}
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_arguments_that_contradict_each_other_are_refused(case: str) -> None:
+    arguments, mention = ARGUMENTS[case]
+    with refused("PME_BAD_OPTION", mention):
+        pme.encrypt(object(), "source", **arguments)  # type: ignore[arg-type] # no session is asked
+
+
+def test_the_target_may_be_named_where_it_is_the_source(spark: SparkSession, plain: Path) -> None:
+    assert pme.encrypt(spark, str(plain), str(plain), ENC, in_place=True).files == len(data_files(plain))
