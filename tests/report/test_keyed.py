@@ -85,7 +85,6 @@ def test_columns_of_the_drawn_file_are_told_by_name(page: Page) -> None:
     assert columns.row("ssn")["Protected by"] == "key pii"
     assert columns.row("salary")["Protected by"] == "key pay"
     assert columns.row("id")["Protected by"] == "key footer"
-    assert any("Bloom filter bitset of column ssn, row group 0" in told for told in page.tooltips)
     assert any("data page header 0 of column" in told for told in page.tooltips)
 
 
