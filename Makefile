@@ -1,5 +1,6 @@
 # make demo   sets everything up, then writes, reads and inspects an encrypted table of real data
 # make test   sets everything up, then runs the tests on the oldest and the newest Spark; of long matrices a sample
+# make docs   builds the documents as a site in target/docs, and fails where a link leads nowhere
 # Needs JDK 17, Python >= 3.10 and a package registry. What is set up once is used again.
 
 PYTHON ?= python3
@@ -19,15 +20,15 @@ ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOT
 ACCP_WHEEL := target/wheel/pme_parquet_accp-$(VERSION)-py3-none-any.whl
 JARS := target/jars/.built
 PUBLISHED := target/.published
-LINTED := python tests examples
+LINTED := python tests examples docs
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo test test-all test-quick test-scala lint format bench bench-quick docs-check docs-update publish-local publish-maven clean help
+.PHONY: build wheel venv demo test test-all test-quick test-scala lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
 
 help:
-	@sed -n 's/^# //p' Makefile | head -3
+	@sed -n 's/^# //p' Makefile | head -4
 
 build: $(JARS)
 
@@ -38,11 +39,11 @@ venv: .venv/.wheel
 demo: .venv/.wheel
 	.venv/bin/python examples/demo.py
 
-test: lint test-scala .venvs/pyspark-$(OLDEST)/.wheel .venv/.wheel $(ACCP_WHEEL) $(PUBLISHED)
+test: lint docs test-scala .venvs/pyspark-$(OLDEST)/.wheel .venv/.wheel $(ACCP_WHEEL) $(PUBLISHED)
 	scripts/test-side-by-side .venvs/pyspark-$(OLDEST)/bin/python .venv/bin/python $(PYTEST_ARGS)
 
 test-all: export PME_TEST_ALL = 1
-test-all: lint test-scala pytest-$(OLDEST) $(BETWEEN:%=pytest-%) pytest-$(NEWEST)
+test-all: lint docs test-scala pytest-$(OLDEST) $(BETWEEN:%=pytest-%) pytest-$(NEWEST)
 
 test-quick: lint pytest-$(NEWEST)
 
@@ -71,6 +72,12 @@ bench: .venv/.bench
 
 bench-quick: .venv/.bench
 	.venv/bin/python -m bench --quick $(BENCH_ARGS)
+
+# Built anew each time: of pages that did not change Sphinx tells nothing.
+docs: .venv/.docs
+	rm -rf target/docs target/docs-trees
+	.venv/bin/python -m sphinx -q -W --keep-going -d target/docs-trees docs target/docs
+	.venv/bin/python docs/_site/check.py target/docs
 
 docs-check: .venv/.wheel
 	.venv/bin/python -m pytest tests/docs
@@ -119,6 +126,10 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready
 	touch $@
 
 .venv/.bench: $(REQUIREMENTS)/bench.txt .venv/.wheel
+	.venv/bin/pip install --quiet -r $<
+	touch $@
+
+.venv/.docs: $(REQUIREMENTS)/docs.txt .venv/.wheel
 	.venv/bin/pip install --quiet -r $<
 	touch $@
 

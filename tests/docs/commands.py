@@ -18,9 +18,10 @@ def environment() -> dict[str, str]:
     }
 
 
-def run(command: list[str], directory: Path) -> str:
+def run(command: list[str], directory: Path, variables: dict[str, str] | None = None) -> str:
     """Run a command in a directory and return what it printed; fail with all of it when the command fails."""
-    done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True, check=False)
+    env = variables or environment()
+    done = subprocess.run(command, cwd=directory, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -21,24 +21,59 @@ class Link(NamedTuple):
     heading: str
 
 
+class Block(NamedTuple):
+    """A block of code, and the `text` that follows it with nothing but blank lines between: what it prints."""
+
+    language: str
+    code: str
+    line: int
+    shown: str | None
+
+
 def documents() -> list[Path]:
     """Return every document of the project."""
     return sorted([*ROOT.glob("*.md"), *ROOT.glob("python/*.md"), *ROOT.glob("docs/**/*.md")])
 
 
+def blocks(document: Path) -> list[Block]:
+    """Return the blocks of code, in order; what one prints is no block of its own."""
+    text = document.read_text()
+    found: list[Block] = []
+    end = -1
+    for match in _BLOCK.finditer(text):
+        follows = found and match[1] == "text" and not text[end : match.start()].strip()
+        if follows and found[-1].shown is None:
+            found[-1] = found[-1]._replace(shown=match[2])
+        else:
+            found.append(Block(match[1], match[2], text.count("\n", 0, match.start()) + 1, None))
+        end = match.end()
+    return found
+
+
 def code_blocks(document: Path, language: str) -> list[str]:
     """Return the code blocks of one language, in order."""
-    return [code for found, code in _BLOCK.findall(document.read_text()) if found == language]
+    return [block.code for block in blocks(document) if block.language == language]
 
 
 def links(document: Path) -> list[Link]:
     """Return the links into this project; links to the web are not followed."""
-    prose = _CODE.sub("", _BLOCK.sub("", document.read_text()))
-    local = [target for target in _LINK.findall(prose) if "://" not in target and not target.startswith("mailto:")]
-    return [Link(*target.partition("#")[::2]) for target in local]
+    return [Link(*target.partition("#")[::2]) for target in _targets(document) if not _leaves(target)]
+
+
+def web_links(document: Path) -> list[str]:
+    """Return the links to elsewhere."""
+    return [target for target in _targets(document) if _leaves(target)]
 
 
 def headings(document: Path) -> set[str]:
     """Return the anchors of the headings, as GitHub makes them."""
     prose = _BLOCK.sub("", document.read_text())
     return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in _HEADING.findall(prose)}
+
+
+def _targets(document: Path) -> list[str]:
+    return _LINK.findall(_CODE.sub("", _BLOCK.sub("", document.read_text())))
+
+
+def _leaves(target: str) -> bool:
+    return "://" in target or target.startswith("mailto:")

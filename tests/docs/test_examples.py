@@ -4,9 +4,11 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
-from tests.docs.commands import run
+from tests.docs.commands import environment, run
 from tests.docs.markdown import ROOT
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 
@@ -52,3 +54,25 @@ def test_sql_example_reads_what_it_inserted(tmp_path: Path) -> None:
     assert re.search(r"Alan\|555-0103\|", shown)
     assert_encrypted_footers(tmp_path / "warehouse")
     assert_no_canaries(tmp_path / "warehouse", ["Grace", "555-0102", "phone"])
+
+
+def test_notebook_runs_and_shows_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+    notebook = nbformat.read(EXAMPLES / "notebooks" / "look_at_a_table.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    html = "".join(output.data["text/html"] for output in shown if "text/html" in output.get("data", {}))
+    printed = "".join(output.text for output in shown if output.output_type == "stream" and output.name == "stdout")
+    assert "1 of 4 files is plaintext" in html
+    assert "column key: key &#x27;pii&#x27;" in html or "key 'pii'" in html
+    assert "holds no encryption" in printed or "not encrypted" in printed
+    assert "0 findings" in printed
+    password = (tmp_path / "password").read_text()
+    assert password not in nbformat.writes(notebook)
+
+
+def test_notebook_is_kept_without_outputs() -> None:
+    notebook = nbformat.read(EXAMPLES / "notebooks" / "look_at_a_table.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")

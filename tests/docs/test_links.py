@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.docs.markdown import ROOT, documents, headings, links
+from tests.docs.markdown import ROOT, documents, headings, links, web_links
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,13 @@ def test_links_lead_to_files_and_headings_that_exist(document: Path) -> None:
         if not target.exists() or (link.heading and link.heading not in headings(target)):
             dead.append(link)
     assert dead == []
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_to_the_web_are_addresses(document: Path) -> None:
+    for link in web_links(document):
+        url = urlsplit(link)
+        assert (url.scheme, "." in url.netloc) == ("https", True), link
 
 
 def test_documents_are_found() -> None:

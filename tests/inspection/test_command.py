@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.docs.commands import shell
-from tests.docs.markdown import ROOT, code_blocks
 from tests.inspection.tails import column, encrypted, readable
 
 if TYPE_CHECKING:
@@ -63,18 +61,6 @@ def test_help_has_an_example() -> None:
     done = run("--help")
     assert done.returncode == 0
     assert "pme-parquet inspect s3://bucket/people" in " ".join(done.stdout.split())
-
-
-def test_what_the_document_tells_to_run_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    document = ROOT / "docs" / "inspect.md"
-    (tmp_path / "people").mkdir()
-    for name in "ab":
-        (tmp_path / "people" / name).write_bytes(encrypted(b"footer"))
-    [command] = code_blocks(document, "bash")
-    assert "footer: footer; columns: not visible" in shell(tmp_path, command)
-    [code] = code_blocks(document, "python")
-    monkeypatch.chdir(tmp_path)
-    exec(code, {})  # noqa: S102 our own document
 
 
 def test_a_terminal_gets_tables(table: Path) -> None:

@@ -81,6 +81,7 @@ def set_secrets() -> None:
     Credentials of clouds are not to be found there.
     """
     os.environ[PASSWORD_VARIABLE] = PASSWORD
+    os.environ["PME_KEYSTORE_PASSWORD"] = "a long password"  # that of the documents
     os.environ["SOFTHSM2_CONF"] = str(SOFTHSM_CONF)
     for name in [name for name in os.environ if name.startswith(CLOUDS)]:
         del os.environ[name]

@@ -1,0 +1,60 @@
+"""The site of these pages: `make docs` builds it into target/docs. What stands where in it is told by _toc.yml.
+
+The pages are written for GitHub, and Sphinx takes them as they are. Only `api.md` and `cli-reference.md` are filled
+here, from docstrings and from the command itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pme_parquet
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).parent / "_site"))
+
+project = "pme-parquet"
+author = "the authors of pme-parquet"
+release = version = pme_parquet.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_external_toc",
+    "command_reference",
+]
+exclude_patterns = ["_site"]
+external_toc_path = "_toc.yml"
+
+myst_heading_anchors = 4
+# `…` stands in blocks for what a page leaves out.
+suppress_warnings = ["misc.highlighting_failure"]
+
+default_role = "literal"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_use_ivar = True
+
+html_theme = "furo"
+html_title = f"pme-parquet {release}"
+html_copy_source = False
+html_show_sphinx = False
+
+
+def _examples_are_code(
+    _app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]
+) -> None:
+    """Napoleon takes what stands under `Example:` for prose."""
+    lines[:] = ["Example::" if line == "Example:" else line for line in lines]
+    for at in [at for at, line in enumerate(lines) if line == "Example::"]:
+        lines.insert(at + 1, "")
+
+
+def setup(app: Sphinx) -> None:
+    """Have examples of docstrings shown as code; before Napoleon, which has the priority 500, reads them."""
+    app.connect("autodoc-process-docstring", _examples_are_code, priority=400)

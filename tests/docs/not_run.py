@@ -1,0 +1,37 @@
+"""The blocks of the documents that no test runs as they stand, and why. A block that is not here is run.
+
+Each is known by its document and by what it begins with.
+"""
+
+from __future__ import annotations
+
+CLOUD = "needs a cloud, a server or hardware that is not here; tests/kms runs these clients against what is"
+CLUSTER = "needs a cluster; tests/packaging submits jobs to local ones, and tests/connect has a server"
+INSTALL = "installs the wheel, which the tests' environment has; tests/packaging/test_wheel.py installs it"
+MAKE = "is what runs the tests, or takes as long"
+OWN_KMS = "needs a KMS client class of the reader's; tests/interop/test_parquet_java.py runs it with one of the tests"
+
+NOT_RUN = {
+    "README.md": {"make demo ": MAKE},
+    "docs/quickstart.md": {"pip install ": INSTALL},
+    "docs/keys.md": {
+        "vault secrets enable transit": CLOUD,
+        "spark-submit --packages ": CLUSTER,
+        "keytool -genseckey -keyalg AES -keysize 256 -alias footer -storetype PKCS11": CLOUD,
+    },
+    "docs/migrate.md": {
+        'frame.write.format("parquet")': OWN_KMS,
+        'frame.write.format("pme-parquet")': OWN_KMS,
+    },
+    "docs/platforms.md": {
+        "spark-submit --jars ": CLUSTER,
+        "spark-submit --packages ": CLUSTER,
+        "start-connect-server.sh ": CLUSTER,
+        'spark = pme.configure(SparkSession.builder.remote("sc://': CLUSTER,
+    },
+}
+
+
+def reason(document: str, code: str) -> str | None:
+    """Return why a block is not run, or nothing where it is."""
+    return next((why for start, why in NOT_RUN.get(document, {}).items() if code.startswith(start)), None)

@@ -1,0 +1,90 @@
+"""A reader who types what a page says into a shell, a Python and a SQL prompt, in a directory of their own."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.docs.commands import environment, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from tests.docs.markdown import Block
+
+_MARK = "the environment after it"
+
+
+class Reader:
+    """Shares the tests' Spark session; names of Python and variables of the shell last from block to block."""
+
+    def __init__(self, spark: SparkSession, directory: Path, names: dict[str, Any]) -> None:
+        self.spark = spark
+        self.directory = directory
+        self.names = names
+        self.environment = environment()
+
+    def type(self, block: Block) -> str:
+        """Run a block and return what it prints."""
+        return {"bash": self.bash, "python": self.python, "sql": self.sql}[block.language](block.code)
+
+    def bash(self, commands: str) -> str:
+        """Run commands in a shell that ends at the first one that fails."""
+        script = f"{commands}\nprintf '\\n%s\\n' '{_MARK}'\nenv -0"
+        done = run(["bash", "-euc", script], self.directory, self.environment)
+        printed, _, after = done.rpartition(f"\n{_MARK}\n")
+        self.environment = dict(entry.split("=", 1) for entry in after.split("\0") if "=" in entry)
+        return printed
+
+    def python(self, code: str) -> str:
+        """Run Python and return what it prints; what is raised names the line of the block."""
+        printed = StringIO()
+        with redirect_stdout(printed):
+            exec(compile(code, "<block>", "exec"), self.names)  # noqa: S102  our own document
+        return printed.getvalue()
+
+    def sql(self, statements: str) -> str:
+        """Run statements, each of which ends with a semicolon at the end of a line, and return what queries find."""
+        printed = StringIO()
+        with redirect_stdout(printed):
+            for statement in filter(str.strip, statements.split(";\n")):
+                frame = self.spark.sql(statement)
+                if statement.lstrip().startswith("SELECT"):
+                    frame.show()
+        return printed.getvalue()
+
+
+@contextmanager
+def in_directory(spark: SparkSession, directory: Path) -> Iterator[None]:
+    """Have relative paths of Python and of Spark start in a directory, and what is made in the session taken away."""
+    jvm: Any = spark._jvm
+    hadoop = jvm.org.apache.hadoop.fs
+    files = hadoop.FileSystem.getLocal(spark._jsc.hadoopConfiguration())
+    before, variables, settings = files.getWorkingDirectory(), dict(os.environ), _settings(spark)
+    here = Path.cwd()
+    files.setWorkingDirectory(hadoop.Path(str(directory)))
+    spark.sql(f"CREATE DATABASE page LOCATION '{directory / 'warehouse'}'")
+    spark.sql("USE page")
+    os.chdir(directory)
+    try:
+        yield
+    finally:
+        os.chdir(here)
+        for query in spark.streams.active:
+            query.stop()
+        spark.sql("USE default")
+        spark.sql("DROP DATABASE page CASCADE")
+        for name in _settings(spark).keys() - settings.keys():
+            spark.conf.unset(name)
+        files.setWorkingDirectory(before)
+        os.environ.clear()
+        os.environ.update(variables)
+
+
+def _settings(spark: SparkSession) -> dict[str, str]:
+    return {row.key: row.value for row in spark.sql("SET").collect() if row.key.startswith("spark.datasource.")}

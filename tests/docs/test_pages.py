@@ -1,0 +1,108 @@
+"""Every page is read as a new user reads it: all that it tells to type is typed, in order, in a clean directory.
+
+A page goes on from where the quickstart ends: with its keystore, its table, and the names it gave. What a page shows as
+printed is compared, `masks` tells how. `UPDATE_DOCS=1` writes what was printed into the pages instead.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import NEWEST
+from tests.docs.markdown import ROOT, Block, blocks
+from tests.docs.masks import HOME, same
+from tests.docs.not_run import NOT_RUN, reason
+from tests.docs.reader import Reader, in_directory
+from tests.support.session import SPARK_VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+TYPED = {"bash", "python", "sql"}
+READ = {"", "hcl", "json", "text"}
+QUICKSTART = ROOT / "docs" / "quickstart.md"
+README = ROOT / "README.md"
+
+
+def to_type(page: Path) -> list[Block]:
+    """Return the blocks of a page that a reader types here."""
+    return [block for block in blocks(page) if block.language in TYPED and not reason(name(page), block.code)]
+
+
+def name(page: Path) -> str:
+    """Return a page's path in the project."""
+    return str(page.relative_to(ROOT))
+
+
+DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in DOCUMENTS if page not in {README, QUICKSTART} and to_type(page)]
+
+
+def go_through(page: Path, reader: Reader) -> None:
+    """Type all that a page tells to type, and fail where it prints something else than the page shows."""
+    with in_directory(reader.spark, reader.directory):
+        for block in to_type(page):
+            try:
+                printed = reader.type(block)
+            except Exception as error:
+                raise AssertionError(f"{page.name}:{block.line}: {error}") from error
+            if block.shown is None or SPARK_VERSION < NEWEST:
+                continue
+            if os.environ.get("UPDATE_DOCS"):
+                update(page, block, printed.replace(str(reader.directory), HOME))
+            else:
+                assert same(block.shown, printed, reader.directory), f"{page.name}:{block.line} prints\n{printed}"
+
+
+def update(page: Path, block: Block, printed: str) -> None:
+    """Write what a block printed into its page, unless it is the same already."""
+    kept = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").split("\n"))
+    text = page.read_text()
+    if not same(block.shown or "", printed, page.parent):
+        start = text.index(f"```text\n{block.shown}```", text.index(block.code))
+        page.write_text(text[:start] + text[start:].replace(block.shown or "", kept, 1))
+
+
+@pytest.fixture(scope="module")
+def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    """Return a reader who has been through the quickstart."""
+    reader = Reader(spark, tmp_path_factory.mktemp("quickstart"), {})
+    go_through(QUICKSTART, reader)
+    return reader
+
+
+def test_the_quickstart_leaves_what_other_pages_go_on_from(begun: Reader) -> None:
+    assert {"spark", "keys", "enc", "people", "pme"} <= begun.names.keys()
+    assert (begun.directory / "people").is_dir()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_what_a_page_tells_to_type_does_what_it_says(page: Path, begun: Reader, tmp_path: Path) -> None:
+    directory = tmp_path / "reader"
+    shutil.copytree(begun.directory, directory)
+    reader = Reader(begun.spark, directory, dict(begun.names))
+    reader.environment = dict(begun.environment)
+    go_through(page, reader)
+
+
+def test_blocks_that_are_not_run_are_there() -> None:
+    there = {name(page): [block.code for block in blocks(page)] for page in DOCUMENTS}
+    found = {
+        (page, start)
+        for page, codes in there.items()
+        for start in NOT_RUN.get(page, ())
+        for code in codes
+        if code.startswith(start)
+    }
+    assert {(page, start) for page, starts in NOT_RUN.items() for start in starts} == found
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=name)
+def test_blocks_are_of_languages_that_are_run_or_read(page: Path) -> None:
+    assert {block.language for block in blocks(page)} - TYPED - READ == set()
