@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parent / "_site"))
 
 project = "pme-parquet"
-author = "the authors of pme-parquet"
 release = version = pme_parquet.__version__
 
 extensions = [
@@ -36,14 +35,17 @@ myst_heading_anchors = 4
 suppress_warnings = ["misc.highlighting_failure"]
 
 default_role = "literal"
-autodoc_typehints = "none"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
-napoleon_use_ivar = True
+# As parameters are listed, and not as "Variables".
+napoleon_custom_sections = [("Attributes", "params_style")]
 
 html_theme = "furo"
 html_title = f"pme-parquet {release}"
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 
 
 def _examples_are_code(

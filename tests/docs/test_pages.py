@@ -65,8 +65,8 @@ def update(page: Path, block: Block, printed: str) -> None:
     kept = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").split("\n"))
     text = page.read_text()
     if not same(block.shown or "", printed, page.parent):
-        start = text.index(f"```text\n{block.shown}```", text.index(block.code))
-        page.write_text(text[:start] + text[start:].replace(block.shown or "", kept, 1))
+        start = text.index("```text\n", text.index(block.code)) + len("```text\n")
+        page.write_text(text[:start] + kept + text[start + len(block.shown or "") :])
 
 
 @pytest.fixture(scope="module")

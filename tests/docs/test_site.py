@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+import pme_parquet as pme
 from tests.docs.commands import run
 from tests.docs.markdown import ROOT
 
@@ -35,6 +36,11 @@ def test_every_page_has_one_place_in_the_site() -> None:
     placed = places(yaml.safe_load((DOCS / "_toc.yml").read_text()))
     assert set(placed) == pages
     assert len(placed) == len(pages)
+
+
+def test_every_public_name_is_in_the_api_reference() -> None:
+    documented = re.findall(r"^\.\. auto\w+:: (\w+)$", (DOCS / "api.md").read_text(), re.MULTILINE)
+    assert sorted(documented) == sorted(name for name in pme.__all__ if name != "__version__")
 
 
 @pytest.mark.parametrize(
