@@ -42,6 +42,7 @@ MATRICES = {
 # Where less depends on the Spark that runs them, or setting up takes minutes: sampled only where that is an old one.
 OF_ANY_SPARK = {
     "tests/docs/test_examples": 4,
+    "tests/docs/test_pages": 4,
     "tests/leaks/": 2,
     "tests/packaging/test_accp": 3,
     "tests/packaging/test_other_sparks": 3,
