@@ -68,6 +68,7 @@ def in_directory(spark: SparkSession, directory: Path) -> Iterator[None]:
     before, variables, settings = files.getWorkingDirectory(), dict(os.environ), _settings(spark)
     here = Path.cwd()
     files.setWorkingDirectory(hadoop.Path(str(directory)))
+    started = jvm.java.lang.System.setProperty("user.dir", str(directory))  # where checkpoints of streams look
     spark.sql(f"CREATE DATABASE page LOCATION '{directory / 'warehouse'}'")
     spark.sql("USE page")
     os.chdir(directory)
@@ -82,6 +83,7 @@ def in_directory(spark: SparkSession, directory: Path) -> Iterator[None]:
         for name in _settings(spark).keys() - settings.keys():
             spark.conf.unset(name)
         files.setWorkingDirectory(before)
+        jvm.java.lang.System.setProperty("user.dir", started)
         os.environ.clear()
         os.environ.update(variables)
 
