@@ -7,14 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.session import JAVA_OPTIONS
+
 
 def environment() -> dict[str, str]:
     """Return the environment of someone who followed the README, commands of this interpreter first."""
     scripts = str(Path(sys.executable).parent)
-    return os.environ | {
+    # What names the session and the jars of the tests is not theirs.
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
+    return own | {
         "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "JDK_JAVA_OPTIONS": JAVA_OPTIONS,
         "MASTER": "local[2]",  # how many files a frame is written to follows from the cores of the machine
     }
 
