@@ -20,7 +20,7 @@ ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOT
 ACCP_WHEEL := target/wheel/pme_parquet_accp-$(VERSION)-py3-none-any.whl
 JARS := target/jars/.built
 PUBLISHED := target/.published
-LINTED := python tests examples docs
+LINTED := python tests examples docs/conf.py docs/_site
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

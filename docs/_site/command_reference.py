@@ -21,7 +21,7 @@ class CommandReference(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return its sections; its title is the page's."""
-        command = [sys.executable, "-m", "typer", "pme_parquet.cli", "utils", "docs", "--name", "pme-parquet"]
+        command = [sys.executable, "-m", "typer", "pme_parquet._cli.app", "utils", "docs", "--name", "pme-parquet"]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         for entity, character in _ENTITIES.items():
             text = text.replace(entity, character)

@@ -19,7 +19,6 @@ def environment() -> dict[str, str]:
         "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "COLUMNS": "120",
         "JDK_JAVA_OPTIONS": JAVA_OPTIONS,
         "MASTER": "local[2]",  # how many files a frame is written to follows from the cores of the machine
     }

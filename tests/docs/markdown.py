@@ -22,10 +22,7 @@ class Link(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block of code, and what it prints: the `text` that follows it with nothing but blank lines between.
-
-    A `console` has both in it: commands behind `$ `, and below each what it prints.
-    """
+    """A block of code, and what it prints: the `text` that follows it with nothing but blank lines between."""
 
     language: str
     code: str
@@ -48,11 +45,6 @@ def blocks(document: Path) -> list[Block]:
         line = text.count("\n", 0, match.start()) + 1
         if follows and found[-1].shown is None:
             found[-1] = found[-1]._replace(shown=match[2])
-        elif match[1] == "console":
-            lines = match[2].splitlines(keepends=True)
-            typed = "".join(line.removeprefix("$ ") for line in lines if line.startswith("$ "))
-            printed = "".join(line for line in lines if not line.startswith("$ "))
-            found.append(Block("console", typed, line, printed or None))
         else:
             found.append(Block(match[1], match[2], line, None))
         end = match.end()

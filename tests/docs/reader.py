@@ -31,24 +31,12 @@ class Reader:
 
     def type(self, block: Block) -> str:
         """Run a block and return what it prints."""
-        prompts = {"bash": self.bash, "console": self.console, "python": self.python, "sql": self.sql}
-        return prompts[block.language](block.code)
+        return {"bash": self.bash, "python": self.python, "sql": self.sql}[block.language](block.code)
 
     def bash(self, commands: str) -> str:
         """Run commands in a shell that ends at the first one that fails."""
-        return self._shell(f"set -eu\n{commands}")
-
-    def console(self, commands: str) -> str:
-        """Run commands of which some may fail, and return what they print and complain of."""
-        printed = self._shell(f"exec 2>&1\n{commands}")
-        # Java tells of the options that the tests give it.
-        return "".join(
-            line for line in printed.splitlines(keepends=True) if not line.startswith("NOTE: Picked up JDK_")
-        )
-
-    def _shell(self, script: str) -> str:
-        script += f"\nprintf '\\n%s\\n' '{_MARK}'\nenv -0"
-        done = run(["bash", "-c", script], self.directory, self.environment)
+        script = f"{commands}\nprintf '\\n%s\\n' '{_MARK}'\nenv -0"
+        done = run(["bash", "-euc", script], self.directory, self.environment)
         printed, _, after = done.rpartition(f"\n{_MARK}\n")
         self.environment = dict(entry.split("=", 1) for entry in after.split("\0") if "=" in entry)
         return printed

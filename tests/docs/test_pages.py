@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-TYPED = {"bash", "console", "python", "sql"}
-READ = {"", "hcl", "json", "scala", "text"}
+TYPED = {"bash", "python", "sql"}
+# Sessions of a terminal are on the page of the command, which has a test of its own.
+READ = {"", "console", "hcl", "json", "scala", "text"}
 QUICKSTART = ROOT / "docs" / "quickstart.md"
-# It makes its own table and keystore.
-FROM_NOTHING = {ROOT / "docs" / "cli.md"}
 README = ROOT / "README.md"
 
 
@@ -87,10 +86,6 @@ def test_the_quickstart_leaves_what_other_pages_go_on_from(begun: Reader) -> Non
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_what_a_page_tells_to_type_does_what_it_says(page: Path, begun: Reader, tmp_path: Path) -> None:
     directory = tmp_path / "reader"
-    if page in FROM_NOTHING:
-        directory.mkdir()
-        go_through(page, Reader(begun.spark, directory, {}))
-        return
     shutil.copytree(begun.directory, directory)
     reader = Reader(begun.spark, directory, dict(begun.names))
     reader.environment = dict(begun.environment)
