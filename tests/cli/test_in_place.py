@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ def test_files_are_replaced_and_a_second_run_leaves_them(table: Path, given: lis
     arguments: list[str | Path] = ["encrypt", table, "--in-place", "--footer-key", "footer", *given, "--json"]
     first, second = run(*arguments), run(*arguments)
     assert (first.code, second.code) == (0, 0), first.err + second.err
+    assert re.search(rf"^encrypting: {FILES} of {FILES} files", first.err, re.MULTILINE)
     assert (first.document["files"], first.document["already"]) == (FILES, 0)
     assert (second.document["files"], second.document["already"]) == (0, FILES)
     assert {file.footer for file in pme.inspect(table).files} == {"encrypted"}

@@ -47,11 +47,13 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val check = resolver.read(options)
     val like = from.getFileSystem(conf).getFileStatus(new Path(files.head.path))
     val run = InPlaceRun.begin(table, InPlaceManifest.of(write), like, conf)
+    val step = Progress.step(session, "encrypting", files.size, files.map(_.length).sum)
+    step.begin()
     var complete = false
     try {
       val encryption = new FileInPlace(read, write, check, run)
       val done = FileJob.each(session, conf, files, FileJob.MaxTasks) { (file, conf) =>
-        encryption.encrypt(file, conf, () => FileJob.goOn("the encryption"))
+        step.counting(file.length)(encryption.encrypt(file, conf, () => FileJob.goOn("the encryption")))
       }
       complete = done.forall(_._2.isRight) || !run.goesOn && !done.exists(_._2.exists(_.made.files > 0))
       result(done)
