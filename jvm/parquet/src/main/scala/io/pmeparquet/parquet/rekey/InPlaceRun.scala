@@ -18,7 +18,8 @@ import io.pmeparquet.PmeErrors
  *
  * @param goesOn whether an earlier one has not ended
  */
-final class InPlaceRun private (table: Path, hidden: Path, id: String, val goesOn: Boolean) extends Serializable {
+final class InPlaceRun private (table: Path, hidden: Path, id: String, val goesOn: Boolean)
+    extends Serializable {
   private def root = new Path(hidden, id)
 
   /** There for as long as the driver wants what tasks write, and no other run has begun. */
