@@ -27,10 +27,10 @@ def in_place(spark: SparkSession, path: Path | str, enc: pme.Encryption = ENC, *
     return pme.encrypt(spark, str(path), enc=enc, in_place=True, options=options)
 
 
-def spoil(file: Path) -> bytes:
-    """Bend a byte of a page, whose checksum then fails; return what the file was."""
+def spoil(file: Path, at: int = 60) -> bytes:
+    """Bend a byte, of a plaintext page, whose checksum then fails, if no place is named; return what the file was."""
     before = file.read_bytes()
-    file.write_bytes(before[:60] + bytes([before[60] ^ 1]) + before[61:])
+    file.write_bytes(before[:at] + bytes([before[at] ^ 1]) + before[at + 1 :])
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     return before
 

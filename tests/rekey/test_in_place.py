@@ -52,7 +52,8 @@ def test_what_is_encrypted_is_verified_and_left(spark: SparkSession, plain: Path
         second = in_place(spark, plain)
     assert (first.already, second.files, second.already) == (0, 0, first.files)
     file = data_files(plain)[0]
-    spoil(file)
+    # Within the first page's header, behind the magic, a length and a nonce.
+    spoil(file, at=4 + 4 + 12 + 2)
     with refused("PME_NOT_AUTHENTIC", file.name, f"1 of {first.files} files"):
         in_place(spark, plain)
 
