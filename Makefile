@@ -14,7 +14,7 @@ BETWEEN := $(filter-out $(NEWEST),4.0.5 4.1.4 4.2.1)
 
 REQUIREMENTS := python/requirements
 JVM_SOURCES := build.sbt .scalafmt.conf $(shell find jvm project -type f -not -path '*/target/*')
-PYTHON_SOURCES := python/pyproject.toml python/README.md $(shell find python/src -type f -name '*.py*' -not -name '*.pyc')
+PYTHON_SOURCES := python/pyproject.toml python/README.md $(shell find python/src -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.css' \))
 WHEEL := target/wheel/pme_parquet-$(VERSION)-py3-none-any.whl
 ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOTICE $(shell find python/accp/src -type f -name '*.py*' -not -name '*.pyc')
 ACCP_WHEEL := target/wheel/pme_parquet_accp-$(VERSION)-py3-none-any.whl
