@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pme_parquet._cli import exits
+from pme_parquet._cli.looking import look, put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,31 +21,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        _run(given)
+        code = _run(given)
     except KeyboardInterrupt:
-        raise SystemExit(exits.INTERRUPTED) from None
-    except Exception as error:
-        told = exits.told(error)
-        if told is None:
-            raise
-        sys.stderr.write(f"{told}\n")
-        if "--json" in given:
-            sys.stdout.write(f"{json.dumps(exits.document(error))}\n")
-        raise SystemExit(exits.code(error)) from None
+        code = exits.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 a traceback tells a user nothing, and 1 would be a finding
+        _tell(error, given)
+        code = exits.code(error)
+    raise SystemExit(code)
 
 
-def _run(arguments: list[str]) -> None:
+def _run(arguments: list[str]) -> int:
     match arguments:
         # Looking at a file takes less time than typer takes to make its commands of functions.
         case ["inspect", path] if not path.startswith("-"):
-            as_json = False
+            look(path, as_json=False)
         case ["inspect", "--json", path] | ["inspect", path, "--json"] if not path.startswith("-"):
-            as_json = True
+            look(path, as_json=True)
         case _:
-            from pme_parquet._cli.app import app  # noqa: PLC0415 as above
+            from pme_parquet._cli.app import run  # noqa: PLC0415 as above
 
-            app(arguments, prog_name="pme-parquet")
-            return
-    from pme_parquet._cli.looking import look  # noqa: PLC0415 as above
+            return run(arguments)
+    return 0
 
-    look(path, as_json=as_json)
+
+def _tell(error: Exception, arguments: list[str]) -> None:
+    if "--verbose" in arguments and not exits.foreseen(error):
+        from traceback import print_exception  # noqa: PLC0415 slow to import
+
+        print_exception(error)
+    if not (isinstance(error, exits.CommandFailedError) and error.shown):
+        sys.stderr.write(f"{exits.told(error)}\n")
+    if "--json" in arguments:
+        put(json.dumps(exits.document(error)))

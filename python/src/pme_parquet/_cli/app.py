@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.rich_utils import rich_format_error
 
 from pme_parquet._cli import advising, copying, keystores, looking, rotating, verifying
+from pme_parquet._cli.exits import INTERRUPTED, WRONG_USE, CommandFailedError
 from pme_parquet._cli.shared import Json
 
 app = typer.Typer(
@@ -14,7 +16,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="Look at encrypted Parquet tables, check, convert and explain them, and make keys.",
-    epilog="Exit codes: 0 fine, 1 a finding, 2 wrong use, 3 the KMS said no, 4 storage or Spark failed, 130 Ctrl-C.",
+    epilog="Exit codes: 0 fine, 1 a finding, 2 wrong use, 3 the KMS said no, 4 something else failed, 130 Ctrl-C.",
 )
 app.add_typer(keystores.app, name="keys")
 
@@ -33,3 +35,23 @@ def inspect(
 
 for module in (verifying, copying, rotating, advising):
     module.add_to(app)
+
+
+def run(arguments: list[str]) -> int:
+    """Runs a command, and gives its exit code.
+
+    Raises:
+        CommandFailedError: it is used as it cannot be, which stderr then tells.
+    """
+    try:
+        code: int | None = app(arguments, prog_name="pme-parquet", standalone_mode=False)
+    except typer.Abort:
+        raise CommandFailedError("Interrupted. Run it again.", INTERRUPTED) from None
+    except Exception as failed:
+        # Click's base class; newer releases of typer have a click of their own, so it has no name that all know.
+        if not hasattr(failed, "format_message"):
+            raise
+        refused: Any = failed
+        rich_format_error(refused)
+        raise CommandFailedError(refused.format_message(), WRONG_USE, shown=True) from None
+    return code or 0

@@ -1,9 +1,10 @@
-"""How the command exits: 0 fine, 1 a finding, 2 wrong use, 3 the KMS said no, 4 storage or Spark failed, 130 Ctrl-C."""
+"""How the command exits: 0 fine, 1 a finding, 2 wrong use, 3 the KMS said no, 4 something else failed, 130 Ctrl-C."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pme_parquet._inspect.words import printable
 from pme_parquet.errors import (
     AadPrefixError,
     AlgorithmError,
@@ -34,20 +35,33 @@ _IN_THE_FILES = (
 
 
 class CommandFailedError(Exception):
-    """A command failed for a reason that is none of the format's: Spark, a storage below it, or Ctrl-C.
+    """A command failed for a reason that is none of the format's: how it is used, Spark, a storage, or Ctrl-C.
 
     Attributes:
         code: how the command exits.
+        shown: whether stderr has it already.
     """
 
-    def __init__(self, message: str, code: int) -> None:
+    def __init__(self, message: str, code: int, *, shown: bool = False) -> None:
         super().__init__(message)
         self.code = code
+        self.shown = shown
 
 
-def told(error: Exception) -> str | None:
-    """What a user is told of an error; None for one that nobody foresaw."""
-    return str(error) if isinstance(error, PmeError | CommandFailedError) else None
+def foreseen(error: Exception) -> bool:
+    """Whether it is told in words that were made for it."""
+    return isinstance(error, PmeError | CommandFailedError)
+
+
+def told(error: Exception) -> str:
+    """What a user is told of an error."""
+    if foreseen(error):
+        return str(error)
+    what = printable(str(error).strip().partition("\n")[0])
+    return (
+        f"pme-parquet: the command failed, because of an error that nobody foresaw, {type(error).__name__}: {what}. "
+        "If it is none of this machine's, report it; --verbose shows its traceback, where a command has that."
+    )
 
 
 def document(error: Exception) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 from pme_parquet._cli.exits import FINDING
@@ -20,10 +21,20 @@ def look(path: str, *, as_json: bool) -> None:
 def tell(shown: object, document: object, *, as_json: bool) -> None:
     """Writes a result to stdout: one JSON document, what rich makes of it on a terminal, or its text."""
     if as_json:
-        sys.stdout.write(f"{json.dumps(document)}\n")
+        put(json.dumps(document))
     elif sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415 slow to import
 
         Console().print(shown, markup=False, highlight=False, soft_wrap=isinstance(shown, str))
     else:
-        sys.stdout.write(f"{shown}\n")
+        put(str(shown))
+
+
+def put(text: str) -> None:
+    """Writes to stdout. Who reads it may have seen enough, as `head` has: the exit code stays what it is."""
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Or Python complains at its end, when it writes the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pme_parquet._inspect.words import printable
 from pme_parquet._secrets import parse_reference
+from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-_SESSION_PREFIX = "spark.datasource.pme-parquet."
+_PREFIXES = ("spark.datasource.pme-parquet.", "spark.hadoop.")
 
 # Options that hold references to secrets: refused before Spark starts, and its processes show their arguments.
 SECRETS = frozenset(
@@ -40,14 +42,20 @@ def column_keys(texts: list[str]) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {}
     for text in texts:
         for key, names in _json_or(text, _column_key, "--column-key"):
-            columns.setdefault(key, []).extend([names] if isinstance(names, str) else names)
+            columns.setdefault(key, []).extend(_columns(key, names))
     return columns
 
 
 def master_keys(texts: list[str]) -> dict[str, str] | None:
     """What --master-key says: which master key takes the place of which."""
-    found = [pair for text in texts for pair in _json_or(text, _master_key, "--master-key")]
-    return {old: str(new) for old, new in found} if texts else None
+    found = dict(pair for text in texts for pair in _json_or(text, _master_key, "--master-key"))
+    for old, new in found.items():
+        if not isinstance(new, str):
+            raise BadOptionError(
+                f"--master-key: nothing takes the place of '{printable(old)}', because what is given is not a name. "
+                'Write it as --master-key \'{"OLD": "NEW"}\'.'
+            )
+    return found if texts else None
 
 
 def in_file(path: Path | None) -> dict[str, str]:
@@ -82,7 +90,10 @@ def refusing_secrets(options: dict[str, str], where: str) -> dict[str, str]:
         SecretInOptionError: one that is to hold a reference to a secret holds something else.
     """
     for name, value in options.items():
-        if name.lower().removeprefix(_SESSION_PREFIX) in SECRETS:
+        short = name.lower()
+        for prefix in _PREFIXES:
+            short = short.removeprefix(prefix)
+        if short in SECRETS:
             parse_reference(value, f"{where} {name}")
     return options
 
@@ -90,6 +101,16 @@ def refusing_secrets(options: dict[str, str], where: str) -> dict[str, str]:
 def _column_key(text: str) -> tuple[str, list[str]]:
     key, columns = _pair(text, "--column-key")
     return key, [column.strip() for column in columns.split(",")]
+
+
+def _columns(key: str, names: Any) -> list[str]:  # noqa: ANN401 of JSON
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadOptionError(
+            f"--column-key: key '{printable(key)}' gets no columns, because what is given is neither a name nor a list "
+            'of names. Write it as --column-key \'{"KEY": ["COLUMN"]}\'.'
+        )
+    return names
 
 
 def _master_key(text: str) -> tuple[str, str]:

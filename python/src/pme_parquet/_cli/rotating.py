@@ -62,6 +62,7 @@ def rotate(
     If it was ended, run it again: it goes on. Exit 1 if files failed, 3 if it was the KMS that failed them.
     """
     options = given.options()
+    replaced = master_keys(master_key or [])
     new = pairs(new_option or [], "--new-option")
     new_kms = TypedKms(merged(_kept(options, new), new)) if new else None
     try:
@@ -70,7 +71,7 @@ def rotate(
                 running,
                 path,
                 new_kms=new_kms,
-                master_keys=master_keys(master_key or []),
+                master_keys=replaced,
                 key_material=key_material,  # type: ignore[arg-type] # the connector says what it may be
                 dry_run=dry_run,
                 options=options,

@@ -50,7 +50,14 @@ class SparkChoice:
             rich_help_panel=_PANEL,
         ),
     ] = None
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show what Spark logs.", rich_help_panel=_PANEL)] = False
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            help="Show what Spark logs, and the traceback of an error that was not foreseen.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=_PANEL)] = False
 
     @property
