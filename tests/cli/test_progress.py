@@ -6,11 +6,13 @@ import os
 import re
 import signal
 import sys
+from threading import Event, Thread
 from time import sleep
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 from rich.console import Console
 
 import pme_parquet as pme
@@ -133,6 +135,86 @@ def test_ctrl_c_says_what_there_is(spark: SparkSession) -> None:
 
     assert interrupted(cancelled) == "pme.x was interrupted: nothing was done."
     assert interrupted(lambda: "done") == "pme.x was interrupted: it had finished before that."
+
+
+def test_an_operation_whose_thread_ends_before_it_begins_is_told(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stillborn(Thread):
+        def run(self) -> None:
+            """Not, as where Spark's wrapper of the target raises."""
+
+    monkeypatch.setattr("pyspark.InheritableThread", Stillborn)
+    with pytest.raises(RuntimeError, match="the operation did not begin"):
+        watched(spark, lambda: None, name="pme.x", progress=True, interrupted="")
+
+
+def test_ctrl_c_before_the_operation_begins_ends_it(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(Thread):
+        def start(self) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("pyspark.InheritableThread", Interrupted)
+    with pytest.raises(KeyboardInterrupt, match=r"pme\.x was interrupted: nothing was done\."):
+        watched(spark, lambda: None, name="pme.x", progress=True, interrupted="nothing was done.")
+
+
+def test_a_jvm_that_does_not_answer_does_not_hide_ctrl_c(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Event()
+
+    def gone(*_: object) -> None:
+        asked.set()
+        raise Py4JNetworkError
+
+    def work() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        asked.wait(20)
+        raise ValueError
+
+    monkeypatch.setattr(type(spark.sparkContext), "cancelJobsWithTag", gone)
+    with pytest.raises(KeyboardInterrupt, match=r"nothing was done\.") as stopped:
+        watched(spark, work, name="pme.x", progress=False, interrupted="nothing was done.")
+    assert asked.is_set()
+    assert stopped.value.__cause__ is None
+
+
+def test_what_failed_just_before_ctrl_c_is_its_cause(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Late(Nothing):
+        def finish(self, step: Step | None) -> None:  # noqa: ARG002 as all forms
+            raise KeyboardInterrupt
+
+    def work() -> None:
+        raise ValueError("before")
+
+    monkeypatch.setattr("pme_parquet._progress.chosen", lambda **_: Late())
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        watched(spark, work, name="pme.x", progress=None, interrupted="")
+    assert str(stopped.value.__cause__) == "before"
+
+
+def test_the_tag_of_its_jobs_is_taken_away_again(spark: SparkSession) -> None:
+    def tagged() -> set[str]:
+        return {tag for tag in spark.sparkContext.getJobTags() if tag.startswith("pme-")}
+
+    during: list[set[str]] = []
+    after: list[set[str]] = []
+
+    class Asked(Thread):
+        """Ask within the same thread of the JVM, when the work is done."""
+
+        def __init__(self, target: Callable[[], None], *, daemon: bool) -> None:
+            super().__init__(daemon=daemon)
+            self.work = target
+
+        def run(self) -> None:
+            self.work()
+            after.append(tagged())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pyspark.InheritableThread", Asked)
+        watched(spark, lambda: during.append(tagged()), name="pme.x", progress=False, interrupted="")
+    assert [len(tags) for tags in during] == [1]
+    assert after == [set()]
 
 
 class Terminal:

@@ -33,17 +33,19 @@ def watched(
         interrupted: what there is after Ctrl-C, and how to go on.
 
     Raises:
-        KeyboardInterrupt: with a message that says so. The operation's Spark jobs have ended by then.
+        KeyboardInterrupt: with a message that says so. The operation's Spark jobs have ended by then. Its cause is what
+            the work had raised just before.
     """
     operation = Operation(spark, work)
     try:
         with chosen(progress=progress) as shown:
             operation.start(polled=shown.looks)
-            while not operation.ended.wait(_GLANCE):
+            while not operation.wait(_GLANCE):
                 shown.show(operation.step)
             operation.join()
             shown.finish(operation.step)
     except KeyboardInterrupt:
+        before = operation.failure
         operation.cancel()
-        raise KeyboardInterrupt(f"{name} was interrupted: {operation.state(interrupted)}") from None
+        raise KeyboardInterrupt(f"{name} was interrupted: {operation.state(interrupted)}") from before
     return operation.result()
