@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -91,6 +92,25 @@ def test_beside_a_partition_is_in_the_table(table: Path) -> None:
         pme.report(table / "day=1", table / "report.html")
     with refused("PME_BAD_OPTION", "it is in the table"):
         pme.report(table.as_uri(), table / "report.html")
+
+
+def test_beside_a_single_file_is_in_its_table(table: Path, tmp_path: Path) -> None:
+    file = table / "day=1" / "a"
+    for place in (file.parent, table):
+        with refused("PME_BAD_OPTION", "it is in the table"):
+            pme.report(file, place / "report.html")
+    assert pme.report(file, file.parent / "_report.html").is_file()
+    assert pme.report(file, tmp_path / "report.html").is_file()
+
+
+def test_ctrl_c_says_that_there_is_no_page(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pme_parquet._report.make.gather", interrupt)
+    with pytest.raises(KeyboardInterrupt, match=r"^pme\.report was interrupted: no page was written"):
+        pme.report(table, tmp_path / "report.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["table"]
 
 
 def test_it_does_not_replace_the_file_that_it_is_about(table: Path) -> None:

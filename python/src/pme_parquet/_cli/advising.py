@@ -14,6 +14,8 @@ from pme_parquet._cli.looking import tell
 from pme_parquet._cli.sessions import SparkChoice, session
 from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Part, Path_
+from pme_parquet._inspect.words import number
+from pme_parquet._report.make import make
 
 
 def add_to(app: typer.Typer) -> None:
@@ -83,11 +85,16 @@ def report(
     """Write a page that tells what of a table is protected by which key, and what is not.
 
     `pme-parquet report people --out people.html --options-file kms.json`
+
+    Exit 1 if there are findings on it; the page is written all the same.
     """
     options = given.options()
     if verified:
         with session(spark) as running:
-            page = pme.report(path, out, spark=running, kms=TypedKms(options), sample=part.sample)
+            made = make(path, out, spark=running, kms=TypedKms(options), sample=part.sample, progress=spark.progress)
     else:
-        page = pme.report(path, out)
-    tell(str(page), {"page": str(page)}, as_json=as_json)
+        made = make(path, out)
+    told = f"{made.page}: {number(made.findings, 'finding')}"
+    tell(told, {"page": str(made.page), "findings": made.findings}, as_json=as_json)
+    if made.findings:
+        raise SystemExit(FINDING)

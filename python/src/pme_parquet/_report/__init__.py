@@ -2,15 +2,13 @@
 
 `facts` gathers what is known, `keyed` what only keys tell, `layout` where the parts of a file lie; `page` puts the page
 together from `summary`, `sections`, `exposed` and `picture`, all of it made by `html`; `write` puts it in its place.
+`make` does one after the other.
 """
 
 from __future__ import annotations
 
 import os
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
-
-from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +32,7 @@ def report(  # noqa: PLR0913 what it can be given
     options: Mapping[str, str] | None = None,
     sample: Sample | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
 ) -> Path:
     """Writes an HTML page that tells how a table is protected: by which keys, what is not, what is wrong, what differs.
 
@@ -54,6 +53,7 @@ def report(  # noqa: PLR0913 what it can be given
         options: of the format, for reading. What they refuse is a finding.
         sample: which part of the table is verified; without one, all of it.
         storage_options: for fsspec, as `pme.inspect` takes them.
+        progress: whether to show how far it has come with `spark`; by default on a terminal and in a notebook.
 
     Returns:
         The path of the page. Its time of creation is that of SOURCE_DATE_EPOCH, where the environment has it.
@@ -64,35 +64,15 @@ def report(  # noqa: PLR0913 what it can be given
         PmeError: the storage cannot list the path, or something is wrong with the KMS. A file that does not open is a
             finding.
     """
-    from pme_parquet import __version__  # noqa: PLC0415 not known before
-    from pme_parquet._report.facts import gather  # noqa: PLC0415 nothing that is not needed at import
-    from pme_parquet._report.page import page  # noqa: PLC0415 as above
-    from pme_parquet._report.write import target_of, write  # noqa: PLC0415 as above
+    from pme_parquet._report.make import make  # noqa: PLC0415 nothing that is not needed at import
 
-    table = os.fspath(path)
-    target = target_of(out, table)
-    keyed = None
-    if spark is not None:
-        from pme_parquet._report.keyed import Keyed  # noqa: PLC0415 as above
-
-        keyed = Keyed(spark, table, kms, options, sample)
-    elif kms is not None or options is not None or sample is not None:
-        raise BadOptionError(
-            "pme.report: kms, options and sample are of no use, because without spark nothing is opened. "
-            "Add spark=, or leave them out."
-        )
-    write(page(gather(table, storage_options, keyed), _created(), __version__), target)
-    return target
-
-
-def _created() -> datetime:
-    pinned = os.environ.get("SOURCE_DATE_EPOCH")
-    if not pinned:
-        return datetime.now(timezone.utc)
-    try:
-        return datetime.fromtimestamp(int(pinned), timezone.utc)
-    except (ValueError, OverflowError) as unusable:
-        raise BadOptionError(
-            f"SOURCE_DATE_EPOCH: it cannot be '{pinned}', because it is a number of seconds since 1970. "
-            "Correct it, or unset it."
-        ) from unusable
+    return make(
+        os.fspath(path),
+        out,
+        spark=spark,
+        kms=kms,
+        options=options,
+        sample=sample,
+        storage_options=storage_options,
+        progress=progress,
+    ).page

@@ -54,15 +54,19 @@ class Keyed:
     kms: Kms | None
     options: Mapping[str, str] | None
     sample: Sample | None
+    progress: bool | None = None
 
     def verified(self, names: Collection[str]) -> tuple[tuple[Problem, ...], Opened]:
         """What does not open, and what was opened; files by their names below the table."""
-        findings = verify(self.spark, self.path, kms=self.kms, options=self.options, sample=self.sample)
+        findings = verify(
+            self.spark, self.path, kms=self.kms, options=self.options, sample=self.sample, progress=self.progress
+        )
         return tuple(_problem(row, names) for row in findings.collect()), findings.opened
 
     def usage(self) -> tuple[KeyUse, ...]:
         """Which master keys protect what."""
-        rows = key_usage(self.spark, self.path, kms=self.kms, options=self.options).collect()
+        used = key_usage(self.spark, self.path, kms=self.kms, options=self.options, progress=self.progress)
+        rows = used.collect()
         return tuple(_use(row.asDict()) for row in rows)
 
     def modules(self, found: Found, file: InspectedFile) -> tuple[list[Part], str | None]:

@@ -41,6 +41,8 @@ def _require_outside(target: Path, table: Path) -> None:
     table = table.resolve()
     if place == table:
         raise _refused(target, "it is the file that the report is about", "Choose another path.")
+    # The other files in a file's directory are the same table's, as far as one can tell.
+    table = table.parent if table.is_file() else table
     while "=" in table.name:
         table = table.parent
     if table.is_dir() and place.is_relative_to(table) and not any(map(is_hidden, place.relative_to(table).parts)):

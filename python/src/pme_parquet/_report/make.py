@@ -1,0 +1,89 @@
+"""A report from its beginning to its end, and how many findings it tells."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pme_parquet
+from pme_parquet._report.facts import gather
+from pme_parquet._report.page import page
+from pme_parquet._report.write import target_of, write
+from pme_parquet.errors import BadOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from pme_parquet._kms import Kms
+    from pme_parquet._report.keyed import Keyed
+    from pme_parquet._verify import Sample
+
+
+class Made(NamedTuple):
+    """A page that was written, and how many findings of inspection and verification are on it."""
+
+    page: Path
+    findings: int
+
+
+def make(  # noqa: PLR0913 as of pme.report
+    table: str,
+    out: str | PathLike[str],
+    *,
+    spark: SparkSession | None = None,
+    kms: Kms | None = None,
+    options: Mapping[str, str] | None = None,
+    sample: Sample | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+) -> Made:
+    """What `pme.report` does."""
+    target = target_of(out, table)
+    keyed = _keyed(spark, table, kms, options, sample, progress)
+    try:
+        facts = gather(table, storage_options, keyed)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            "pme.report was interrupted: no page was written, and one that was there is as it was. Run it again, or "
+            "with a sample, or without keys."
+        ) from None
+    write(page(facts, _created(), pme_parquet.__version__), target)
+    return Made(target, len(facts.problems))
+
+
+def _keyed(  # noqa: PLR0913, PLR0917 as above
+    spark: SparkSession | None,
+    table: str,
+    kms: Kms | None,
+    options: Mapping[str, str] | None,
+    sample: Sample | None,
+    progress: bool | None,  # noqa: FBT001 three values
+) -> Keyed | None:
+    if spark is not None:
+        from pme_parquet._report.keyed import Keyed  # noqa: PLC0415 only with Spark
+
+        return Keyed(spark, table, kms, options, sample, progress)
+    if kms is not None or options is not None or sample is not None:
+        raise BadOptionError(
+            "pme.report: kms, options and sample are of no use, because without spark nothing is opened. "
+            "Add spark=, or leave them out."
+        )
+    return None
+
+
+def _created() -> datetime:
+    pinned = os.environ.get("SOURCE_DATE_EPOCH")
+    if not pinned:
+        return datetime.now(timezone.utc)
+    try:
+        return datetime.fromtimestamp(int(pinned), timezone.utc)
+    except (ValueError, OverflowError) as unusable:
+        raise BadOptionError(
+            f"SOURCE_DATE_EPOCH: it cannot be '{pinned}', because it is a number of seconds since 1970. "
+            "Correct it, or unset it."
+        ) from unusable
