@@ -14,6 +14,13 @@ def test_importing_the_package_does_not_import_pyspark_or_the_command_line() -> 
     assert _printed(code) == "[]"
 
 
+def test_importing_the_package_imports_nothing_that_only_some_functions_need() -> None:
+    # `pme-parquet inspect` is to answer at once; on a small machine each of these takes milliseconds, rich a second.
+    slow = "asyncio concurrent.futures fsspec hashlib rich subprocess tempfile thrift traceback uuid xml"
+    code = f"import sys, pme_parquet.cli; print([m for m in {slow!r}.split() if m in sys.modules])"
+    assert _printed(code) == "[]"
+
+
 def test_every_name_of_the_contract_is_there() -> None:
     names = (
         "configure spark_config jar_path Encryption Keystore Static Vault KmsClass PythonKms "

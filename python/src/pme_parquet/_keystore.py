@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pme_parquet import _keytool
 from pme_parquet._hook import install_errors
 from pme_parquet._secrets import SecretReference, require_reference
 from pme_parquet.errors import BadOptionError, KmsUnavailableError
@@ -102,16 +99,21 @@ class Keystore:
                 f"{self.path}: no key was made, because the names of the keys are not a list with at least one. "
                 'Give names, as in ["footer", "pii"].'
             )
-        with tempfile.TemporaryDirectory(dir=self._file.absolute().parent, prefix=".keystore-") as folder:
+        from shutil import copy2  # noqa: PLC0415 slow to import
+        from tempfile import TemporaryDirectory  # noqa: PLC0415 as above
+
+        with TemporaryDirectory(dir=self._file.absolute().parent, prefix=".keystore-") as folder:
             copy = Path(folder) / self._file.name
             if self._file.exists():
-                shutil.copy2(self._file, copy)
+                copy2(self._file, copy)
             for alias in aliases:
                 command = ["-genseckey", "-keyalg", "AES", "-keysize", str(bits), "-alias", alias]
                 self._keytool(command, copy)
             copy.replace(self._file)
 
     def _keytool(self, command: list[str], file: Path) -> str:
+        from pme_parquet import _keytool  # noqa: PLC0415 slow to import
+
         store = ["-storetype", self.type]
         if self.provider_path is not None:
             store += ["-providerclass", _BOUNCY_CASTLE, "-providerpath", os.fspath(self.provider_path)]

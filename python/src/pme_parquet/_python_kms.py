@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from hmac import compare_digest
-from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
-from uuid import uuid4
 
 from pme_parquet._hook import install_errors
 from pme_parquet.errors import UnsupportedError
@@ -54,9 +51,11 @@ class PythonKms:
     """
 
     def __init__(self, client: KmsCalls) -> None:
+        from secrets import token_hex, token_urlsafe  # noqa: PLC0415 slow to import
+
         self._secret = token_urlsafe()
         self._callback = _callback(client, self._secret)
-        self._id = f"python-{uuid4()}"
+        self._id = f"python-{token_hex(16)}"
 
     def options(self) -> dict[str, str]:
         """The options of the format, for reading and writing."""
@@ -86,6 +85,7 @@ def _callback(client: KmsCalls, secret: str) -> object:
     Anybody on this machine can call py4j's callback server, by any name that the object answers to; only the JVM knows
     the secret. So the object answers to `call`, and has nothing.
     """
+    from hmac import compare_digest  # noqa: PLC0415 slow to import
 
     def call(given: str, what: str, value: str, master_key_id: str) -> str:
         if not compare_digest(given.encode(), secret.encode()):
