@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.cli.commands import run
+from tests.support.canary import data_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,19 +39,48 @@ def test_plan_of_nothing_exits_with_2(tmp_path: Path, given: list[str]) -> None:
 def test_report_writes_a_page_with_keys_or_without(encrypted: Path, given: list[str], tmp_path: Path) -> None:
     page = tmp_path / "with.html"
     done = run("report", encrypted, "--out", page, *given, "--json")
-    assert (done.code, done.document) == (0, {"page": str(page)})
+    assert (done.code, done.document) == (0, {"page": str(page), "findings": 0})
+    assert "verifying: 3 of 3 files" in done.err
+    assert "looking into footers: 3 of 3 files" in done.err
     assert page.read_text().startswith("<!")
     without = tmp_path / "without.html"
-    assert run("report", encrypted, "--out", without, "--no-verify").out == f"{without}\n"
+    done = run("report", encrypted, "--out", without, "--no-verify")
+    assert (done.code, done.out, done.err) == (0, f"{without}: 0 findings\n", "")
     assert without.is_file()
+
+
+def test_report_exits_with_1_where_verification_finds_something(
+    encrypted: Path, given: list[str], tmp_path: Path
+) -> None:
+    content = bytearray(data_files(encrypted)[0].read_bytes())
+    content[100] ^= 1
+    (tmp_path / "part").write_bytes(content)
+    page = tmp_path / "_report.html"
+    done = run("report", tmp_path, "--out", page, *given, "--json", "--quiet")
+    assert (done.code, done.document, done.err) == (1, {"page": str(page), "findings": 1}, "")
+    assert "1 finding" in page.read_text()
+    assert run("report", tmp_path, "--out", page, "--no-verify").code == 0
+
+
+def test_report_exits_with_1_where_inspection_finds_something(tmp_path: Path) -> None:
+    (tmp_path / "part").write_bytes(b"PAR1")
+    page = tmp_path / "_report.html"
+    done = run("report", tmp_path, "--out", page, "--no-verify")
+    assert (done.code, done.out) == (1, f"{page}: 1 finding\n")
+    assert page.is_file()
 
 
 def test_doctor_tells_of_each_check(given: list[str]) -> None:
     done = run("doctor", "--footer-key", "footer", *given, "--json")
-    statuses = {check["status"] for check in done.document["checks"]}
-    assert statuses <= {"ok", "warning", "problem"}
-    assert done.code == int("problem" in statuses)
+    assert done.code == 0, done.err
+    statuses = {check["name"]: check["status"] for check in done.document["checks"]}
+    assert {"Spark", "Java", "connector", "key 'footer' from driver", "key 'footer' from executor"} <= set(statuses)
+    assert statuses["key 'footer' from driver"] == statuses["connector"] == "ok"
+    assert "problem" not in statuses.values()
 
 
 def test_doctor_tries_the_key_and_exits_with_1_where_it_is_not_there(given: list[str]) -> None:
-    assert run("doctor", "--footer-key", "nobody", *given).code == 1
+    done = run("doctor", "--footer-key", "nobody", *given, "--json")
+    assert done.code == 1
+    problems = [check["name"] for check in done.document["checks"] if check["status"] == "problem"]
+    assert "key 'nobody' from driver" in problems

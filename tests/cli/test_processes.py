@@ -43,9 +43,10 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def wait(what: Callable[[], bool]) -> None:
+def wait(process: subprocess.Popen[str], what: Callable[[], bool]) -> None:
     deadline = monotonic() + PATIENCE
     while not what():
+        assert process.poll() is None, f"it ended before that:\n{process.communicate()[1]}"
         assert monotonic() < deadline
         sleep(0.005)
 
@@ -78,7 +79,7 @@ def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, 
     before = {file: file.stat().st_ino for file in data_files(many)}
     process = started(*arguments, *QUIET)
     try:
-        wait(lambda: sum(file.stat().st_ino != before[file] for file in before) > FILES // 20)
+        wait(process, lambda: sum(file.stat().st_ino != before[file] for file in before) > FILES // 20)
         process.send_signal(signal.SIGINT)
         code, out, err = ended(process)
     finally:
@@ -104,7 +105,7 @@ def test_ctrl_c_leaves_no_half_of_a_copy(many: Path, given: list[str], tmp_path:
     arguments: list[str | Path] = ["rekey", many, target, "--uniform-key", "other", *given]
     process = started(*arguments, *QUIET)
     try:
-        wait(lambda: len(list(tmp_path.glob(".target.pme-rekey/*/attempt-*/*.parquet"))) > FILES // 20)
+        wait(process, lambda: len(list(tmp_path.glob(".target.pme-rekey/*/attempt-*/*.parquet"))) > FILES // 20)
         process.send_signal(signal.SIGINT)
         code, out, err = ended(process)
     finally:

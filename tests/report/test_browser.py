@@ -86,5 +86,8 @@ def test_what_got_into_the_page_would_neither_run_nor_load_nor_restyle_it(page: 
     bent.write_text(page.read_text().replace("<header>", f"{INJECTED}<header>"))
     shown = dom(bent, tmp_path)
     assert "<title>Encryption report" in shown.dom
-    refusals = ("Executing inline script", "Applying inline style", "Loading the image")
-    assert [line.split('"')[1].split(" violates")[0].split(" 'file")[0] for line in shown.console] == [*refusals]
+    # How a browser words it changes with its version; which directives it names does not.
+    directives = ("script-src", "style-src", "img-src")
+    assert len(shown.console) == len(directives), shown.console
+    for directive in directives:
+        assert [directive in line for line in shown.console].count(True) == 1, shown.console
