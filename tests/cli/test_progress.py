@@ -137,10 +137,21 @@ def test_ctrl_c_says_what_there_is(spark: SparkSession) -> None:
     assert interrupted(lambda: "done") == "pme.x was interrupted: it had finished before that."
 
 
+class Inheriting(Thread):
+    """Stands for PySpark's InheritableThread."""
+
+    def __init__(self, target: Callable[[], None], *, daemon: bool) -> None:
+        super().__init__(daemon=daemon)
+        self.work = target
+
+    def run(self) -> None:
+        self.work()
+
+
 def test_an_operation_whose_thread_ends_before_it_begins_is_told(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Stillborn(Thread):
+    class Stillborn(Inheriting):
         def run(self) -> None:
             """Not, as where Spark's wrapper of the target raises."""
 
@@ -150,7 +161,7 @@ def test_an_operation_whose_thread_ends_before_it_begins_is_told(
 
 
 def test_ctrl_c_before_the_operation_begins_ends_it(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupted(Thread):
+    class Interrupted(Inheriting):
         def start(self) -> None:
             raise KeyboardInterrupt
 
@@ -199,15 +210,11 @@ def test_the_tag_of_its_jobs_is_taken_away_again(spark: SparkSession) -> None:
     during: list[set[str]] = []
     after: list[set[str]] = []
 
-    class Asked(Thread):
+    class Asked(Inheriting):
         """Ask within the same thread of the JVM, when the work is done."""
 
-        def __init__(self, target: Callable[[], None], *, daemon: bool) -> None:
-            super().__init__(daemon=daemon)
-            self.work = target
-
         def run(self) -> None:
-            self.work()
+            super().run()
             after.append(tagged())
 
     with pytest.MonkeyPatch.context() as patch:
