@@ -3,7 +3,6 @@ package io.pmeparquet
 import java.io.{IOException, InputStream}
 import java.net.{JarURLConnection, URI, URL}
 import java.nio.file.{FileSystemNotFoundException, Paths}
-import java.security.MessageDigest
 import java.util.Properties
 
 import scala.collection.JavaConverters._
@@ -21,13 +20,7 @@ final class ClassPathEntry private (val url: URL) {
   /** What tells two jars of one name apart; none of what is no file here. */
   lazy val digest: Option[String] =
     if (url.getPath.endsWith("/")) None
-    else
-      reading(url) { in =>
-        val sha = MessageDigest.getInstance("SHA-256")
-        val buffer = new Array[Byte](ClassPathEntry.BufferBytes)
-        Iterator.continually(in.read(buffer)).takeWhile(_ >= 0).foreach(sha.update(buffer, 0, _))
-        sha.digest().map(byte => f"$byte%02x").mkString
-      }
+    else reading(url)(Sha256.ofAll)
 
   /** A file of properties that is in it. */
   def properties(path: String): Option[Map[String, String]] = {
@@ -39,7 +32,7 @@ final class ClassPathEntry private (val url: URL) {
     }
   }
 
-  private def reading[A](url: URL)(read: InputStream => A): Option[A] =
+  private def reading[A](url: => URL)(read: InputStream => A): Option[A] =
     try {
       val connection = url.openConnection()
       // A jar that is kept open by the JDK's cache could not be replaced.
@@ -47,7 +40,10 @@ final class ClassPathEntry private (val url: URL) {
       val in = connection.getInputStream
       try Some(read(in))
       finally in.close()
-    } catch { case _: IOException => None }
+    } catch {
+      // The second where a class loader did not escape what is in a path.
+      case _: IOException | _: IllegalArgumentException => None
+    }
 
   private lazy val identity: String =
     try Paths.get(url.toURI).toRealPath().toString
@@ -66,7 +62,6 @@ final class ClassPathEntry private (val url: URL) {
 }
 
 object ClassPathEntry {
-  private val BufferBytes = 64 * 1024
 
   /** All that a resource can be loaded from, each once. The first of them is the one that is. */
   def holding(resource: String, loaders: ClassLoader*): Seq[ClassPathEntry] =

@@ -59,6 +59,19 @@ class ClassPathEntrySuite extends munit.FunSuite {
     assertEquals(found, Seq(Some(Map("version" -> "1")), Some(Map("version" -> "2")), None))
   }
 
+  directory.test("the digest of a jar is that of its bytes by SHA-256") { at =>
+    val file = Files.write(at.resolve("a.jar"), "abc".getBytes)
+    // FIPS 180-2, appendix B.1
+    val digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assertEquals(ClassPathEntry.at(file.toUri.toURL).digest, Some(digest))
+    assertEquals(Sha256.ofText("abc"), digest)
+  }
+
+  directory.test("a place that no class loader escaped has no properties, and is no failure") { at =>
+    val folder = Files.createDirectories(at.resolve("a b"))
+    assertEquals(ClassPathEntry.at(new URL(s"file:$folder/")).properties("p.properties"), None)
+  }
+
   test("nothing is shown of who may fetch a jar") {
     val shown = ClassPathEntry.at(new URL("https://user:secret@host:8443/jars/a.jar?token=secret")).shown
     assertEquals(shown, "https://host/jars/a.jar")

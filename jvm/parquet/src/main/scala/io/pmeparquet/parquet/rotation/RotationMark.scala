@@ -1,14 +1,12 @@
 package io.pmeparquet.parquet.rotation
 
 import java.io.IOException
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{PmeErrors, Sha256}
 
 /**
  * A file that stands in a table's directory for as long as the table is rotated. Of two rotations at once with different aims
@@ -38,7 +36,7 @@ object RotationMark {
 
   /** Names that readers pass over, and that are no leftovers. */
   private val Prefix = ".pme-rotating-"
-  private val NameBytes = 8
+  private val NameDigits = 16
 
   /**
    * @param aim what a rotation makes of the table's keys, the same for each run that does
@@ -46,7 +44,7 @@ object RotationMark {
    */
   def place(table: Path, aim: String, conf: Configuration): RotationMark = {
     val fs = FileReplacement.unchecked(table.getFileSystem(conf))
-    val path = new Path(table, Prefix + digest(aim))
+    val path = new Path(table, Prefix + Sha256.ofText(aim).take(NameDigits))
     val mark = new RotationMark(path, fs)
     // Before it looks for others: of two that begin at once, one at least sees the other.
     fs.create(path, /* overwrite= */ true).close()
@@ -60,12 +58,4 @@ object RotationMark {
   /** Those of rotations that were begun and have not ended. */
   def of(table: Path, conf: Configuration): Seq[Path] =
     table.getFileSystem(conf).listStatus(table).toSeq.map(_.getPath).filter(_.getName.startsWith(Prefix))
-
-  private def digest(aim: String) =
-    MessageDigest
-      .getInstance("SHA-256")
-      .digest(aim.getBytes(UTF_8))
-      .take(NameBytes)
-      .map(byte => f"$byte%02x")
-      .mkString
 }
