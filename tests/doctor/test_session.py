@@ -68,12 +68,12 @@ def test_aes_is_measured(healthy: pme.Diagnosis) -> None:
 def test_each_key_that_is_named_is_wrapped_and_unwrapped_by_driver_and_executor(healthy: pme.Diagnosis) -> None:
     for key in ("footer", "pii"):
         assert told(healthy, f"key '{key}' from driver")["found"].startswith("wrapped in ")
-        assert told(healthy, f"key '{key}' from executor")["found"].startswith("through the driver, wrapped in ")
+        assert told(healthy, f"key '{key}' from executor")["found"].startswith("through the driver, unwrapped in ")
 
 
 def test_executors_can_be_told_to_ask_themselves(spark: SparkSession, keys: pme.Keystore) -> None:
     diagnosis = pme.doctor(spark, keys, options={"footerKey": "footer", "kms.callFrom": "executor"})
-    assert told(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, wrapped in ")
+    assert told(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, unwrapped in ")
     assert "kms.callFrom=executor" in told(diagnosis, "KMS")["found"]
 
 
@@ -83,10 +83,11 @@ def test_a_direct_key_is_fetched(spark: SparkSession, keys: pme.Keystore) -> Non
     assert told(diagnosis, "key 'footer' from executor")["found"].startswith("through the driver, fetched in ")
 
 
-def test_one_call_of_the_kms_is_made_for_each_step(spark: SparkSession) -> None:
+@pytest.mark.parametrize(("twice", "wraps"), [("true", 1), ("false", 2)])
+def test_the_kms_is_called_as_reads_and_writes_call_it(spark: SparkSession, twice: str, wraps: int) -> None:
     client = Client()
-    assert pme.doctor(spark, pme.PythonKms(client), options={"uniformKey": "k"}).ok
-    assert (client.count("wrap"), client.count("unwrap")) == ({"k": 2}, {"k": 2})
+    assert pme.doctor(spark, pme.PythonKms(client), options={"uniformKey": "k", "doubleWrapping": twice}).ok
+    assert (client.count("wrap"), client.count("unwrap")) == ({"k": wraps}, {"k": 2})
 
 
 def test_without_a_kms_none_is_asked(spark: SparkSession) -> None:

@@ -3,6 +3,8 @@ package io.pmeparquet.parquet
 import java.security.SecureRandom
 import java.util.Base64
 
+import scala.collection.mutable
+
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors}
@@ -10,7 +12,7 @@ import io.pmeparquet.keys.{JobKeks, KeySource, WrappedKey}
 import io.pmeparquet.options.{FileSettings, WriteSettings}
 
 /** How long each call for a master key took, by what was asked for. ''Crosses the wire.'' */
-final case class KeyCalls(millis: List[(String, Long)])
+private[pmeparquet] final case class KeyCalls(millis: List[(String, Long)])
 
 /**
  * Tries the master keys of a write out by the ways that writes and reads take: a random key is wrapped and unwrapped, or
@@ -18,8 +20,12 @@ final case class KeyCalls(millis: List[(String, Long)])
  *
  * @throws io.pmeparquet.PmeException where the KMS cannot be opened; each trial, what the KMS says of the key
  */
-final class KmsTrial(settings: WriteSettings, conf: Configuration) {
+private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configuration) {
+  import KmsTrial._
+
   private val opening = Scopes.open(settings.use, conf, lifetimeMillis = 0)
+  private val files = settings.files
+  private val made = mutable.Map.empty[String, TrialKey]
 
   /** What messages call the KMS. */
   def describe: String = opening.source.describe
@@ -27,63 +33,80 @@ final class KmsTrial(settings: WriteSettings, conf: Configuration) {
   /** As the driver does before a write: all that a task needs with double wrapping. */
   def onDriver(masterKeyId: String): KeyCalls = {
     val where = KmsTrial.where("the driver")
-    KmsTrial.of(opening.source, settings.files, masterKeyId, where) { bits =>
-      val made = JobKeks.make(opening.source, Seq(masterKeyId), bits, where).of(masterKeyId)
-      made.key -> WrappedKey(masterKeyId, made.wrapped, Some(Base64.getEncoder.encodeToString(made.id)))
+    if (files.directKeys) fetched(opening.source, files, masterKeyId, where)
+    else {
+      val (trial, wrapping) = timed(wrapped(masterKeyId, where))
+      val calls = List(Wrapped -> wrapping, unwrapped(opening.source, trial, where))
+      made += masterKeyId -> trial
+      KeyCalls(calls)
     }
   }
 
-  /** For tasks, which come by keys as `kms.callFrom` says. */
+  private def wrapped(masterKeyId: String, where: String) = {
+    val kek = JobKeks.make(opening.source, Seq(masterKeyId), files.kekBits, where).of(masterKeyId)
+    val id = Base64.getEncoder.encodeToString(kek.id)
+    new TrialKey(kek.key, WrappedKey(masterKeyId, kek.wrapped, Some(id)))
+  }
+
+  /** For tasks, which come by keys as `kms.callFrom` says. With double wrapping: the keys that the driver was served. */
   def forExecutors: ExecutorTrial =
-    new ExecutorTrial(Scopes.accessOf(opening, settings.use), settings.files, opening)
+    new ExecutorTrial(Scopes.accessOf(opening, settings.use), files, made.toMap, opening)
 }
 
+/** A random key that protects nothing, and what the KMS made of it. ''Crosses the wire.'' */
+private final class TrialKey(val key: AesKey, val wrapped: WrappedKey) extends Serializable
+
 /**
- * The part of a trial that a task does. No key leaves the JVM that the task runs in. ''Crosses the wire'', with what a
- * scope has.
+ * The part of a trial that a task does. ''Crosses the wire'', with what a scope has.
  *
+ * @param made by the driver: with double wrapping tasks wrap nothing, and may not be allowed to
  * @param opening kept on the driver while there are tasks that may ask it
  */
-final class ExecutorTrial private[parquet] (
+private[pmeparquet] final class ExecutorTrial private[parquet] (
     access: KeyAccess,
     files: FileSettings,
+    made: Map[String, TrialKey],
     @transient private val opening: ScopeOpening
 ) extends Serializable {
+  import KmsTrial._
 
   def of(masterKeyId: String, conf: Configuration): KeyCalls = {
     val where = KmsTrial.where("an executor")
     val source = access.open(conf, lifetimeMillis = 0)
-    KmsTrial.of(source, files, masterKeyId, where) { bits =>
-      val key = AesKey.random(bits, new SecureRandom)
-      key -> WrappedKey(masterKeyId, source.wrap(key, masterKeyId, where), None)
+    if (files.directKeys) fetched(source, files, masterKeyId, where)
+    else if (files.wrapsTwice) KeyCalls(List(unwrapped(source, made(masterKeyId), where)))
+    else {
+      val key = AesKey.random(files.drawnKeyBits, new SecureRandom)
+      val (text, wrapping) = timed(source.wrap(key, masterKeyId, where))
+      val trial = new TrialKey(key, WrappedKey(masterKeyId, text, None))
+      KeyCalls(List(Wrapped -> wrapping, unwrapped(source, trial, where)))
     }
   }
 }
 
 private object KmsTrial {
+  val Wrapped = "wrapped"
+
   def where(caller: String): String = s"trial from $caller"
 
-  def of(source: KeySource, files: FileSettings, masterKeyId: String, where: String)(
-      wrap: Int => (AesKey, WrappedKey)
-  ): KeyCalls =
-    if (files.directKeys) {
-      val (_, fetch) = timed(DirectKeys.of(source, masterKeyId, files.dataKeyBits, where))
-      KeyCalls(List("fetched" -> fetch))
-    } else {
-      val ((key, wrapped), wrapping) = timed(wrap(files.kekBits))
-      val (answer, unwrapping) = timed(source.unwrap(Seq(wrapped), where).head)
-      val found = answer.fold(failed => throw failed, _.key)
-      if (found != key)
-        throw PmeErrors.wrappedKeyRefused(
-          where,
-          masterKeyId,
-          "it unwraps to another key than was wrapped",
-          null
-        )
-      KeyCalls(List("wrapped" -> wrapping, "unwrapped" -> unwrapping))
-    }
+  def fetched(source: KeySource, files: FileSettings, masterKeyId: String, where: String): KeyCalls = {
+    val (_, fetching) = timed(DirectKeys.of(source, masterKeyId, files.dataKeyBits, where))
+    KeyCalls(List("fetched" -> fetching))
+  }
 
-  private def timed[A](call: => A): (A, Long) = {
+  def unwrapped(source: KeySource, trial: TrialKey, where: String): (String, Long) = {
+    val (answer, unwrapping) = timed(source.unwrap(Seq(trial.wrapped), where).head)
+    if (answer.fold(failed => throw failed, _.key) != trial.key)
+      throw PmeErrors.wrappedKeyRefused(
+        where,
+        trial.wrapped.masterKeyId,
+        "it unwraps to another key than was wrapped",
+        null
+      )
+    "unwrapped" -> unwrapping
+  }
+
+  def timed[A](call: => A): (A, Long) = {
     val began = System.nanoTime()
     val done = call
     done -> (System.nanoTime() - began) / 1000000

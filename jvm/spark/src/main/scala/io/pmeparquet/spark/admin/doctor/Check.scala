@@ -10,12 +10,18 @@ import io.pmeparquet.{Condition, PmeException}
  * @param status `ok`, `warning` or `problem`
  * @param remedy empty where it is ok
  */
-final case class Check(name: String, status: String, found: String, remedy: String)
+final case class Check(name: String, status: String, found: String, remedy: String) {
+  private[admin] def isOk: Boolean = status == Check.Ok
+}
 
 private[admin] object Check {
-  def ok(name: String, found: String): Check = Check(name, "ok", found, "")
-  def warning(name: String, found: String, remedy: String): Check = Check(name, "warning", found, remedy)
-  def problem(name: String, found: String, remedy: String): Check = Check(name, "problem", found, remedy)
+  val Ok = "ok"
+  val Warning = "warning"
+  val Problem = "problem"
+
+  def ok(name: String, found: String): Check = Check(name, Ok, found, "")
+  def warning(name: String, found: String, remedy: String): Check = Check(name, Warning, found, remedy)
+  def problem(name: String, found: String, remedy: String): Check = Check(name, Problem, found, remedy)
 
   /** A warning where there is something to do. */
   def told(name: String, found: String, remedy: Option[String]): Check =
@@ -35,11 +41,20 @@ private[admin] object Check {
   private def firstLine(failed: Throwable) = String.valueOf(failed.getMessage).takeWhile(_ != '\n').trim
 
   /** @param condition of ours, or the name of what was thrown */
-  def failure(name: String, condition: String, message: String): Check =
+  def failure(name: String, condition: String, message: String): Check = {
+    val told = withoutCredentials(message)
     Condition.all.find(_.name == condition) match {
-      case Some(ours) => problem(name, message, ours.remedy)
+      case Some(ours) => problem(name, told, ours.remedy)
       case None =>
         val remedy = "Look into the logs of the driver and of executors for what failed, and run this again."
-        problem(name, s"it could not be looked at, because of $condition: $message", remedy)
+        problem(name, s"it could not be looked at, because of $condition: $told", remedy)
     }
+  }
+
+  /** Clients of others put URLs into messages with all that is in them: who may fetch them, and by which token. */
+  private def withoutCredentials(message: String) =
+    UrlQuery.replaceAllIn(UrlUser.replaceAllIn(message, "//…@"), "$1?…")
+
+  private val UrlUser = """//[^/\s]*@""".r
+  private val UrlQuery = """(\w://[^\s?]*)\?\S+""".r
 }

@@ -48,7 +48,7 @@ private[admin] object ClassPathChecks {
     val version = entries.headOption.flatMap(versionOf(_, artifact))
     val expected = VersionChecks.lineOf(session.version).map(_.parquet)
     duplicates(artifact, version.getOrElse("version not known"), entries, of = versionOf(_, artifact)) match {
-      case fine if fine.status == "ok" && expected.exists(wanted => !version.contains(wanted)) =>
+      case fine if fine.isOk && expected.exists(wanted => !version.contains(wanted)) =>
         val remedy =
           s"Spark ${session.version} brings ${expected.get}: take other Parquet jars off the class path. " +
             "Where this Spark is a vendor's own, run your own tests before you trust it."

@@ -42,9 +42,9 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
       val name = nameOf(key, "driver")
       Check.attempt(name)(Seq(Check.ok(name, told(trial.onDriver(key)))))
     }
-    // What the driver is refused, it cannot hand to executors.
-    val served = keys.zip(onDriver).collect { case (key, check) if check.status == "ok" => key }
-    val asked = if (settings.use.route.isDefined) served else keys
+    // What the driver is refused, it cannot hand to executors: neither keys, nor what they are to unwrap.
+    val served = keys.zip(onDriver).collect { case (key, check) if check.isOk => key }
+    val asked = if (settings.use.route.isDefined || settings.files.wrapsTwice) served else keys
     opened +: (onDriver ++ (if (executorsWork) onExecutor(trial, settings, asked) else unasked))
   }
 

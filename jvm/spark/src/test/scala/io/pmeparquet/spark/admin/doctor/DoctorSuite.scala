@@ -116,6 +116,19 @@ class DoctorSuite extends munit.FunSuite {
     assertTold(other.head, "problem", "java.lang.NoSuchMethodError: f", "logs")
   }
 
+  test("nothing is told of who may fetch what a message names") {
+    val messages = Seq(
+      "GET https://user:p@ss@host:8443/v1/keys/k?token=secret&x=1: refused" -> "GET https://…@host:8443/v1/keys/k?… refused",
+      "s3a://AKIA:secret@bucket/t" -> "s3a://…@bucket/t",
+      "https://host?sig=secret" -> "https://host?…",
+      "who can read a/b@c? nobody $1" -> "who can read a/b@c? nobody $1"
+    )
+    messages.foreach { case (message, told) =>
+      assert(Check.failure("KMS", new java.io.IOException(message)).found.endsWith(s": $told"))
+      assertEquals(Check.failure("KMS", "PME_KMS_UNAVAILABLE", message).found, told)
+    }
+  }
+
   test("two jars of one thing are a problem, and a warning where they are copies") {
     val at = Files.createTempDirectory("doctor")
     val one = written(at.resolve("one.jar"), "1")
