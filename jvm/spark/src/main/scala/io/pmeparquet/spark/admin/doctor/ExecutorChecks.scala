@@ -36,9 +36,9 @@ private[admin] object ExecutorChecks {
     val job = answers.collectAsync()
     try Await.result(job, PatienceSeconds.seconds)
     catch {
-      case late: TimeoutException =>
+      case failed: Throwable =>
         job.cancel()
-        throw late
+        throw failed
     }
   }
 

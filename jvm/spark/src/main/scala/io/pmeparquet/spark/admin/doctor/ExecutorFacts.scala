@@ -45,9 +45,11 @@ private[admin] final case class ExecutorFacts(
 
 private[admin] object ExecutorFacts {
 
+  /** Of one JVM: its bytes are read once for all tasks. */
+  private lazy val jar = ClassPathEntry.of(classOf[PmeDataSource])
+
   /** @param provider the value of option `cryptoProvider` */
-  def here(provider: String, measured: Boolean): ExecutorFacts = {
-    val jar = ClassPathEntry.of(classOf[PmeDataSource])
+  def here(provider: String, measured: Boolean): ExecutorFacts =
     ExecutorFacts(
       SparkEnv.get.executorId,
       hostName,
@@ -57,7 +59,6 @@ private[admin] object ExecutorFacts {
       jar.flatMap(_.digest),
       AesFacts.here(provider, measured)
     )
-  }
 
   private def hostName =
     try InetAddress.getLocalHost.getHostName

@@ -21,7 +21,8 @@ private[admin] object VersionChecks {
 
   /** @param wheel version of the Python package, where it is Python that asks */
   def all(session: SparkSession, wheel: Option[String]): Seq[Check] = {
-    val connector = Connector.loaded
+    // Where it cannot be looked at, each check says so.
+    lazy val connector = Connector.loaded
     Check.attempt("Spark")(Seq(spark(session.version, connector))) ++
       Check.attempt("Scala")(Seq(scala(util.Properties.versionNumberString, connector))) ++
       Check.attempt("Java")(Seq(java(System.getProperty("java.specification.version")))) ++
