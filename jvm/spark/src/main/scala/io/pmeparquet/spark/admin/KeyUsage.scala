@@ -44,7 +44,7 @@ object KeyUsage {
 
   /** As Python calls it. */
   def of(session: SparkSession, path: String, options: java.util.Map[String, String]): DataFrame =
-    of(session, path, options.asScala.toMap)
+    Progress.unwatching(of(session, path, options.asScala.toMap))
 
   private val AtOnce = 1000
 

@@ -5,9 +5,12 @@ import org.apache.spark.util.LongAccumulator
 
 /**
  * How far a long operation has come. Whoever wants to watch one calls [[Progress.watch]] in the thread that then calls the
- * operation, and [[snapshot]] from any other. ''Driver only.''
+ * operation, and [[snapshot]] from any other. What Python calls unwatches when it has ended; others do it themselves.
+ * ''Driver only.''
+ *
+ * @param before the thread's session until then
  */
-final class Progress private {
+final class Progress private (private val before: Option[SparkSession]) {
   @volatile private var step: Option[ProgressStep] = None
 
   /** The current step's name, files and bytes done, and all of them, with tabs between; empty before the first step. */
@@ -21,11 +24,22 @@ object Progress {
 
   /** What this thread does from now on. It may be new, and know of no session yet. */
   def watch(session: SparkSession): Progress = {
+    val progress = new Progress(SparkSession.getActiveSession)
     SparkSession.setActiveSession(session)
-    val progress = new Progress
     ofThread.set(progress)
     progress
   }
+
+  /** What this thread does from now on is watched by nobody: the thread may serve others. */
+  def unwatch(): Unit = Option(ofThread.get).foreach { progress =>
+    ofThread.remove()
+    progress.before.fold(SparkSession.clearActiveSession())(SparkSession.setActiveSession(_))
+  }
+
+  /** Does what is watched, if anything is, to its end. */
+  private[admin] def unwatching[A](operation: => A): A =
+    try operation
+    finally unwatch()
 
   /** @param bytes that the step goes through; 0 where they do not tell how long it takes */
   private[admin] def step(session: SparkSession, name: String, files: Long, bytes: Long = 0): ProgressStep = {

@@ -49,7 +49,7 @@ object Rotation {
       masterKeys: java.util.Map[String, String],
       keyMaterial: String,
       dryRun: Boolean
-  ): DataFrame = {
+  ): DataFrame = Progress.unwatching {
     def optional(map: java.util.Map[String, String]) = Option(map).map(_.asScala.toMap)
     val settings = RotationSettings(optional(newKms), optional(masterKeys), Option(keyMaterial), dryRun)
     rotate(session, path, options.asScala.toMap, settings)

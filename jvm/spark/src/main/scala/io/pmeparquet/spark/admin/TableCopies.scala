@@ -49,7 +49,7 @@ object TableCopies {
    * @param options of the write, and of the KMS
    */
   def encryptInPlace(session: SparkSession, path: String, options: Options): EncryptedInPlace =
-    PmeSparkException.translated(new TableInPlace(session, path, options.asScala.toMap).run())
+    watched(new TableInPlace(session, path, options.asScala.toMap).run())
 
   /**
    * @param writePlaintext whether the caller knows what it does
@@ -61,14 +61,14 @@ object TableCopies {
       target: String,
       readOptions: Options,
       writePlaintext: Boolean
-  ): Copied = {
+  ): Copied = watched {
     if (!writePlaintext)
       throw PmeErrors.badTarget(
         target,
         "whoever holds the storage could read every column of the copy",
         "Say that it may be so: write_plaintext=True."
       )
-    run(session, source, target, readOptions.asScala.toMap, None)
+    new TableCopy(session, source, target, readOptions.asScala.toMap, None).run()
   }
 
   private def run(
@@ -77,7 +77,9 @@ object TableCopies {
       target: String,
       read: Map[String, String],
       write: Option[Map[String, String]]
-  ) = PmeSparkException.translated(new TableCopy(session, source, target, read, write).run())
+  ) = watched(new TableCopy(session, source, target, read, write).run())
+
+  private def watched[A](operation: => A): A = Progress.unwatching(PmeSparkException.translated(operation))
 
   private[admin] def allowingPlaintext(options: Map[String, String]): Map[String, String] = {
     val name = PmeOptions.PlaintextFiles.name

@@ -39,9 +39,9 @@ object Verification {
       files: Double,
       pages: Double,
       seed: Long
-  ): VerifiedTable = PmeSparkException.translated {
+  ): VerifiedTable = Progress.unwatching(PmeSparkException.translated {
     verify(session, path, options.asScala.toMap, Sample(files, pages, seed))
-  }
+  })
 
   private[admin] def rows(
       session: SparkSession,
