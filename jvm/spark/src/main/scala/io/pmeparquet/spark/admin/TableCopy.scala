@@ -42,15 +42,18 @@ private[admin] final class TableCopy(
     val read = resolver.read(readOptions)
     TableFiles.requireThere(from, readConf)
     val table = session.read.format(PmeDataSource.Name).options(readOptions).load(source)
-    val found = table.inputFiles
+    val found = table.inputFiles.toSeq.map(url => new Path(new URI(url)))
     val directory = if (from.getFileSystem(readConf).getFileStatus(from).isFile) from.getParent else from
-    val files = found.toSeq.map(relativeTo(directory, _)).sorted
+    val lengths = TableFiles.lengthsOf(table)
+    val files = found
+      .map(file => SourceFile(relativeTo(directory, file), lengths.getOrElse(file, 0L)))
+      .sortBy(_.path)
     val shared = broadcast(readConf)
-    settings.foreach(TableColumns.check(session, files, directory, read, shared, _))
+    settings.foreach(TableColumns.check(session, files.map(_.path), directory, read, shared, _))
     val write = writeOptions.map(resolver.write(_, writeConf, to))
     val check = resolver.read(checkOptions)
     val staged = StagedTable.begin(to, writeConf)
-    val step = Progress.step(session, "copying", files.size, TableFiles.bytesOf(table))
+    val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)
     step.begin()
     try {
       val job = new CopyTask(
@@ -79,8 +82,7 @@ private[admin] final class TableCopy(
     Iterator.iterate(path)(_.getParent).takeWhile(_ != null).contains(directory)
 
   /** Where a file lies in a directory. */
-  private def relativeTo(directory: Path, url: String): String = {
-    val file = new Path(new URI(url))
+  private def relativeTo(directory: Path, file: Path): String = {
     val (path, above) = (file.toUri.getPath, directory.toUri.getPath.stripSuffix("/") + "/")
     if (!path.startsWith(above))
       throw PmeErrors.badSource(
@@ -91,12 +93,15 @@ private[admin] final class TableCopy(
     path.stripPrefix(above)
   }
 
-  private def parallel(files: Seq[String], most: Int) =
+  private def parallel(files: Seq[SourceFile], most: Int) =
     session.sparkContext.parallelize(files, files.size.min(most))
 
   private def broadcast(conf: Configuration) =
     session.sparkContext.broadcast(new SerializableConfiguration(conf))
 }
+
+/** @param path within the table */
+private final case class SourceFile(path: String, length: Long)
 
 /** What one attempt of a task wrote. */
 private final case class CopiedFiles(attempt: Long, made: Copied)
@@ -111,10 +116,10 @@ private final class CopyTask(
     check: ReadScope,
     table: StagedTable,
     step: ProgressStep
-) extends (Iterator[String] => Iterator[CopiedFiles])
+) extends (Iterator[SourceFile] => Iterator[CopiedFiles])
     with Serializable {
 
-  override def apply(files: Iterator[String]): Iterator[CopiedFiles] = PmeSparkException.translated {
+  override def apply(files: Iterator[SourceFile]): Iterator[CopiedFiles] = PmeSparkException.translated {
     val attempt = TaskContext.get().taskAttemptId()
     val conf = writeConf.value.value
     val rekey =
@@ -122,10 +127,10 @@ private final class CopyTask(
     val done = table.attempt(attempt, conf) { directory =>
       files
         .map { file =>
-          val source = StagedTable.within(from, file)
-          val staged = StagedTable.within(directory, file)
-          val copied = rekey.write(source, staged, StagedTable.within(table.target, file))
-          step.count(1, source.getFileSystem(readConf.value.value).getFileStatus(source).getLen)
+          val source = StagedTable.within(from, file.path)
+          val staged = StagedTable.within(directory, file.path)
+          val copied = rekey.write(source, staged, StagedTable.within(table.target, file.path))
+          step.count(1, file.length)
           copied
         }
         .reduce(_ + _)

@@ -2,8 +2,12 @@ package io.pmeparquet.spark.admin
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.spark.sql.execution.datasources.{
+  HadoopFsRelation,
+  LogicalRelation,
+  PartitioningAwareFileIndex
+}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
-import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.keys.MaterialFile
@@ -45,11 +49,19 @@ private[admin] object TableFiles {
   def requireThere(path: Path, conf: Configuration): Unit =
     if (!path.getFileSystem(conf).exists(path)) throw PmeErrors.nothingThere(path.toString)
 
-  /** The size of the files that a frame reads. */
-  def bytesOf(frame: DataFrame): Long = frame.queryExecution.analyzed.collect {
-    case files: LogicalRelation => files.relation.sizeInBytes
-    case files: DataSourceV2Relation => files.table.asInstanceOf[FileTable].fileIndex.sizeInBytes
-  }.sum
+  /** How long the files are that a frame reads, as far as Spark tells: for who shows how far it has come. */
+  def lengthsOf(frame: DataFrame): Map[Path, Long] = {
+    val indexes = frame.queryExecution.analyzed.collect {
+      case one: LogicalRelation =>
+        Some(one.relation).collect { case files: HadoopFsRelation => files.location }
+      case one: DataSourceV2Relation => Some(one.table).collect { case files: FileTable => files.fileIndex }
+    }
+    indexes.flatten
+      .collect { case listed: PartitioningAwareFileIndex => listed.allFiles() }
+      .flatten
+      .map(file => file.getPath -> file.getLen)
+      .toMap
+  }
 
   /** The directory of the table that a path is, or is a partition or a file of. */
   def tableOf(path: Path, conf: Configuration): Path = {
