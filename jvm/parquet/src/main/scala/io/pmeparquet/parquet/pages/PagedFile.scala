@@ -78,7 +78,7 @@ final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, cou
    */
   def splitLength(start: Long, length: Long, listed: Long): Long = {
     val now = file.version.length
-    if (listed > 0 && listed != now && length < listed && scope.settings.allowPlaintextFiles)
+    if (listed > 0 && listed != now && length < listed && file.isEncrypted && scope.settings.allowPlaintextFiles)
       throw PmeErrors.changedSinceListed(path.toString)
     if (start + length == listed) length.max(now - start) else length
   }
@@ -119,11 +119,12 @@ final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, cou
    * @throws io.pmeparquet.PmeException whatever keeps the columns from being read
    */
   def check(start: Long, length: Long, listed: Long, wanted: WantedColumns): Unit = {
+    val here = file.rowGroups(start, length)
     // Another reader goes by the split as it was cut.
-    if (file.rowGroups(start, splitLength(start, length, listed)) != file.rowGroups(start, length))
+    if (file.rowGroups(start, splitLength(start, length, listed)) != here)
       throw PmeErrors.changedSinceListed(path.toString)
     val columns = wanted.in(file.schema).map(_.path)
-    file.rowGroups(start, length).foreach { index =>
+    here.foreach { index =>
       val chunks = file.chunks(index, columns, counters).chunks.filter(_.meta.getValueCount > 0)
       if (!scope.settings.allowClearLevels) chunks.filter(_.mayHaveClearLevels).foreach { chunk =>
         throw PmeErrors.clearLevels(path.toString, chunk.display)
