@@ -4,7 +4,7 @@ import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{Path, StreamCapabilities}
 import org.apache.parquet.crypto.DecryptionKeyRetriever
 
 import io.pmeparquet.{AesKey, PmeErrors}
@@ -120,8 +120,11 @@ object MaterialFiles {
   def write(path: Path, conf: Configuration, material: Seq[(String, KeyMaterial)]): Unit = {
     val file = beside(path)
     val stream = file.getFileSystem(conf).create(file, true)
-    try stream.write(MaterialFile.toJson(material).getBytes(UTF_8))
-    finally stream.close()
+    try {
+      stream.write(MaterialFile.toJson(material).getBytes(UTF_8))
+      // No file is to outlive its keys when the machine is lost. Stores of objects have no such step, and refuse it.
+      if (stream.hasCapability(StreamCapabilities.HSYNC)) stream.hsync()
+    } finally stream.close()
   }
 
   /** Removes the key material of a file that was not finished. */
