@@ -141,7 +141,7 @@ def loaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Non
 def test_in_a_store_of_objects_files_are_written_in_their_place(spark: SparkSession, plain: Path, loaded: None) -> None:
     expected = rows(spark.read.parquet(str(plain)))
     options = file_systems.store("s3a")
-    assert in_place(spark, f"s3a://{plain}", EXTERNAL, **options).files == len(data_files(plain))
+    assert in_place(spark, f"s3a://{plain}", **options).files == len(data_files(plain))
     for file in files_under(plain):
         if file.name.endswith(".crc"):
             file.unlink()  # the store keeps none
@@ -154,3 +154,32 @@ def test_a_file_system_that_promises_nothing_is_refused(spark: SparkSession, pla
     with refused("PME_UNSUPPORTED", "odd", "hdfs"):
         in_place(spark, f"odd://{plain}", ENC, **file_systems.store("odd"))
     assert {file: file.read_bytes() for file in data_files(plain)} == before
+    assert hidden(plain) == []
+
+
+def test_keys_beside_files_are_refused_in_a_store_of_objects(spark: SparkSession, plain: Path, loaded: None) -> None:
+    with refused("PME_UNSUPPORTED", "keyMaterial=external", "copy"), untouched(plain):
+        in_place(spark, f"s3a://{plain}", EXTERNAL, **file_systems.store("s3a"))
+
+
+def test_a_file_that_does_not_open_keeps_no_others_back(spark: SparkSession, plain: Path) -> None:
+    bad, *others = data_files(plain)
+    bad.write_bytes(b"no file of Parquet")
+    bad.with_name(f".{bad.name}.crc").unlink()
+    with pytest.raises(pme.PmeError, match=bad.name) as caught:
+        in_place(spark, plain)
+    assert caught.value.report.files == len(others)
+    assert [Path(one.file).name for one in caught.value.report.failed] == [bad.name]
+
+
+def test_a_symbolic_link_is_not_replaced(spark: SparkSession, plain: Path, tmp_path: Path) -> None:
+    file, *others = data_files(plain)
+    target = tmp_path / "elsewhere.parquet"
+    file.rename(target)
+    file.symlink_to(target)
+    before = target.read_bytes()
+    with pytest.raises(pme.PmeError, match="symbolic link") as caught:
+        in_place(spark, plain)
+    assert caught.value.report.files == len(others)
+    assert file.is_symlink()
+    assert target.read_bytes() == before

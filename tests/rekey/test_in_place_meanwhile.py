@@ -42,6 +42,25 @@ def test_a_file_that_is_written_after_it_was_listed_is_left(spark: SparkSession,
     assert in_place(spark, plain, enc).files == 1
 
 
+def test_a_file_that_is_added_meanwhile_is_told(spark: SparkSession, plain: Path) -> None:
+    known = data_files(plain)
+    added = known[0].with_name("added.parquet")
+    content = known[0].read_bytes()
+
+    class Adding(Remembering):
+        def wrap_key(self, key: bytes, master_key_id: str) -> str:
+            added.write_bytes(content)
+            return super().wrap_key(key, master_key_id)
+
+    enc = pme.Encryption(kms=pme.PythonKms(Adding()), uniform_key="footer")
+    with refused("PME_UNSUPPORTED", "added after the files were listed", added.name):
+        in_place(spark, plain, enc)
+    assert hidden(plain) == ["manifest.json"]
+    done = in_place(spark, plain, enc)
+    assert (done.files, done.already) == (1, len(known))
+    assert hidden(plain) == []
+
+
 def test_a_frame_that_was_made_before_reads_on(spark: SparkSession, plain: Path) -> None:
     frame = read(spark, plain, plaintextFiles="allow")
     expected = rows(spark.read.parquet(str(plain)))

@@ -64,8 +64,10 @@ def test_files_whose_lengths_are_kept_elsewhere_are_refused(spark: SparkSession,
         in_place(spark, plain)
 
 
-def test_a_summary_file_is_not_forgotten(spark: SparkSession, plain: Path) -> None:
-    pq.write_metadata(pq.read_schema(data_files(plain)[0]), plain / "_metadata")
+@pytest.mark.parametrize("place", [".", "country=de"])
+def test_a_summary_file_is_not_forgotten(spark: SparkSession, plain: Path, place: str) -> None:
+    (plain / place).mkdir(exist_ok=True)
+    pq.write_metadata(pq.read_schema(data_files(plain)[0]), plain / place / "_metadata")
     with refused("PME_UNSUPPORTED", "_metadata", "Delete it"), untouched(plain):
         in_place(spark, plain)
 
@@ -73,6 +75,35 @@ def test_a_summary_file_is_not_forgotten(spark: SparkSession, plain: Path) -> No
 def test_a_table_that_is_rotated_is_refused(spark: SparkSession, plain: Path) -> None:
     (plain / ".pme-rotating-0123").touch()
     with refused("PME_UNSUPPORTED", ".pme-rotating-0123"), untouched(plain):
+        in_place(spark, plain)
+
+
+@pytest.mark.parametrize("mark", [".pme-rotating-0123", ".pme-encrypting/manifest.json"])
+@pytest.mark.parametrize("place", ["above", "below"])
+def test_what_was_begun_above_or_below_is_seen(spark: SparkSession, plain: Path, place: str, mark: str) -> None:
+    path = {"above": plain.parent, "below": plain / "country=de"}[place] / mark
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    with refused("PME_UNSUPPORTED", mark.partition("/")[0], "has not ended"), untouched(plain):
+        in_place(spark, plain)
+
+
+@pytest.mark.parametrize("place", [".", "..", "country=de"])
+def test_a_table_that_is_encrypted_in_place_is_not_rotated(spark: SparkSession, plain: Path, place: str) -> None:
+    (plain / place / MANIFEST).parent.mkdir(parents=True)
+    with refused("PME_UNSUPPORTED", ".pme-encrypting", "has not ended"), untouched(plain):
+        pme.rotate(spark, str(plain), kms=TEST_KMS, master_keys={"footer": "k"})
+
+
+UNSEEN = ["_temporary/0/part-0.parquet", ".hive-staging_1/part-0", "_old.parquet", "part-0.parquet._COPYING_"]
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_plaintext_that_readers_pass_over_is_not_forgotten(spark: SparkSession, plain: Path, name: str) -> None:
+    left = plain / "country=de" / name
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.write_bytes(b"rows")
+    with refused("PME_UNSUPPORTED", left.name, "pass over"), untouched(plain):
         in_place(spark, plain)
 
 

@@ -250,6 +250,14 @@ object PmeErrors {
       s"Run that one again to its end; or, if it no longer runs and is not wanted any more, delete $mark."
     )
 
+  /** @param mark of what was begun there, above it or below it */
+  def otherUnderWay(table: String, mark: String): PmeException = unsupported(
+    table,
+    "changing this table's files now",
+    s"an encryption in place or a rotation was begun and has not ended, as $mark tells",
+    "Run that one again to its end; or, if it no longer runs and is not wanted any more, delete what tells of it."
+  )
+
   // ---- encryption in place
 
   /** @param differing options: what it was begun with, and what is asked for now */
@@ -266,18 +274,25 @@ object PmeErrors {
       s"delete $manifest, which says what they were."
   )
 
-  def rotationBefore(table: String, mark: String): PmeException = unsupported(
-    table,
-    "encrypting this table in place now",
-    "a rotation of its keys was begun and has not ended",
-    s"Run that one again to its end; or, if it no longer runs and is not wanted any more, delete $mark."
-  )
-
   def badManifest(file: String, why: String): PmeException = unsupported(
     file,
     "going on with this encryption in place",
     s"it does not say how it was begun: $why",
     "Find out who wrote it; delete it, and run this again with the settings of the first run."
+  )
+
+  def claimedBefore(file: String): PmeException = unsupported(
+    file,
+    "putting this file in its place",
+    "another attempt of this run began to do so, and failed or has not ended",
+    "Run this again."
+  )
+
+  def addedMeanwhile(file: String): PmeException = unsupported(
+    file,
+    "encrypting this file in place",
+    "it was added after the files were listed",
+    "Run this again when nobody writes the table."
   )
 
   def runIsOver(table: String): PmeException = unsupported(

@@ -66,22 +66,32 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
   ): Copied = {
     val path = version.path
     val place = FileReplacement.of(path, conf)
+    if (write.settings.externalMaterial) run.requireUnclaimed(path, conf)
     val staged = StagedTable.within(directory, path.getName)
     val made =
       new FileRekey(read, conf, Some(write), check, conf, goOn).write(path, staged, path, place.sync)
     def unchanged(): Unit = if (FileVersion.of(path, conf) != version)
       throw PmeErrors.changedMeanwhile(path.toString)
     unchanged()
-    if (write.settings.externalMaterial) {
+    val keys = if (write.settings.externalMaterial) Some(MaterialFiles.read(staged, conf)) else None
+    if (keys.isDefined) {
       run.claim(path, conf)
-      run.requireRunning(conf)
       // What opens the file stands before the file, so that it can be read at every moment.
       FileReplacement
         .of(MaterialFiles.beside(path), conf)
         .take(MaterialFiles.beside(staged), status, () => ())
     }
     run.requireRunning(conf)
-    place.take(staged, status, () => unchanged())
+    place.take(
+      staged,
+      status,
+      () => {
+        // In a store of objects the copy before this may have taken long.
+        run.requireRunning(conf)
+        if (keys.exists(_ != MaterialFiles.read(path, conf))) throw PmeErrors.changedMeanwhile(path.toString)
+        unchanged()
+      }
+    )
     made
   }
 }

@@ -18,24 +18,36 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
    * Writes it, or compares it with the one that is there.
    *
    * @param like whose permissions it gets
-   * @throws io.pmeparquet.PmeException where that is another one
+   * @throws io.pmeparquet.PmeException where that is another one, or the file system cannot hold what it asks for
    */
   def place(table: Path, file: Path, like: FileStatus, conf: Configuration): Unit = {
     val fs = file.getFileSystem(conf)
-    if (fs.exists(file)) {
-      val before = InPlaceManifest.read(file, conf)
-      val differing =
-        (before.keySet ++ settings.keySet).toSeq.sorted.filter(n => before.get(n) != settings.get(n))
-      if (differing.nonEmpty)
-        throw PmeErrors.encryptionUnderWay(
-          table.toString,
-          file.toString,
-          differing.map(n => (n, before.getOrElse(n, "nothing"), settings.getOrElse(n, "nothing")))
-        )
-    } else {
+    val place = FileReplacement.of(file, conf)
+    if (settings("keyMaterial") == "external" && place.inStore)
+      throw PmeErrors.unsupported(
+        table.toString,
+        "encrypting this table in place with keyMaterial=external",
+        "a store of objects does not promise that of two attempts one alone puts a file and its keys there",
+        "Leave keyMaterial out, or encrypt to a copy."
+      )
+    if (fs.exists(file)) require(table, file, conf)
+    else {
       fs.mkdirs(file.getParent)
-      FileReplacement.of(file, conf).write(like, () => ())(_.write(InPlaceManifest.json(settings)))
+      place.write(like, () => ())(_.write(InPlaceManifest.json(settings)))
     }
+  }
+
+  /** @throws io.pmeparquet.PmeException where another one is there */
+  def require(table: Path, file: Path, conf: Configuration): Unit = {
+    val before = InPlaceManifest.read(file, conf)
+    val differing =
+      (before.keySet ++ settings.keySet).toSeq.sorted.filter(n => before.get(n) != settings.get(n))
+    if (differing.nonEmpty)
+      throw PmeErrors.encryptionUnderWay(
+        table.toString,
+        file.toString,
+        differing.map(n => (n, before.getOrElse(n, "nothing"), settings.getOrElse(n, "nothing")))
+      )
   }
 }
 

@@ -18,7 +18,7 @@ import io.pmeparquet.PmeErrors
  *
  * @param goesOn whether an earlier one has not ended
  */
-final class InPlaceRun private (table: Path, hidden: Path, id: String, val goesOn: Boolean)
+final class InPlaceRun private (table: Path, hidden: Path, private val id: String, val goesOn: Boolean)
     extends Serializable {
   private def root = new Path(hidden, id)
 
@@ -37,17 +37,27 @@ final class InPlaceRun private (table: Path, hidden: Path, id: String, val goesO
   def requireRunning(conf: Configuration): Unit =
     if (!running.getFileSystem(conf).exists(running)) throw PmeErrors.runIsOver(table.toString)
 
+  /** @throws io.pmeparquet.PmeException where an attempt has claimed a file */
+  def requireUnclaimed(file: Path, conf: Configuration): Unit =
+    if (claimOf(file).getFileSystem(conf).exists(claimOf(file))) throw PmeErrors.claimedBefore(file.toString)
+
   /**
    * To be the only attempt that puts a file in its place. Where that is two files, those of two attempts must not be mixed.
    *
-   * @throws io.pmeparquet.PmeException where another one is
+   * @throws io.pmeparquet.PmeException where another one is, or this run is over
    */
   def claim(file: Path, conf: Configuration): Unit = {
+    val claim = claimOf(file)
+    requireRunning(conf)
+    try claim.getFileSystem(conf).create(claim, /* overwrite= */ false).close()
+    catch { case _: FileAlreadyExistsException => throw PmeErrors.claimedBefore(file.toString) }
+    requireRunning(conf)
+  }
+
+  private def claimOf(file: Path) = {
     val name =
       MessageDigest.getInstance("SHA-256").digest(file.toString.getBytes("UTF-8")).map("%02x".format(_))
-    val claim = new Path(root, s"claim-${name.mkString}")
-    try claim.getFileSystem(conf).create(claim, /* overwrite= */ false).close()
-    catch { case _: FileAlreadyExistsException => throw PmeErrors.changedMeanwhile(file.toString) }
+    new Path(root, s"claim-${name.mkString}")
   }
 
   /**
@@ -75,6 +85,10 @@ object InPlaceRun {
   private val Hidden = ".pme-encrypting"
   private val Manifest = "manifest.json"
 
+  /** What tells that the files of its directory are being encrypted. */
+  def mark(table: Path): Path = new Path(table, Hidden)
+  def isMark(path: Path): Boolean = path.getName == Hidden
+
   /**
    * Begins a run, or goes on with one that has not ended, whose tasks are then stopped.
    *
@@ -82,17 +96,21 @@ object InPlaceRun {
    * @throws io.pmeparquet.PmeException where one was begun with other settings and has not ended
    */
   def begin(table: Path, manifest: InPlaceManifest, like: FileStatus, conf: Configuration): InPlaceRun = {
-    val hidden = new Path(table, Hidden)
+    val hidden = mark(table)
     val fs = hidden.getFileSystem(conf)
     val goesOn = fs.exists(new Path(hidden, Manifest))
     manifest.place(table, new Path(hidden, Manifest), like, conf)
-    // All that is left of it, before anything new is written: what its tasks would still put in place is then gone.
-    fs.listStatus(hidden).map(_.getPath).filter(_.getName != Manifest).foreach { left =>
+    val run = new InPlaceRun(table, hidden, UUID.randomUUID().toString, goesOn)
+    // Before it looks for others: of two that begin at once, one at least sees the other, and at most one goes on.
+    fs.create(run.running).close()
+    // All that is left of them, before any file is written: what their tasks would still put in place is then gone.
+    fs.listStatus(hidden).map(_.getPath).filterNot(one => Set(Manifest, run.id)(one.getName)).foreach { left =>
       if (!fs.delete(left, /* recursive= */ true) && fs.exists(left))
         throw new IOException(s"$left could not be removed")
     }
-    val run = new InPlaceRun(table, hidden, UUID.randomUUID().toString, goesOn)
-    fs.create(run.running).close()
+    run.requireRunning(conf)
+    // Two that begin at once may both have found none, and written theirs.
+    manifest.require(table, new Path(hidden, Manifest), conf)
     run
   }
 }

@@ -22,12 +22,15 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
 
   private val scheme = schemeOf(fs)
 
+  /** Whether it is in a store of objects, where nothing is renamed. */
+  def inStore: Boolean = Stores.contains(scheme)
+
   /**
    * @param like whose permissions the new file gets
    * @param unchanged fails where what is about to be replaced is no longer what it was; asked last
    */
   def write(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit =
-    if (Stores.contains(scheme)) writeInPlace(unchanged)(content) else writeBeside(like, unchanged)(content)
+    if (inStore) writeInPlace(unchanged)(content) else writeBeside(like, unchanged)(content)
 
   /** To be called of a file that [[take]] will move, before it is closed: it must not be lost when the machine is. */
   def sync(out: FSDataOutputStream): Unit = if (Renaming.contains(scheme)) out.hsync()
@@ -40,7 +43,7 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
    */
   def take(complete: Path, like: FileStatus, unchanged: () => Unit): Unit = {
     val real = resolved(complete, conf)
-    if (Stores.contains(scheme)) writeInPlace(unchanged)(copyOf(real, _))
+    if (inStore) writeInPlace(unchanged)(copyOf(real, _))
     else {
       // Hadoop's local file system with checksums does not sync.
       if (scheme == Local) force(localFile(real))
@@ -51,10 +54,14 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
     }
   }
 
-  private def copyOf(file: Path, out: OutputStream): Unit = {
+  private def copyOf(file: Path, out: FSDataOutputStream): Unit = {
+    val length = fs.getFileStatus(file).getLen
     val in = fs.open(file)
     try IOUtils.copyBytes(in, out, BufferBytes, /* close= */ false)
     finally in.close()
+    // What is cut must not take the place of the original, and to close it would do that.
+    if (out.getPos != length)
+      throw new IOException(s"of $length bytes of $file, ${out.getPos} were copied")
   }
 
   private def writeBeside(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
@@ -93,7 +100,7 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
       ()
     } else FileContext.getFileContext(fs.getUri, conf).rename(beside, path, Rename.OVERWRITE)
 
-  private def writeInPlace(unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
+  private def writeInPlace(unchanged: () => Unit)(content: FSDataOutputStream => Unit): Unit = {
     val out = fs.create(path, true)
     // To close it is to put it there: what is not complete is never closed.
     try {
@@ -146,6 +153,13 @@ private[parquet] object FileReplacement {
         s"replacing a file on '${schemeOf(fs)}'",
         "this file system does not promise to replace one in a single step, and a file could be lost",
         s"Work on a copy on one of ${(Renaming ++ Stores).toSeq.sorted.mkString(", ")}."
+      )
+    if (schemeOf(fs) == Local && Files.isSymbolicLink(localFile(real)))
+      throw PmeErrors.unsupported(
+        path.toString,
+        "replacing a symbolic link",
+        "the link would be replaced, and the file that it leads to would stay as it is",
+        "Name the table that has the file itself, or put the file in the place of the link."
       )
     new FileReplacement(real, fs, conf)
   }

@@ -16,7 +16,7 @@ import io.pmeparquet.{PmeErrors, Sha256}
  *
  * ''Driver only.''
  */
-final class RotationMark private (path: Path, fs: FileSystem) {
+final class RotationMark private (val path: Path, fs: FileSystem) {
   def remove(): Unit =
     try {
       fs.delete(path, /* recursive= */ false)
@@ -57,5 +57,7 @@ object RotationMark {
 
   /** Those of rotations that were begun and have not ended. */
   def of(table: Path, conf: Configuration): Seq[Path] =
-    table.getFileSystem(conf).listStatus(table).toSeq.map(_.getPath).filter(_.getName.startsWith(Prefix))
+    table.getFileSystem(conf).listStatus(table).toSeq.map(_.getPath).filter(isMark)
+
+  def isMark(path: Path): Boolean = path.getName.startsWith(Prefix)
 }

@@ -47,7 +47,11 @@ private[admin] final class RotationJob(
     if (settings.dryRun) rotate(path)
     else {
       val mark = RotationMark.place(TableFiles.tableOf(path, conf), aim, conf)
-      try rotate(path)
+      try {
+        val own = TableFiles.qualified(path.toString, conf)
+        TableMarks.requireNoOther(own, TableFiles.list(path, conf), mark.path, conf)
+        rotate(path)
+      }
       finally if (!writing) mark.remove()
     }
 

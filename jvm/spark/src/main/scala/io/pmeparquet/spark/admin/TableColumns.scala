@@ -27,14 +27,24 @@ private[admin] object TableColumns {
       conf: Broadcast[SerializableConfiguration],
       settings: FileSettings
   ): Unit = {
-    val partitions = files.flatMap(file => WriteRules.partitionColumns(new Path("/t/" + file), "/t")).distinct
-    KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
+    checkPartitions(files, settings)
     val slices = files.size.min(session.sparkContext.defaultParallelism * 4)
     val leaves = session.sparkContext
       .parallelize(files, slices)
       .mapPartitions(new LeavesTask(conf, read, directory))
       .collect()
-    KeyPlan.of(leaves.toSeq.flatten.distinct, settings.columnKeys, settings.unlisted, settings.caseSensitive)
+    checkLeaves(leaves.toSeq.flatten, settings)
+  }
+
+  /** @param files where they lie in the directory */
+  def checkPartitions(files: Seq[String], settings: FileSettings): Unit = {
+    val partitions = files.flatMap(file => WriteRules.partitionColumns(new Path("/t/" + file), "/t")).distinct
+    KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
+  }
+
+  /** @param leaves of all files */
+  def checkLeaves(leaves: Seq[LeafColumn], settings: FileSettings): Unit = {
+    KeyPlan.of(leaves.distinct, settings.columnKeys, settings.unlisted, settings.caseSensitive)
     ()
   }
 }

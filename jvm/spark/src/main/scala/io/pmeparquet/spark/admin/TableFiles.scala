@@ -19,11 +19,15 @@ import io.pmeparquet.PmeErrors
  *
  * @param leftovers of rotations that were killed
  * @param logs that keep the lengths of some of the files, as far as they lie below the path
+ * @param marks of what changes files below the path, or was killed
+ * @param passedOver files that readers do not see, and that may have rows
  */
 private[admin] final case class TableFiles(
     files: Seq[ListedFile],
     leftovers: Seq[Path],
-    logs: Seq[TableLog]
+    logs: Seq[TableLog],
+    marks: Seq[Path],
+    passedOver: Seq[Path]
 )
 
 private[admin] object TableFiles {
@@ -41,7 +45,7 @@ private[admin] object TableFiles {
     if (status.isDirectory) below(status.getPath, fs)
     else {
       val beside = fs.listStatus(status.getPath.getParent).map(_.getPath.getName).toSet
-      TableFiles(Seq(listed(status, beside)), Nil, Nil)
+      TableFiles(Seq(listed(status, beside)), Nil, Nil, Nil, Nil)
     }
   }
 
@@ -88,11 +92,15 @@ private[admin] object TableFiles {
     val children = fs.listStatus(directory).toSeq
     val names = children.map(_.getPath.getName).toSet
     val (directories, files) = children.partition(_.isDirectory)
-    val inner = directories.filterNot(isHidden).map(one => below(one.getPath, fs))
+    val (hidden, seen) = directories.partition(isHidden)
+    val inner = seen.map(one => below(one.getPath, fs))
+    val unseen = hidden.filterNot(isHarmless).flatMap(one => anyOf(one.getPath, fs))
     TableFiles(
       files.filterNot(isHidden).map(listed(_, names)) ++ inner.flatMap(_.files),
       files.filter(isLeftover).map(_.getPath) ++ inner.flatMap(_.leftovers),
-      TableLog.in(children.map(_.getPath)).toSeq ++ inner.flatMap(_.logs)
+      TableLog.in(children.map(_.getPath)).toSeq ++ inner.flatMap(_.logs),
+      children.map(_.getPath).filter(TableMarks.isMark) ++ inner.flatMap(_.marks),
+      files.filter(isHidden).filterNot(isHarmless).map(_.getPath) ++ unseen ++ inner.flatMap(_.passedOver)
     )
   }
 
@@ -103,6 +111,19 @@ private[admin] object TableFiles {
       file.getModificationTime,
       names.contains(MaterialFile.nameFor(file.getPath.getName))
     )
+
+  private def anyOf(directory: Path, fs: FileSystem): Option[Path] = {
+    val files = fs.listFiles(directory, /* recursive= */ true)
+    if (files.hasNext) Some(files.next().getPath) else None
+  }
+
+  /** What this and other writers keep beside files, and that has no rows. */
+  private def isHarmless(file: FileStatus) = {
+    val name = file.getPath.getName
+    name == "_SUCCESS" || Harmless.exists(name.startsWith) || (name.startsWith(".") && name.endsWith(".crc"))
+  }
+
+  private val Harmless = Seq("_started_", "_committed_", ".pme-", MaterialFile.Prefix)
 
   private def isLeftover(file: FileStatus) = file.getPath.getName.startsWith(FileRotation.LeftoverPrefix)
 

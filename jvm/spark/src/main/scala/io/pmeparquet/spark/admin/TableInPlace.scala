@@ -3,10 +3,10 @@ package io.pmeparquet.spark.admin
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.parquet.rekey.{Copied, Encrypted, FileInPlace, InPlaceManifest, InPlaceRun}
-import io.pmeparquet.parquet.rotation.{ListedFile, RotationMark}
+import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.parquet.rekey._
+import io.pmeparquet.parquet.rotation.ListedFile
 import io.pmeparquet.spark.{ConfResolver, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -36,61 +36,102 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val settings = resolver.writeSettings(options, conf).files
     val table = TableFiles.tableOf(from, conf)
     val found = TableFiles.list(from, conf)
-    refuseOthers(table, found.logs ++ TableFiles.logsAbove(from, conf))
-    refuseSummaries(table)
+    refuseOthers(table, found)
+    refuseUnseen(table, found)
     val files = found.files.sortBy(_.path)
     if (files.isEmpty)
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     val read = resolver.read(TableCopies.allowingPlaintext(options))
-    TableColumns.check(session, files.map(within(table, _)), table, read, shared, settings)
+    TableColumns.checkPartitions(files.map(within(table, _)), settings)
+    val (columns, unreadable) = lookAt(files, read)
+    if (columns.isEmpty) result(unreadable)
+    else {
+      TableColumns.checkLeaves(columns.flatMap(_._2), settings)
+      encrypt(table, columns.map(_._1), unreadable, read)
+    }
+  }
+
+  /** The columns of each file, and the files that do not open: these stay as they are, and no others wait for them. */
+  private def lookAt(files: Seq[ListedFile], read: ReadScope) = {
+    val looked = FileJob.each(session, conf, files) { (file, conf) =>
+      // A list, and not a sequence: Scala 2.12's is a stream, which is not to be sent.
+      FileRekey.leaves(read, conf, new Path(file.path)).toList
+    }
+    val columns = looked.collect { case (file, Right(leaves)) => file -> leaves }
+    val unreadable: Seq[Done] = looked.collect { case (file, Left(failure)) => file -> Left(failure) }
+    columns -> unreadable
+  }
+
+  /** @param unreadable files that are not to be encrypted */
+  private def encrypt(
+      table: Path,
+      files: Seq[ListedFile],
+      unreadable: Seq[Done],
+      read: ReadScope
+  ): EncryptedInPlace = {
     val write = resolver.write(options, conf, table)
     val check = resolver.read(options)
     val like = from.getFileSystem(conf).getFileStatus(new Path(files.head.path))
     val run = InPlaceRun.begin(table, InPlaceManifest.of(write), like, conf)
     val step = Progress.step(session, "encrypting", files.size, files.map(_.length).sum)
-    step.begin()
-    var complete = false
+    var complete = !run.goesOn
     try {
+      // Again, now that others see this one.
+      TableMarks.requireNoOther(from, TableFiles.list(from, conf), InPlaceRun.mark(table), conf)
+      complete = false
+      step.begin()
       val encryption = new FileInPlace(read, write, check, run)
-      val done = FileJob.each(session, conf, files, FileJob.MaxTasks) { (file, conf) =>
+      val done = unreadable ++ FileJob.each(session, conf, files, FileJob.MaxTasks) { (file, conf) =>
         step.counting(file.length)(encryption.encrypt(file, conf, () => FileJob.goOn("the encryption")))
       }
-      complete = done.forall(_._2.isRight) || !run.goesOn && !done.exists(_._2.exists(_.made.files > 0))
-      result(done)
+      val now = TableFiles.list(from, conf).files
+      val all = done ++ added(now, done.map(_._1))
+      // Of a task whose answer was lost, the file tells.
+      val untouched = now.toSet == done.map(_._1).toSet
+      complete = all.forall(_._2.isRight) || !run.goesOn && untouched
+      result(all)
     } finally run.end(complete, conf)
   }
 
-  private def refuseOthers(table: Path, logs: Seq[TableLog]): Unit = {
-    logs.headOption.foreach { log =>
-      throw PmeErrors.unsupported(
-        from.toString,
-        "encrypting this table in place",
+  private def added(now: Seq[ListedFile], before: Seq[ListedFile]): Seq[Done] = {
+    val known = before.map(_.path).toSet
+    now.filterNot(file => known.contains(file.path)).map { file =>
+      file -> Left(FileFailure.of(PmeErrors.addedMeanwhile(file.path)))
+    }
+  }
+
+  private def refuseOthers(table: Path, found: TableFiles): Unit = {
+    (found.logs ++ TableFiles.logsAbove(from, conf)).headOption.foreach { log =>
+      throw refused(
         s"${log.path} keeps the lengths of its files",
         "Encrypt to a copy, or write the table anew with the tool that it belongs to."
       )
     }
-    RotationMark.of(table, conf).foreach { mark =>
-      throw PmeErrors.rotationBefore(table.toString, mark.toString)
+    TableMarks.requireNoOther(from, found, InPlaceRun.mark(table), conf)
+  }
+
+  /** What would be left in plaintext, because of a hidden name. */
+  private def refuseUnseen(table: Path, found: TableFiles): Unit = {
+    val (summaries, others) = found.passedOver.partition(path => Summaries.contains(path.getName))
+    val above = Summaries.map(new Path(table, _)).filter(path => path.getFileSystem(conf).exists(path))
+    (summaries ++ above).headOption.foreach { summary =>
+      throw refused(s"$summary has statistics of its files in plaintext", "Delete it, and run this again.")
+    }
+    others.headOption.foreach { file =>
+      throw refused(
+        s"$file has a name that readers pass over, and would stay as it is",
+        "Delete what failed writes left, or take it elsewhere, and run this again."
+      )
     }
   }
 
-  /** They have statistics of all files, and hidden names. */
-  private def refuseSummaries(table: Path): Unit =
-    Summaries.map(new Path(table, _)).find(path => path.getFileSystem(conf).exists(path)).foreach { summary =>
-      throw PmeErrors.unsupported(
-        from.toString,
-        "encrypting this table in place",
-        s"$summary has statistics of its files in plaintext",
-        "Delete it, and run this again."
-      )
-    }
+  private def refused(why: String, remedy: String) =
+    PmeErrors.unsupported(from.toString, "encrypting this table in place", why, remedy)
 
   private def within(table: Path, file: ListedFile) =
     new Path(file.path).toUri.getPath.stripPrefix(table.toUri.getPath.stripSuffix("/") + "/")
 
-  private def shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
-
-  private def result(done: Seq[(ListedFile, Either[FileFailure, Encrypted])]) = {
+  private def result(done: Seq[Done]) = {
     val some = done.collect { case (_, Right(one)) => one }
     val failed = new java.util.ArrayList[FailedFile]
     done.foreach {
@@ -102,6 +143,8 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
 }
 
 private object TableInPlace {
+  type Done = (ListedFile, Either[FileFailure, Encrypted])
+
   val Summaries: Seq[String] =
     Seq(ParquetFileWriter.PARQUET_METADATA_FILE, ParquetFileWriter.PARQUET_COMMON_METADATA_FILE)
 }

@@ -34,9 +34,13 @@ private[admin] object TableLog {
   /** Those of the tables that a place may be a part of. Iceberg keeps data in a directory beside its metadata. */
   def above(levels: Seq[Path], fs: FileSystem): Seq[TableLog] = {
     val top = levels.last
-    val iceberg = (top +: Option(top.getParent).toSeq).map(new Path(_, IcebergDirectory))
-    (levels ++ iceberg)
-      .filter(place => fs.exists(place) && fs.getFileStatus(place).isDirectory)
-      .flatMap(place => in(fs.listStatus(place).toSeq.map(_.getPath)))
+    def of(place: Path) =
+      if (fs.exists(place) && fs.getFileStatus(place).isDirectory)
+        in(fs.listStatus(place).toSeq.map(_.getPath)).toSeq
+      else Nil
+    (levels :+ new Path(top, IcebergDirectory)).flatMap(of) ++
+      Option(top.getParent).toSeq.map(new Path(_, IcebergDirectory)).flatMap { place =>
+        TableMarks.whereAllowed(place)(of(place))
+      }
   }
 }
