@@ -10,6 +10,7 @@ import pytest
 import pme_parquet as pme
 from tests.policy.expect import refused, untouched
 from tests.rekey.places import ENC, MANIFEST, in_place, spoil
+from tests.rotation.tables import Remembering
 from tests.support.canary import data_files
 from tests.support.session import TEST_KMS
 
@@ -92,7 +93,7 @@ def test_what_was_begun_above_or_below_is_seen(spark: SparkSession, plain: Path,
 def test_a_table_that_is_encrypted_in_place_is_not_rotated(spark: SparkSession, plain: Path, place: str) -> None:
     (plain / place / MANIFEST).parent.mkdir(parents=True)
     with refused("PME_UNSUPPORTED", ".pme-encrypting", "has not ended"), untouched(plain):
-        pme.rotate(spark, str(plain), kms=TEST_KMS, master_keys={"footer": "k"})
+        pme.rotate(spark, str(plain), kms=pme.PythonKms(Remembering()), master_keys={"footer": "k"})
 
 
 UNSEEN = ["_temporary/0/part-0.parquet", ".hive-staging_1/part-0", "_old.parquet", "part-0.parquet._COPYING_"]

@@ -78,7 +78,9 @@ final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, cou
    */
   def splitLength(start: Long, length: Long, listed: Long): Long = {
     val now = file.version.length
-    if (listed > 0 && listed != now && length < listed && file.isEncrypted && scope.settings.allowPlaintextFiles)
+    if (
+      listed > 0 && listed != now && length < listed && file.isEncrypted && scope.settings.allowPlaintextFiles
+    )
       throw PmeErrors.changedSinceListed(path.toString)
     if (start + length == listed) length.max(now - start) else length
   }

@@ -22,8 +22,9 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
    */
   def place(table: Path, file: Path, like: FileStatus, conf: Configuration): Unit = {
     val fs = file.getFileSystem(conf)
-    val place = FileReplacement.of(file, conf)
-    if (settings("keyMaterial") == "external" && place.inStore)
+    // Its directory is not there yet, and is not made where it would be refused.
+    val inStore = FileReplacement.of(file.getParent, conf).inStore
+    if (settings("keyMaterial") == "external" && inStore)
       throw PmeErrors.unsupported(
         table.toString,
         "encrypting this table in place with keyMaterial=external",
@@ -33,7 +34,7 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
     if (fs.exists(file)) require(table, file, conf)
     else {
       fs.mkdirs(file.getParent)
-      place.write(like, () => ())(_.write(InPlaceManifest.json(settings)))
+      FileReplacement.of(file, conf).write(like, () => ())(_.write(InPlaceManifest.json(settings)))
     }
   }
 

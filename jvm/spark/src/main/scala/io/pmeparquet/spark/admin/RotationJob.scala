@@ -51,8 +51,7 @@ private[admin] final class RotationJob(
         val own = TableFiles.qualified(path.toString, conf)
         TableMarks.requireNoOther(own, TableFiles.list(path, conf), mark.path, conf)
         rotate(path)
-      }
-      finally if (!writing) mark.remove()
+      } finally if (!writing) mark.remove()
     }
 
   private def aim = {

@@ -4,9 +4,9 @@ import org.apache.hadoop.fs.Path
 import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.parquet.rekey._
 import io.pmeparquet.parquet.rotation.ListedFile
+import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.spark.{ConfResolver, SparkAccess}
 import io.pmeparquet.PmeErrors
 
