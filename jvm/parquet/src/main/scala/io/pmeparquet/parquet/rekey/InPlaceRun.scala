@@ -1,7 +1,6 @@
 package io.pmeparquet.parquet.rekey
 
 import java.io.IOException
-import java.security.MessageDigest
 import java.util.UUID
 
 import scala.util.control.NonFatal
@@ -10,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FileStatus, Path}
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{PmeErrors, Sha256}
 
 /**
  * One run that encrypts the files of a table in their places: a hidden directory within the table's, where tasks write, and
@@ -54,11 +53,7 @@ final class InPlaceRun private (table: Path, hidden: Path, private val id: Strin
     requireRunning(conf)
   }
 
-  private def claimOf(file: Path) = {
-    val name =
-      MessageDigest.getInstance("SHA-256").digest(file.toString.getBytes("UTF-8")).map("%02x".format(_))
-    new Path(root, s"claim-${name.mkString}")
-  }
+  private def claimOf(file: Path) = new Path(root, s"claim-${Sha256.ofText(file.toString)}")
 
   /**
    * Ends it. ''Driver only.''
