@@ -140,8 +140,8 @@ def loaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Non
 
 def test_in_a_store_of_objects_files_are_written_in_their_place(spark: SparkSession, plain: Path, loaded: None) -> None:
     expected = rows(spark.read.parquet(str(plain)))
-    options = file_systems.store("s3a")
-    assert in_place(spark, f"s3a://{plain}", **options).files == len(data_files(plain))
+    done = in_place(spark, f"s3a://{plain}", ENC, **file_systems.store("s3a"))
+    assert done.files == len(data_files(plain))
     for file in files_under(plain):
         if file.name.endswith(".crc"):
             file.unlink()  # the store keeps none
