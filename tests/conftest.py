@@ -41,13 +41,17 @@ MATRICES = {
 }
 # Where less depends on the Spark that runs them, or setting up takes minutes: sampled only where that is an old one.
 OF_ANY_SPARK = {
-    "tests/docs/test_examples": 4,
-    "tests/docs/test_pages": 4,
+    "tests/cli/": 3,
+    "tests/docs/": 4,
+    "tests/inspection/": 4,
     "tests/leaks/": 2,
     "tests/packaging/test_accp": 3,
     "tests/packaging/test_other_sparks": 3,
     "tests/packaging/test_packages": 3,
-    "tests/policy/": 2,
+    "tests/plan/": 3,
+    "tests/policy/": 3,
+    "tests/python/": 4,
+    "tests/report/": 3,
 }
 # On the Spark that is tested most, a test that is no combination is never left out.
 NEWEST = (4, 2)
