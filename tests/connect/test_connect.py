@@ -94,4 +94,4 @@ def test_the_doctor_looks_at_the_server_over_connect(seen: dict[str, Any]) -> No
     checks = seen["diagnosis"]["checks"]
     assert not_ok(checks) == {}
     assert named(checks, "session")["found"] == "Spark Connect: what follows is of the server"
-    assert named(checks, "key 'pii' from executor")["found"].startswith("through the driver, wrapped in ")
+    assert named(checks, "key 'pii' from executor")["found"].startswith("through the driver, unwrapped in ")

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pme_parquet._driver import method_of
+from pme_parquet._showable import Showable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
-    from rich.console import RenderableType
 
     from pme_parquet._encryption import Encryption
     from pme_parquet._shown import Shown
@@ -102,7 +102,7 @@ class PlannedFiles:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Showable):
     """What a write would do. Print it, show it in a notebook, or take it apart.
 
     Attributes:
@@ -133,23 +133,9 @@ class Plan:
         """Everything, as JSON has it."""
         return asdict(self)
 
-    def __str__(self) -> str:
-        from pme_parquet._shown import text  # noqa: PLC0415 only when it is shown
-
-        return text(self._shown())
-
-    def _repr_html_(self) -> str:
-        from pme_parquet._shown import html  # noqa: PLC0415 as above
-
-        return html(self._shown())
-
-    def __rich__(self) -> RenderableType:
-        from pme_parquet._shown import rich  # noqa: PLC0415 as above
-
-        return rich(self._shown())
-
+    @property
     def _shown(self) -> Shown:
-        from pme_parquet._plan_shown import shown  # noqa: PLC0415 as above
+        from pme_parquet._plan_shown import shown  # noqa: PLC0415 only when it is shown
 
         return shown(self)
 

@@ -17,12 +17,11 @@ from pme_parquet._cli.verifying import Path_
 from pme_parquet._inspect.words import number, printable, size
 from pme_parquet._rotation import key_usage as usage_of
 from pme_parquet._rotation import rotate as rotate_table
-from pme_parquet._shown import Shown, Table, rich, text
+from pme_parquet._showable import Showable
+from pme_parquet._shown import Shown, Table
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from pme_parquet._rotation import RotationReport
 
 
@@ -120,18 +119,13 @@ def key_usage(
 
 
 @dataclass(frozen=True)
-class Usage:
+class Usage(Showable):
     """The rows of `pme.key_usage` in words."""
 
     path: str
     rows: list[dict[str, Any]]
 
-    def __str__(self) -> str:
-        return text(self._shown())
-
-    def __rich__(self) -> RenderableType:
-        return rich(self._shown())
-
+    @property
     def _shown(self) -> Shown:
         header = ("master key", "kind", "files", "rows", "size", "problems", "unreadable without it", "columns")
         told = tuple(tuple(printable(cell) for cell in _cells(row)) for row in self.rows)

@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pme_parquet._inspect.words import number, printable
+from pme_parquet._showable import Showable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from rich.console import RenderableType
 
     from pme_parquet._shown import Shown
 
@@ -36,7 +37,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Showable):
     """What `pme.doctor` found. Print it, show it in a notebook, or take it apart.
 
     Attributes:
@@ -54,40 +55,19 @@ class Diagnosis:
         """Everything, as JSON has it."""
         return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
 
-    def __str__(self) -> str:
-        from pme_parquet._shown import text  # noqa: PLC0415 only when it is shown
-
-        return text(self._shown)
-
-    def _repr_html_(self) -> str:
-        from pme_parquet._shown import html  # noqa: PLC0415 as above
-
-        return html(self._shown)
-
-    def __rich__(self) -> RenderableType:
-        from pme_parquet._shown import rich  # noqa: PLC0415 as above
-
-        return rich(self._shown)
-
     @property
     def _shown(self) -> Shown:
-        from pme_parquet._shown import Shown, Table  # noqa: PLC0415 as above
+        from pme_parquet._shown import Shown, Table  # noqa: PLC0415 only when it is shown
 
         counts = Counter(check.status for check in self.checks)
-        parts = (_number(counts["problem"], "problem"), _number(counts["warning"], "warning"), f"{counts['ok']} ok")
+        parts = (number(counts["problem"], "problem"), number(counts["warning"], "warning"), f"{counts['ok']} ok")
         rows = [row for check in self.checks for row in _rows(check)]
         table = Table((), tuple(row for _, row in rows), tuple(style for style, _ in rows))
         return Shown(f"pme-parquet doctor: {', '.join(parts)}", (table,) if rows else ())
 
 
 def _rows(check: Check) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    from pme_parquet._inspect.words import printable  # noqa: PLC0415 as above
-
     style = _STYLES[check.status]
     yield style, (check.status, printable(check.name), printable(check.found))
     if check.remedy:
         yield style, ("", "", f"-> {printable(check.remedy)}")
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from pme_parquet._showable import Showable
+
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import RenderableType
 
     from pme_parquet._shown import Shown
 
@@ -140,7 +141,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Inspection:
+class Inspection(Showable):
     """What was found of a file or a table. Print it, show it in a notebook, or take it apart.
 
     Attributes:
@@ -185,23 +186,8 @@ class Inspection:
             row |= {f"footer_key.{name}": key.get(name) for name in Key.__dataclass_fields__}
         return pd.DataFrame(rows)
 
-    def __str__(self) -> str:
-        from pme_parquet._shown import text  # noqa: PLC0415 only when it is shown
-
-        return text(self._shown)
-
-    def _repr_html_(self) -> str:
-        from pme_parquet._shown import html  # noqa: PLC0415 as above
-
-        return html(self._shown)
-
-    def __rich__(self) -> RenderableType:
-        from pme_parquet._shown import rich  # noqa: PLC0415 as above
-
-        return rich(self._shown)
-
     @property
     def _shown(self) -> Shown:
-        from pme_parquet._inspect.render import shown  # noqa: PLC0415 as above
+        from pme_parquet._inspect.render import shown  # noqa: PLC0415 only when it is shown
 
         return shown(self)

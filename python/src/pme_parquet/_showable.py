@@ -1,0 +1,33 @@
+"""Results that are printed, shown in a notebook, and shown by rich on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pme_parquet._shown import Shown
+
+
+class Showable:
+    """A result that says by `_shown` what every form shows. What makes the forms is imported when one is wanted."""
+
+    @property
+    def _shown(self) -> Shown:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        from pme_parquet._shown import text  # noqa: PLC0415 only when it is shown
+
+        return text(self._shown)
+
+    def _repr_html_(self) -> str:
+        from pme_parquet._shown import html  # noqa: PLC0415 as above
+
+        return html(self._shown)
+
+    def __rich__(self) -> RenderableType:
+        from pme_parquet._shown import rich  # noqa: PLC0415 as above
+
+        return rich(self._shown)
