@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._driver import method_of
 from pme_parquet._encryption import Encryption
+from pme_parquet._failed import error_of
 from pme_parquet._progress import watched
-from pme_parquet.errors import BY_CONDITION, BadOptionError, PmeError
+from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -167,25 +168,13 @@ def _in_place(spark: SparkSession, source: str, options: dict[str, str], progres
     failed = tuple(FailedFile(one.file(), one.condition(), one.message()) for one in done.failed())
     report = Copied(made.files(), made.rows(), made.pages(), made.bytes(), done.already(), failed)
     if failed:
-        raise _failure(report)
+        count = len(failed) + report.files + report.already
+        others = (
+            f"{len(failed)} of {count} files keep their plaintext, and the error's report lists them. "
+            "Run this again with the same arguments: it goes on with these."
+        )
+        raise error_of(failed[0], "encrypted", others, report)
     return report
-
-
-def _failure(report: Copied) -> PmeError:
-    first = report.failed[0]
-    error_of = BY_CONDITION.get(first.condition)
-    why = (
-        first.message
-        if error_of
-        else f"{first.file}: it could not be encrypted, because of {first.condition}: {first.message}."
-    )
-    count = len(report.failed) + report.files + report.already
-    error = (error_of or PmeError)(
-        f"{why} ({len(report.failed)} of {count} files keep their plaintext, and the error's report lists them. "
-        "Run this again with the same arguments: it goes on with these.)"
-    )
-    error.report = report
-    return error
 
 
 def decrypt(  # noqa: PLR0913 as above

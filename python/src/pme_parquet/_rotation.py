@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._driver import frame_of, method_of, reading
+from pme_parquet._failed import error_of
 from pme_parquet._progress import watched
-from pme_parquet.errors import BY_CONDITION, PmeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,7 +132,8 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     files = [RotatedFile(**row.asDict()) for row in frame_of(spark, jdf).collect()]
     report = RotationReport(files, dry_run)
     if report.failed:
-        raise _failure(report)
+        others = f"{len(report.failed)} of {len(files)} files failed; the error's report lists them."
+        raise error_of(report.failed[0], "rotated", others, report)
     return report
 
 
@@ -165,17 +166,3 @@ def key_usage(
     arguments = (str(path), reading(kms, options))
     jdf = watched(spark, lambda: of(*arguments), name="pme.key_usage", progress=progress, interrupted=_UNCHANGED)
     return frame_of(spark, jdf)
-
-
-def _failure(report: RotationReport) -> PmeError:
-    first = report.failed[0]
-    error_of = BY_CONDITION.get(first.condition or "")
-    why = (
-        first.message
-        if error_of
-        else f"{first.file}: it could not be rotated, because of {first.condition}: {first.message}."
-    )
-    told = f"{why} ({len(report.failed)} of {len(report.files)} files failed; the error's report lists them.)"
-    error = (error_of or PmeError)(told)
-    error.report = report
-    return error

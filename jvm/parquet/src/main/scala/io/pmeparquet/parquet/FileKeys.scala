@@ -98,19 +98,14 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
 object MaterialFiles {
   def read(path: Path, conf: Configuration): Map[String, KeyMaterial] = {
     val file = beside(path)
-    val fs = file.getFileSystem(conf)
     val json =
-      try {
-        val length = fs.getFileStatus(file).getLen
-        if (length > MaterialFile.MaxBytes)
-          throw PmeErrors.keyMetadata(path.toString, s"$file is $length bytes long")
-        val stream = fs.open(file)
-        try {
-          val bytes = new Array[Byte](length.toInt)
-          stream.readFully(0, bytes)
-          new String(bytes, UTF_8)
-        } finally stream.close()
-      } catch {
+      try
+        SmallText.read(
+          file,
+          conf,
+          length => PmeErrors.keyMetadata(path.toString, s"$file is $length bytes long")
+        )
+      catch {
         case missing: FileNotFoundException =>
           throw PmeErrors.keyMetadata(path.toString, s"its key material file $file is missing", missing)
       }

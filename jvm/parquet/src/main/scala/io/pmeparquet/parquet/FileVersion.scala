@@ -1,7 +1,7 @@
 package io.pmeparquet.parquet
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 
 /**
  * A file at one time: it counts as the same while its length, in bytes, and modification time, in milliseconds, are.
@@ -22,8 +22,9 @@ private[parquet] final case class FileVersion(
 private[parquet] object FileVersion {
 
   /** As it stands now. */
-  def of(path: Path, conf: Configuration): FileVersion = {
-    val status = path.getFileSystem(conf).getFileStatus(path)
+  def of(path: Path, conf: Configuration): FileVersion =
+    of(path, path.getFileSystem(conf).getFileStatus(path))
+
+  def of(path: Path, status: FileStatus): FileVersion =
     FileVersion(path, status.getLen, status.getModificationTime)
-  }
 }

@@ -4,14 +4,13 @@ import scala.annotation.tailrec
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
 import org.apache.parquet.internal.hadoop.metadata.IndexReference
 
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
-import io.pmeparquet.parquet.{FileVersion, ReadScope}
 import io.pmeparquet.parquet.pages._
 import io.pmeparquet.parquet.rotation.ListedFile
 import io.pmeparquet.parquet.verify.{ChunkHeaders, Window}
+import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.PmeException
 
 /**
@@ -48,9 +47,8 @@ final class FileLayout(scope: ReadScope, most: Int) extends Serializable {
    * @throws io.pmeparquet.PmeException where the footer does not open
    */
   def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Seq[LaidOut] = {
-    val version = FileVersion(new Path(listed.path), listed.length, listed.modified)
     val counters = new ReadCounters
-    val file = OpenFile.read(scope, version, conf, counters)
+    val file = OpenFile.read(scope, listed.version, conf, counters)
     val bytes = file.bytes(conf, counters)
     try new Places(file, bytes, counters, most, goOn).all
     finally bytes.close()

@@ -30,13 +30,13 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
   def encrypt(file: ListedFile, conf: Configuration, goOn: () => Unit): Encrypted = {
     val path = new Path(file.path)
     val status = path.getFileSystem(conf).getFileStatus(path)
-    val version = FileVersion(path, status.getLen, status.getModificationTime)
+    val version = FileVersion.of(path, status)
     FileTail.read(conf, version) match {
       case tail: FileTail.Encrypted =>
         requireAsAsked(version, tail, conf, goOn)
         Encrypted(Copied(0, 0, 0, 0), 1)
       case FileTail.Plaintext =>
-        if (version.length != file.length || version.modified != file.modified)
+        if (version != file.version)
           throw PmeErrors.changedMeanwhile(file.path)
         Encrypted(run.attempt(conf)(replace(version, status, _, conf, goOn)), 0)
     }

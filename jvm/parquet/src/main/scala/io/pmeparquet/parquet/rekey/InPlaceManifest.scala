@@ -5,10 +5,10 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.pmeparquet.keys.{FlatJson, MaterialFile}
+import io.pmeparquet.keys.FlatJson
 import io.pmeparquet.options.FileSettings
+import io.pmeparquet.parquet.{SmallText, WriteScope}
 import io.pmeparquet.parquet.rotation.FileReplacement
-import io.pmeparquet.parquet.WriteScope
 import io.pmeparquet.PmeErrors
 
 /** How the files of a table are being encrypted in their places, by the names of options. Nothing of it is a secret. */
@@ -87,16 +87,10 @@ object InPlaceManifest {
       .getBytes(UTF_8)
 
   private def read(file: Path, conf: Configuration): Map[String, String] = {
-    val fs = file.getFileSystem(conf)
-    val length = fs.getFileStatus(file).getLen
-    if (length > MaterialFile.MaxBytes)
-      throw PmeErrors.badManifest(file.toString, s"it is $length bytes long")
-    val bytes = new Array[Byte](length.toInt)
-    val in = fs.open(file)
-    try in.readFully(0, bytes)
-    finally in.close()
+    val text =
+      SmallText.read(file, conf, length => PmeErrors.badManifest(file.toString, s"it is $length bytes long"))
     try
-      FlatJson.parse(new String(bytes, UTF_8)).map {
+      FlatJson.parse(text).map {
         case (name, FlatJson.Text(value)) => name -> value
         case (name, FlatJson.Flag(value)) => name -> value.toString
       }

@@ -11,7 +11,9 @@ import io.pmeparquet.parquet.{FileVersion, MaterialFiles, ReadScope}
 import io.pmeparquet.PmeErrors
 
 /** A file as it was listed; whether there is key material beside it. */
-final case class ListedFile(path: String, length: Long, modified: Long, hasMaterialBeside: Boolean)
+final case class ListedFile(path: String, length: Long, modified: Long, hasMaterialBeside: Boolean) {
+  private[parquet] def version: FileVersion = FileVersion(new Path(path), length, modified)
+}
 
 /** What one file needs: nothing of it is a secret. */
 sealed trait FileNeeds extends Serializable
@@ -45,11 +47,11 @@ final class FileRotation(
 
   /** The key that opening the file's footer will ask for. */
   def footerKey(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
-    FoundFile.footerKey(scope, versionOf(file), conf).toSeq
+    FoundFile.footerKey(scope, file.version, conf).toSeq
 
   /** The keys of columns that [[look]] will ask for, so that they show that they are the file's. */
   def columnKeys(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
-    FoundFile.open(scope, versionOf(file), conf, _ => false) match {
+    FoundFile.open(scope, file.version, conf, _ => false) match {
       case keyed: KeyedFile =>
         val columns = keyed.keys.filter(_.column.isDefined).map(_.material.wrappedKey)
         columns.filter(key => target(key.masterKeyId).isDefined).distinct
@@ -58,7 +60,7 @@ final class FileRotation(
 
   def look(file: ListedFile, conf: Configuration): FileNeeds = {
     val path = new Path(file.path)
-    open(versionOf(file), conf) match {
+    open(file.version, conf) match {
       case FoundFile.Plaintext => FileNeeds.Nothing("it is not encrypted")
       case FoundFile.WithoutWrappedKeys => FileNeeds.Nothing("it keeps no wrapped key")
       case keyed: KeyedFile =>
@@ -86,8 +88,8 @@ final class FileRotation(
   def change(file: ListedFile, changes: Map[WrappedKey, WrappedKey], conf: Configuration): Unit = {
     val path = new Path(file.path)
     val status = path.getFileSystem(conf).getFileStatus(path)
-    val version = FileVersion(path, status.getLen, status.getModificationTime)
-    val looked = version == versionOf(file)
+    val version = FileVersion.of(path, status)
+    val looked = version == file.version
     open(version, conf) match {
       case keyed: KeyedFile =>
         val plan = new Plan(keyed, changes)
@@ -99,8 +101,6 @@ final class FileRotation(
       case _ => throw PmeErrors.changedMeanwhile(file.path)
     }
   }
-
-  private def versionOf(file: ListedFile) = FileVersion(new Path(file.path), file.length, file.modified)
 
   private def open(version: FileVersion, conf: Configuration): FoundFile =
     FoundFile.open(scope, version, conf, target(_).isDefined)

@@ -3,7 +3,6 @@ package io.pmeparquet.parquet.rotation
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
 import org.apache.parquet.format.{ColumnChunk, RowGroup}
 
 import io.pmeparquet.{Condition, PmeException}
@@ -42,17 +41,15 @@ final class FileUsage(scope: ReadScope) extends Serializable {
   import FileUsage._
 
   /** @return nothing for a file that is not encrypted */
-  def of(file: ListedFile, conf: Configuration): Seq[KeyUse] = {
-    val version = FileVersion(new Path(file.path), file.length, file.modified)
+  def of(file: ListedFile, conf: Configuration): Seq[KeyUse] =
     // No key has to show that it is the file's: nothing is done with it.
     try
-      FoundFile.open(scope, version, conf, _ => false) match {
+      FoundFile.open(scope, file.version, conf, _ => false) match {
         case FoundFile.Plaintext => Nil
-        case FoundFile.WithoutWrappedKeys => Seq(ofTail(version, conf, None))
+        case FoundFile.WithoutWrappedKeys => Seq(ofTail(file.version, conf, None))
         case keyed: KeyedFile => new Uses(keyed).all
       }
-    catch { case failed: PmeException => Seq(ofTail(version, conf, Some(failed))) }
-  }
+    catch { case failed: PmeException => Seq(ofTail(file.version, conf, Some(failed))) }
 
   /** What can be told of a file without opening its footer. */
   private def ofTail(version: FileVersion, conf: Configuration, failed: Option[PmeException]): KeyUse = {

@@ -5,7 +5,7 @@ import java.io.IOException
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumException, Path}
+import org.apache.hadoop.fs.ChecksumException
 import org.apache.parquet.internal.hadoop.metadata.IndexReference
 
 import io.pmeparquet.{PmeErrors, PmeException}
@@ -26,7 +26,7 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
    * @throws java.io.IOException where it was ended, but not where storage fails: that is a finding
    */
   def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Verified =
-    of(FileVersion(new Path(listed.path), listed.length, listed.modified), conf, goOn)
+    of(listed.version, conf, goOn)
 
   private[parquet] def of(version: FileVersion, conf: Configuration, goOn: () => Unit): Verified = {
     val counters = new Counters

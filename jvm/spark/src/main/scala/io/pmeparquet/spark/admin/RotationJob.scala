@@ -44,13 +44,14 @@ private[admin] final class RotationJob(
   private var writing = false
 
   def run(path: Path): Seq[FileReport] =
-    if (settings.dryRun) rotate(path)
+    if (settings.dryRun) rotate(path, TableFiles.list(path, conf))
     else {
       val mark = RotationMark.place(TableFiles.tableOf(path, conf), aim, conf)
       try {
         val own = TableFiles.qualified(path.toString, conf)
-        TableMarks.requireNoOther(own, TableFiles.list(path, conf), mark.path, conf)
-        rotate(path)
+        val found = TableFiles.list(path, conf)
+        TableMarks.requireNoOther(own, found, mark.path, conf)
+        rotate(path, found)
       } finally if (!writing) mark.remove()
     }
 
@@ -59,8 +60,7 @@ private[admin] final class RotationJob(
     (names, settings.keyMaterial, after.isDefined, target.instanceId, target.instanceUrl).toString
   }
 
-  private def rotate(path: Path): Seq[FileReport] = {
-    val found = TableFiles.list(path, conf)
+  private def rotate(path: Path, found: TableFiles): Seq[FileReport] = {
     val logs = found.logs ++ TableFiles.logsAbove(path, conf)
     if (!settings.dryRun)
       found.leftovers.foreach(leftover => leftover.getFileSystem(conf).delete(leftover, false))

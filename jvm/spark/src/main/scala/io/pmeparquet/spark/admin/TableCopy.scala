@@ -40,10 +40,10 @@ private[admin] final class TableCopy(
       throw PmeErrors.badTarget(to.toString, "it lies in the table that is copied", "Name another place.")
     StagedTable.requireFree(to, writeConf)
     val read = resolver.read(readOptions)
-    TableFiles.requireThere(from, readConf)
+    val isFile = TableFiles.statusOf(from, readConf).isFile
     val table = session.read.format(PmeDataSource.Name).options(readOptions).load(source)
     val found = table.inputFiles.toSeq.map(url => new Path(new URI(url)))
-    val directory = if (from.getFileSystem(readConf).getFileStatus(from).isFile) from.getParent else from
+    val directory = if (isFile) from.getParent else from
     val lengths = TableFiles.lengthsOf(table)
     val files = found
       .map(file => SourceFile(relativeTo(directory, file), lengths.getOrElse(file, 0L)))

@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.admin
 
+import java.io.FileNotFoundException
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 import org.apache.spark.sql.execution.datasources.{
@@ -20,14 +22,14 @@ import io.pmeparquet.PmeErrors
  * @param leftovers of rotations that were killed
  * @param logs that keep the lengths of some of the files, as far as they lie below the path
  * @param marks of what changes files below the path, or was killed
- * @param passedOver files that readers do not see, and that may have rows
+ * @param passedOver files and directories that readers do not see, and that may have rows
  */
 private[admin] final case class TableFiles(
     files: Seq[ListedFile],
     leftovers: Seq[Path],
     logs: Seq[TableLog],
     marks: Seq[Path],
-    passedOver: Seq[Path]
+    passedOver: Seq[FileStatus]
 )
 
 private[admin] object TableFiles {
@@ -39,9 +41,8 @@ private[admin] object TableFiles {
 
   /** @param path a directory or a file */
   def list(path: Path, conf: Configuration): TableFiles = {
-    requireThere(path, conf)
     val fs = path.getFileSystem(conf)
-    val status = fs.getFileStatus(path)
+    val status = statusOf(path, conf)
     if (status.isDirectory) below(status.getPath, fs)
     else {
       val beside = fs.listStatus(status.getPath.getParent).map(_.getPath.getName).toSet
@@ -49,9 +50,10 @@ private[admin] object TableFiles {
     }
   }
 
-  /** @throws io.pmeparquet.PmeException where it is not */
-  def requireThere(path: Path, conf: Configuration): Unit =
-    if (!path.getFileSystem(conf).exists(path)) throw PmeErrors.nothingThere(path.toString)
+  /** @throws io.pmeparquet.PmeException where there is nothing */
+  def statusOf(path: Path, conf: Configuration): FileStatus =
+    try path.getFileSystem(conf).getFileStatus(path)
+    catch { case _: FileNotFoundException => throw PmeErrors.nothingThere(path.toString) }
 
   /** How long the files are that a frame reads, as far as Spark tells: for who shows how far it has come. */
   def lengthsOf(frame: DataFrame): Map[Path, Long] = {
@@ -69,7 +71,7 @@ private[admin] object TableFiles {
 
   /** The directory of the table that a path is, or is a partition or a file of. */
   def tableOf(path: Path, conf: Configuration): Path = {
-    requireThere(path, conf)
+    statusOf(path, conf)
     levels(path, conf).last
   }
 
@@ -94,13 +96,12 @@ private[admin] object TableFiles {
     val (directories, files) = children.partition(_.isDirectory)
     val (hidden, seen) = directories.partition(isHidden)
     val inner = seen.map(one => below(one.getPath, fs))
-    val unseen = hidden.filterNot(isHarmless).flatMap(one => anyOf(one.getPath, fs))
     TableFiles(
       files.filterNot(isHidden).map(listed(_, names)) ++ inner.flatMap(_.files),
       files.filter(isLeftover).map(_.getPath) ++ inner.flatMap(_.leftovers),
       TableLog.in(children.map(_.getPath)).toSeq ++ inner.flatMap(_.logs),
       children.map(_.getPath).filter(TableMarks.isMark) ++ inner.flatMap(_.marks),
-      files.filter(isHidden).filterNot(isHarmless).map(_.getPath) ++ unseen ++ inner.flatMap(_.passedOver)
+      (files.filter(isHidden) ++ hidden).filterNot(isHarmless) ++ inner.flatMap(_.passedOver)
     )
   }
 
@@ -111,11 +112,6 @@ private[admin] object TableFiles {
       file.getModificationTime,
       names.contains(MaterialFile.nameFor(file.getPath.getName))
     )
-
-  private def anyOf(directory: Path, fs: FileSystem): Option[Path] = {
-    val files = fs.listFiles(directory, /* recursive= */ true)
-    if (files.hasNext) Some(files.next().getPath) else None
-  }
 
   /** What this and other writers keep beside files, and that has no rows. */
   private def isHarmless(file: FileStatus) = {

@@ -1,6 +1,6 @@
 package io.pmeparquet.spark.admin
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.SparkSession
 
@@ -112,7 +112,8 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
 
   /** What would be left in plaintext, because of a hidden name. */
   private def refuseUnseen(table: Path, found: TableFiles): Unit = {
-    val (summaries, others) = found.passedOver.partition(path => Summaries.contains(path.getName))
+    val (summaries, others) =
+      found.passedOver.flatMap(anyFileOf(_)).partition(path => Summaries.contains(path.getName))
     val above = Summaries.map(new Path(table, _)).filter(path => path.getFileSystem(conf).exists(path))
     (summaries ++ above).headOption.foreach { summary =>
       throw refused(s"$summary has statistics of its files in plaintext", "Delete it, and run this again.")
@@ -123,6 +124,13 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
         "Delete what failed writes left, or take it elsewhere, and run this again."
       )
     }
+  }
+
+  private def anyFileOf(passedOver: FileStatus): Option[Path] = {
+    val path = passedOver.getPath
+    // Of a file, the list has itself.
+    val files = path.getFileSystem(conf).listFiles(path, /* recursive= */ true)
+    if (files.hasNext) Some(files.next().getPath) else None
   }
 
   private def refused(why: String, remedy: String) =

@@ -1,0 +1,28 @@
+package io.pmeparquet.parquet
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import io.pmeparquet.keys.MaterialFile
+import io.pmeparquet.PmeException
+
+/** A small file beside data, which whoever holds the storage may have made as large as they like. */
+private[parquet] object SmallText {
+
+  /**
+   * @param tooLong the error for a file of so many bytes
+   * @throws java.io.FileNotFoundException where it is not
+   */
+  def read(file: Path, conf: Configuration, tooLong: Long => PmeException): String = {
+    val fs = file.getFileSystem(conf)
+    val length = fs.getFileStatus(file).getLen
+    if (length > MaterialFile.MaxBytes) throw tooLong(length)
+    val bytes = new Array[Byte](length.toInt)
+    val stream = fs.open(file)
+    try stream.readFully(0, bytes)
+    finally stream.close()
+    new String(bytes, UTF_8)
+  }
+}
