@@ -51,6 +51,20 @@ def wait(process: subprocess.Popen[str], what: Callable[[], bool]) -> None:
         sleep(0.005)
 
 
+def interrupted(arguments: list[str | Path], when: Callable[[], bool]) -> str:
+    """End a command by Ctrl-C in the middle of its work, and return what it said."""
+    process = started(*arguments, *QUIET)
+    try:
+        wait(process, when)
+        process.send_signal(signal.SIGINT)
+        code, out, err = ended(process)
+    finally:
+        process.kill()
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+    return err
+
+
 @pytest.fixture(scope="module")
 def many(encrypted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a table of many files."""
@@ -77,15 +91,7 @@ def test_a_process_prints_one_document_and_nothing_of_sparks_chatter(encrypted: 
 def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, given: list[str]) -> None:
     arguments: list[str | Path] = ["rotate", many, "--master-key", "footer=pay", *given]
     before = {file: file.stat().st_ino for file in data_files(many)}
-    process = started(*arguments, *QUIET)
-    try:
-        wait(process, lambda: sum(file.stat().st_ino != before[file] for file in before) > FILES // 20)
-        process.send_signal(signal.SIGINT)
-        code, out, err = ended(process)
-    finally:
-        process.kill()
-    assert (code, out) == (130, "")
-    assert "Traceback" not in err
+    err = interrupted(arguments, lambda: sum(file.stat().st_ino != before[file] for file in before) > FILES // 20)
     last = err.splitlines()[-1]
     assert last.startswith("pme.rotate was interrupted: each file is whole, under its old master keys or its new ones.")
     assert "Run it again" in last
@@ -103,15 +109,9 @@ def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, 
 def test_ctrl_c_leaves_no_half_of_a_copy(many: Path, given: list[str], tmp_path: Path) -> None:
     target = tmp_path / "target"
     arguments: list[str | Path] = ["rekey", many, target, "--uniform-key", "other", *given]
-    process = started(*arguments, *QUIET)
-    try:
-        wait(process, lambda: len(list(tmp_path.glob(".target.pme-rekey/*/attempt-*/*.parquet"))) > FILES // 20)
-        process.send_signal(signal.SIGINT)
-        code, out, err = ended(process)
-    finally:
-        process.kill()
-    assert (code, out) == (130, "")
-    assert "Traceback" not in err
+    err = interrupted(
+        arguments, lambda: len(list(tmp_path.glob(".target.pme-rekey/*/attempt-*/*.parquet"))) > FILES // 20
+    )
     assert err.splitlines()[-1].startswith("pme.rekey was interrupted: there is no target")
     assert not target.exists()
     assert run(*arguments).code == 0

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import shlex
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from pme_parquet.cli import main
+from tests.cli.commands import run
 from tests.docs.commands import shell
 from tests.support.session import builder, session_settings
 
@@ -29,24 +27,12 @@ def answers(commands: list[str]) -> list[str]:
         if command == "echo $?":
             told.append(f"{code}\n")
         elif command.startswith("pme-parquet "):
-            code, text = answer(shlex.split(command)[1:])
-            told.append(text)
+            done = run(*shlex.split(command)[1:])
+            code = done.code
+            told.append(done.out + "".join(f"{line}\n" for line in done.err.splitlines() if not PROGRESS.match(line)))
         else:
             told.append(shell(Path.cwd(), command))
     return told
-
-
-def answer(arguments: list[str]) -> tuple[int, str]:
-    """Return the exit code of a command and what it printed."""
-    out, err = io.StringIO(), io.StringIO()
-    code = 0
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            main(arguments)
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-    messages = [line for line in err.getvalue().splitlines() if not PROGRESS.match(line)]
-    return code, out.getvalue() + "".join(f"{line}\n" for line in messages)
 
 
 if __name__ == "__main__":

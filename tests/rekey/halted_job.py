@@ -7,15 +7,12 @@ system.
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from pathlib import Path
-from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.rotation.file_systems import STOPPING, stop_after
-from tests.support.java import add_to_class_path
-from tests.support.session import TEST_KMS, builder, session_settings
+from tests.rotation.file_systems import STOPPING, until_halted
+from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
 
 INTERNAL = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["name", "ssn"]})
 EXTERNAL = pme.Encryption(kms=TEST_KMS, uniform_key="footer", key_material="external")
-PATIENCE = 10
 
 
 def copied(spark: SparkSession, table: Path) -> pme.Copied:
@@ -56,22 +52,13 @@ WAYS: dict[str, Callable[[SparkSession, Path], pme.Copied]] = {
 
 def main(way: str, table: Path, classes: Path, after: int) -> int:
     """Encrypt the table, and return what the JVM ended with, or 0 where it did not end."""
-    spark = builder(session_settings(table.parent / "scratch")).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    add_to_class_path(spark, classes)
-    stop_after(spark, after, halts=True)
-    for name, value in STOPPING.items():
-        spark.conf.set(name, value)
-    gateway: Any = spark.sparkContext._gateway
-    try:
+
+    def encrypt(spark: SparkSession) -> None:
+        for name, value in STOPPING.items():
+            spark.conf.set(name, value)
         WAYS[way](spark, table)
-    except Exception:
-        # Python is told that nobody answers any more; what else went wrong is to be seen.
-        with suppress(TimeoutExpired):
-            ended: int = gateway.proc.wait(PATIENCE)
-            return ended
-        raise
-    return 0
+
+    return until_halted(table, classes, after, encrypt)
 
 
 if __name__ == "__main__":

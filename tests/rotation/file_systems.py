@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from tests.support import java
+from tests.support.session import builder, session_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pytest
     from pyspark.sql import SparkSession
@@ -18,6 +20,7 @@ STOPPING = {"fs.file.impl": "rotation.StoppingFileSystem", "fs.file.impl.disable
 AFTER = "stopping.after"
 HALTS = "stopping.halts"
 NEVER = 1_000_000
+PATIENCE = 10
 
 
 def store(scheme: str) -> dict[str, str]:
@@ -34,6 +37,34 @@ def stop_after(spark: SparkSession, changes: int, *, halts: bool = False) -> Non
     """Let the file system make so many changes, and no more: the next one fails, or else its JVM halts."""
     _system(spark).setProperty(AFTER, str(changes))
     _system(spark).setProperty(HALTS, str(halts).lower())
+
+
+def until_halted(table: Path, classes: Path, after: int, change: Callable[[SparkSession], object]) -> int:
+    """Change a table in a Spark of its own, whose JVM halts in the middle.
+
+    Args:
+        table: what is changed; beside it is place for what Spark writes.
+        classes: where the file system is.
+        after: how many changes the file system makes.
+        change: what is to be done.
+
+    Returns:
+        What the JVM ended with, or 0 where it did not end.
+    """
+    spark = builder(session_settings(table.parent / "scratch")).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    java.add_to_class_path(spark, classes)
+    stop_after(spark, after, halts=True)
+    gateway: Any = spark.sparkContext._gateway
+    try:
+        change(spark)
+    except Exception:
+        # Python is told that nobody answers any more; what else went wrong is to be seen.
+        with suppress(TimeoutExpired):
+            ended: int = gateway.proc.wait(PATIENCE)
+            return ended
+        raise
+    return 0
 
 
 @contextmanager

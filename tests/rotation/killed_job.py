@@ -6,21 +6,15 @@ It ends as its JVM does. ``TABLE`` is rotated until so many changes are made; ``
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from pathlib import Path
-from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pme_parquet as pme
-from tests.rotation.file_systems import STOPPING, stop_after
+from tests.rotation.file_systems import STOPPING, until_halted
 from tests.rotation.tables import NEW, Remembering
-from tests.support.java import add_to_class_path
-from tests.support.session import builder, session_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-PATIENCE = 10
 
 
 def rotate(
@@ -32,20 +26,7 @@ def rotate(
 
 def main(table: Path, classes: Path, after: int) -> int:
     """Rotate the table, and return what the JVM ended with, or 0 where it did not end."""
-    spark = builder(session_settings(table.parent / "scratch")).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    add_to_class_path(spark, classes)
-    stop_after(spark, after, halts=True)
-    gateway: Any = spark.sparkContext._gateway
-    try:
-        rotate(spark, table, pme.PythonKms(Remembering()))
-    except Exception:
-        # Python is told that nobody answers any more; what else went wrong is to be seen.
-        with suppress(TimeoutExpired):
-            ended: int = gateway.proc.wait(PATIENCE)
-            return ended
-        raise
-    return 0
+    return until_halted(table, classes, after, lambda spark: rotate(spark, table, pme.PythonKms(Remembering())))
 
 
 if __name__ == "__main__":
