@@ -40,7 +40,7 @@ def test_what_varies_is_the_same(shown: str, printed: str) -> None:
     ("shown", "printed"),
     [
         ("2 files", "3 files"),
-        ("footer: pii", "footer: footer"),
+        ("footer: key 'pii'", "footer: key 'footer'"),
         ("2 files, 7.4 KiB", "2 files"),
         ("first\nlast", "first\nsecond\nlast"),
         ("first\n…\nlast", "second\nlast"),

@@ -106,11 +106,11 @@ def test_a_table_as_text(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(encrypted(b"footer", algorithm=gcm(prefix=b"t")))
     (tmp_path / "c").write_bytes(readable([column(b"x")]))
     (tmp_path / "d").write_bytes(b"")
-    keys = "footer: footer; columns: not visible; AAD prefix in the file"
+    keys = "footer: key 'footer'; columns: not visible; AAD prefix in the file"
     assert str(pme.inspect(tmp_path)).splitlines() == [
         f"{tmp_path}: 4 files, 202 B, 2 encrypted",
         "",
-        f"  files  size   footer     algorithm   {'keys':{len(keys)}}  the first",
+        f"  files  size   footer     algorithm   {'keys':{len(keys)}}  first file",
         f"  2      164 B  encrypted  AES_GCM_V1  {keys}  a",
         f"  1      38 B   plaintext              {'':{len(keys)}}  c",
         f"  1      0 B    not known              {'':{len(keys)}}  d",

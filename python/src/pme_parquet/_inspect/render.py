@@ -45,7 +45,7 @@ def _of_groups(report: Inspection) -> Table:
         file = group.example
         told = (file.footer or "not known", file.algorithm or "", words.key_ids(file), file.file)
         rows.append((f"{group.files:,}", words.size(group.bytes), *map(printable, told)))
-    return Table(("files", "size", "footer", "algorithm", "keys", "the first"), tuple(rows))
+    return Table(("files", "size", "footer", "algorithm", "keys", "first file"), tuple(rows))
 
 
 def _of_file(file: InspectedFile) -> Iterator[Table]:
