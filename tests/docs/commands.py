@@ -10,14 +10,13 @@ from pathlib import Path
 from tests.support.session import JAVA_OPTIONS
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of someone who followed the README, commands of this interpreter first."""
-    scripts = str(Path(sys.executable).parent)
+def environment(python: Path = Path(sys.executable)) -> dict[str, str]:
+    """Return the environment of someone who followed the README, commands of an interpreter first."""
     # What names the session and the jars of the tests is not theirs.
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
     return own | {
-        "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
-        "PYSPARK_PYTHON": sys.executable,
+        "PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]]),
+        "PYSPARK_PYTHON": str(python),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "JDK_JAVA_OPTIONS": JAVA_OPTIONS,
         "MASTER": "local[2]",  # how many files a frame is written to follows from the cores of the machine
@@ -32,6 +31,6 @@ def run(command: list[str], directory: Path, variables: dict[str, str] | None = 
     return done.stdout
 
 
-def shell(directory: Path, commands: str, then: str = "true") -> str:
+def shell(directory: Path, commands: str, then: str = "true", variables: dict[str, str] | None = None) -> str:
     """Run shell commands that must all succeed, and one more in the same shell."""
-    return run(["bash", "-euc", f"{commands}\n{then}"], directory)
+    return run(["bash", "-euc", f"{commands}\n{then}"], directory, variables)

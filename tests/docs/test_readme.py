@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.commands import shell
+from tests.conftest import NEWEST
+from tests.docs.commands import environment, shell
 from tests.docs.markdown import ROOT, code_blocks
 from tests.docs.masks import same
 from tests.docs.test_pages import to_type
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,13 +22,16 @@ JARS = ROOT / "target" / "jars"
 
 
 @pytest.mark.slow
-def test_readme_typed_in_a_clean_directory_writes_and_reads_an_encrypted_table(tmp_path: Path) -> None:
-    typed = to_type(README)
+@pytest.mark.skipif(SPARK_VERSION < NEWEST, reason="the README installs the newest Spark")
+def test_readme_typed_by_someone_who_has_nothing_writes_and_reads_an_encrypted_table(tmp_path: Path) -> None:
+    install, *typed = to_type(README)
     assert [block.language for block in typed] == ["bash", "python", "bash"]
+    variables = of_a_new_python(tmp_path)
+    shell(ROOT, install.code, variables=variables)
     [python] = [block for block in typed if block.language == "python"]
     (tmp_path / "readme.py").write_text(python.code)
-    script = [block.code if block.language == "bash" else f"{sys.executable} readme.py" for block in typed]
-    printed = shell(tmp_path, "\n".join(script))
+    script = [block.code if block.language == "bash" else "python readme.py" for block in typed]
+    printed = shell(tmp_path, "\n".join(script), variables=variables)
     assert re.search(r"2\|Grace\|555-0102\|", printed)
     last = typed[-1].shown
     assert last
@@ -34,6 +40,15 @@ def test_readme_typed_in_a_clean_directory_writes_and_reads_an_encrypted_table(t
     files = list((tmp_path / "people").glob("*.parquet"))
     assert files
     assert all(file.read_bytes().endswith(b"PARE") for file in files)
+
+
+def of_a_new_python(directory: Path) -> dict[str, str]:
+    """Return the environment of an interpreter that has nothing installed; what it gets is of the tests' versions."""
+    subprocess.run([sys.executable, "-m", "venv", str(directory / "new")], check=True)
+    listed = subprocess.run([sys.executable, "-m", "pip", "freeze"], check=True, capture_output=True, text=True).stdout
+    constraints = directory / "constraints.txt"
+    constraints.write_text("".join(f"{line}\n" for line in listed.splitlines() if "==" in line))
+    return environment(directory / "new" / "bin" / "python") | {"PIP_CONSTRAINT": str(constraints)}
 
 
 def test_quickstart_is_the_code_of_the_readme() -> None:
