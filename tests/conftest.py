@@ -53,6 +53,8 @@ OF_ANY_SPARK = {
     "tests/python/": 4,
     "tests/report/": 3,
 }
+# A keystore derives keys from its password, which is slow on purpose; thousands of queries open this one.
+QUICK = "-Dkeystore.pkcs12.keyPbeIterationCount=100 -Dkeystore.pkcs12.macIterationCount=100"
 # On the Spark that is tested most, a test that is no combination is never left out.
 NEWEST = (4, 2)
 
@@ -90,7 +92,9 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> pme.Keystore:
     set_secrets()
     path = tmp_path_factory.mktemp("keystore") / "keys.p12"
     store = pme.Keystore(str(path), password=pme.env(PASSWORD_VARIABLE))
-    store.create(ALIASES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", QUICK)
+        store.create(ALIASES)
     return store
 
 

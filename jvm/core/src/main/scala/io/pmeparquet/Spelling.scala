@@ -6,21 +6,24 @@ import java.util.Locale
 object Spelling {
 
   /** All of them, the nearest first. */
-  def nearest(name: String, names: Seq[String]): Seq[String] = names.sortBy(distance(name, _))
+  def nearest(name: String, names: Seq[String]): Seq[String] =
+    names.map(one => one -> distance(name, one)).sortBy(_._2).map(_._1)
 
   /** Levenshtein's distance, two rows at a time. */
   def distance(one: String, other: String): Int = {
     val (a, b) = (one.toLowerCase(Locale.ROOT), other.toLowerCase(Locale.ROOT))
-    val first = Array.range(0, b.length + 1)
-    a.indices
-      .foldLeft(first) { (previous, i) =>
-        b.indices
-          .scanLeft(i + 1) { (left, j) =>
-            val substitution = previous(j) + (if (a(i) == b(j)) 0 else 1)
-            math.min(substitution, math.min(left, previous(j + 1)) + 1)
-          }
-          .toArray
+    var above = Array.range(0, b.length + 1)
+    var row = new Array[Int](b.length + 1)
+    a.indices.foreach { i =>
+      row(0) = i + 1
+      b.indices.foreach { j =>
+        val substitution = above(j) + (if (a(i) == b(j)) 0 else 1)
+        row(j + 1) = math.min(substitution, math.min(row(j), above(j + 1)) + 1)
       }
-      .last
+      val free = above
+      above = row
+      row = free
+    }
+    above(b.length)
   }
 }

@@ -22,10 +22,14 @@ object UnknownOptions {
   def check(name: String): Unit = {
     val text = lower(name)
     if (!known.contains(text) && !Namesakes.contains(text)) {
-      val nearest = Spelling.nearest(name, ours).head
-      val slips = Spelling.distance(name, nearest)
-      if (text.startsWith("kms") || slips <= tolerance(nearest))
-        throw PmeErrors.unknownOption("option", name, nearest)
+      // Asked of every option of every query: what differs more in length cannot be a slip.
+      val near = ours.filter(one => math.abs(one.length - name.length) <= MostSlips)
+      val slip = Spelling
+        .nearest(name, near)
+        .headOption
+        .filter(nearest => Spelling.distance(name, nearest) <= tolerance(nearest))
+      val meant = if (text.startsWith("kms")) Spelling.nearest(name, ours).headOption else slip
+      meant.foreach(nearest => throw PmeErrors.unknownOption("option", name, nearest))
     }
   }
 
@@ -34,7 +38,9 @@ object UnknownOptions {
     PmeErrors.unknownOption("session conf", fullName, Spelling.nearest(name, ours).head)
 
   // Short names lie near too many words for two slips to be telling.
-  private def tolerance(name: String): Int = if (name.length <= 5) 1 else 2
+  private def tolerance(name: String): Int = if (name.length <= 5) 1 else MostSlips
+
+  private val MostSlips = 2
 
   private def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 }
