@@ -11,7 +11,9 @@ import pytest
 
 import pme_parquet as pme
 from tests.policy.expect import refused
-from tests.rekey.places import EXTERNAL, hidden, in_place, read
+from tests.rekey.places import ENC, EXTERNAL, MANIFEST, hidden, in_place, read
+from tests.rotation import file_systems
+from tests.rotation.file_systems import MEETING
 from tests.rotation.tables import Remembering
 from tests.support.canary import data_files
 from tests.support.frames import people
@@ -146,4 +148,44 @@ def test_two_runs_at_once_lose_nothing(spark: SparkSession, tmp_path: Path) -> N
     assert rows(read(spark, path, plaintextFiles="allow")) == expected
     in_place(spark, path, EXTERNAL)
     assert rows(read(spark, path)) == expected
+    assert hidden(path) == []
+
+
+@pytest.mark.parametrize("other", ["settings", "path"])
+def test_of_two_that_begin_at_once_at_most_one_goes_on(
+    spark: SparkSession, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, other: str
+) -> None:
+    file_systems.load(spark, tmp_path_factory)
+    path = tmp_path / "all"
+    people(spark, count=200).repartition(4).write.parquet(str(path / "part"))
+    expected = rows(spark.read.parquet(str(path / "part")))
+    done: list[pme.Copied] = []
+    refusals: list[str] = []
+
+    def run(own: Path, enc: pme.Encryption) -> None:
+        try:
+            done.append(in_place(spark, own, enc, **MEETING))
+        except pme.PmeError as refusal:
+            refusals.append(str(refusal))
+
+    both = [(path, EXTERNAL), (path, ENC) if other == "settings" else (path / "part", EXTERNAL)]
+    # Each has twice found no manifest: when it asked whether it goes on with a run, and before it wrote its own.
+    file_systems.meet(spark, MANIFEST.name, times=2)
+    runs = [threading.Thread(target=run, args=arguments) for arguments in both]
+    for one in runs:
+        one.start()
+    for one in runs:
+        one.join()
+
+    assert file_systems.have_met(spark)
+    assert len(done) + len(refusals) == len(runs)
+    assert refusals
+    assert all("has not ended" in refusal or "another one has begun" in refusal for refusal in refusals)
+    assert rows(read(spark, path / "part", plaintextFiles="allow")) == expected
+    if not done:
+        # Each has ended the other: the one that left its manifest goes on.
+        for arguments in both:
+            run(*arguments)
+    assert done
+    assert rows(read(spark, path / "part")) == expected
     assert hidden(path) == []

@@ -1,4 +1,4 @@
-"""Hadoop file systems for these tests: one that stops in the middle, and one that is a store of objects."""
+"""Hadoop file systems for these tests: one that stops, one where two meet, and one that is a store of objects."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pytest
     from pyspark.sql import SparkSession
 
+MEETING = {"fs.file.impl": "rotation.MeetingFileSystem", "fs.file.impl.disable.cache": "true"}
 STOPPING = {"fs.file.impl": "rotation.StoppingFileSystem", "fs.file.impl.disable.cache": "true"}
 AFTER = "stopping.after"
 HALTS = "stopping.halts"
@@ -75,6 +76,17 @@ def stopping(spark: SparkSession, after: int) -> Iterator[None]:
         yield
     finally:
         _system(spark).clearProperty(AFTER)
+
+
+def meet(spark: SparkSession, name: str, times: int) -> None:
+    """Let two who miss a file of this name wait for each other, so many times."""
+    _system(spark).setProperty("meeting.at", name)
+    spark._jvm.rotation.MeetingFileSystem.expectTwo(times)  # type: ignore[union-attr]
+
+
+def have_met(spark: SparkSession) -> bool:
+    """Return whether two have waited for each other as often as they were to."""
+    return bool(spark._jvm.rotation.MeetingFileSystem.haveMet())  # type: ignore[union-attr]
 
 
 def changes_left(spark: SparkSession) -> int:
