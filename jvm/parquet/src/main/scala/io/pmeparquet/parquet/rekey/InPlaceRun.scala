@@ -6,7 +6,7 @@ import java.util.UUID
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, FileStatus, Path}
+import org.apache.hadoop.fs.{FileAlreadyExistsException, FileStatus, FileSystem, Path}
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, Sha256}
@@ -17,8 +17,12 @@ import io.pmeparquet.{PmeErrors, Sha256}
  *
  * @param goesOn whether an earlier one has not ended
  */
-final class InPlaceRun private (table: Path, hidden: Path, private val id: String, val goesOn: Boolean)
-    extends Serializable {
+final class InPlaceRun private (
+    table: Path,
+    private val hidden: Path,
+    private val id: String,
+    val goesOn: Boolean
+) extends Serializable {
   private def root = new Path(hidden, id)
 
   /** There for as long as the driver wants what tasks write, and no other run has begun. */
@@ -94,18 +98,30 @@ object InPlaceRun {
     val hidden = mark(table)
     val fs = hidden.getFileSystem(conf)
     val goesOn = fs.exists(new Path(hidden, Manifest))
-    manifest.place(table, new Path(hidden, Manifest), like, conf)
     val run = new InPlaceRun(table, hidden, UUID.randomUUID().toString, goesOn)
-    // Before it looks for others: of two that begin at once, one at least sees the other, and at most one goes on.
-    fs.create(run.running).close()
-    // All that is left of them, before any file is written: what their tasks would still put in place is then gone.
-    fs.listStatus(hidden).map(_.getPath).filterNot(one => Set(Manifest, run.id)(one.getName)).foreach { left =>
-      if (!fs.delete(left, /* recursive= */ true) && fs.exists(left))
-        throw new IOException(s"$left could not be removed")
+    try {
+      manifest.place(table, new Path(hidden, Manifest), like, conf)
+      // Before it looks for others: of two that begin at once, one at least sees the other, and at most one goes on.
+      fs.create(run.running).close()
+      // All that is left of them, before any file is written: what their tasks would still put in place is then gone.
+      fs.listStatus(hidden).map(_.getPath).filterNot(one => Set(Manifest, run.id)(one.getName)).foreach {
+        left =>
+          if (!fs.delete(left, /* recursive= */ true) && fs.exists(left))
+            throw new IOException(s"$left could not be removed")
+      }
+      run.requireRunning(conf)
+      // Two that begin at once may both have found none, and written theirs.
+      manifest.require(table, new Path(hidden, Manifest), conf)
+      run
+    } catch {
+      case lost: IOException if isTaken(run, fs) =>
+        val over = PmeErrors.runIsOver(table.toString)
+        over.addSuppressed(lost)
+        throw over
     }
-    run.requireRunning(conf)
-    // Two that begin at once may both have found none, and written theirs.
-    manifest.require(table, new Path(hidden, Manifest), conf)
-    run
   }
+
+  /** Another run that has begun takes away what this one is writing, and all there is when it ends. */
+  private def isTaken(run: InPlaceRun, fs: FileSystem) =
+    !fs.exists(run.running) && (!fs.exists(run.hidden) || fs.listStatus(run.hidden).exists(_.isDirectory))
 }
