@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import nbformat
 import pytest
@@ -24,20 +24,33 @@ def example(name: str, directory: Path, *arguments: str) -> str:
     return run([sys.executable, str(EXAMPLES / name), "--out", str(directory), *arguments], directory)
 
 
-def test_demo_runs_and_all_of_its_checks_hold(tmp_path: Path) -> None:
-    shown = example("demo.py", tmp_path, "--scale", "0.01", "--rounds", "1")
+class Demo(NamedTuple):
+    """What the demo printed, and where it ran."""
+
+    shown: str
+    path: Path
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """Return what it does with little data."""
+    path = tmp_path_factory.mktemp("demo")
+    return Demo(example("demo.py", path, "--scale", "0.01", "--rounds", "1"), path)
+
+
+def test_demo_runs_and_all_of_its_checks_hold(demo: Demo) -> None:
+    shown, path = demo
     assert "FAILED" not in shown
     assert "refused: PME_KEY_NOT_FOUND" in shown
     assert "refused: PME_NOT_AUTHENTIC" in shown
     assert re.search(r"encrypted copy: 0\n", shown)
     assert "Try next" in shown
-    assert_encrypted_footers(tmp_path / "encrypted")
-    assert_no_canaries(tmp_path / "encrypted", ["Customer#", "c_phone"])
+    assert_encrypted_footers(path / "encrypted")
+    assert_no_canaries(path / "encrypted", ["Customer#", "c_phone"])
 
 
-def test_demo_never_shows_the_password_of_its_keystores(tmp_path: Path) -> None:
-    shown = example("demo.py", tmp_path, "--scale", "0.001", "--rounds", "0")
-    assert (tmp_path / "keys" / "password").read_text() not in shown
+def test_demo_never_shows_the_password_of_its_keystores(demo: Demo) -> None:
+    assert (demo.path / "keys" / "password").read_text() not in demo.shown
 
 
 def test_streaming_example_writes_across_a_restart_and_reads_back(tmp_path: Path) -> None:
