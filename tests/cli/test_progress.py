@@ -23,6 +23,7 @@ from pme_parquet._progress.step import Clock, Step
 from tests.cli.commands import run
 from tests.cli.conftest import FILES
 from tests.support.canary import data_files
+from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -117,6 +118,20 @@ def test_a_session_sees_its_own_settings(spark: SparkSession, encrypted: Path, k
     for name, value in keys.options().items():
         other.conf.set(f"spark.datasource.pme-parquet.{name}", value)
     assert pme.verify(other, encrypted).count() == 0
+
+
+def test_a_thread_of_the_jvm_has_its_session_back_afterwards(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    active = jvm.org.apache.spark.sql.SparkSession.getActiveSession
+    before, other = active(), spark.newSession()
+    jvm.io.pmeparquet.spark.admin.Progress.watch(other._jsparkSession)
+    assert active().get().equals(other._jsparkSession)
+    # Well or not: there is no such table.
+    with pytest.raises(pme.BadOptionError):
+        jvm.io.pmeparquet.spark.admin.TableCopies.encryptInPlace(
+            other._jsparkSession, "/no/such/place", {"kms": TEST_KMS, "footerKey": "footer"}
+        )
+    assert active().equals(before)
 
 
 def test_ctrl_c_says_what_there_is(spark: SparkSession) -> None:
@@ -296,9 +311,12 @@ def test_a_kernel_is_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(chosen(progress=None)) is Nothing
 
 
-def test_time_left_is_told_where_it_is_known() -> None:
+def test_time_left_is_told_where_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([100.0, 103.0, 109.0])
+    monkeypatch.setattr("pme_parquet._progress.step.monotonic", lambda: next(times))
     clock = Clock()
     assert clock.left(Step("a", 0, 4, 0, 0)) == ""
+    assert clock.left(Step("a", 1, 4, 0, 0)) == ", 9 s left"
+    assert clock.left(Step("a", 1, 4, 5, 100)) == ", 3 min left"
     assert clock.left(Step("a", 4, 4, 0, 0)) == ""
-    assert clock.left(Step("a", 2, 4, 0, 0)) == ", 0 s left"
     assert Step("a", 0, 0, 0, 0).fraction == 1.0
