@@ -1,6 +1,6 @@
 """An encryption that is killed, wherever that is: every cell can be read, and running it again finishes the rest.
 
-Twenty places where the JVM halts and twenty where the file system stops for each way to encrypt, of which an eighth is
+Twenty places where the JVM halts and twenty where the file system stops for each way to encrypt, of which few are
 tried unless all are asked for.
 """
 
