@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import pme_parquet as pme
 
-spark = pme.configure(SparkSession.builder).getOrCreate()
+spark = pme.configure(SparkSession.builder.master("local[2]")).getOrCreate()
 keys = pme.Keystore("keys.p12", password=pme.env("PME_KEYSTORE_PASSWORD"))
 enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name", "phone"]})
 

@@ -19,7 +19,7 @@ def environment(python: Path = Path(sys.executable)) -> dict[str, str]:
         "PYSPARK_PYTHON": str(python),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "JDK_JAVA_OPTIONS": JAVA_OPTIONS,
-        "MASTER": "local[2]",  # how many files a frame is written to follows from the cores of the machine
+        "MASTER": "local[4]",  # not what a page tells to take
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,25 @@ def test_drift_of_columns_algorithms_prefixes_and_lengths(tmp_path: Path) -> Non
         "1 of 4 files uses key 'pay'",
         "2 of 4 files have data keys of 128 bits",
         "2 of 4 files use key 'pii'",
+    )
+
+
+def test_a_column_that_some_files_leave_readable_is_told(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        second = tails.column(b"y") if name == "b" else tails.column(b"y", key=material("pii"))
+        columns = [tails.column(b"x", key=material("pii")), second, tails.column(b"z")]
+        put(tmp_path, name, tails.readable(columns, signed=True))
+    assert pme.inspect(tmp_path).drift == ("1 of 3 files leaves column 'y' readable",)
+
+
+def test_drift_of_wrapping_and_of_where_key_material_is(tmp_path: Path) -> None:
+    once = json.loads(material("pii", doubleWrapping=False))
+    del once["keyEncryptionKeyID"], once["wrappedKEK"]
+    put(tmp_path, "a", encrypted(material("pii")))
+    put(tmp_path, "b", encrypted(json.dumps(once).encode()))
+    assert pme.inspect(tmp_path).drift == (
+        "1 of 2 files wraps data keys once",
+        "1 of 2 files wraps data keys twice",
     )
 
 

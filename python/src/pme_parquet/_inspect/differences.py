@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _MOST_SENTENCES = 20
 # A file can have more than one of these.
-_SEVERAL = {"column key", "bits"}
-_OF_ONE = {"have": "has", "are": "is", "use": "uses"}
+_SEVERAL = {"column key", "bits", "kek bits", "wrapping", "material"}
+_OF_ONE = {"have": "has", "are": "is"}
 _PHRASES = {
     "encrypted": "have an encrypted footer",
     "signed": "have a plaintext footer, signed",
@@ -67,7 +67,7 @@ def drift(files: Sequence[InspectedFile]) -> tuple[str, ...]:
 
 def _agreeing(phrase: str, count: int) -> str:
     verb, rest = phrase.split(" ", 1)
-    return f"{_OF_ONE[verb]} {rest}" if count == 1 else phrase
+    return f"{_OF_ONE.get(verb, f'{verb}s')} {rest}" if count == 1 else phrase
 
 
 def _phrases(file: InspectedFile) -> Iterator[tuple[str, str]]:
@@ -81,8 +81,20 @@ def _phrases(file: InspectedFile) -> Iterator[tuple[str, str]]:
     for key in file.column_keys:
         yield "column key", f"use {key_id(key)}"
     for key in file.keys:
-        if key.data_key_bits:
-            yield "bits", f"have data keys of {key.data_key_bits} bits"
+        yield from _of_key(key)
+    for column in (file.encrypted and file.columns) or ():
+        does = f"encrypt column '{column.path}'" if column.encrypted_with else f"leave column '{column.path}' readable"
+        yield f"column {column.path}", does
+
+
+def _of_key(key: Key) -> Iterator[tuple[str, str]]:
+    if key.data_key_bits:
+        yield "bits", f"have data keys of {key.data_key_bits} bits"
+    if key.kek_bits:
+        yield "kek bits", f"have key encryption keys of {key.kek_bits} bits"
+    if key.management == "envelope":
+        yield "wrapping", f"wrap data keys {'twice' if key.double_wrapping else 'once'}"
+        yield "material", f"keep key material {'in' if key.material == 'internal' else 'beside'} the file"
 
 
 def _told(file: InspectedFile) -> Hashable:
