@@ -21,6 +21,7 @@ def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
     """What the connector found, or why it cannot look."""
     from pme_parquet import __version__ as wheel  # noqa: PLC0415 the package is not yet whole when this is imported
 
+    yield Check("session", "ok", "classic: its driver is a JVM that this Python is connected with")
     try:
         found = list(method_of(spark, "Doctor", "examine", "pme.doctor")(dict(options), wheel))
     except Exception as failed:  # noqa: BLE001 a connector that cannot look is an answer

@@ -1,0 +1,69 @@
+"""Tables in a store of objects: a moto server on a loopback address, and what reads it on the user's side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import s3fs
+
+import pme_parquet as pme
+from tests.inspection import tails
+from tests.inspection.tails import encrypted, material
+from tests.inspection.test_command import run
+from tests.kms.moto_server import Moto
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PLACE = "bucket/people"
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a table on the disk: two partitions, keys beside a file, and somebody's plaintext."""
+    path = tmp_path_factory.mktemp("local") / "people"
+    for name, content in {
+        "day=1/a.parquet": encrypted(material("pii")),
+        "day=1/b.parquet": tails.readable([tails.column(b"x")]),
+        "day=2/c.parquet": encrypted(tails.reference("footerKey")),
+    }.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(content)
+    tails.beside(path / "day=2/c.parquet", footerKey="pay")
+    return path
+
+
+@pytest.fixture(scope="module")
+def store(table: Path) -> Iterator[dict[str, Any]]:
+    """Return how the store with a copy of it is reached."""
+    with Moto() as moto:
+        reached = {"key": "nobody", "secret": "nothing", "endpoint_url": moto.url}
+        files = s3fs.S3FileSystem(**reached)
+        files.mkdir("bucket")
+        files.put(str(table), PLACE, recursive=True)
+        yield reached
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_a_table_in_s3_is_told_of_as_on_a_disk(table: Path, store: dict[str, Any], scheme: str) -> None:
+    there = pme.inspect(f"{scheme}://{PLACE}", storage_options=store).to_dict()
+    here = pme.inspect(table).to_dict()
+    assert len(here["files"]) == 3
+    assert there | {"path": ""} == here | {"path": ""}
+
+
+def test_the_command_finds_the_store_in_the_environment(
+    table: Path, store: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in store.items():
+        monkeypatch.setenv(f"FSSPEC_S3_{name.upper()}", value)
+    there, here = run(f"s3://{PLACE}"), run(str(table))
+    assert there.returncode == here.returncode == 1
+    assert there.stdout.replace(f"s3://{PLACE}", "") == here.stdout.replace(str(table), "")
+
+
+def test_what_is_not_in_the_store_is_told(store: dict[str, Any]) -> None:
+    with pytest.raises(pme.PmeError, match="there is nothing"):
+        pme.inspect("s3://bucket/nobody", storage_options=store)
