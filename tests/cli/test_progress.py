@@ -129,7 +129,7 @@ def test_a_thread_of_the_jvm_has_its_session_back_afterwards(spark: SparkSession
     # Well or not: there is no such table.
     with pytest.raises(pme.BadOptionError):
         jvm.io.pmeparquet.spark.admin.TableCopies.encryptInPlace(
-            other._jsparkSession, "/no/such/place", {"kms": TEST_KMS, "footerKey": "footer"}
+            other._jsparkSession, "/no/such/place", {}, {"kms": TEST_KMS, "footerKey": "footer"}
         )
     assert active().equals(before)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -16,8 +17,6 @@ from tests.support.session import SPARK_VERSION, TEST_KMS
 from tests.support.source import rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
 
 ENC = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["name", "ssn"]})
@@ -81,6 +80,16 @@ def test_the_plaintext_table_is_left_as_it_is(spark: SparkSession, plain: Path, 
     before = snapshot(plain)
     pme.encrypt(spark, str(plain), target, ENC)
     assert snapshot(plain) == before
+
+
+@pytest.mark.parametrize("log", ["_delta_log/0.json", ".hoodie/hoodie.properties", "metadata/v1.metadata.json"])
+def test_a_table_that_another_tool_keeps_is_not_copied(spark: SparkSession, plain: Path, target: str, log: str) -> None:
+    (plain / log).parent.mkdir()
+    (plain / log).touch()
+    for source in (plain, data_files(plain)[0].parent, data_files(plain)[0]):
+        with refused("PME_UNSUPPORTED", log.partition("/")[0], "the tool that it belongs to"):
+            pme.encrypt(spark, str(source), target, ENC)
+    assert not Path(target).exists()
 
 
 def test_files_that_are_encrypted_already_are_encrypted_anew(

@@ -151,6 +151,26 @@ def test_two_runs_at_once_lose_nothing(spark: SparkSession, tmp_path: Path) -> N
     assert hidden(path) == []
 
 
+def test_a_run_that_another_one_ends_takes_nothing_from_it(spark: SparkSession, plain: Path) -> None:
+    others = plain / MANIFEST.parent / "other" / "running"
+
+    class Overtaking(Remembering):
+        def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
+            for own in (plain / MANIFEST.parent).glob("*/running"):
+                own.unlink()
+            others.parent.mkdir(exist_ok=True)
+            others.touch()
+            return super().unwrap_key(wrapped, master_key_id)
+
+    enc = pme.Encryption(kms=pme.PythonKms(Overtaking()), uniform_key="footer")
+    before = {file: file.read_bytes() for file in data_files(plain)}
+    with refused("PME_UNSUPPORTED", "another one has begun"):
+        in_place(spark, plain, enc)
+    assert {file: file.read_bytes() for file in data_files(plain)} == before
+    assert sorted(hidden(plain)) == ["manifest.json", "running"]
+    assert others.exists()
+
+
 @pytest.mark.parametrize("other", ["settings", "path"])
 def test_of_two_that_begin_at_once_at_most_one_goes_on(
     spark: SparkSession, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, other: str

@@ -9,7 +9,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.policy.expect import refused, untouched
-from tests.rekey.places import ENC, MANIFEST, in_place, spoil
+from tests.rekey.places import ENC, MANIFEST, hidden, in_place, spoil
 from tests.rotation.tables import Remembering
 from tests.support.canary import data_files
 from tests.support.session import TEST_KMS
@@ -58,11 +58,38 @@ def test_a_manifest_that_says_nothing_is_no_licence(spark: SparkSession, plain: 
         in_place(spark, plain)
 
 
-@pytest.mark.parametrize("log", ["_delta_log", "_spark_metadata"])
-def test_files_whose_lengths_are_kept_elsewhere_are_refused(spark: SparkSession, plain: Path, log: str) -> None:
+@pytest.mark.parametrize(
+    ("log", "remedy"), [("_delta_log", "the tool that it belongs to"), ("_spark_metadata", "Encrypt to a copy")]
+)
+def test_files_whose_lengths_are_kept_elsewhere_are_refused(
+    spark: SparkSession, plain: Path, log: str, remedy: str
+) -> None:
     (plain / log).mkdir()
-    with refused("PME_UNSUPPORTED", log, "copy"), untouched(plain):
+    with refused("PME_UNSUPPORTED", log, remedy), untouched(plain):
         in_place(spark, plain)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("algorithm", "algorithm"), ("FOOTERKEY", "footerKey"), ("aadPrefix", "aadPrefix"), ("kms", "kms")],
+)
+def test_options_that_would_change_the_write_are_not_for_reading(
+    spark: SparkSession, plain: Path, name: str, option: str
+) -> None:
+    with refused("PME_BAD_OPTION", f"option {option}: ", "would be written with it"), untouched(plain):
+        pme.encrypt(spark, str(plain), enc=ENC, in_place=True, options={name: "AES_GCM_CTR_V1"})
+
+
+def test_a_part_does_not_end_what_was_begun_for_the_whole(spark: SparkSession, plain: Path) -> None:
+    bad = data_files(plain)[0]
+    before = spoil(bad)
+    with refused("PME_DAMAGED_FILE", bad.name):
+        in_place(spark, plain)
+    bad.write_bytes(before)
+    with refused("PME_UNSUPPORTED", f"{plain}'", f"{bad.parent}'"), untouched(plain):
+        in_place(spark, bad.parent)
+    in_place(spark, plain)
+    assert hidden(plain) == []
 
 
 @pytest.mark.parametrize("place", [".", "country=de"])

@@ -25,7 +25,7 @@ _NO_TARGET = "there is no target, and the source is as it was. Run it again: it 
 
 @dataclass(frozen=True)
 class FailedFile:
-    """A file that could not be encrypted in its place, and still has its plaintext.
+    """A file that could not be encrypted in its place, or was encrypted before and did not pass; it is as it was.
 
     Attributes:
         file: where it is.
@@ -48,7 +48,7 @@ class Copied:
         pages: of these.
         bytes: of these.
         already: in place, how many were encrypted before; all modules of these were opened, too.
-        failed: in place, those that keep their plaintext; else there are none, and no copy either.
+        failed: in place, those that are as they were; else there are none, and no copy either.
     """
 
     files: int
@@ -124,19 +124,19 @@ def encrypt(  # noqa: PLR0913 as above
         kms: where the master keys of encrypted files live, if the source has any; those of `enc` if it is left out. For
             a copy only.
         in_place: whether the encrypted files take the place of the plaintext ones.
-        options: of the format, to read the source with.
+        options: of the format, to read the source with. In place none that a write goes by, too, as `algorithm` is.
         progress: whether to show how far it has come; by default on a terminal and in a notebook.
 
     Raises:
         PmeError: what is wrong with the source, the keys or the target. There is then no target. In place, files that
-            could not be encrypted keep their plaintext, and the error's `report` tells which.
+            could not be encrypted, or verified, are as they were, and the error's `report` tells which.
     """
     if enc is None:
         message = "encrypt: enc is missing, because nothing else says with which keys. Give an Encryption."
         raise BadOptionError(message)
     if in_place:
         _check_in_place(source, target, kms)
-        return _in_place(spark, source, enc.options() | dict(options or {}), progress)
+        return _in_place(spark, source, dict(options or {}), enc.options(), progress)
     if target is None:
         message = "encrypt: there is no target, and in_place is not said. Name a new place, or set in_place=True."
         raise BadOptionError(message)
@@ -155,11 +155,17 @@ def _check_in_place(source: str, target: str | None, kms: Kms | str | None) -> N
         raise BadOptionError(message)
 
 
-def _in_place(spark: SparkSession, source: str, options: dict[str, str], progress: bool | None) -> Copied:  # noqa: FBT001 as its caller has it
+def _in_place(
+    spark: SparkSession,
+    source: str,
+    reading: dict[str, str],
+    writing: dict[str, str],
+    progress: bool | None,  # noqa: FBT001 as its caller has it
+) -> Copied:
     encryption = method_of(spark, "TableCopies", "encryptInPlace", "pme.encrypt")
     done = watched(
         spark,
-        lambda: encryption(source, options),
+        lambda: encryption(source, reading, writing),
         name="pme.encrypt",
         progress=progress,
         interrupted=_IN_PLACE,
@@ -170,7 +176,7 @@ def _in_place(spark: SparkSession, source: str, options: dict[str, str], progres
     if failed:
         count = len(failed) + report.files + report.already
         others = (
-            f"{len(failed)} of {count} files keep their plaintext, and the error's report lists them. "
+            f"{len(failed)} of {count} files failed and are as they were, and the error's report lists them. "
             "Run this again with the same arguments: it goes on with these."
         )
         raise error_of(failed[0], "encrypted", others, report)

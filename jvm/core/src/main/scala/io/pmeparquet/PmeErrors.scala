@@ -195,7 +195,7 @@ object PmeErrors {
     fail(BadOption, s"$target: the copy cannot be written there, because $why. $remedy")
 
   def badSource(source: String, why: String, remedy: String): PmeException =
-    fail(BadOption, s"$source: the table cannot be copied, because $why. $remedy")
+    fail(BadOption, s"$source: the table cannot be copied or changed, because $why. $remedy")
 
   /** @param why a sentence */
   def badCopy(source: String, condition: Condition, why: String): PmeException =
@@ -260,6 +260,12 @@ object PmeErrors {
 
   // ---- encryption in place
 
+  def bothInPlace(option: String): PmeException = fail(
+    BadOption,
+    s"option $option: it cannot be given to read the table with, because in place the files would be written with it, too. " +
+      "Give it with the keys of the write, if they are to have it, or encrypt to a copy."
+  )
+
   /** @param differing options: what it was begun with, and what is asked for now */
   def encryptionUnderWay(
       table: String,
@@ -295,11 +301,12 @@ object PmeErrors {
     "Run this again when nobody writes the table."
   )
 
-  def runIsOver(table: String): PmeException = unsupported(
+  def runIsOver(table: String, cause: Throwable = null): PmeException = unsupported(
     table,
     "putting more files in their places",
     "this run was ended, or another one has begun",
-    "Run it again if no other one runs."
+    "Run it again if no other one runs.",
+    cause
   )
 
   def encryptedOtherwise(file: String, what: String): PmeException = unsupported(

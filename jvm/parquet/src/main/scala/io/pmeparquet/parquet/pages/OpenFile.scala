@@ -198,7 +198,7 @@ private[parquet] final class OpenFile private (
         s"${version.path}, column '${chunk.display}'",
         s"a column chunk of $length bytes",
         "the page pipeline reads a chunk into one array",
-        "Set reader=spark for this table."
+        "Read it with reader=spark; to copy or encrypt it, write it anew with smaller row groups."
       )
     Range(offset, length.toInt)
   }

@@ -54,11 +54,16 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
 
 object InPlaceManifest {
 
-  /** ''Driver only.'' */
-  def of(write: WriteScope): InPlaceManifest = {
+  /**
+   * ''Driver only.''
+   *
+   * @param path the table, or what part of it: who has done a part has not done all of it
+   */
+  def of(write: WriteScope, path: Path): InPlaceManifest = {
     val (instance, url) = write.instance
     new InPlaceManifest(
-      described(write.settings) ++ Map("kms.instance.id" -> instance, "kms.instance.url" -> url)
+      described(write.settings) ++
+        Map("path" -> path.toString, "kms.instance.id" -> instance, "kms.instance.url" -> url)
     )
   }
 

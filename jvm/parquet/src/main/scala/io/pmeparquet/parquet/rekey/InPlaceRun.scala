@@ -1,6 +1,6 @@
 package io.pmeparquet.parquet.rekey
 
-import java.io.IOException
+import java.io.{FileNotFoundException, IOException}
 import java.util.UUID
 
 import scala.util.control.NonFatal
@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, FileStatus, FileSystem,
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.parquet.rotation.FileReplacement
 
 /**
  * One run that encrypts the files of a table in their places: a hidden directory within the table's, where tasks write, and
@@ -33,12 +34,18 @@ final class InPlaceRun private (
     requireRunning(conf)
     val directory = new Path(root, UUID.randomUUID().toString)
     try work(directory)
-    finally remove(directory, conf)
+    finally {
+      remove(directory, conf)
+      // An attempt that Spark has forgotten may have made anew what the run took away when it ended.
+      if (!isRunning(conf)) leave(conf)
+    }
   }
 
   /** @throws io.pmeparquet.PmeException where this run is over: another one may have begun */
   def requireRunning(conf: Configuration): Unit =
-    if (!running.getFileSystem(conf).exists(running)) throw PmeErrors.runIsOver(table.toString)
+    if (!isRunning(conf)) throw PmeErrors.runIsOver(table.toString)
+
+  private def isRunning(conf: Configuration) = running.getFileSystem(conf).exists(running)
 
   /** @throws io.pmeparquet.PmeException where an attempt has claimed a file */
   def requireUnclaimed(file: Path, conf: Configuration): Unit =
@@ -52,8 +59,13 @@ final class InPlaceRun private (
   def claim(file: Path, conf: Configuration): Unit = {
     val claim = claimOf(file)
     requireRunning(conf)
-    try claim.getFileSystem(conf).create(claim, /* overwrite= */ false).close()
-    catch { case _: FileAlreadyExistsException => throw PmeErrors.claimedBefore(file.toString) }
+    try FileReplacement.of(claim, conf).createAlone()
+    catch {
+      case _: FileAlreadyExistsException | _: java.nio.file.FileAlreadyExistsException =>
+        throw PmeErrors.claimedBefore(file.toString)
+      case _: FileNotFoundException | _: java.nio.file.NoSuchFileException =>
+        throw PmeErrors.runIsOver(table.toString)
+    }
     requireRunning(conf)
   }
 
@@ -64,7 +76,16 @@ final class InPlaceRun private (
    *
    * @param complete whether there is nothing to go on with; if there is, the manifest stays
    */
-  def end(complete: Boolean, conf: Configuration): Unit = remove(if (complete) hidden else root, conf)
+  def end(complete: Boolean, conf: Configuration): Unit =
+    // Of one that another has ended, all else is the other's.
+    if (complete && isRunning(conf)) remove(hidden, conf) else leave(conf)
+
+  /** Takes away what is this run's own, and the hidden directory if there is nothing else in it. */
+  private def leave(conf: Configuration): Unit = {
+    remove(root, conf)
+    val fs = hidden.getFileSystem(conf)
+    if (fs.exists(hidden) && fs.listStatus(hidden).isEmpty) remove(hidden, conf)
+  }
 
   private def remove(directory: Path, conf: Configuration): Unit =
     // What was put in its place is there, and why something was not is more important.
@@ -99,8 +120,10 @@ object InPlaceRun {
     val fs = hidden.getFileSystem(conf)
     val goesOn = fs.exists(new Path(hidden, Manifest))
     val run = new InPlaceRun(table, hidden, UUID.randomUUID().toString, goesOn)
+    var placed = false
     try {
       manifest.place(table, new Path(hidden, Manifest), like, conf)
+      placed = true
       // Before it looks for others: of two that begin at once, one at least sees the other, and at most one goes on.
       fs.create(run.running).close()
       // All that is left of them, before any file is written: what their tasks would still put in place is then gone.
@@ -114,14 +137,25 @@ object InPlaceRun {
       manifest.require(table, new Path(hidden, Manifest), conf)
       run
     } catch {
-      case lost: IOException if isTaken(run, fs) =>
-        val over = PmeErrors.runIsOver(table.toString)
-        over.addSuppressed(lost)
-        throw over
+      case failed: Throwable =>
+        val why = failed match {
+          case lost: IOException if isTaken(run, placed, fs) => PmeErrors.runIsOver(table.toString, lost)
+          case other => other
+        }
+        try run.leave(conf)
+        catch { case more: IOException => why.addSuppressed(more) }
+        throw why
     }
   }
 
-  /** Another run that has begun takes away what this one is writing, and all there is when it ends. */
-  private def isTaken(run: InPlaceRun, fs: FileSystem) =
-    !fs.exists(run.running) && (!fs.exists(run.hidden) || fs.listStatus(run.hidden).exists(_.isDirectory))
+  /**
+   * Another run that has begun takes away what this one is writing, and all there is when it ends.
+   *
+   * @param placed whether the manifest was there
+   */
+  private def isTaken(run: InPlaceRun, placed: Boolean, fs: FileSystem) =
+    try
+      if (placed) !fs.exists(run.running) || !fs.exists(new Path(run.hidden, Manifest))
+      else fs.listStatus(run.hidden).exists(_.isDirectory)
+    catch { case _: FileNotFoundException => true }
 }

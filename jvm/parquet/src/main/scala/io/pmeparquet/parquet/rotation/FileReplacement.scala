@@ -54,6 +54,18 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
     }
   }
 
+  /**
+   * Makes an empty file, which of several attempts one alone does. Hadoop's local file system looks first and then makes
+   * it.
+   *
+   * @throws java.io.IOException where it is there: Hadoop's `FileAlreadyExistsException`, or Java's
+   */
+  def createAlone(): Unit =
+    if (scheme == Local) {
+      Files.createFile(localFile(path))
+      ()
+    } else fs.create(path, /* overwrite= */ false).close()
+
   private def copyOf(file: Path, out: FSDataOutputStream): Unit = {
     val length = fs.getFileStatus(file).getLen
     val in = fs.open(file)

@@ -125,7 +125,7 @@ private[admin] final class RotationJob(
         plan.file.path,
         "writing its footer anew",
         s"${log.path} keeps the lengths of this table's files",
-        "Rotate a copy of the table."
+        "Write the table anew with the tool that it belongs to."
       )
       Plan(plan.file, FileReport.failed(plan.file, FileFailure.of(failed)), None)
     }

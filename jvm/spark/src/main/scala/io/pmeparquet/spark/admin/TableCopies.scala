@@ -4,7 +4,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.options.{PmeOptions, Use}
 import io.pmeparquet.parquet.rekey.Copied
 import io.pmeparquet.spark.PmeSparkException
 import io.pmeparquet.PmeErrors
@@ -46,10 +46,21 @@ object TableCopies {
    * Encrypts the files of a table in their places, each in one step after every module of it was opened. Run again, it goes
    * on. What fails for one file is told, and nowhere else: that file has its plaintext.
    *
-   * @param options of the write, and of the KMS
+   * @param readOptions none that a write would go by, too
+   * @param writeOptions of the write, and of the KMS
    */
-  def encryptInPlace(session: SparkSession, path: String, options: Options): EncryptedInPlace =
-    watched(new TableInPlace(session, path, options.asScala.toMap).run())
+  def encryptInPlace(
+      session: SparkSession,
+      path: String,
+      readOptions: Options,
+      writeOptions: Options
+  ): EncryptedInPlace = watched {
+    val written = PmeOptions.all.filter(_.use != Use.Read)
+    readOptions.asScala.keys.foreach { name =>
+      written.find(_.name.equalsIgnoreCase(name)).foreach(option => throw PmeErrors.bothInPlace(option.name))
+    }
+    new TableInPlace(session, path, (writeOptions.asScala ++ readOptions.asScala).toMap).run()
+  }
 
   /**
    * @param writePlaintext whether the caller knows what it does

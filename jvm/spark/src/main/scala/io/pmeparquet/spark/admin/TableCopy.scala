@@ -41,6 +41,7 @@ private[admin] final class TableCopy(
     StagedTable.requireFree(to, writeConf)
     val read = resolver.read(readOptions)
     val isFile = TableFiles.statusOf(from, readConf).isFile
+    refuseOthersTables()
     val table = session.read.format(PmeDataSource.Name).options(readOptions).load(source)
     val found = table.inputFiles.toSeq.map(url => new Path(new URI(url)))
     val directory = if (isFile) from.getParent else from
@@ -75,6 +76,18 @@ private[admin] final class TableCopy(
         try staged.discard(writeConf)
         catch { case more: IOException => failed.addSuppressed(more) }
         throw failed
+    }
+  }
+
+  private def refuseOthersTables(): Unit = {
+    val logs = TableFiles.list(from, readConf).logs ++ TableFiles.logsAbove(from, readConf)
+    logs.find(!_.isOfSpark).foreach { log =>
+      throw PmeErrors.unsupported(
+        from.toString,
+        "copying this table",
+        s"${log.path} tells which of its files, and which rows of them, are still the table's",
+        "Copy it with the tool that it belongs to."
+      )
     }
   }
 

@@ -10,7 +10,7 @@ import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.spark.{ConfResolver, SparkAccess}
 import io.pmeparquet.PmeErrors
 
-/** A file that keeps its plaintext, and why: a condition of ours, or the name of what was thrown. */
+/** A file that is as it was, in plaintext or encrypted before, and why: a condition of ours, or the name of what was thrown. */
 final case class FailedFile(file: String, condition: String, message: String)
 
 /**
@@ -72,7 +72,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val write = resolver.write(options, conf, table)
     val check = resolver.read(options)
     val like = from.getFileSystem(conf).getFileStatus(new Path(files.head.path))
-    val run = InPlaceRun.begin(table, InPlaceManifest.of(write), like, conf)
+    val run = InPlaceRun.begin(table, InPlaceManifest.of(write, from), like, conf)
     val step = Progress.step(session, "encrypting", files.size, files.map(_.length).sum)
     var complete = !run.goesOn
     try {
@@ -104,7 +104,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     (found.logs ++ TableFiles.logsAbove(from, conf)).headOption.foreach { log =>
       throw refused(
         s"${log.path} keeps the lengths of its files",
-        "Encrypt to a copy, or write the table anew with the tool that it belongs to."
+        if (log.isOfSpark) "Encrypt to a copy." else "Write the table anew with the tool that it belongs to."
       )
     }
     TableMarks.requireNoOther(from, found, InPlaceRun.mark(table), conf)

@@ -12,10 +12,14 @@ import io.pmeparquet.parquet.rotation.ListedFile
  */
 private[admin] final case class TableLog(path: Path, table: Path) {
   def keeps(file: ListedFile): Boolean = file.path.startsWith(s"${table.toString.stripSuffix("/")}/")
+
+  /** Whether Spark's listings go by it: of others they find files, too, that are no longer the table's. */
+  def isOfSpark: Boolean = path.getName == TableLog.OfSpark
 }
 
 private[admin] object TableLog {
-  private val Names = Set("_spark_metadata", "_delta_log", ".hoodie")
+  private val OfSpark = "_spark_metadata"
+  private val Names = Set(OfSpark, "_delta_log", ".hoodie")
 
   private val IcebergDirectory = "metadata"
   private val IcebergFile = ".metadata.json"
