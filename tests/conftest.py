@@ -41,6 +41,7 @@ MATRICES = {
     "tests/leaks/": 3,
     "tests/pages/": 16,
     "tests/policy/": 2,
+    "tests/rekey/test_equal": 2,
     "tests/rekey/": 16,
     "tests/rotation/": 16,
     "tests/verify/": 16,
