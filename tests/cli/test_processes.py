@@ -65,15 +65,24 @@ def interrupted(arguments: list[str | Path], when: Callable[[], bool]) -> str:
     return err
 
 
-@pytest.fixture(scope="module")
-def many(encrypted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a table of many files."""
-    path = tmp_path_factory.mktemp("many") / "table"
+def many_of(table: Path, path: Path) -> Path:
+    """Make a table of many files, each the first of another table."""
     path.mkdir()
-    content = data_files(encrypted)[0].read_bytes()
+    content = data_files(table)[0].read_bytes()
     for number in range(FILES):
         (path / f"part-{number:05d}.parquet").write_bytes(content)
     return path
+
+
+def replaced(before: dict[Path, int]) -> bool:
+    """Return whether some files are others than they were."""
+    return sum(file.stat().st_ino != before[file] for file in before) > FILES // 20
+
+
+@pytest.fixture(scope="module")
+def many(encrypted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a table of many encrypted files."""
+    return many_of(encrypted, tmp_path_factory.mktemp("many") / "table")
 
 
 @pytest.mark.slow
@@ -91,7 +100,7 @@ def test_a_process_prints_one_document_and_nothing_of_sparks_chatter(encrypted: 
 def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, given: list[str]) -> None:
     arguments: list[str | Path] = ["rotate", many, "--master-key", "footer=pay", *given]
     before = {file: file.stat().st_ino for file in data_files(many)}
-    err = interrupted(arguments, lambda: sum(file.stat().st_ino != before[file] for file in before) > FILES // 20)
+    err = interrupted(arguments, lambda: replaced(before))
     last = err.splitlines()[-1]
     assert last.startswith("pme.rotate was interrupted: each file is whole, under its old master keys or its new ones.")
     assert "Run it again" in last
@@ -103,6 +112,26 @@ def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, 
     assert set(again.document["counts"]) == {"rotated", "unchanged"}
     assert [path for path in many.iterdir() if path.name.startswith(".")] == []
     assert run("verify", many, *given).code == 0
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_an_encryption_in_place_that_goes_on_when_it_is_run_again(
+    people: Path, given: list[str], tmp_path: Path
+) -> None:
+    table = many_of(people, tmp_path / "table")
+    arguments: list[str | Path] = ["encrypt", table, "--in-place", "--uniform-key", "footer", *given]
+    before = {file: file.stat().st_ino for file in data_files(table)}
+    err = interrupted(arguments, lambda: replaced(before))
+    last = err.splitlines()[-1]
+    assert last.startswith("pme.encrypt was interrupted: each file is either encrypted or as it was.")
+    found = pme.inspect(table)
+    assert {file.footer for file in found.files} == {"encrypted", "plaintext"}
+    assert len(found.files) == FILES
+    again = run(*arguments, "--json")
+    assert again.code == 0, again.err
+    assert again.document["files"] + again.document["already"] == FILES
+    assert [path for path in table.iterdir() if path.name.startswith(".")] == []
+    assert run("verify", table, *given).code == 0
 
 
 @pytest.mark.slow
