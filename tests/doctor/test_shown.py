@@ -109,7 +109,7 @@ def test_a_session_without_the_connector_is_told_how_to_get_it() -> None:
 
 
 def test_without_the_connector_python_tells_of_java() -> None:
-    [java, _] = classic.checks(session("11"), {})
+    [_, java, _] = classic.checks(session("11"), {})
     assert (java.name, java.status, java.remedy) == (
         "Java",
         "problem",
@@ -122,7 +122,8 @@ def test_a_connector_that_cannot_run_is_a_problem() -> None:
         message = "java.lang.NoClassDefFoundError: scala/Serializable\n\tat many places"
         raise RuntimeError(message)
 
-    [java, connector] = classic.checks(session("17", examine), {})
+    [kind, java, connector] = classic.checks(session("17", examine), {})
+    assert kind.found.startswith("classic: ")
     assert java.status == "ok"
     assert connector.status == "problem"
     assert connector.found.endswith("RuntimeError: java.lang.NoClassDefFoundError: scala/Serializable")
