@@ -78,7 +78,7 @@ QUICK = "-Dkeystore.pkcs12.keyPbeIterationCount=100 -Dkeystore.pkcs12.macIterati
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what another Spark runs unless all is asked for, by name or by environment."""
-    if os.environ.get("PME_TEST_ALL") or any(name.startswith((*MATRICES, *OF_ANY_SPARK)) for name in config.args):
+    if os.environ.get("PME_TEST_ALL") or any(is_asked_for(name) for name in config.args):
         return
     newest = SPARK_VERSION >= NEWEST
 
@@ -98,6 +98,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = {item for item in items if is_left(item)}
     config.hook.pytest_deselected(items=list(left))
     items[:] = [item for item in items if item not in left]
+
+
+def is_asked_for(name: str) -> bool:
+    """Return whether an argument names tests more closely than by a directory of all of them."""
+    return ".py" in name or name.startswith((*MATRICES, *OF_ANY_SPARK))
 
 
 def number_of(samples: dict[str, int], item: pytest.Item) -> int | None:
