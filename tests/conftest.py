@@ -7,6 +7,7 @@ A Spark session takes seconds to start, so there is one for the whole run. A tes
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -81,23 +82,38 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("PME_TEST_ALL") or any(is_asked_for(name) for name in config.args):
         return
     newest = SPARK_VERSION >= NEWEST
+    chosen = {item for item in items if runs_on(item, newest=newest)}
+    combinations = defaultdict(list)
+    for item in items:
+        combinations[item.nodeid.partition("[")[0]].append(item)
+    for alike in combinations.values():
+        # One runs of each, on the oldest Spark, which has less to do, if it can.
+        if newest == conditional(alike[0]) and not any(
+            runs_on(one, newest=new) for one in alike for new in (True, False)
+        ):
+            chosen.add(min(alike, key=number))
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
 
-    def is_left(item: pytest.Item) -> bool:
-        if item.nodeid.startswith((*ON_THE_OLDEST, *ON_THE_NEWEST)):
-            return not item.nodeid.startswith(ON_THE_NEWEST if newest else ON_THE_OLDEST)
-        number = number_of(OF_ANY_SPARK, item)
-        if number:
-            return not newest and crc32(item.nodeid.encode()) % number > 0
-        if hasattr(item, "callspec"):
-            number = number_of(MATRICES, item) or 1
-        else:
-            # What the oldest Spark lacks is not given to it alone.
-            number = 1 if any(item.iter_markers("skipif")) else 2
-        return crc32(item.nodeid.encode()) % number != (0 if newest else number // 2)
 
-    left = {item for item in items if is_left(item)}
-    config.hook.pytest_deselected(items=list(left))
-    items[:] = [item for item in items if item not in left]
+def runs_on(item: pytest.Item, *, newest: bool) -> bool:
+    """Return whether a test is in the newest or the oldest Spark's sample."""
+    if item.nodeid.startswith((*ON_THE_OLDEST, *ON_THE_NEWEST)):
+        return item.nodeid.startswith(ON_THE_NEWEST if newest else ON_THE_OLDEST)
+    every = one_of(OF_ANY_SPARK, item)
+    if every:
+        return newest or number(item) % every == 0
+    # What the oldest Spark lacks is not given to it alone.
+    every = (one_of(MATRICES, item) or 1) if hasattr(item, "callspec") else 1 if conditional(item) else 2
+    return number(item) % every == (0 if newest else every // 2)
+
+
+def conditional(item: pytest.Item) -> bool:
+    return any(item.iter_markers("skipif"))
+
+
+def number(item: pytest.Item) -> int:
+    return crc32(item.nodeid.encode())
 
 
 def is_asked_for(name: str) -> bool:
@@ -105,8 +121,8 @@ def is_asked_for(name: str) -> bool:
     return ".py" in name or name.startswith((*MATRICES, *OF_ANY_SPARK))
 
 
-def number_of(samples: dict[str, int], item: pytest.Item) -> int | None:
-    return next((number for prefix, number in samples.items() if item.nodeid.startswith(prefix)), None)
+def one_of(samples: dict[str, int], item: pytest.Item) -> int | None:
+    return next((every for prefix, every in samples.items() if item.nodeid.startswith(prefix)), None)
 
 
 @pytest.fixture(scope="session")
