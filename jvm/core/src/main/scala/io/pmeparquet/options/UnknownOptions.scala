@@ -22,14 +22,14 @@ object UnknownOptions {
   def check(name: String): Unit = {
     val text = lower(name)
     if (!known.contains(text) && !Namesakes.contains(text)) {
+      val isOurs = text.startsWith("kms")
       // Asked of every option of every query: what differs more in length cannot be a slip.
-      val near = ours.filter(one => math.abs(one.length - name.length) <= MostSlips)
-      val slip = Spelling
+      val near = if (isOurs) ours else ours.filter(one => math.abs(one.length - name.length) <= MostSlips)
+      Spelling
         .nearest(name, near)
         .headOption
-        .filter(nearest => Spelling.distance(name, nearest) <= tolerance(nearest))
-      val meant = if (text.startsWith("kms")) Spelling.nearest(name, ours).headOption else slip
-      meant.foreach(nearest => throw PmeErrors.unknownOption("option", name, nearest))
+        .filter(nearest => isOurs || Spelling.distance(name, nearest) <= tolerance(nearest))
+        .foreach(nearest => throw PmeErrors.unknownOption("option", name, nearest))
     }
   }
 
