@@ -61,7 +61,7 @@ private[admin] final class RotationJob(
   }
 
   private def rotate(path: Path, found: TableFiles): Seq[FileReport] = {
-    val logs = found.logs ++ TableFiles.logsAbove(path, conf)
+    val logs = TableFiles.logs(path, found, conf)
     if (!settings.dryRun)
       found.leftovers.foreach(leftover => leftover.getFileSystem(conf).delete(leftover, false))
     val steps = new RotationSteps(session, found.files)
@@ -125,7 +125,7 @@ private[admin] final class RotationJob(
         plan.file.path,
         "writing its footer anew",
         s"${log.path} keeps the lengths of this table's files",
-        "Write the table anew with the tool that it belongs to."
+        log.remedy("Rotate a copy of the table.")
       )
       Plan(plan.file, FileReport.failed(plan.file, FileFailure.of(failed)), None)
     }

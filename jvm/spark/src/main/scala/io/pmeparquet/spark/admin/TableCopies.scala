@@ -44,7 +44,7 @@ object TableCopies {
 
   /**
    * Encrypts the files of a table in their places, each in one step after every module of it was opened. Run again, it goes
-   * on. What fails for one file is told, and nowhere else: that file has its plaintext.
+   * on. What fails for one file is told, and nowhere else: that file is as it was.
    *
    * @param readOptions none that a write would go by, too
    * @param writeOptions of the write, and of the KMS

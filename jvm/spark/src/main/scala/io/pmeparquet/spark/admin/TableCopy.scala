@@ -41,11 +41,12 @@ private[admin] final class TableCopy(
     StagedTable.requireFree(to, writeConf)
     val read = resolver.read(readOptions)
     val isFile = TableFiles.statusOf(from, readConf).isFile
-    refuseOthersTables()
+    val listed = TableFiles.list(from, readConf)
+    refuseOthersTables(listed)
     val table = session.read.format(PmeDataSource.Name).options(readOptions).load(source)
     val found = table.inputFiles.toSeq.map(url => new Path(new URI(url)))
     val directory = if (isFile) from.getParent else from
-    val lengths = TableFiles.lengthsOf(table)
+    val lengths = listed.files.map(file => new Path(file.path) -> file.length).toMap
     val files = found
       .map(file => SourceFile(relativeTo(directory, file), lengths.getOrElse(file, 0L)))
       .sortBy(_.path)
@@ -79,9 +80,8 @@ private[admin] final class TableCopy(
     }
   }
 
-  private def refuseOthersTables(): Unit = {
-    val logs = TableFiles.list(from, readConf).logs ++ TableFiles.logsAbove(from, readConf)
-    logs.find(!_.isOfSpark).foreach { log =>
+  private def refuseOthersTables(listed: TableFiles): Unit =
+    TableFiles.logs(from, listed, readConf).find(!_.isOfSpark).foreach { log =>
       throw PmeErrors.unsupported(
         from.toString,
         "copying this table",
@@ -89,7 +89,6 @@ private[admin] final class TableCopy(
         "Copy it with the tool that it belongs to."
       )
     }
-  }
 
   private def isWithin(path: Path, directory: Path) =
     Iterator.iterate(path)(_.getParent).takeWhile(_ != null).contains(directory)

@@ -4,13 +4,6 @@ import java.io.FileNotFoundException
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
-import org.apache.spark.sql.execution.datasources.{
-  HadoopFsRelation,
-  LogicalRelation,
-  PartitioningAwareFileIndex
-}
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
-import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.keys.MaterialFile
 import io.pmeparquet.parquet.rotation.{FileRotation, ListedFile}
@@ -55,29 +48,15 @@ private[admin] object TableFiles {
     try path.getFileSystem(conf).getFileStatus(path)
     catch { case _: FileNotFoundException => throw PmeErrors.nothingThere(path.toString) }
 
-  /** How long the files are that a frame reads, as far as Spark tells: for who shows how far it has come. */
-  def lengthsOf(frame: DataFrame): Map[Path, Long] = {
-    val indexes = frame.queryExecution.analyzed.collect {
-      case one: LogicalRelation =>
-        Some(one.relation).collect { case files: HadoopFsRelation => files.location }
-      case one: DataSourceV2Relation => Some(one.table).collect { case files: FileTable => files.fileIndex }
-    }
-    indexes.flatten
-      .collect { case listed: PartitioningAwareFileIndex => listed.allFiles() }
-      .flatten
-      .map(file => file.getPath -> file.getLen)
-      .toMap
-  }
-
   /** The directory of the table that a path is, or is a partition or a file of. */
   def tableOf(path: Path, conf: Configuration): Path = {
     statusOf(path, conf)
     levels(path, conf).last
   }
 
-  /** What keeps the lengths of the files of the tables that a path is a part of. */
-  def logsAbove(path: Path, conf: Configuration): Seq[TableLog] =
-    TableLog.above(levels(path, conf), path.getFileSystem(conf))
+  /** What keeps the lengths of files, of the tables that are found at a path and of those that it is a part of. */
+  def logs(path: Path, found: TableFiles, conf: Configuration): Seq[TableLog] =
+    found.logs ++ TableLog.above(levels(path, conf), path.getFileSystem(conf))
 
   /** A path, and what is above it, up to the table's directory. */
   private def levels(path: Path, conf: Configuration): Seq[Path] = {

@@ -101,11 +101,8 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
   }
 
   private def refuseOthers(table: Path, found: TableFiles): Unit = {
-    (found.logs ++ TableFiles.logsAbove(from, conf)).headOption.foreach { log =>
-      throw refused(
-        s"${log.path} keeps the lengths of its files",
-        if (log.isOfSpark) "Encrypt to a copy." else "Write the table anew with the tool that it belongs to."
-      )
+    TableFiles.logs(from, found, conf).headOption.foreach { log =>
+      throw refused(s"${log.path} keeps the lengths of its files", log.remedy("Encrypt to a copy."))
     }
     TableMarks.requireNoOther(from, found, InPlaceRun.mark(table), conf)
   }

@@ -15,6 +15,10 @@ private[admin] final case class TableLog(path: Path, table: Path) {
 
   /** Whether Spark's listings go by it: of others they find files, too, that are no longer the table's. */
   def isOfSpark: Boolean = path.getName == TableLog.OfSpark
+
+  /** @param copy what to do where the table can be copied */
+  def remedy(copy: String): String =
+    if (isOfSpark) copy else "Write the table anew with the tool that it belongs to."
 }
 
 private[admin] object TableLog {
