@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from typing import TYPE_CHECKING
 
@@ -151,13 +152,17 @@ def test_two_runs_at_once_lose_nothing(spark: SparkSession, tmp_path: Path) -> N
     assert hidden(path) == []
 
 
-def test_a_run_that_another_one_ends_takes_nothing_from_it(spark: SparkSession, plain: Path) -> None:
+@pytest.mark.parametrize("gone", ["mark", "files"])
+def test_a_run_that_another_one_ends_takes_nothing_from_it(spark: SparkSession, plain: Path, gone: str) -> None:
     others = plain / MANIFEST.parent / "other" / "running"
 
     class Overtaking(Remembering):
         def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
             for own in (plain / MANIFEST.parent).glob("*/running"):
-                own.unlink()
+                if gone == "mark":
+                    own.unlink()
+                elif own != others:
+                    shutil.rmtree(own.parent)
             others.parent.mkdir(exist_ok=True)
             others.touch()
             return super().unwrap_key(wrapped, master_key_id)

@@ -6,10 +6,10 @@ import java.util.UUID
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, FileStatus, FileSystem, Path}
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.{PmeErrors, PmeException, Sha256}
 import io.pmeparquet.parquet.rotation.FileReplacement
 
 /**
@@ -26,6 +26,8 @@ final class InPlaceRun private (
 ) extends Serializable {
   private def root = new Path(hidden, id)
 
+  private def manifest = new Path(hidden, InPlaceRun.Manifest)
+
   /** There for as long as the driver wants what tasks write, and no other run has begun. */
   private def running = new Path(root, "running")
 
@@ -33,17 +35,31 @@ final class InPlaceRun private (
   def attempt[A](conf: Configuration)(work: Path => A): A = {
     requireRunning(conf)
     val directory = new Path(root, UUID.randomUUID().toString)
-    try work(directory)
-    finally {
-      remove(directory, conf)
-      // An attempt that Spark has forgotten may have made anew what the run took away when it ended.
-      if (!isRunning(conf)) leave(conf)
-    }
+    try lostToAnother(conf)(work(directory))
+    finally
+      tidy {
+        delete(directory, conf)
+        // An attempt that Spark has forgotten may have made anew what the run took away when it ended.
+        if (!isRunning(conf)) leave(conf)
+      }
   }
 
   /** @throws io.pmeparquet.PmeException where this run is over: another one may have begun */
   def requireRunning(conf: Configuration): Unit =
     if (!isRunning(conf)) throw PmeErrors.runIsOver(table.toString)
+
+  /** Tells what fails since this run is over as just that: its files are taken away while tasks are at work on them. */
+  private def lostToAnother[A](conf: Configuration)(work: => A): A =
+    try work
+    catch {
+      case lost @ (_: IOException | _: PmeException) if isOver(conf) =>
+        throw PmeErrors.runIsOver(table.toString, lost)
+    }
+
+  private def isOver(conf: Configuration) =
+    try !isRunning(conf)
+    // What failed before is told then.
+    catch { case _: IOException => false }
 
   private def isRunning(conf: Configuration) = running.getFileSystem(conf).exists(running)
 
@@ -59,13 +75,7 @@ final class InPlaceRun private (
   def claim(file: Path, conf: Configuration): Unit = {
     val claim = claimOf(file)
     requireRunning(conf)
-    try FileReplacement.of(claim, conf).createAlone()
-    catch {
-      case _: FileAlreadyExistsException | _: java.nio.file.FileAlreadyExistsException =>
-        throw PmeErrors.claimedBefore(file.toString)
-      case _: FileNotFoundException | _: java.nio.file.NoSuchFileException =>
-        throw PmeErrors.runIsOver(table.toString)
-    }
+    if (!FileReplacement.of(claim, conf).createAlone()) throw PmeErrors.claimedBefore(file.toString)
     requireRunning(conf)
   }
 
@@ -76,25 +86,33 @@ final class InPlaceRun private (
    *
    * @param complete whether there is nothing to go on with; if there is, the manifest stays
    */
-  def end(complete: Boolean, conf: Configuration): Unit =
+  def end(complete: Boolean, conf: Configuration): Unit = tidy {
     // Of one that another has ended, all else is the other's.
-    if (complete && isRunning(conf)) remove(hidden, conf) else leave(conf)
+    if (complete && isRunning(conf)) delete(hidden, conf) else leave(conf)
+  }
 
   /** Takes away what is this run's own, and the hidden directory if there is nothing else in it. */
   private def leave(conf: Configuration): Unit = {
-    remove(root, conf)
+    delete(root, conf)
     val fs = hidden.getFileSystem(conf)
-    if (fs.exists(hidden) && fs.listStatus(hidden).isEmpty) remove(hidden, conf)
+    if (fs.exists(hidden) && fs.listStatus(hidden).isEmpty) {
+      // Unless another run has come into it by now.
+      fs.delete(hidden, /* recursive= */ false)
+      ()
+    }
   }
 
-  private def remove(directory: Path, conf: Configuration): Unit =
+  private def delete(directory: Path, conf: Configuration): Unit = {
+    directory.getFileSystem(conf).delete(directory, /* recursive= */ true)
+    ()
+  }
+
+  private def tidy(work: => Unit): Unit =
     // What was put in its place is there, and why something was not is more important.
-    try {
-      directory.getFileSystem(conf).delete(directory, /* recursive= */ true)
-      ()
-    } catch {
+    try work
+    catch {
       case NonFatal(failed) =>
-        InPlaceRun.log.warn(s"$directory could not be removed: ${failed.getMessage}")
+        InPlaceRun.log.warn(s"$hidden could not be cleared: ${failed.getMessage}")
     }
 }
 
@@ -117,12 +135,12 @@ object InPlaceRun {
    */
   def begin(table: Path, manifest: InPlaceManifest, like: FileStatus, conf: Configuration): InPlaceRun = {
     val hidden = mark(table)
+    val file = new Path(hidden, Manifest)
     val fs = hidden.getFileSystem(conf)
-    val goesOn = fs.exists(new Path(hidden, Manifest))
-    val run = new InPlaceRun(table, hidden, UUID.randomUUID().toString, goesOn)
+    val run = new InPlaceRun(table, hidden, UUID.randomUUID().toString, goesOn = fs.exists(file))
     var placed = false
     try {
-      manifest.place(table, new Path(hidden, Manifest), like, conf)
+      manifest.place(table, file, like, conf)
       placed = true
       // Before it looks for others: of two that begin at once, one at least sees the other, and at most one goes on.
       fs.create(run.running).close()
@@ -134,7 +152,7 @@ object InPlaceRun {
       }
       run.requireRunning(conf)
       // Two that begin at once may both have found none, and written theirs.
-      manifest.require(table, new Path(hidden, Manifest), conf)
+      manifest.require(table, file, conf)
       run
     } catch {
       case failed: Throwable =>
@@ -142,8 +160,7 @@ object InPlaceRun {
           case lost: IOException if isTaken(run, placed, fs) => PmeErrors.runIsOver(table.toString, lost)
           case other => other
         }
-        try run.leave(conf)
-        catch { case more: IOException => why.addSuppressed(more) }
+        run.end(complete = false, conf)
         throw why
     }
   }
@@ -155,7 +172,7 @@ object InPlaceRun {
    */
   private def isTaken(run: InPlaceRun, placed: Boolean, fs: FileSystem) =
     try
-      if (placed) !fs.exists(run.running) || !fs.exists(new Path(run.hidden, Manifest))
+      if (placed) !fs.exists(run.running) || !fs.exists(run.manifest)
       else fs.listStatus(run.hidden).exists(_.isDirectory)
     catch { case _: FileNotFoundException => true }
 }

@@ -58,13 +58,16 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
    * Makes an empty file, which of several attempts one alone does. Hadoop's local file system looks first and then makes
    * it.
    *
-   * @throws java.io.IOException where it is there: Hadoop's `FileAlreadyExistsException`, or Java's
+   * @return whether this one has
    */
-  def createAlone(): Unit =
-    if (scheme == Local) {
-      Files.createFile(localFile(path))
-      ()
-    } else fs.create(path, /* overwrite= */ false).close()
+  def createAlone(): Boolean =
+    try {
+      if (scheme == Local) Files.createFile(localFile(path))
+      else fs.create(path, /* overwrite= */ false).close()
+      true
+    } catch {
+      case _: FileAlreadyExistsException | _: java.nio.file.FileAlreadyExistsException => false
+    }
 
   private def copyOf(file: Path, out: FSDataOutputStream): Unit = {
     val length = fs.getFileStatus(file).getLen

@@ -1,0 +1,44 @@
+package io.pmeparquet.parquet.rotation
+
+import java.nio.file.Files
+import java.util.concurrent.{Callable, CyclicBarrier, Executors}
+
+import scala.collection.JavaConverters._
+
+import munit.FunSuite
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+class FileReplacementSuite extends FunSuite {
+  private val Attempts = 8
+  private val Rounds = 200
+
+  test("of attempts that make a file at the same moment, one alone has made it") {
+    val directory = Files.createTempDirectory("pme-alone").toFile
+    val threads = Executors.newFixedThreadPool(Attempts)
+    try
+      (0 until Rounds).foreach { round =>
+        val file = new Path(directory.toURI.toString, s"claim-$round")
+        val together = new CyclicBarrier(Attempts)
+        val attempt: Callable[Boolean] = () => {
+          val one = FileReplacement.of(file, new Configuration(false))
+          together.await()
+          one.createAlone()
+        }
+        val made = threads.invokeAll(Seq.fill(Attempts)(attempt).asJava).asScala.map(_.get)
+        assertEquals(made.count(identity), 1, s"in round $round")
+      }
+    finally {
+      threads.shutdown()
+      directory.listFiles().foreach(_.delete())
+      assert(directory.delete())
+    }
+  }
+
+  test("a file that is there was made by somebody else") {
+    val file = Files.createTempFile("pme-alone", ".claim")
+    try
+      assert(!FileReplacement.of(new Path(file.toUri), new Configuration(false)).createAlone())
+    finally Files.delete(file)
+  }
+}
