@@ -38,12 +38,18 @@ def test_what_cannot_be_is_refused_before_anything_is_written(spark: SparkSessio
         in_place(spark, plain, enc)
 
 
-def test_other_settings_are_refused_until_it_is_done(spark: SparkSession, plain: Path) -> None:
+def begun(spark: SparkSession, plain: Path) -> Path:
+    """Begin an encryption that cannot end, since a file is damaged; return that file, which then is whole again."""
     bad = data_files(plain)[0]
     before = spoil(bad)
     with refused("PME_DAMAGED_FILE", bad.name):
         in_place(spark, plain)
     bad.write_bytes(before)
+    return bad
+
+
+def test_other_settings_are_refused_until_it_is_done(spark: SparkSession, plain: Path) -> None:
+    begun(spark, plain)
     with refused("PME_UNSUPPORTED", "pii: name; pii: ssn", str(MANIFEST), "pme.rekey"), untouched(plain):
         in_place(spark, plain, OTHER)
     in_place(spark, plain)
@@ -81,13 +87,9 @@ def test_options_that_would_change_the_write_are_not_for_reading(
 
 
 def test_a_part_does_not_end_what_was_begun_for_the_whole(spark: SparkSession, plain: Path) -> None:
-    bad = data_files(plain)[0]
-    before = spoil(bad)
-    with refused("PME_DAMAGED_FILE", bad.name):
-        in_place(spark, plain)
-    bad.write_bytes(before)
-    with refused("PME_UNSUPPORTED", f"{plain}'", f"{bad.parent}'"), untouched(plain):
-        in_place(spark, bad.parent)
+    part = begun(spark, plain).parent
+    with refused("PME_UNSUPPORTED", f"{plain}'", f"{part}'"), untouched(plain):
+        in_place(spark, part)
     in_place(spark, plain)
     assert hidden(plain) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,12 +11,13 @@ if TYPE_CHECKING:
     from pme_parquet._shown import Shown
 
 
-class Showable:
+class Showable(ABC):
     """A result that says by `_shown` what every form shows. What makes the forms is imported when one is wanted."""
 
     @property
+    @abstractmethod
     def _shown(self) -> Shown:
-        raise NotImplementedError
+        """The title, tables and lines of every form."""
 
     def __str__(self) -> str:
         from pme_parquet._shown import text  # noqa: PLC0415 only when it is shown

@@ -83,15 +83,11 @@ def key_ids(file: InspectedFile) -> str:
     """The keys of the footer and of columns, as far as they can be seen, and whether there is an AAD prefix."""
     if file.footer_key is None:
         return ""
-    columns = ", ".join(sorted({_named(key) for key in file.column_keys}))
+    columns = ", ".join(sorted({key_id(key) for key in file.column_keys}))
     if not columns:
         columns = "not visible" if file.footer == "encrypted" else "no keys of their own"
     prefix = {"stored": "; AAD prefix in the file", "required": "; AAD prefix not in the file"}
-    return f"footer: {_named(file.footer_key)}; columns: {columns}{prefix.get(file.aad_prefix or '', '')}"
-
-
-def _named(key: Key) -> str:
-    return f"key '{key.master_key}'" if key.master_key else f"a key {short(key)}"
+    return f"footer: {key_id(file.footer_key)}; columns: {columns}{prefix.get(file.aad_prefix or '', '')}"
 
 
 def short(key: Key) -> str:
