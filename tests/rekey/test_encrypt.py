@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from tests.support.source import rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+MINUTE = 60
 ENC = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["name", "ssn"]})
 MODES = {
     "one key": pme.Encryption(kms=TEST_KMS, uniform_key="footer"),
@@ -90,6 +92,24 @@ def test_a_table_that_another_tool_keeps_is_not_copied(spark: SparkSession, plai
         with refused("PME_UNSUPPORTED", log.partition("/")[0], "the tool that it belongs to"):
             pme.encrypt(spark, str(source), target, ENC)
     assert not Path(target).exists()
+
+
+@pytest.mark.parametrize("partitions", [[], ["country"]])
+def test_of_a_streaming_sink_the_copy_has_what_its_log_lists(
+    spark: SparkSession, plain: Path, tmp_path: Path, target: str, partitions: list[str]
+) -> None:
+    sink = tmp_path / "sink"
+    stream = spark.readStream.schema(spark.read.parquet(str(plain)).schema).parquet(str(plain)).writeStream
+    writer = stream.format("parquet").partitionBy(*partitions).option("checkpointLocation", str(tmp_path / "log"))
+    writer.trigger(availableNow=True).start(str(sink)).awaitTermination(MINUTE)
+    expected = rows(spark.read.parquet(str(sink)))
+    # What a batch that failed left behind is no part of the table.
+    listed = data_files(sink)
+    shutil.copy(listed[0], listed[0].with_name("orphan.parquet"))
+    done = pme.encrypt(spark, str(sink), target, ENC)
+    assert (done.files, done.rows) == (len(listed), len(expected))
+    assert rows(read(spark, target)) == expected
+    assert "orphan.parquet" not in {file.name for file in data_files(Path(target))}
 
 
 def test_files_that_are_encrypted_already_are_encrypted_anew(
