@@ -4,6 +4,7 @@
 - Sizes (`54.8 KiB`), durations (`1.2 s`), numbers of bytes, versions (`1.17.0`), Spark's names of files, ids of key
   encryption keys and of builds are compared by their form.
 - The directory that the reader is in is written `/home/ada`.
+- What a sample leaves out goes by the names of files: it and what is opened are compared without their numbers.
 - Of what the doctor warns, only lines are compared, and no speed.
 - Runs of blanks, and of the dashes that frame tables, count as one.
 """
@@ -26,6 +27,8 @@ _FORMS = {
     r"\b\d+\.\d+\.\d+\b": "<version>",
     r"\b[\d,.]+ (?:[KMGT]iB|[KMGT]?B|bytes)(?:/s)?(?!\w)": "<size>",
     r"\b[\d,.]+ (?:ms|s|seconds|min)(?!\w)": "<time>",
+    r"\b\d+ modules(?=, .* left out )": "<number> modules",
+    r"(?<= left out )\d+ files and \d+ pages\b": "<number> files and <number> pages",
     r"-{3,}": "---",
     r"─{3,}": "───",
     r"[ \t]+": " ",
