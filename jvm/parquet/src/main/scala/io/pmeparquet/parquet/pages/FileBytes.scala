@@ -60,12 +60,19 @@ private[parquet] final class FileBytes(
     ranges.map(range => segments.find(_.holds(range)).get.slice(range))
   }
 
-  /** As [[read]], into an array of the caller. */
+  /** As [[read]], into an array of the caller, who goes through the file: the stream goes on from where it is. */
   def readInto(range: Range, array: Array[Byte], at: Int): Unit = known.filter(_.holds(range)) match {
     case Some(had) =>
       val part = had.slice(range)
       System.arraycopy(part.array, part.at, array, at, range.length)
-    case None => fetch(range, array, at)
+    case None =>
+      requireInFile(range)
+      cutIsDamage {
+        // A read by position opens the file anew on a local disk, and a connection to each block on HDFS.
+        opened.seek(range.offset)
+        opened.readFully(array, at, range.length)
+      }
+      count(range)
   }
 
   private def fetchAll(ranges: Seq[Range]): Seq[Segment] =
