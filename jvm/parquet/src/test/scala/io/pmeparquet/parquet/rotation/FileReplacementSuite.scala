@@ -3,8 +3,6 @@ package io.pmeparquet.parquet.rotation
 import java.nio.file.Files
 import java.util.concurrent.{Callable, CyclicBarrier, Executors}
 
-import scala.collection.JavaConverters._
-
 import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -17,7 +15,7 @@ class FileReplacementSuite extends FunSuite {
     val directory = Files.createTempDirectory("pme-alone").toFile
     val threads = Executors.newFixedThreadPool(Attempts)
     try
-      (0 until Rounds).foreach { round =>
+      for (round <- 0 until Rounds) {
         val file = new Path(directory.toURI.toString, s"claim-$round")
         val together = new CyclicBarrier(Attempts)
         val attempt: Callable[Boolean] = () => {
@@ -25,7 +23,7 @@ class FileReplacementSuite extends FunSuite {
           together.await()
           one.createAlone()
         }
-        val made = threads.invokeAll(Seq.fill(Attempts)(attempt).asJava).asScala.map(_.get)
+        val made = Seq.fill(Attempts)(threads.submit(attempt)).map(_.get)
         assertEquals(made.count(identity), 1, s"in round $round")
       }
     finally {
