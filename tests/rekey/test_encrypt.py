@@ -101,7 +101,7 @@ def test_of_a_streaming_sink_the_copy_has_what_its_log_lists(
     sink = tmp_path / "sink"
     stream = spark.readStream.schema(spark.read.parquet(str(plain)).schema).parquet(str(plain)).writeStream
     writer = stream.format("parquet").partitionBy(*partitions).option("checkpointLocation", str(tmp_path / "log"))
-    writer.trigger(availableNow=True).start(str(sink)).awaitTermination(MINUTE)
+    assert writer.trigger(availableNow=True).start(str(sink)).awaitTermination(MINUTE)
     expected = rows(spark.read.parquet(str(sink)))
     # What a batch that failed left behind is no part of the table.
     listed = data_files(sink)

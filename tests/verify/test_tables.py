@@ -56,6 +56,25 @@ def damage(path: Path) -> None:
     bend.replace(path, forge.flip(file.content, place(file.named("id").of(Kind.DATA_PAGE)[0], "ciphertext")))
 
 
+def test_a_page_that_its_file_systems_checksum_refuses_is_one_finding_and_stays_there(
+    spark: SparkSession, target: str
+) -> None:
+    # So long that it is not all read with the footer.
+    save(spark.range(400_000).coalesce(1), target, {"kms": TEST_KMS, "uniformKey": "footer"})
+    [path] = data_files(target)
+    file = Anatomy(path.read_bytes())
+    page = file.named("id").of(Kind.DATA_PAGE)[1]
+    # Far from other modules, which share a checksum with what is near.
+    path.write_bytes(forge.flip(file.content, page.offset + page.size // 2))
+    checksums = path.with_name(f".{path.name}.crc")
+    assert checksums.exists()
+    found, opened = verify(spark, target)
+    assert found == {path.name: [Found(0, "id", 1, "data page", "PME_DAMAGED_FILE")]}
+    assert opened.modules == len(file.modules) - 1
+    assert path.exists()
+    assert checksums.exists()
+
+
 def test_everything_that_is_wrong_with_a_table_is_found(spark: SparkSession, target: str) -> None:
     damaged, truncated, swapped, replaced, *whole = write(spark, target, files=6)
     damage(damaged)

@@ -68,7 +68,7 @@ private[parquet] final class FileBytes(
     case None =>
       requireInFile(range)
       cutIsDamage {
-        // A read by position opens the file anew on a local disk, and a connection to each block on HDFS.
+        // A read by position opens the file anew on a local disk.
         opened.seek(range.offset)
         opened.readFully(array, at, range.length)
       }
@@ -86,14 +86,9 @@ private[parquet] final class FileBytes(
   private def fetch(range: Range): Segment = {
     requireInFile(range)
     val bytes = new Array[Byte](range.length)
-    fetch(range, bytes, 0)
-    new Segment(bytes, 0, range.offset, range.length)
-  }
-
-  private def fetch(range: Range, array: Array[Byte], at: Int): Unit = {
-    requireInFile(range)
-    cutIsDamage(opened.readFully(range.offset, array, at, range.length))
+    cutIsDamage(opened.readFully(range.offset, bytes, 0, range.length))
     count(range)
+    new Segment(bytes, 0, range.offset, range.length)
   }
 
   private def opened: FSDataInputStream = {

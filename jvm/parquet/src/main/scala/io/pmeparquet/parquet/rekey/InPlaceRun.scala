@@ -59,7 +59,7 @@ final class InPlaceRun private (
   private def isOver(conf: Configuration) =
     try !isRunning(conf)
     // What failed before is told then.
-    catch { case _: IOException => false }
+    catch { case NonFatal(_) => false }
 
   private def isRunning(conf: Configuration) = running.getFileSystem(conf).exists(running)
 
@@ -69,6 +69,7 @@ final class InPlaceRun private (
 
   /**
    * To be the only attempt that puts a file in its place. Where that is two files, those of two attempts must not be mixed.
+   * Within [[attempt]].
    *
    * @throws io.pmeparquet.PmeException where another one is, or this run is over
    */
@@ -96,7 +97,7 @@ final class InPlaceRun private (
     delete(root, conf)
     val fs = hidden.getFileSystem(conf)
     if (fs.exists(hidden) && fs.listStatus(hidden).isEmpty) {
-      // Unless another run has come into it by now.
+      // Not what another run has put there by now; a local file system looks first, and that run then tells that it is over.
       fs.delete(hidden, /* recursive= */ false)
       ()
     }
@@ -174,5 +175,9 @@ object InPlaceRun {
     try
       if (placed) !fs.exists(run.running) || !fs.exists(run.manifest)
       else fs.listStatus(run.hidden).exists(_.isDirectory)
-    catch { case _: FileNotFoundException => true }
+    catch {
+      case _: FileNotFoundException => true
+      // What failed before is told then.
+      case _: IOException => false
+    }
 }
