@@ -66,13 +66,11 @@ private[parquet] final class FileBytes(
       val part = had.slice(range)
       System.arraycopy(part.array, part.at, array, at, range.length)
     case None =>
-      requireInFile(range)
-      cutIsDamage {
+      counted(range) {
         // A read by position opens the file anew on a local disk.
         opened.seek(range.offset)
         opened.readFully(array, at, range.length)
       }
-      count(range)
   }
 
   private def fetchAll(ranges: Seq[Range]): Seq[Segment] =
@@ -83,12 +81,17 @@ private[parquet] final class FileBytes(
       segments
     } else ranges.map(fetch)
 
-  private def fetch(range: Range): Segment = {
-    requireInFile(range)
+  private def fetch(range: Range): Segment = counted(range) {
     val bytes = new Array[Byte](range.length)
-    cutIsDamage(opened.readFully(range.offset, bytes, 0, range.length))
-    count(range)
+    opened.readFully(range.offset, bytes, 0, range.length)
     new Segment(bytes, 0, range.offset, range.length)
+  }
+
+  private def counted[A](range: Range)(read: => A): A = {
+    requireInFile(range)
+    val done = cutIsDamage(read)
+    count(range)
+    done
   }
 
   private def opened: FSDataInputStream = {

@@ -26,8 +26,6 @@ final class InPlaceRun private (
 ) extends Serializable {
   private def root = new Path(hidden, id)
 
-  private def manifest = new Path(hidden, InPlaceRun.Manifest)
-
   /** There for as long as the driver wants what tasks write, and no other run has begun. */
   private def running = new Path(root, "running")
 
@@ -158,7 +156,8 @@ object InPlaceRun {
     } catch {
       case failed: Throwable =>
         val why = failed match {
-          case lost: IOException if isTaken(run, placed, fs) => PmeErrors.runIsOver(table.toString, lost)
+          case lost: IOException if isTaken(run, file, placed, fs) =>
+            PmeErrors.runIsOver(table.toString, lost)
           case other => other
         }
         run.end(complete = false, conf)
@@ -171,9 +170,9 @@ object InPlaceRun {
    *
    * @param placed whether the manifest was there
    */
-  private def isTaken(run: InPlaceRun, placed: Boolean, fs: FileSystem) =
+  private def isTaken(run: InPlaceRun, manifest: Path, placed: Boolean, fs: FileSystem) =
     try
-      if (placed) !fs.exists(run.running) || !fs.exists(run.manifest)
+      if (placed) !fs.exists(run.running) || !fs.exists(manifest)
       else fs.listStatus(run.hidden).exists(_.isDirectory)
     catch {
       case _: FileNotFoundException => true
