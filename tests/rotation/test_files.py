@@ -146,14 +146,21 @@ def test_a_frame_that_was_made_before_reads_on(spark: SparkSession, made: Callab
     assert sorted(repr(row.asDict(recursive=True)) for row in frame.collect()) == table.rows
 
 
-@pytest.mark.parametrize("log", ["_spark_metadata", "_delta_log", ".hoodie"])
+@pytest.mark.parametrize(
+    ("log", "remedy"),
+    [
+        ("_spark_metadata", "Rotate a copy"),
+        ("_delta_log", "the tool that it belongs to"),
+        (".hoodie", "the tool that it belongs to"),
+    ],
+)
 def test_files_whose_lengths_are_kept_elsewhere_are_refused(
-    spark: SparkSession, made: Callable[..., Made], log: str
+    spark: SparkSession, made: Callable[..., Made], log: str, remedy: str
 ) -> None:
     table = made("country")
     Path(table.path, log).mkdir()
     for path in (table.path, f"{table.path}/country=de"):
-        with refused("PME_UNSUPPORTED", log), untouched(table.path):
+        with refused("PME_UNSUPPORTED", log, remedy), untouched(table.path):
             pme.rotate(spark, path, kms=table.kms, master_keys=NEW)
 
 
