@@ -5,7 +5,7 @@ import java.io.{Closeable, EOFException}
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.FSDataInputStream
+import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker}
 
 import io.pmeparquet.parquet.FileVersion
 import io.pmeparquet.PmeErrors
@@ -66,11 +66,7 @@ private[parquet] final class FileBytes(
       val part = had.slice(range)
       System.arraycopy(part.array, part.at, array, at, range.length)
     case None =>
-      counted(range) {
-        // A read by position opens the file anew on a local disk.
-        opened.seek(range.offset)
-        opened.readFully(array, at, range.length)
-      }
+      counted(range)(readOn(range, array, at))
   }
 
   private def fetchAll(ranges: Seq[Range]): Seq[Segment] =
@@ -83,9 +79,23 @@ private[parquet] final class FileBytes(
 
   private def fetch(range: Range): Segment = counted(range) {
     val bytes = new Array[Byte](range.length)
-    opened.readFully(range.offset, bytes, 0, range.length)
+    if (positionedReadsReopen) readOn(range, bytes, 0)
+    else opened.readFully(range.offset, bytes, 0, range.length)
     new Segment(bytes, 0, range.offset, range.length)
   }
+
+  /** Moves the stream to a range and reads it there. */
+  private def readOn(range: Range, array: Array[Byte], at: Int): Unit = {
+    opened.seek(range.offset)
+    opened.readFully(array, at, range.length)
+  }
+
+  /**
+   * Hadoop's checksummed file systems, of which the local one is one, open the file and its checksums anew for each read
+   * by position. HDFS reads on to the end of the block from where a stream was moved to, so there a read by position is
+   * the cheaper one for a part of a file; S3A does the same for both.
+   */
+  private def positionedReadsReopen: Boolean = opened.getWrappedStream.isInstanceOf[FSInputChecker]
 
   private def counted[A](range: Range)(read: => A): A = {
     requireInFile(range)

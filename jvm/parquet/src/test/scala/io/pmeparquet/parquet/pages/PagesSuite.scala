@@ -9,7 +9,7 @@ import scala.collection.JavaConverters._
 import munit.FunSuite
 import net.jpountz.lz4.LZ4Factory
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FSDataInputStream, FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
 import org.apache.parquet.format._
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 
@@ -158,6 +158,19 @@ class PagesSuite extends FunSuite {
     cut.close()
   }
 
+  test("reads of one file open it once on a local disk") {
+    val conf = new Configuration(false)
+    conf.setClass("fs.file.impl", classOf[OpensCounted], classOf[FileSystem])
+    conf.setBoolean("fs.file.impl.disable.cache", true)
+    val bytes = new FileBytes(file(Array.tabulate(300000)(_.toByte)), conf, new ReadCounters)
+    OpensCounted.opens.set(0)
+    Seq(Range(299000, 1000), Range(5, 2), Range(100000, 70000)).foreach { range =>
+      assertEquals(bytes.read(range).copied.toSeq, Seq.tabulate(range.length)(i => (range.offset + i).toByte))
+    }
+    bytes.close()
+    assertEquals(OpensCounted.opens.get, 1)
+  }
+
   test("what is known of a file is not read again") {
     val counters = new ReadCounters
     val version = file(Array.tabulate(300000)(_.toByte))
@@ -253,4 +266,17 @@ class PagesSuite extends FunSuite {
         )
     }
   }
+}
+
+/** The local file system, which counts how often content is opened; checksums aside. */
+final class OpensCounted
+    extends LocalFileSystem(new RawLocalFileSystem {
+      override def open(path: Path, bufferSize: Int): FSDataInputStream = {
+        if (!path.getName.endsWith(".crc")) OpensCounted.opens.incrementAndGet()
+        super.open(path, bufferSize)
+      }
+    })
+
+object OpensCounted {
+  val opens = new java.util.concurrent.atomic.AtomicInteger
 }
