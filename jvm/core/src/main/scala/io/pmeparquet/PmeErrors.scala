@@ -178,6 +178,21 @@ object PmeErrors {
       cause
     )
 
+  /** @param by the option that asks */
+  def otherProtection(where: String, found: String, by: String, asked: String): PmeException =
+    fail(
+      KeyMetadata,
+      s"$where: it is $found, where $by asks for $asked. Find out who wrote this file, and do not trust its rows " +
+        "before that; if the file is right, correct columnKeys, unlistedColumns and footerKey (or uniformKey) of this read."
+    )
+
+  def columnsByNumber(setting: String): PmeException = unsupported(
+    "columnKeys",
+    "binding columns to keys where columns are read by field id",
+    s"columnKeys and uniformKey go by the names in the files, and $setting is true",
+    s"Set $setting to false, or leave columnKeys out of the read."
+  )
+
   def noKeyMetadata(where: String): PmeException =
     fail(
       NoKey,

@@ -1,12 +1,24 @@
 package io.pmeparquet.columns
 
 import java.util.regex.Pattern
+import java.util.Locale
 
 /** One name within a column pattern; in backticks a `*` is a character like any other. */
 final case class NamePattern(text: String, quoted: Boolean) {
-  private[columns] def regex(caseSensitive: Boolean): Pattern = {
-    val parts = if (quoted) Array(text) else text.split("\\*", -1)
-    val flags = if (caseSensitive) 0 else Pattern.CASE_INSENSITIVE | Pattern.UNICODE_CASE
+
+  /** Whether a name is one that is meant. */
+  private[columns] def matches(caseSensitive: Boolean): String => Boolean = {
+    val asTyped = regex(text, if (caseSensitive) 0 else Pattern.CASE_INSENSITIVE | Pattern.UNICODE_CASE)
+    if (caseSensitive) asTyped.matcher(_).matches()
+    else {
+      // Spark reads a file's column by its name in lower case, which may be longer: that of 'İ' is two characters.
+      val lower = regex(text.toLowerCase(Locale.ROOT), 0)
+      name => asTyped.matcher(name).matches() || lower.matcher(name.toLowerCase(Locale.ROOT)).matches()
+    }
+  }
+
+  private def regex(of: String, flags: Int): Pattern = {
+    val parts = if (quoted) Array(of) else of.split("\\*", -1)
     Pattern.compile(parts.map(Pattern.quote).mkString(".*"), flags | Pattern.DOTALL)
   }
 }
@@ -19,15 +31,13 @@ final case class ColumnPattern(text: String, names: Seq[NamePattern]) {
 
   /** Whether it names a top-level column itself. */
   def namesColumn(column: String, caseSensitive: Boolean): Boolean =
-    names.size == 1 && names.head.regex(caseSensitive).matcher(column).matches()
+    names.size == 1 && names.head.matches(caseSensitive)(column)
 
   /** Whether a leaf column lies at or below the named place. */
   def covers(leaf: LeafColumn, caseSensitive: Boolean): Boolean = {
-    val wanted = names.map(_.regex(caseSensitive))
+    val wanted = names.map(_.matches(caseSensitive))
     leaf.spellings.exists { path =>
-      path.length >= wanted.length && wanted.zip(path).forall { case (regex, name) =>
-        regex.matcher(name).matches()
-      }
+      path.length >= wanted.length && wanted.zip(path).forall { case (isMeant, name) => isMeant(name) }
     }
   }
 }

@@ -11,7 +11,7 @@ object PmeOptions extends KmsOptions {
     "footerKey",
     Both,
     "Master key of the footer, and of columns that no other key protects. On read: the key of files that carry no " +
-      "key metadata.",
+      "key metadata; with `columnKeys`, the key that footers must be under.",
     parquetName = Some("footer.key")
   )
   val ColumnKeys = OptionSpec(
@@ -19,19 +19,22 @@ object PmeOptions extends KmsOptions {
     Both,
     "Master keys of columns: `key: col, col.*; key2: col`, or JSON `{\"key\": [\"col\"]}`. A struct, list or map name " +
       "covers its leaves; `*` matches within one name; backticks quote odd names. A name that matches nothing is an " +
-      "error. On read, where it is given: no master key but the named ones is used.",
+      "error on write. On read: each column of each file must be under the key that is named for it, and other columns " +
+      "as `unlistedColumns` says, or the file is refused.",
     parquetName = Some("column.keys")
   )
   val UniformKey = OptionSpec(
     "uniformKey",
     Both,
-    "One master key for footer and all columns, instead of `footerKey` and `columnKeys`. On read as `footerKey`.",
+    "One master key for footer and all columns, instead of `footerKey` and `columnKeys`. On read: files of which anything " +
+      "is under another key are refused; and the key of files that carry no key metadata.",
     parquetName = Some("uniform.key")
   )
   val Unlisted = OptionSpec(
     "unlistedColumns",
-    Write,
-    "What happens to columns that `columnKeys` does not name. With parquet-java's `column.keys`, parquet-java's " +
+    Both,
+    "What happens to columns that `columnKeys` does not name: the footer's key, no key, an error. On read, with " +
+      "`columnKeys`: what they must have. With parquet-java's `column.keys`, parquet-java's " +
       "default holds: plaintext, unless `complete.columns` is true.",
     values = UnlistedColumns.all.map(_.optionValue),
     parquetName = Some("complete.columns")

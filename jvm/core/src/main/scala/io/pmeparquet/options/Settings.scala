@@ -1,7 +1,7 @@
 package io.pmeparquet.options
 
 import io.pmeparquet.cipher.CryptoProvider
-import io.pmeparquet.columns.{ColumnKeys, UnlistedColumns}
+import io.pmeparquet.columns.{ColumnKeys, ColumnPolicy, KeyBinding, UniformBinding, UnlistedColumns}
 import io.pmeparquet.keys.{KmsSettings, KmsUse}
 import io.pmeparquet.PmeErrors
 
@@ -44,11 +44,13 @@ object FileSettings {
  *
  * @param keyOfFilesWithoutMetadata key of files that carry no key metadata
  * @param allowedMasterKeys where given, no other master key is used
+ * @param columns where given, a file whose columns are protected otherwise is refused
  * @param masking what becomes of columns whose keys are refused; none: the read fails
  */
 final case class ReadSettings(
     keyOfFilesWithoutMetadata: Option[String],
     allowedMasterKeys: Option[Set[String]],
+    columns: Option[ColumnPolicy],
     acceptCtr: Boolean,
     aadPrefix: Option[AadPrefix],
     allowPlaintextFiles: Boolean,
@@ -132,7 +134,7 @@ object Settings {
     case _ => false
   }
 
-  def forRead(values: OptionValues): ReadSettings = {
+  def forRead(values: OptionValues, caseSensitive: Boolean = false): ReadSettings = {
     checkEvery(values)
     val key = values.text(PmeOptions.UniformKey).orElse(values.text(PmeOptions.FooterKey))
     // Only columnKeys and a footer key together tell all keys of a table.
@@ -142,6 +144,7 @@ object Settings {
     ReadSettings(
       key,
       allowed,
+      columnPolicy(values, caseSensitive),
       values.choice(PmeOptions.Algorithm) == EncryptionAlgorithm.AesGcmCtrV1.name,
       values.text(PmeOptions.AadPrefix).map(AadPrefix.parse),
       values.choice(PmeOptions.PlaintextFiles) == "allow",
@@ -150,6 +153,20 @@ object Settings {
       lifetimeMillis(values),
       CryptoProvider.of(providerOf(values)).option
     )
+  }
+
+  /** A footer key alone asks nothing: it is the key of files that name none, and in sessions a default of writes. */
+  private def columnPolicy(values: OptionValues, caseSensitive: Boolean): Option[ColumnPolicy] = {
+    val footer = nonEmpty(values, PmeOptions.FooterKey)
+    val columns = values.find(PmeOptions.ColumnKeys)
+    nonEmpty(values, PmeOptions.UniformKey) match {
+      case Some(_) if footer.isDefined || columns.isDefined => throw uniformAndOthers
+      case Some(uniform) => Some(UniformBinding(uniform))
+      case None =>
+        columns.map(found =>
+          KeyBinding(footer, ColumnKeys.parse(found.value), unlistedBeside(values, found), caseSensitive)
+        )
+    }
   }
 
   /** What becomes of columns whose keys are refused; none: the read fails. */
@@ -179,23 +196,27 @@ object Settings {
     val columns = values.find(PmeOptions.ColumnKeys)
     (uniform, footer, columns) match {
       case (Some(_), None, None) => Keys(uniform.get, None, UnlistedColumns.UseFooterKey)
-      case (Some(_), _, _) =>
-        throw PmeErrors.contradiction(
-          "uniformKey, footerKey, columnKeys",
-          "uniformKey is the one key of everything",
-          "Set uniformKey alone, or footerKey and columnKeys."
-        )
+      case (Some(_), _, _) => throw uniformAndOthers
       case (None, None, None) => throw PmeErrors.noKey
       case (None, None, Some(_)) => throw PmeErrors.noFooterKey
       case (None, Some(key), None) => Keys(key, None, footerOnly(values))
       case (None, Some(key), Some(found)) =>
-        // parquet-java's names, both of them, bring parquet-java's default; docs/decisions tells why.
-        val parquetNames = found.parquetName && values.find(PmeOptions.FooterKey).exists(_.parquetName)
-        val default = if (parquetNames) UnlistedColumns.Plaintext else UnlistedColumns.UseFooterKey
-        val unlisted =
-          values.text(PmeOptions.Unlisted).fold[UnlistedColumns](default)(_ => unlistedOf(values))
-        Keys(key, Some(ColumnKeys.parse(found.value)), unlisted)
+        Keys(key, Some(ColumnKeys.parse(found.value)), unlistedBeside(values, found))
     }
+  }
+
+  private def uniformAndOthers = PmeErrors.contradiction(
+    "uniformKey, footerKey, columnKeys",
+    "uniformKey is the one key of everything",
+    "Set uniformKey alone, or footerKey and columnKeys."
+  )
+
+  /** What happens to columns that these keys do not name. */
+  private def unlistedBeside(values: OptionValues, columnKeys: OptionValues.Found): UnlistedColumns = {
+    // parquet-java's names, and no other, bring parquet-java's default; docs/decisions tells why.
+    val parquetNames = columnKeys.parquetName && values.find(PmeOptions.FooterKey).forall(_.parquetName)
+    val default = if (parquetNames) UnlistedColumns.Plaintext else UnlistedColumns.UseFooterKey
+    values.text(PmeOptions.Unlisted).fold[UnlistedColumns](default)(_ => unlistedOf(values))
   }
 
   /** With a footer key alone every column is unlisted; leaving all of them readable is not what anyone asks for. */

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import munit.FunSuite
 
 import io.pmeparquet.{PmeException, Secret}
-import io.pmeparquet.columns.UnlistedColumns
+import io.pmeparquet.columns.{ColumnKeys, KeyBinding, UniformBinding, UnlistedColumns}
 import io.pmeparquet.keys.{KmsSettings, KmsUse}
 
 class OptionsSuite extends FunSuite {
@@ -55,6 +55,29 @@ class OptionsSuite extends FunSuite {
       Some(Masking(leaveOut = true, inConditions = true))
     )
     assertEquals(condition(masking("deniedColumns" -> "null", "reader" -> "spark")), "PME_BAD_OPTION")
+  }
+
+  test("column keys of a read bind columns to them, with the defaults of a write") {
+    def policy(options: (String, String)*) = Settings.forRead(values(options.toMap)).columns
+    val k = ColumnKeys.parse("k: a")
+    val byFooter = KeyBinding(Some("f"), k, UnlistedColumns.UseFooterKey, caseSensitive = false)
+    assertEquals(policy("footerKey" -> "f", "columnKeys" -> "k: a"), Some(byFooter))
+    assertEquals(policy("columnKeys" -> "k: a"), Some(byFooter.copy(footerKey = None)))
+    assertEquals(
+      policy("columnKeys" -> "k: a", "unlistedColumns" -> "error"),
+      Some(byFooter.copy(footerKey = None, unlisted = UnlistedColumns.Error))
+    )
+    val names = Seq("parquet.encryption.footer.key" -> "f", "parquet.encryption.column.keys" -> "k: a")
+    assertEquals(policy(names: _*), Some(byFooter.copy(unlisted = UnlistedColumns.Plaintext)))
+    assertEquals(policy(names :+ ("parquet.encryption.complete.columns" -> "true"): _*), Some(byFooter))
+    assertEquals(policy("uniformKey" -> "u"), Some(UniformBinding("u")))
+    assertEquals(policy("footerKey" -> "f", "unlistedColumns" -> "error"), None)
+    Seq(
+      Seq("uniformKey" -> "u", "columnKeys" -> "k: a"),
+      Seq("uniformKey" -> "u", "footerKey" -> "f"),
+      Seq("columnKeys" -> "k a"),
+      Seq("columnKeys" -> "k: a", "footerKey" -> " ")
+    ).foreach(options => assertEquals(condition(policy(options: _*)), "PME_BAD_OPTION", options.toString))
   }
 
   test("options that contradict each other are refused") {

@@ -47,7 +47,7 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
   }
 
   /**
-   * The id of the master key that a key is under.
+   * The id of the master key that a key is under, be it allowed or not.
    *
    * @param column whose it is; none for the footer
    */
@@ -55,7 +55,7 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
     val where = whereOf(column)
     KeyMetadata.parse(keyMetadata, where) match {
       case KeyMetadata.Direct(keyId) => keyId
-      case wrapped: KeyMetadata.Wrapped => materialOf(wrapped, where).masterKeyId
+      case wrapped: KeyMetadata.Wrapped => found(wrapped, where).masterKeyId
     }
   }
 
@@ -69,16 +69,18 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
   }
 
   private def materialOf(wrapped: KeyMetadata.Wrapped, where: String): KeyMaterial = {
-    val one = wrapped match {
-      case KeyMetadata.Internal(own) => own
-      case KeyMetadata.External(reference) =>
-        material.getOrElse(
-          reference,
-          throw PmeErrors.keyMetadata(where, s"its key material has no '$reference'")
-        )
-    }
+    val one = found(wrapped, where)
     requireAllowed(one.masterKeyId, where)
     one
+  }
+
+  private def found(wrapped: KeyMetadata.Wrapped, where: String): KeyMaterial = wrapped match {
+    case KeyMetadata.Internal(own) => own
+    case KeyMetadata.External(reference) =>
+      material.getOrElse(
+        reference,
+        throw PmeErrors.keyMetadata(where, s"its key material has no '$reference'")
+      )
   }
 
   private def requireAllowed(masterKeyId: String, where: String): Unit =

@@ -7,6 +7,9 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, SecretReference}
@@ -57,15 +60,33 @@ final class ConfResolver(session: SparkSession) {
       )
     )
 
-  def read(options: Map[String, String]): ReadScope = {
+  def read(options: Map[String, String]): ReadScope = read(options, identity)
+
+  /** As [[read]], for a scan of rows. */
+  def scan(options: Map[String, String], schema: StructType): ReadScope = {
+    val byNumber = SQLConf.PARQUET_FIELD_ID_READ_ENABLED
+    val scope = read(options)
+    if (
+      scope.settings.columns.isDefined && SparkAccess.sqlConf(session).getConf(byNumber) &&
+      ParquetUtils.hasFieldIds(schema)
+    ) throw PmeErrors.columnsByNumber(byNumber.key)
+    scope
+  }
+
+  /** As [[read]], for somebody who compares columns and their keys himself. */
+  def readUnjudged(options: Map[String, String]): ReadScope = read(options, _.copy(columns = None))
+
+  private def read(options: Map[String, String], change: ReadSettings => ReadSettings): ReadScope = {
     val conf = SparkAccess.hadoopConf(session, options)
     val values = valuesOf(options)
-    val settings = Settings.forRead(values)
-    Scopes.forRead(kmsUse(values, conf, options), settings, conf)
+    Scopes.forRead(kmsUse(values, conf, options), change(settingsOf(values)), conf)
   }
 
   /** What a reader with these options accepts. */
-  def readSettings(options: Map[String, String]): ReadSettings = Settings.forRead(valuesOf(options))
+  def readSettings(options: Map[String, String]): ReadSettings = settingsOf(valuesOf(options))
+
+  private def settingsOf(values: OptionValues) =
+    Settings.forRead(values, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
 
   /** Whether options, or the session, name a KMS at all. */
   def namesKms(options: Map[String, String]): Boolean = {

@@ -86,7 +86,7 @@ class PmeFileFormat private (
       options: Map[String, String],
       hadoopConf: Configuration
   ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
-    val scope = new ConfResolver(session).read(ConfResolver.spelled(options))
+    val scope = new ConfResolver(session).scan(ConfResolver.spelled(options), requiredSchema)
     PmeCryptoFactory.useForRead(hadoopConf, scope)
     // Asked for in any case: it prepares the configuration that both readers go by.
     val spark = super.buildReaderWithPartitionValues(

@@ -49,7 +49,7 @@ class PmeTable(
       val spelled = spelledOptions(tableOptions).filterNot { case (name, _) =>
         scanOptions.containsKey(name)
       } ++ scan
-      val scope = new ConfResolver(session).read(spelled)
+      val scope = new ConfResolver(session).scan(spelled, dataSchema)
       val ours = PmeCryptoFactory.readProperties(scope) + PmeTable.NothingSkipped
       val options = new CaseInsensitiveStringMap(
         (spelled.filterNot(_._1.equalsIgnoreCase(PmeTable.NothingSkipped._1)) ++ ours).asJava

@@ -10,6 +10,7 @@ import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, FileMetaData, Uti
 
 import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
 import io.pmeparquet.cipher._
+import io.pmeparquet.columns.ColumnPolicy
 import io.pmeparquet.parquet._
 
 /** What an encrypted file's modules are opened with: keys, the file's AAD, algorithm and provider. */
@@ -20,7 +21,8 @@ private[parquet] final class FileCrypto private (
     fileAad: Array[Byte],
     ctr: Boolean,
     val footerEncrypted: Boolean,
-    provider: CryptoProvider
+    provider: CryptoProvider,
+    footerMasterKey: => Option[String]
 ) {
   private val columnKeys = new ConcurrentHashMap[ByteBuffer, AesKey]
 
@@ -56,6 +58,10 @@ private[parquet] final class FileCrypto private (
   /** The id of the master key that a column's own key is under; none where it has none. */
   def masterKeyOf(chunk: ColumnChunk, name: String): Option[String] =
     keyMetadataOf(chunk).map(keys.masterKeyOf(_, Some(name)))
+
+  /** What looks whether columns are protected as somebody asks. */
+  def check(policy: ColumnPolicy): ColumnCheck =
+    new ColumnCheck(policy, file, footerMasterKey, (metadata, name) => keys.masterKeyOf(metadata, Some(name)))
 
   /** The metadata of a column's own key. */
   private def keyMetadataOf(chunk: ColumnChunk): Option[Array[Byte]] =
@@ -168,6 +174,11 @@ private[parquet] object FileCrypto {
   ): FileCrypto = {
     val prefix = FooterPolicy.check(version.place, tail, scope.settings).orElse(tail.aadPrefix)
     val keys = new FileKeys(version.path, conf, scope)
+    def masterKey = tail.footerKeyMetadata
+      .map(keys.masterKeyOf(_, None))
+      .orElse(scope.settings.keyOfFilesWithoutMetadata)
+    // Before the KMS is asked for anything.
+    scope.settings.columns.foreach(ColumnCheck.footer(_, version.path.toString, masterKey))
     counters.keys.increment()
     val footerKey = tail.footerKeyMetadata match {
       case Some(metadata) => keys.keyOf(metadata, None)
@@ -180,7 +191,8 @@ private[parquet] object FileCrypto {
       prefix.getOrElse(Array.emptyByteArray) ++ tail.aadFileUnique,
       tail.ctr,
       footerEncrypted = !tail.plaintextFooter,
-      CryptoProvider.of(scope.settings.cryptoProvider)
+      CryptoProvider.of(scope.settings.cryptoProvider),
+      masterKey
     )
   }
 }

@@ -13,6 +13,7 @@ import org.apache.parquet.hadoop.metadata.BlockMetaData
 import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
+import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.parquet._
 
 /**
@@ -45,8 +46,13 @@ private[parquet] final class OpenFile private (
     throw PmeErrors.damaged(version.path.toString, "its schema has a column twice")
 
   private val ordinals: Map[Seq[String], Int] = descriptors.map(_.getPath.toSeq).zipWithIndex.toMap
-  private val display: Map[Seq[String], String] =
-    SchemaColumns.leaves(schema).map(leaf => leaf.path -> leaf.display).toMap
+
+  /** In the order of the file's columns, each of which is one of them: of a schema that is odd, by its path alone. */
+  private val leaves: IndexedSeq[LeafColumn] = {
+    val named = SchemaColumns.leaves(schema).map(leaf => leaf.path -> leaf).toMap
+    descriptors.map(_.getPath.toSeq).map(path => named.getOrElse(path, LeafColumn(path, path)))
+  }
+  private val display: Map[Seq[String], String] = leaves.map(leaf => leaf.path -> leaf.display).toMap
 
   private val groups: IndexedSeq[RowGroup] =
     Option(footer.getRow_groups).map(_.asScala.toIndexedSeq).getOrElse(IndexedSeq.empty)
@@ -171,6 +177,13 @@ private[parquet] final class OpenFile private (
           .map(refusal => RefusedColumn(path, display(path), refusal.masterKeyId, refusal.denied))
       }
   }
+
+  /** Columns that are protected otherwise than the scope's policy asks for, and why they are refused. No key is used. */
+  def deviations(scope: ReadScope): Seq[(FileColumn, PmeException)] = for {
+    file <- crypto.toSeq
+    policy <- scope.settings.columns.toSeq
+    (leaf, refused) <- file.check(policy).columns(leaves, groups)
+  } yield FileColumn(leaf.path, leaf.display) -> refused
 
   /** The id of the master key that a chunk's own key is under; none where it has none. */
   def masterKeyOf(rowGroup: Int, chunk: Chunk): Option[String] =
@@ -312,6 +325,18 @@ private[parquet] object OpenFile {
 
   /** As [[apply]], but as the file is now, whatever this JVM has of it. */
   def read(
+      scope: ReadScope,
+      version: FileVersion,
+      conf: Configuration,
+      counters: ReadCounters
+  ): OpenFile = {
+    val file = unjudged(scope, version, conf, counters)
+    file.deviations(scope).headOption.foreach { case (_, refused) => throw refused }
+    file
+  }
+
+  /** As [[read]], but for the keys that its columns are under: [[OpenFile.deviations]] tells. */
+  def unjudged(
       scope: ReadScope,
       version: FileVersion,
       conf: Configuration,

@@ -37,8 +37,8 @@ object RotationKeys {
   def open(before: Kms, after: Option[Kms], settings: ReadSettings, route: KeyRoute): RotationKeys = {
     val kms = new RotationKms(before, after)
     val source = new KmsSource(kms, settings.kekLifetimeMillis)
-    // Pages are not looked at, so it does not matter whether somebody authenticates them.
-    val judged = settings.copy(acceptCtr = true, allowPlaintextFiles = true)
+    // Pages are not looked at, so it does not matter whether somebody authenticates them, nor which columns they are of.
+    val judged = settings.copy(acceptCtr = true, allowPlaintextFiles = true, columns = None)
     new RotationKeys(Scopes.alone(source, route, judged), kms, source, new Rewrapping(kms, source))
   }
 }

@@ -15,8 +15,9 @@ import io.pmeparquet.parquet.pages._
 import io.pmeparquet.parquet.rotation.ListedFile
 
 /**
- * Opens every module of a file with its keys, decompresses and decodes nothing, and tells all that does not open. What a
- * module that does not open would lead to is not told again: a file whose footer does not open is one finding.
+ * Opens every module of a file with its keys, decompresses and decodes nothing, and tells all that does not open, and each
+ * column that is not protected as the reader asks. What a module that does not open would lead to is not told again: a file
+ * whose footer does not open is one finding.
  * ''Crosses the wire''. START HERE: [[of]].
  */
 final class FileVerification(scope: ReadScope, sample: Sample) extends Serializable {
@@ -34,10 +35,13 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
     try
       findings
         .attempt(_.copy(module = Some(ModuleKind.Footer.name))) {
-          OpenFile.read(scope, version, conf, counters.tagged)
+          OpenFile.unjudged(scope, version, conf, counters.tagged)
         }
         .filter(_.isEncrypted)
         .foreach { file =>
+          findings.attempt(identity)(file.deviations(scope)).toSeq.flatten.foreach { case (column, refused) =>
+            findings.add(_.copy(column = Some(column.display)), refused)
+          }
           val bytes = file.bytes(conf, counters.tagged)
           try
             new FileWalk(file, bytes, scope.settings.allowClearLevels, sample, counters, findings, goOn).run()

@@ -128,6 +128,39 @@ class PagedFileSuite extends FunSuite {
     }
   }
 
+  test(
+    "a file whose columns are under other keys than the reader names is refused before a key is asked for"
+  ) {
+    val scope = readScope("footerKey" -> "f", "columnKeys" -> "f: id; n: other")
+    val refused = intercept[PmeException](opened(scope, written())(_ => ()))
+    assertEquals(refused.getCondition(), "PME_KEY_METADATA")
+    Seq("column 'name'", "under key 'n'", "unlistedColumns=footerKey").foreach(words =>
+      assert(refused.getMessage.contains(words), refused.getMessage)
+    )
+    // The footer's.
+    assertEquals(scope.counters.keys.sum, 1L)
+    val other = readScope("footerKey" -> "n", "columnKeys" -> "n: name")
+    assertEquals(
+      intercept[PmeException](opened(other, written())(_ => ())).getCondition(),
+      "PME_KEY_METADATA"
+    )
+    assertEquals(other.counters.keys.sum, 0L)
+  }
+
+  test("a reader that names the keys that a file was written with reads it, and parses no more for that") {
+    ways.foreach { way =>
+      val options = way.filter { case (name, _) => name == "algorithm" || name == "aadPrefix" }
+      val scope = readScope(options ++ Seq("footerKey" -> "f", "columnKeys" -> "n: name"): _*)
+      opened(scope, written(way: _*)) { file =>
+        assertEquals(
+          groupsOf(file, only("id")).flatMap(group => ids(group.pages(None), only("id"))).size,
+          RowCount
+        )
+      }
+      assertEquals(scope.counters.keys.sum, 1L)
+    }
+  }
+
   test("a scan of one file costs one read of its footer and one of its columns") {
     val scope = readScope()
     val path = written(ManyRows)

@@ -41,7 +41,8 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val files = found.files.sortBy(_.path)
     if (files.isEmpty)
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
-    val read = resolver.read(TableCopies.allowingPlaintext(options))
+    // What is encrypted already is compared with all that is asked for, of which columns' keys are a part.
+    val read = resolver.readUnjudged(TableCopies.allowingPlaintext(options))
     TableColumns.checkPartitions(files.map(within(table, _)), settings)
     val (columns, unreadable) = lookAt(files, read)
     if (columns.isEmpty) result(unreadable)
@@ -70,7 +71,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       read: ReadScope
   ): EncryptedInPlace = {
     val write = resolver.write(options, conf, table)
-    val check = resolver.read(options)
+    val check = resolver.readUnjudged(options)
     val like = from.getFileSystem(conf).getFileStatus(new Path(files.head.path))
     val run = InPlaceRun.begin(table, InPlaceManifest.of(write, from), like, conf)
     val step = Progress.step(session, "encrypting", files.size, files.map(_.length).sum)

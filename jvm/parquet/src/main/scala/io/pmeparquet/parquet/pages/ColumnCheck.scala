@@ -1,0 +1,115 @@
+package io.pmeparquet.parquet.pages
+
+import java.nio.ByteBuffer
+
+import scala.collection.mutable
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.format.{ColumnChunk, RowGroup}
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.columns.{ColumnPolicy, ColumnProtection, LeafColumn}
+import io.pmeparquet.columns.ColumnProtection.{ColumnKey, FooterKey, Plaintext}
+
+/**
+ * Whether the columns of a file are protected as a policy asks, by what its footer says of each chunk (specification §5.3,
+ * `ColumnCryptoMetaData`), and without a key: what a chunk says to be its key is what opens it, or nothing does.
+ *
+ * @param footerKey the master key that the footer's key is under, if anybody names it
+ * @param masterKeyOf that of a column's own key, by its key metadata and the column's name
+ */
+private[parquet] final class ColumnCheck(
+    policy: ColumnPolicy,
+    file: String,
+    footerKey: Option[String],
+    masterKeyOf: (Array[Byte], String) => String
+) {
+  private val known = mutable.HashMap.empty[ByteBuffer, String]
+
+  /**
+   * Of each column that is protected otherwise, in whichever row group first, why it is refused.
+   *
+   * @param leaves in the order of the file's columns
+   * @throws io.pmeparquet.PmeException where the policy contradicts itself over these columns
+   */
+  def columns(leaves: Seq[LeafColumn], groups: Seq[RowGroup]): Seq[(LeafColumn, PmeException)] = for {
+    ((leaf, asked), ordinal) <- leaves.zip(policy.of(leaves)).zipWithIndex
+    refused <- groups.iterator.zipWithIndex
+      .flatMap { case (group, index) =>
+        val place = if (index == 0) "" else s"row group $index, "
+        deviation(leaf, asked, group.getColumns.get(ordinal), s"$file, ${place}column '${leaf.display}'")
+      }
+      .take(1)
+      .toList
+  } yield leaf -> refused
+
+  private def deviation(
+      leaf: LeafColumn,
+      asked: ColumnPolicy.Asked,
+      chunk: ColumnChunk,
+      where: String
+  ): Option[PmeException] =
+    try {
+      requirePath(leaf, chunk, where)
+      val found = protectionOf(leaf, chunk, where)
+      if (asked.isMetBy(found, footerKey)) None
+      else Some(ColumnCheck.refused(where, found, footerKey, asked))
+    } catch { case unclear: PmeException => Some(unclear) }
+
+  /** Readers that go by these names, as parquet-java does, are to meet the same column as those that go by order. */
+  private def requirePath(leaf: LeafColumn, chunk: ColumnChunk, where: String): Unit = {
+    val crypto = Option(chunk.getCrypto_metadata).filter(_.isSetENCRYPTION_WITH_COLUMN_KEY)
+    val paths = crypto.map(_.getENCRYPTION_WITH_COLUMN_KEY.getPath_in_schema).toSeq ++
+      Option(chunk.getMeta_data).map(_.getPath_in_schema)
+    paths.find(path => path == null || path.asScala != leaf.path).foreach { path =>
+      val other = Option(path).fold("none")(_.asScala.mkString("."))
+      throw PmeErrors.damaged(where, s"its metadata is that of column $other")
+    }
+  }
+
+  private def protectionOf(leaf: LeafColumn, chunk: ColumnChunk, where: String): ColumnProtection = {
+    val crypto = chunk.getCrypto_metadata
+    if (crypto == null) Plaintext
+    else if (crypto.isSetENCRYPTION_WITH_FOOTER_KEY) FooterKey
+    else if (!crypto.isSetENCRYPTION_WITH_COLUMN_KEY)
+      throw PmeErrors.damaged(where, "it does not say what it is encrypted with")
+    else {
+      val metadata = crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata
+      if (metadata == null) throw PmeErrors.noKeyMetadata(where)
+      // Row groups of one writer share a column's key.
+      ColumnKey(known.getOrElseUpdate(ByteBuffer.wrap(metadata), masterKeyOf(metadata, leaf.display)))
+    }
+  }
+}
+
+private[parquet] object ColumnCheck {
+
+  /**
+   * @param footerKey the master key that the footer's key is under
+   * @throws io.pmeparquet.PmeException where the policy asks for another one
+   */
+  def footer(policy: ColumnPolicy, file: String, footerKey: => Option[String]): Unit =
+    policy.footer.filterNot(_.isMetBy(FooterKey, footerKey)).foreach { asked =>
+      throw refused(s"$file, footer", FooterKey, footerKey, asked)
+    }
+
+  private def refused(
+      where: String,
+      found: ColumnProtection,
+      footerKey: Option[String],
+      asked: ColumnPolicy.Asked
+  ): PmeException = {
+    val is = found match {
+      case Plaintext => "plaintext"
+      case FooterKey => "under the footer's key" + footerKey.fold("")(id => s", '$id'")
+      case ColumnKey(id) => s"under key '$id'"
+    }
+    val wanted = asked.accepted.headOption match {
+      case Some(Plaintext) => "plaintext"
+      case Some(FooterKey) => "the footer's key"
+      case Some(ColumnKey(id)) => s"key '$id'"
+      case None => "a name in columnKeys"
+    }
+    PmeErrors.otherProtection(where, is, asked.by, wanted)
+  }
+}
