@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -88,6 +89,39 @@ def test_verify_tells_a_finding_and_exits_with_1(damaged: Path, given: list[str]
     assert [finding["condition"] for finding in done.document["findings"]] == ["PME_DAMAGED_FILE"]
     assert done.document["opened"]["files"] == FILES
     assert "1 finding\n[PME_DAMAGED_FILE]" in run("verify", damaged, *given).out
+
+
+@pytest.fixture
+def without_pii(keys: pme.Keystore, tmp_path: Path) -> list[str]:
+    """Return the options of a keystore that has the footer's key, and not the column's."""
+    few = shutil.copy(keys.path, tmp_path / "few.p12")
+    delete = ["keytool", "-delete", "-alias", "pii", "-keystore", str(few), "-storepass:env", PASSWORD_VARIABLE]
+    subprocess.run(delete, check=True, capture_output=True)
+    return keystore(pme.Keystore(few, pme.env(PASSWORD_VARIABLE)))
+
+
+def test_verify_and_key_usage_exit_with_3_where_keys_are_missing_and_nothing_else(
+    table: Path, without_pii: list[str]
+) -> None:
+    done = run("verify", table, *without_pii, "--json")
+    assert done.code == 3
+    assert {finding["condition"] for finding in done.document["findings"]} == {"PME_KEY_NOT_FOUND"}
+    assert run("key-usage", table, *without_pii).code == 3
+    data_files(table)[0].write_bytes(b"PAR1 and no more PARE")
+    assert run("verify", table, *without_pii).code == 1
+
+
+def test_verify_tells_of_columns_under_another_key(table: Path, people: Path, given: list[str], tmp_path: Path) -> None:
+    binding = ["-o", "columnKeys=pii: name", "-o", "footerKey=footer"]
+    assert run("verify", table, *given, *binding).code == 0
+    planted = tmp_path / "planted"
+    assert run("encrypt", data_files(people)[0], planted, "--footer-key", "footer", *given).code == 0
+    shutil.copy(data_files(planted)[0], table / "part-9.parquet")
+    done = run("verify", table, *given, *binding, "--json")
+    assert (done.code, [finding["column"] for finding in done.document["findings"]]) == (1, ["name"])
+    [finding] = done.document["findings"]
+    assert finding["condition"] == "PME_KEY_METADATA"
+    assert "under the footer's key, 'footer', where columnKeys asks for key 'pii'" in finding["message"]
 
 
 def test_verify_looks_at_a_sample(encrypted: Path, given: list[str]) -> None:

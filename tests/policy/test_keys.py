@@ -100,9 +100,8 @@ def test_static_keys_that_are_no_keys_are_refused_and_not_repeated(
 def test_a_reader_that_names_its_keys_uses_no_other(spark: SparkSession, frame: DataFrame, table: Table) -> None:
     named = table.read(spark, footerKey="footer", columnKeys="pii: ssn; pay: salary")
     assert sorted(named.collect()) == sorted(frame.collect())
-    fewer = table.read(spark, footerKey="footer", columnKeys="pii: ssn")
     with refused("PME_KEY_METADATA", table.file.name, "salary", "'pay'"):
-        fewer.collect()
+        table.read(spark, footerKey="footer", columnKeys="pii: ssn")
 
 
 # Where the KMS is down, no key is at fault, and the message names none.

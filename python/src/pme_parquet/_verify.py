@@ -113,7 +113,8 @@ def verify(  # noqa: PLR0913 what to look at, and with what
         path: a table's directory, with its partitions, or one file.
         kms: where the master keys are, if not where the session says.
         options: of the format, for reading. What they refuse is a finding: plaintext files without
-            `plaintextFiles=allow`, AES_GCM_CTR_V1 without `algorithm=AES_GCM_CTR_V1`, another `aadPrefix`.
+            `plaintextFiles=allow`, AES_GCM_CTR_V1 without `algorithm=AES_GCM_CTR_V1`, another `aadPrefix`; with
+            `columnKeys` or `uniformKey`, as in `enc.options()`, each column that is not under its key.
         sample: which part of the table; without one, all of it.
         progress: whether to show how far it has come; by default on a terminal and in a notebook.
 

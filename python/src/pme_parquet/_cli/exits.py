@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pme_parquet._inspect.words import printable
 from pme_parquet.errors import (
@@ -18,6 +18,9 @@ from pme_parquet.errors import (
     PmeError,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 FINDING = 1
 WRONG_USE = 2
 KMS_SAID_NO = 3
@@ -32,6 +35,9 @@ _IN_THE_FILES = (
     NotAuthenticError,
     PlaintextFileError,
 )
+
+
+_OF_THE_KMS = (KeyDeniedError, KeyNotFoundError, KmsUnavailableError)
 
 
 class CommandFailedError(Exception):
@@ -71,10 +77,18 @@ def document(error: Exception) -> dict[str, Any]:
 
 def code(error: Exception) -> int:
     """The exit code for an error."""
-    if isinstance(error, KeyDeniedError | KeyNotFoundError | KmsUnavailableError):
+    if isinstance(error, _OF_THE_KMS):
         return KMS_SAID_NO
     if isinstance(error, _IN_THE_FILES):
         return FINDING
     if isinstance(error, CommandFailedError):
         return error.code
     return WRONG_USE if getattr(error, "condition", "") else FAILED
+
+
+def of_findings(conditions: Iterable[str]) -> int:
+    """The exit code for what was found: a finding in the data, of which there is one at least, counts most."""
+    found = set(conditions)
+    if not found:
+        return 0
+    return KMS_SAID_NO if found <= {error.condition for error in _OF_THE_KMS} else FINDING

@@ -108,14 +108,14 @@ def key_usage(
 
     `pme-parquet key-usage people --options-file kms.json`
 
-    Exit 1 if of some files it cannot be told.
+    Exit 1 if of some files it cannot be told; 3 if that is for keys that are missing or refused, and nothing else.
     """
     options = given.options()
     with session(spark) as running:
         rows = [row.asDict() for row in usage_of(running, path, options=options, progress=spark.progress).collect()]
     tell(Usage(path, rows), {"path": path, "keys": rows}, as_json=as_json)
-    if any(row["problems"] for row in rows):
-        raise SystemExit(exits.FINDING)
+    if problems := [problem for row in rows for problem in row["problems"]]:
+        raise SystemExit(exits.of_findings(problems))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pme_parquet._cli.exits import FINDING
+from pme_parquet._cli import exits
 from pme_parquet._cli.given import Given
 from pme_parquet._cli.looking import tell
 from pme_parquet._cli.sessions import SparkChoice, session
@@ -54,7 +54,9 @@ def verify(
 
     `pme-parquet verify people --kms keystore -o kms.keystore.path=keys.p12 -o kms.keystore.password=env:PASSWORD`
 
-    Exit 1 if something does not open.
+    With `-o "columnKeys=pii: name"` and `-o footerKey=footer`, columns that are not under these keys are told, too.
+
+    Exit 1 if something is wrong with the files, 3 if all that is wrong is keys that are missing or refused.
     """
     options = given.options()
     with session(spark) as running:
@@ -64,7 +66,7 @@ def verify(
     document = {"path": path, "opened": asdict(opened), "findings": findings}
     tell(_text(path, opened, findings), document, as_json=as_json)
     if findings:
-        raise SystemExit(FINDING)
+        raise SystemExit(exits.of_findings(finding["condition"] for finding in findings))
 
 
 def _text(path: str, opened: Opened, findings: list[dict[str, Any]]) -> str:

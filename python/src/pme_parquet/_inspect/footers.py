@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from pme_parquet._inspect.names import Names
 from pme_parquet._inspect.thrift import (
     Field,
     MalformedError,
@@ -67,7 +68,7 @@ class ColumnChunks:
 
 @dataclass(slots=True)
 class FileMetaData:
-    """A readable footer; `algorithm` is none if the file is not encrypted, or does not say so."""
+    """A readable footer, columns by name; `algorithm` is none if the file is not encrypted, or does not say so."""
 
     algorithm: Algorithm | None = None
     key_metadata: bytes | None = None
@@ -96,7 +97,7 @@ def file_crypto_metadata(footer: bytes) -> tuple[Algorithm, bytes | None]:
 
 
 def file_metadata(footer: bytes) -> FileMetaData:
-    """What a readable footer says; its schema and statistics are passed over."""
+    """What a readable footer says; statistics are passed over, and of the schema all but the names."""
     found = FileMetaData()
     values, end = parse(footer, _file_metadata(found))
     for required in ("num_rows", "row_groups"):
@@ -112,8 +113,10 @@ def file_metadata(footer: bytes) -> FileMetaData:
 
 
 def _file_metadata(found: FileMetaData) -> Mapping[int, Field]:
-    row_group = {1: each("columns", _COLUMN_CHUNK, lambda chunk: _add(found.columns, chunk))}
+    names = Names()
+    row_group = {1: each("columns", _COLUMN_CHUNK, lambda chunk: _add(found.columns, chunk, names))}
     return {
+        2: names.field,
         3: i64("num_rows"),
         4: each("row_groups", row_group, lambda _: None),
         6: binary("created_by"),
@@ -131,14 +134,14 @@ def _algorithm(union: Struct | None) -> Algorithm:
     )
 
 
-def _add(columns: dict[str, ColumnChunks], chunk: Struct) -> None:
+def _add(columns: dict[str, ColumnChunks], chunk: Struct, names: Names) -> None:
     metadata = chunk.get("meta_data", {})
     crypto = chunk.get("crypto_metadata", {})
     of_column = crypto.get("ENCRYPTION_WITH_COLUMN_KEY", {})
     path = metadata.get("path_in_schema") or of_column.get("path_in_schema")
     if not path:
         raise MalformedError("a column has no path_in_schema")
-    name = ".".join(part.decode("utf-8", "backslashreplace") for part in path)
+    name = names.of(path)
     size = _count(metadata, "total_compressed_size")
     key = of_column.get("key_metadata")
     known = columns.get(name)

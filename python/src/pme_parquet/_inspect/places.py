@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pme_parquet._inspect.footers import MAX_CRYPTO_METADATA_BYTES
+from pme_parquet._inspect.names import Names
 from pme_parquet._inspect.tails import TAIL_BYTES, footer_of
 from pme_parquet._inspect.thrift import Struct, binaries, each, i32, i64, parse, struct
 
@@ -86,6 +87,7 @@ def _read(footer: bytes, places: list[Place]) -> int:
     """Adds the places of a footer, and returns where its own part ends."""
     chunks: list[Struct] = []
     groups: list[list[Struct]] = []
+    names = Names()
     count = 0
 
     def chunk(found: Struct) -> None:
@@ -99,16 +101,16 @@ def _read(footer: bytes, places: list[Place]) -> int:
             groups.append(chunks.copy())
         chunks.clear()
 
-    _, end = parse(footer, {4: each("row_groups", {1: each("columns", _CHUNK, chunk)}, group)})
+    _, end = parse(footer, {2: names.field, 4: each("row_groups", {1: each("columns", _CHUNK, chunk)}, group)})
     for number, of_group in enumerate(groups):
         for found in of_group:
-            places.extend(_of_chunk(number, found))
+            places.extend(_of_chunk(number, found, names))
     return end
 
 
-def _of_chunk(row_group: int, chunk: Struct) -> Iterator[Place]:
+def _of_chunk(row_group: int, chunk: Struct, names: Names) -> Iterator[Place]:
     metadata = chunk.get("meta_data", {})
-    column = ".".join(part.decode("utf-8", "backslashreplace") for part in metadata.get("path_in_schema", ()))
+    column = names.of(metadata.get("path_in_schema", ()))
     data, dictionary = metadata.get("data_page_offset"), metadata.get("dictionary_page_offset")
     start = dictionary if dictionary and data and dictionary < data else data
     if start and "total_compressed_size" in metadata:

@@ -53,7 +53,7 @@ class Column:
     """A column of a file whose footer is readable.
 
     Attributes:
-        path: its path in the Parquet schema, with dots.
+        path: its name as `column_keys` takes it: `tags.element` for what the file calls `tags.list.element`.
         encrypted_with: the footer's key, a key of its own, or none.
         key: the key, if it is encrypted.
         compressed_bytes: size of its chunks.

@@ -1,7 +1,10 @@
 package io.pmeparquet.parquet
 
 import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
 
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+import org.apache.parquet.format.FileMetaData
 import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType, Type}
 
 import io.pmeparquet.columns.LeafColumn
@@ -10,6 +13,19 @@ import io.pmeparquet.columns.LeafColumn
 object SchemaColumns {
   def leaves(schema: MessageType): Seq[LeafColumn] =
     schema.getFields.asScala.toList.flatMap(field => named(field, Nil, Nil))
+
+  /**
+   * What each leaf of a footer is called, by its path. What parquet-java makes no schema of, such as types that are younger,
+   * is called by its path: who only tells of columns need not understand them.
+   */
+  private[parquet] def namesOf(footer: FileMetaData): Seq[String] => String = {
+    val bare = new FileMetaData(footer.getVersion, footer.getSchema, 0L, new java.util.ArrayList)
+    val schema =
+      try Some(new ParquetMetadataConverter().fromParquetMetadata(bare).getFileMetaData.getSchema)
+      catch { case NonFatal(_) => None }
+    val known = schema.toSeq.flatMap(leaves).map(leaf => leaf.path -> leaf.display).toMap
+    path => known.getOrElse(path, LeafColumn(path, path).display)
+  }
 
   /** A schema without some of its leaves: of a struct they alone are left out, a list or a map is left out whole. */
   def without(schema: MessageType, leaves: Seq[Seq[String]]): MessageType =

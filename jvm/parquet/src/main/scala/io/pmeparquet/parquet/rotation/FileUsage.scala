@@ -7,7 +7,7 @@ import org.apache.parquet.format.{ColumnChunk, RowGroup}
 
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.keys.{KeyMaterial, KeyMetadata}
-import io.pmeparquet.parquet.{FileKeys, FileTail, FileVersion, ReadScope}
+import io.pmeparquet.parquet.{FileKeys, FileTail, FileVersion, ReadScope, SchemaColumns}
 import io.pmeparquet.parquet.pages.ReadCounters
 
 /**
@@ -83,6 +83,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     private val groups = Option(file.metadata.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq)
     private val chunks = groups.flatMap(_.getColumns.asScala)
     private val keyed = KeyedFile.chunks(file.metadata)
+    private val names = SchemaColumns.namesOf(file.metadata)
 
     def all: Seq[KeyUse] = file.keys.map { key =>
       val unknown = KeyUse(
@@ -104,24 +105,27 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     private def ofFooter(use: KeyUse): KeyUse = {
       val own = chunks.filter(chunk => withFooterKey(chunk) && chunk.isSetMeta_data)
       use.copy(
-        columns = own.map(nameOf).distinct,
+        columns = own.map(ofChunk).distinct,
         bytes = Some(own.map(_.getMeta_data.getTotal_compressed_size).sum),
         opensFile = !file.hasReadableFooter,
         // A readable footer, and columns without a key, need none.
         unreadable =
-          if (file.hasReadableFooter) own.map(nameOf).distinct
-          else (own.map(nameOf) ++ keyed.map(_.name)).distinct
+          if (file.hasReadableFooter) own.map(ofChunk).distinct
+          else (own.map(ofChunk) ++ keyed.map(nameOf)).distinct
       )
     }
 
     private def ofColumns(use: KeyUse, key: FileKey): KeyUse = {
       val own = keyed.filter(one => java.nio.ByteBuffer.wrap(one.key) == key.metadata)
-      val names = own.map(_.name).distinct
-      val told = use.copy(columns = names, unreadable = names)
+      val columns = own.map(nameOf).distinct
+      val told = use.copy(columns = columns, unreadable = columns)
       val counters = new ReadCounters
       try told.copy(bytes = Some(own.map(file.chunkBytes(_, counters)).sum))
       catch { case failed: PmeException => told.copy(problem = Some(failed.condition.name)) }
     }
+
+    private def ofChunk(chunk: ColumnChunk) = names(chunk.getMeta_data.getPath_in_schema.asScala.toSeq)
+    private def nameOf(one: KeyedFile.KeyedChunk) = names(one.path)
   }
 }
 
@@ -145,6 +149,4 @@ private object FileUsage {
 
   def withFooterKey(chunk: ColumnChunk): Boolean =
     chunk.isSetCrypto_metadata && chunk.getCrypto_metadata.isSetENCRYPTION_WITH_FOOTER_KEY
-
-  def nameOf(chunk: ColumnChunk): String = chunk.getMeta_data.getPath_in_schema.asScala.mkString(".")
 }

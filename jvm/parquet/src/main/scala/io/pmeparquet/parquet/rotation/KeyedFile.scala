@@ -165,7 +165,9 @@ private[parquet] object KeyedFile {
 
   /** A chunk whose column has a key of its own. */
   final case class KeyedChunk(name: String, chunk: ColumnChunk, group: Int, ordinal: Int) {
-    def key: Array[Byte] = chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata
+    private def crypto = chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY
+    def key: Array[Byte] = crypto.getKey_metadata
+    def path: Seq[String] = crypto.getPath_in_schema.asScala.toSeq
   }
 
   private def firstOfEachKey(metadata: FileMetaData): Seq[KeyedChunk] = {

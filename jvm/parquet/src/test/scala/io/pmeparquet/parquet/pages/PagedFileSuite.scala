@@ -32,20 +32,25 @@ class PagedFileSuite extends FunSuite {
     "message m { required int32 id; optional binary name (UTF8); required int64 other; }"
   )
 
-  private val kms = KmsSettings.Static(
-    new Secret(
-      Seq("f", "n")
-        .map(name => s"$name=${Base64.getEncoder.encodeToString(Array.fill(16)(name.head.toByte))}")
-        .mkString("\n")
-    )
+  private def kmsOf(keys: String*) = KmsUse(
+    KmsSettings.Static(
+      new Secret(
+        keys
+          .map(name => s"$name=${Base64.getEncoder.encodeToString(Array.fill(16)(name.head.toByte))}")
+          .mkString("\n")
+      )
+    ),
+    None
   )
-  private val use = KmsUse(kms, None)
+  private val use = kmsOf("f", "n")
   private def values(options: (String, String)*) =
     new OptionValues(Map(Level.Option -> options.map { case (name, value) =>
       name.toLowerCase -> value
     }.toMap))
 
-  private def readScope(options: (String, String)*): ReadScope = {
+  private def readScope(options: (String, String)*): ReadScope = readScope(use, options: _*)
+
+  private def readScope(use: KmsUse, options: (String, String)*): ReadScope = {
     // A number of seconds that no other test has: scopes of equal settings are one.
     PagedFileSuite.scopes += 1
     val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + PagedFileSuite.scopes).toString
@@ -193,7 +198,7 @@ class PagedFileSuite extends FunSuite {
   }
 
   test("of a column that is not wanted nothing is read, decrypted or unlocked") {
-    val scope = readScope("footerKey" -> "f", "columnKeys" -> "nobody: name")
+    val scope = readScope(kmsOf("f"))
     opened(scope, written()) { file =>
       assertEquals(
         groupsOf(file, only("id")).flatMap(group => ids(group.pages(None), only("id"))).size,
@@ -202,7 +207,7 @@ class PagedFileSuite extends FunSuite {
     }
     assertEquals(scope.counters.modules.sum, 1L + 2 * RowCount / PageRows)
     val failed = intercept[PmeException](opened(scope, written())(groupsOf(_, schema)))
-    assertEquals(failed.getCondition(), "PME_KEY_METADATA")
+    assertEquals(failed.getCondition(), "PME_KEY_NOT_FOUND")
     assert(failed.getMessage.contains("column 'name'"))
   }
 

@@ -1,0 +1,117 @@
+"""Columns have one name, that which `columnKeys` takes: `inspect` tells it without a JVM, the connector with one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from thrift.protocol.TCompactProtocol import TCompactProtocol
+from thrift.Thrift import TType
+from thrift.transport.TTransport import TMemoryBuffer
+
+import pme_parquet as pme
+from pme_parquet._inspect.names import Names
+from pme_parquet._inspect.places import ends
+from pme_parquet._inspect.storage import storage
+from pme_parquet._inspect.thrift import parse
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+# Lists and maps in every form that there is, and names that need backticks.
+SCHEMAS = {
+    "three levels": "optional group a (LIST) { repeated group list { optional int32 element; } }",
+    "two levels": "optional group a (LIST) { repeated int32 array; }",
+    "two levels of structs": "optional group a (LIST) { repeated group array { optional int32 x; } }",
+    "two levels by Thrift": "optional group a (LIST) { repeated group a_tuple { optional int32 x; } }",
+    "other names": "optional group a (LIST) { repeated group bag { optional int32 item; } }",
+    "lists of lists": "optional group a (LIST) { repeated group list { optional group element (LIST) "
+    "{ repeated group list { optional group element { optional int32 x; optional int32 y; } } } } }",
+    "a list of several": "optional group a (LIST) { repeated group list { optional int32 x; optional int32 y; } }",
+    "no list": "optional group a { repeated group list { optional int32 element; } }",
+    "repeated fields": "repeated int32 a; repeated group b { optional int32 x; repeated int32 y; }",
+    "a map": "optional group a (MAP) { repeated group key_value { required binary k (UTF8); optional int32 v; } }",
+    "an old map": "optional group a (MAP_KEY_VALUE) { repeated group map { required binary key; optional int32 v; } }",
+    "a map of structs": "optional group a (MAP) { repeated group key_value { required binary key (UTF8); "
+    "optional group value { optional group in (LIST) { repeated group list { optional int32 element; } } } } }",
+    "a set": "optional group a (MAP) { repeated group key_value { required binary key (UTF8); } }",
+    "odd names": "optional int32 a.b; optional group `c { optional int32 d-e; optional int32 größe; }",
+}
+PROPERTIES = {
+    "parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory",
+    "parquet.encryption.kms.client.class": TEST_KMS,
+    "parquet.encryption.uniform.key": "footer",
+    "parquet.encryption.plaintext.footer": "true",
+}
+# No column is under it, so that each is a finding.
+NOBODY = {"kms": TEST_KMS, "columnKeys": "nobody: nowhere", "unlistedColumns": "error"}
+
+
+def write(spark: SparkSession, target: Path, schema: str) -> None:
+    """Write one file of one row without values with parquet-java's own writer."""
+    jvm: Any = spark._jvm
+    parquet = jvm.org.apache.parquet
+    conf = jvm.org.apache.hadoop.conf.Configuration()
+    for name, value in PROPERTIES.items():
+        conf.set(name, value)
+    message = parquet.schema.MessageTypeParser.parseMessageType(f"message m {{ {schema} }}")
+    path = jvm.org.apache.hadoop.fs.Path(str(target / "part-0.parquet"))
+    builder = parquet.hadoop.example.ExampleParquetWriter.builder(path).withType(message).withConf(conf)
+    writer = builder.build()
+    writer.write(parquet.example.data.simple.SimpleGroupFactory(message).newGroup())
+    writer.close()
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_inspect_and_verify_name_columns_alike(spark: SparkSession, tmp_path: Path, schema: str) -> None:
+    write(spark, tmp_path, SCHEMAS[schema])
+    [file] = pme.inspect(tmp_path).files
+    told = [column.path for column in file.columns or ()]
+    assert told
+    assert [row.column for row in pme.verify(spark, tmp_path, options=NOBODY).collect()] == told
+    [usage] = pme.key_usage(spark, str(tmp_path), options={"kms": TEST_KMS}).collect()
+    assert usage["columns"] == sorted(told)
+    # As they are typed.
+    keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(told)}"}
+    assert pme.verify(spark, tmp_path, options=keys | {"unlistedColumns": "error"}).collect() == []
+
+
+def test_where_the_parts_of_a_file_lie_is_told_by_the_same_names(spark: SparkSession, tmp_path: Path) -> None:
+    write(spark, tmp_path, SCHEMAS["three levels"])
+    stored = storage(str(tmp_path), None)
+    [found] = stored.files()
+    assert {place.column for place in ends(stored, found).places} == {"a.element"}
+
+
+def test_a_schema_of_any_depth_is_read_in_bounds() -> None:
+    depth = 100_000
+    buffer = TMemoryBuffer()
+    protocol = TCompactProtocol(buffer)
+    protocol.writeStructBegin("FileMetaData")
+    protocol.writeFieldBegin("schema", TType.LIST, 2)
+    protocol.writeListBegin(TType.STRUCT, depth + 1)
+    for number in range(depth + 1):
+        protocol.writeStructBegin("SchemaElement")
+        if number == depth:
+            protocol.writeFieldBegin("type", TType.I32, 1)
+            protocol.writeI32(1)
+            protocol.writeFieldEnd()
+        protocol.writeFieldBegin("name", TType.STRING, 4)
+        protocol.writeString("a")
+        protocol.writeFieldEnd()
+        if number < depth:
+            protocol.writeFieldBegin("num_children", TType.I32, 5)
+            protocol.writeI32(1)
+            protocol.writeFieldEnd()
+        protocol.writeFieldStop()
+        protocol.writeStructEnd()
+    protocol.writeListEnd()
+    protocol.writeFieldEnd()
+    protocol.writeFieldStop()
+    protocol.writeStructEnd()
+    names = Names()
+    parse(buffer.getvalue(), {2: names.field})
+    assert names.of([b"b.c", b"d"]) == "`b.c`.d"
