@@ -127,7 +127,7 @@ def test_verify_finds_each_column_that_is_protected_otherwise_once(
 ) -> None:
     settings, mentions = PLANTED[planted]
     file = plant(frame, bound, replace(columns, **settings))
-    rows = pme.verify(spark, bound.path, options=bound.options).collect()
+    rows = pme.verify(spark, bound.path, kms=columns).collect()
     assert {(row.file.rpartition("/")[2], row.condition) for row in rows} == {(file.name, "PME_KEY_METADATA")}
     found = [row.column for row in rows]
     assert len(set(found)) == len(found)

@@ -111,7 +111,8 @@ def verify(  # noqa: PLR0913 what to look at, and with what
     Args:
         spark: a classic session.
         path: a table's directory, with its partitions, or one file.
-        kms: where the master keys are, if not where the session says.
+        kms: where the master keys are, if not where the session says; or the `Encryption` that the table was written
+            with, whose keys its columns must then be under.
         options: of the format, for reading. What they refuse is a finding: plaintext files without
             `plaintextFiles=allow`, AES_GCM_CTR_V1 without `algorithm=AES_GCM_CTR_V1`, another `aadPrefix`; with
             `columnKeys` or `uniformKey`, as in `enc.options()`, each column that is not under its key.
