@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PME = "pme-parquet"
+DIRECT = {"keyManagement": "direct"}
 FOOTER_KEY, COLUMN_KEY, DIRECT_KEY = "footer", "pay", "direct"
 CRYPTO_FACTORY = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
 
@@ -107,7 +108,7 @@ def ours(kms: pme.Static, downloads: Path) -> list[Variant]:
     found = [
         Variant("pme", "pme-parquet", "pme", PME, pages, write, settings),
         Variant("pme-spark", "pme-parquet, reader=spark", "pme", PME, spark, write, settings),
-        Variant("pme-uniform", "pme-parquet, one key", "uniform", PME, pages, direct, settings),
+        Variant("pme-uniform", "pme-parquet, one key", "uniform", PME, pages | DIRECT, direct, settings),
     ]
     provider = jars.corretto(downloads)
     if provider is not None:

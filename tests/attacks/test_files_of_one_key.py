@@ -45,10 +45,10 @@ def twins(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     root = tmp_path_factory.mktemp("twins")
     names = ("footer", "pii", "pay")
     (root / "keys").write_text("".join(f"{name}={base64.b64encode(master_key(name)).decode()}\n" for name in names))
-    kms = pme.Static(pme.file(root / "keys")).options()
+    kms = pme.Static(pme.file(root / "keys")).options() | {"keyManagement": "direct"}
 
     def of(kind: FileKind, version: int) -> Anatomy:
-        options = our_options(kind) | kms | {"keyManagement": "direct"}
+        options = our_options(kind) | kms
         return Anatomy(written(spark, kind, root / f"{kind}-{version}", version, options), named_key)
 
     return {kind: Twins(of(kind, 1), of(kind, 2), kms) for kind in OURS}

@@ -430,7 +430,17 @@ def test_a_file_without_key_metadata_needs_a_key_that_the_reader_names(
 
 def test_the_name_of_a_key_is_refused_where_the_kms_gives_no_keys(probe: Probe, file_of: FileOf) -> None:
     content = with_key_metadata(file_of(KINDS[0]), b"footer")
-    assert probe.unexpected([attack("direct", content, UNSUPPORTED, KEY_METADATA)]) == {}
+    direct = attack("direct", content, UNSUPPORTED, options={"keyManagement": "direct"})
+    assert probe.unexpected([direct]) == {}
+
+
+def test_the_name_of_a_key_is_refused_where_the_read_does_not_say_direct(
+    probe: Probe, file_of: FileOf, tmp_path: Path
+) -> None:
+    content = with_key_metadata(file_of(KINDS[0]), b"footer")
+    (tmp_path / "keys").write_text(f"footer={base64.b64encode(bytes(16)).decode()}\n")
+    static = pme.Static(pme.file(tmp_path / "keys")).options()
+    assert probe.unexpected([attack("static", content, KEY_METADATA, options=static)]) == {}
 
 
 def test_a_reader_with_another_key_of_the_same_name_reads_nothing(

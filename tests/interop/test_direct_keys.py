@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # needs a package of its own for timestamps with a zone.
 FLAT = ("id", "name", "note", "salary", "born", "ratio", "active", "raw")
 KEYS = {128: b"0123456789abcdef", 192: b"0123456789abcdef01234567", 256: b"0123456789abcdef0123456789abcdef"}
+DIRECT = {"keyManagement": "direct"}
 every_length = pytest.mark.parametrize("bits", [128, 192, 256])
 
 
@@ -45,7 +46,7 @@ def rows(frame: DataFrame) -> Table:
 
 
 def write(spark: SparkSession, target: str, options: dict[str, str]) -> Path:
-    spark_frame(spark).write.format("pme-parquet").options(keyManagement="direct", **options).save(target)
+    spark_frame(spark).write.format("pme-parquet").options(**DIRECT, **options).save(target)
     [file] = data_files(target)
     return file
 
@@ -59,7 +60,7 @@ def test_pyarrow_reads_our_uniform_files_by_the_key_itself(
     file = write(spark, target, options)
     properties = pe.create_decryption_properties(KEYS[bits])
     assert arrow_table(pq.read_table(file, decryption_properties=properties)) == expected
-    back = spark.read.format("pme-parquet").options(**static | {"algorithm": algorithm}).load(target)
+    back = spark.read.format("pme-parquet").options(**static | DIRECT | {"algorithm": algorithm}).load(target)
     assert rows(back) == expected
 
 

@@ -81,7 +81,8 @@ def static(tmp_path: Path) -> Static:
         lines = [f"{key}={base64.b64encode(bytes.fromhex(value)).decode()}" for key, value in keys.items()]
         listed = tmp_path / "keys"
         listed.write_text("\n".join(lines))
-        return pme.Static(pme.file(str(listed))).options()
+        # Arrow's files name data keys.
+        return pme.Static(pme.file(str(listed))).options() | {"keyManagement": "direct"}
 
     return options
 

@@ -141,3 +141,13 @@ def test_a_signed_footer_with_a_longer_file_part_is_refused(spark: SparkSession,
     bend.plain_footer(signed.file, changed)
     with refused("PME_AAD_PREFIX", signed.file.name, "aad_file_unique"):
         signed.read(spark).collect()
+
+
+@pytest.mark.parametrize("prefix", ["x", "abc", "orders!", "{table}"])
+def test_a_prefix_under_which_a_page_could_pass_for_a_wrapped_key_is_refused_before_anything_is_deleted(
+    frame: DataFrame, columns: pme.Encryption, tmp_path: Path, prefix: str
+) -> None:
+    table = written(frame, columns, tmp_path / "t")
+    unfit = replace(columns, aad_prefix=prefix, store_aad_prefix=False).options()
+    with untouched(table.directory), refused("PME_BAD_OPTION", "aadPrefix", prefix):
+        frame.write.format("pme-parquet").options(**unfit).mode("overwrite").save(str(table.directory))

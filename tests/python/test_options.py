@@ -41,8 +41,8 @@ def test_a_kms_class_gives_parquet_javas_names_and_only_what_is_set() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "option"),
     [
-        ("footer_key", "footer", {"footerKey": "footer"}),
-        ("uniform_key", "all", {"uniformKey": "all"}),
+        ("footer_key", "footer", {"footerKey": "footer", "keyManagement": "envelope"}),
+        ("uniform_key", "all", {"uniformKey": "all", "keyManagement": "envelope"}),
         ("unlisted_columns", "error", {"unlistedColumns": "error"}),
         ("algorithm", "AES_GCM_CTR_V1", {"algorithm": "AES_GCM_CTR_V1"}),
         ("plaintext_footer", True, {"plaintextFooter": "true"}),
@@ -61,6 +61,12 @@ def test_a_kms_class_gives_parquet_javas_names_and_only_what_is_set() -> None:
 def test_each_field_becomes_its_option(field: str, value: Any, option: dict[str, str]) -> None:
     fields: dict[str, Any] = {field: value}
     assert pme.Encryption(**fields).options() == option
+
+
+def test_a_single_key_is_said_to_wrap_keys_so_that_no_read_gives_it_out() -> None:
+    assert pme.Encryption(uniform_key="all").options()["keyManagement"] == "envelope"
+    assert pme.Encryption(uniform_key="all", key_management="direct").options()["keyManagement"] == "direct"
+    assert "keyManagement" not in pme.Encryption(footer_key="f", column_keys={"pii": "ssn"}).options()
 
 
 def test_column_keys_become_json_that_keeps_odd_names() -> None:

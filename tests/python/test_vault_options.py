@@ -41,7 +41,10 @@ def test_a_login_by_kubernetes_needs_no_secret_of_the_users() -> None:
 
 def test_a_write_takes_a_vault_like_any_other_kms() -> None:
     keys = pme.Vault(URL, token=pme.env("VAULT_TOKEN"))
-    assert pme.Encryption(kms=keys, footer_key="footer").options() == keys.options() | {"footerKey": "footer"}
+    assert pme.Encryption(kms=keys, footer_key="footer").options() == keys.options() | {
+        "footerKey": "footer",
+        "keyManagement": "envelope",
+    }
 
 
 def test_which_fields_belong_together_is_checked_by_the_connector_not_here() -> None:

@@ -23,6 +23,9 @@ KeyBits = Literal[128, 192, 256]
 class Encryption:
     """The keys and the modes of a write. Only what is set becomes an option; the format's defaults stand elsewhere.
 
+    One thing is always said: with one key for all, that keys are wrapped. A read with these options then never takes
+    the master key itself for a data key.
+
     Example:
         enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn", "address"]})
         df.write.format("pme-parquet").options(**enc.options()).save(path)
@@ -39,7 +42,8 @@ class Encryption:
         kek_bits: length of key encryption keys.
         double_wrapping: data keys wrapped by a key encryption key, and that one by the master key.
         key_material: wrapped keys in the footer, or in a file beside.
-        key_management: `direct` takes the named key as the data key (`Keystore` and `Static` only).
+        key_management: `direct` takes the named key as the data key (`Keystore` and `Static` only); reads must say so
+            too.
         aad_prefix: binds files to a name; text, or a template of `{table}`, `{path}`, `{file}`.
         store_aad_prefix: keep the prefix in the file, or make readers supply it.
     """
@@ -60,7 +64,7 @@ class Encryption:
     store_aad_prefix: bool | None = None
 
     def options(self) -> dict[str, str]:
-        """The options of the format, for writing."""
+        """The options of the format, for writing, and for reading what was written so."""
         install_errors()
         given = {
             "footerKey": self.footer_key,
@@ -73,7 +77,7 @@ class Encryption:
             "kekBits": self.kek_bits,
             "doubleWrapping": self.double_wrapping,
             "keyMaterial": self.key_material,
-            "keyManagement": self.key_management,
+            "keyManagement": self.key_management or self._envelope(),
             "aadPrefix": self.aad_prefix,
             "storeAadPrefix": self.store_aad_prefix,
         }
@@ -82,6 +86,14 @@ class Encryption:
     def explain(self, df: DataFrame, *, partition_by: str | Sequence[str] = ()) -> Plan:
         """Tells which leaf column of `df` would get which key, and writes nothing: `pme.plan`."""
         return plan(df, self, partition_by=partition_by)
+
+    def _envelope(self) -> Literal["envelope"] | None:
+        """The default, said where a read with these options would otherwise give the one key out itself.
+
+        To a reader, a footer key alone is the key of files that carry no key metadata.
+        """
+        one_key = self.column_keys is None and (self.footer_key or self.uniform_key)
+        return "envelope" if one_key else None
 
     def _kms_options(self) -> dict[str, str]:
         if self.kms is None:

@@ -197,7 +197,23 @@ object PmeErrors {
     fail(
       NoKey,
       s"$where: no key is known for it, because the file carries no key metadata. " +
-        "Name the key with footerKey or uniformKey."
+        "Name the key with footerKey or uniformKey, and set keyManagement=direct."
+    )
+
+  /** Of a file that asks for a master key itself, or of who asks in its name. */
+  def directKeyRefused(where: String, key: String): PmeException =
+    fail(
+      KeyMetadata,
+      s"$where: it says that key '$key' is the data key itself, and this read gives no master key out, because " +
+        "keyManagement is not direct. Find out who wrote the file; set keyManagement=direct if the table was written so."
+    )
+
+  /** Of a request that no read and no write of ours makes. */
+  def keyRequestRefused(where: String, what: String): PmeException =
+    fail(
+      KeyDenied,
+      s"$where: the driver refused $what, because this read or write has no use for that. " +
+        "Look who reaches the driver's port."
     )
 
   // ---- files
@@ -239,6 +255,21 @@ object PmeErrors {
       AadPrefix,
       s"$file: its AAD prefix is not the expected one, because $why. " +
         "Set aadPrefix to the writer's; if it is right, this is not the file you asked for."
+    )
+
+  def aadPrefixLength(where: String, template: String, bytes: Int, unfit: Seq[Int]): PmeException =
+    fail(
+      BadOption,
+      s"option aadPrefix: '$template' cannot be used for $where, because there it is $bytes bytes long, and in a file " +
+        s"with a prefix of ${unfit.mkString(", ")} bytes a page could be passed off as a wrapped key. Use a longer prefix."
+    )
+
+  /** Of a file that says itself what its prefix is. */
+  def unprovenPrefix(file: String): PmeException =
+    aadPrefix(
+      file,
+      "the file keeps one that this reader does not name, and no protected column that this reader has the key of shows " +
+        "that the file has it"
     )
 
   def changedMeanwhile(file: String): PmeException =

@@ -40,6 +40,13 @@ object ModuleAad {
   private val PageAt = 5
   private val SuffixBytes = 7
 
+  /** `aad_file_unique`, behind the prefix in the file's AAD (specification §4.4.1): a fixed length keeps them apart. */
+  val FileUniqueBytes = 8
+
+  /** Whether some module's AAD is as long as this in a file with a prefix of that length. */
+  def canBe(aadBytes: Int, prefixBytes: Int): Boolean =
+    Seq(RowGroupAt, PageAt, SuffixBytes).exists(prefixBytes + FileUniqueBytes + _ == aadBytes)
+
   /** Ordinals are signed 16-bit numbers (specification §4.4.2). */
   val MaxOrdinal: Int = Short.MaxValue
 

@@ -1,7 +1,5 @@
 package io.pmeparquet.keys
 
-import java.util.Base64
-
 import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
 
 /**
@@ -24,7 +22,13 @@ final class DataKeyUnwrapper(
   def unwrap(material: KeyMaterial, where: String): AesKey = {
     val key = bySource(material.wrappedKey, where)
     material.kek.fold(key) { kek =>
-      LocalWrap.unwrap(material.wrappedDek, key.toSecretKey, kekAad(kek, where), where, material.masterKeyId)
+      LocalWrap.unwrap(
+        material.wrappedDek,
+        key.toSecretKey,
+        KeyMaterial.kekAad(kek.id, where),
+        where,
+        material.masterKeyId
+      )
     }
   }
 
@@ -62,13 +66,6 @@ final class DataKeyUnwrapper(
     val lent = source.unwrap(Seq(wrapped), where).head.fold(failed => throw failed, identity)
     lent.key -> lent.millis
   }
-
-  private def kekAad(kek: KeyMaterial.Kek, where: String): Array[Byte] =
-    try Base64.getDecoder.decode(kek.id)
-    catch {
-      case bad: IllegalArgumentException =>
-        throw PmeErrors.keyMetadata(where, "the id of its key-encryption key is not base64", bad)
-    }
 }
 
 private object DataKeyUnwrapper {

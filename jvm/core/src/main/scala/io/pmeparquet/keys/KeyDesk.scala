@@ -42,33 +42,69 @@ final class KeyDesk private (
   override def toString: String = s"KeyDesk($describe)"
 }
 
+/**
+ * What is given out at a desk: no more than its read or write has a use for, whatever an executor asks. ''Driver only.''
+ *
+ * @param unwraps whether keys are unwrapped
+ * @param wraps under which master keys keys are wrapped
+ * @param direct which master keys are given out themselves
+ */
+final case class KeyGrants(unwraps: Boolean, wraps: String => Boolean, direct: String => Boolean)
+
+object KeyGrants {
+  private val none: String => Boolean = _ => false
+
+  def toRead(direct: String => Boolean): KeyGrants = KeyGrants(unwraps = true, none, direct)
+
+  /** @param masterKeys of the write */
+  def toWrite(masterKeys: Seq[String], areDirect: Boolean): KeyGrants = {
+    val own: String => Boolean = masterKeys.contains(_)
+    KeyGrants(unwraps = false, if (areDirect) none else own, if (areDirect) own else none)
+  }
+}
+
 /** The desks of this driver. */
 object KeyDesk {
-  private val open = new ConcurrentHashMap[String, WeakReference[KeySource]]
+  private final class Open(source: KeySource, val grants: KeyGrants) {
+    private val reference = new WeakReference(source)
+    def found: Option[KeySource] = Option(reference.get())
+  }
+
+  private val open = new ConcurrentHashMap[String, Open]
 
   /** @param source to be kept by who opens the desk, for as long as keys are to be had at it */
-  def open(source: KeySource, route: KeyRoute): KeyDesk = {
+  def open(source: KeySource, route: KeyRoute, grants: KeyGrants): KeyDesk = {
     val id = UUID.randomUUID().toString
-    open.values.removeIf(_.get() == null)
-    open.put(id, new WeakReference(source))
+    open.values.removeIf(_.found.isEmpty)
+    open.put(id, new Open(source, grants))
     new KeyDesk(new Secret(id), route, source.describe, source.instance)
   }
 
   /** The driver's side: what answers a request that came by the route. */
   def answer(message: Array[Byte]): Array[Byte] = {
     val (id, request) = KeyMessages.requestOf(message)
-    val source = Option(open.get(id)).flatMap(found => Option(found.get()))
-    def at[A](ask: KeySource => A): Either[PmeException, A] =
-      try Right(ask(source.getOrElse(throw closed(request.where))))
-      catch { case failed: PmeException => Left(failed) }
+    val desk = Option(open.get(id))
+    def at[A](isGranted: KeyGrants => Boolean, refusal: => PmeException)(
+        ask: KeySource => A
+    ): Either[PmeException, A] =
+      try {
+        val source = desk.flatMap(_.found).getOrElse(throw closed(request.where))
+        if (!desk.exists(one => isGranted(one.grants))) throw refusal
+        Right(ask(source))
+      } catch { case failed: PmeException => Left(failed) }
+    def refused(what: String) = PmeErrors.keyRequestRefused(request.where, what)
     request match {
       case KeyRequest.Unwrap(keys, where) =>
         KeyMessages.bytesOfKeys(
-          at(_.unwrap(keys, where)).fold(failed => keys.map(_ => Left(failed)), identity)
+          at(_.unwraps, refused("to unwrap keys"))(_.unwrap(keys, where))
+            .fold(failed => keys.map(_ => Left(failed)), identity)
         )
-      case KeyRequest.Wrap(key, masterKeyId, where) =>
-        KeyMessages.bytesOfText(at(_.wrap(key, masterKeyId, where)))
-      case KeyRequest.Direct(keyId, where) => KeyMessages.bytesOfDirect(at(_.directKey(keyId, where)))
+      case KeyRequest.Wrap(key, id, where) =>
+        KeyMessages.bytesOfText(at(_.wraps(id), refused(s"to wrap a key with '$id'"))(_.wrap(key, id, where)))
+      case KeyRequest.Direct(keyId, where) =>
+        KeyMessages.bytesOfDirect(
+          at(_.direct(keyId), PmeErrors.directKeyRefused(where, keyId))(_.directKey(keyId, where))
+        )
     }
   }
 

@@ -1,5 +1,7 @@
 package io.pmeparquet.keys
 
+import java.util.Base64
+
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.keys.FlatJson.{Flag, Text, Value}
 
@@ -66,6 +68,30 @@ object KeyMaterial {
   val FooterReference = "footerKey"
   def columnReference(ordinal: Int): String = s"columnKey$ordinal"
 
+  /**
+   * The AAD under which a KEK wrapped data keys: the KEK's id, as every writer draws it. A master key wraps data keys and
+   * KEKs alike, so a data key can be called a KEK. Nothing that a data key seals opens under an AAD of this length: no AAD
+   * of a module is as long ([[io.pmeparquet.options.AadPrefix]]).
+   *
+   * @throws io.pmeparquet.PmeException `PME_KEY_METADATA`
+   */
+  def kekAad(id: String, where: String): Array[Byte] = {
+    def unusable(why: String, cause: Throwable = null) =
+      PmeErrors.keyMetadata(where, s"the id of its key-encryption key is not $why", cause)
+    val bytes =
+      try Base64.getDecoder.decode(id)
+      catch { case bad: IllegalArgumentException => throw unusable("base64", bad) }
+    if (bytes.length != KekIdBytes || Base64.getEncoder.encodeToString(bytes) != id)
+      throw unusable(s"$KekIdBytes bytes in base64, as every writer draws it")
+    bytes
+  }
+
+  /**
+   * Whether a key may have this name. The name of a key is the AAD of what it wraps, and before the ordinals in a module's
+   * AAD stands a module's type, a control character: so a key that encrypts modules as well takes neither for the other.
+   */
+  def isKeyName(id: String): Boolean = !id.exists(Character.isISOControl(_))
+
   /** Key material is a few hundred bytes; no master-key id or wrapped key needs more than this. */
   val MaxBytes: Int = 64 * 1024
 
@@ -89,11 +115,11 @@ object KeyMaterial {
     fields.requireType()
     val kek =
       if (fields.flag(Field.DoubleWrapping))
-        Some(Kek(fields.text(Field.KekId), fields.text(Field.WrappedKek)))
+        Some(Kek(fields.kekId, fields.text(Field.WrappedKek)))
       else None
     KeyMaterial(
       fields.flag(Field.IsFooterKey),
-      fields.text(Field.MasterKeyId),
+      fields.masterKeyId,
       fields.text(Field.WrappedDek),
       kek
     )
@@ -107,6 +133,18 @@ object KeyMaterial {
     def text(name: String): String = values.get(name) match {
       case Some(Text(value)) if value.nonEmpty => value
       case _ => throw PmeErrors.keyMetadata(where, s"it has no text '$name'")
+    }
+
+    /** Checked here, so that there is no material whose id is the AAD of something else ([[kekAad]]). */
+    def kekId: String = {
+      val id = text(Field.KekId)
+      kekAad(id, where)
+      id
+    }
+    def masterKeyId: String = {
+      val id = text(Field.MasterKeyId)
+      if (!isKeyName(id)) throw PmeErrors.keyMetadata(where, "its master-key id has control characters")
+      id
     }
     def flag(name: String): Boolean = values.get(name) match {
       case Some(Flag(value)) => value

@@ -39,13 +39,14 @@ object KeyMetadata {
       else External(fields.text(Field.Reference))
     } else {
       // A quote is none of a name's, but of JSON that was altered: what it holds is not to be told in messages.
-      if (text.isEmpty || text.length > MaxDirectCharacters || text.exists(isNoneOfNames))
+      if (
+        text.isEmpty || text.length > MaxDirectCharacters || text
+          .contains('"') || !KeyMaterial.isKeyName(text)
+      )
         throw PmeErrors.keyMetadata(where, "it is neither key material nor the name of a key")
       Direct(text)
     }
   }
-
-  private def isNoneOfNames(character: Char) = Character.isISOControl(character) || character == '"'
 
   def bytesOf(metadata: KeyMetadata): Array[Byte] = {
     val text = metadata match {

@@ -3,6 +3,8 @@ package io.pmeparquet.options
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.regex.{Matcher, Pattern}
 
+import io.pmeparquet.cipher.ModuleAad
+import io.pmeparquet.keys.KeyMaterial
 import io.pmeparquet.PmeErrors
 
 /**
@@ -13,6 +15,21 @@ import io.pmeparquet.PmeErrors
  * reader agree on it without a catalog.
  */
 final case class AadPrefix private (template: String) {
+
+  /**
+   * The prefix of a file that is to be written.
+   *
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for a prefix that would be mistaken ([[AadPrefix.isApart]])
+   */
+  def toWrite(directory: String, fileName: String, where: String): Array[Byte] = {
+    val prefix = bytesFor(directory, fileName)
+    if (!AadPrefix.isApart(prefix))
+      throw PmeErrors.aadPrefixLength(where, template, prefix.length, AadPrefix.unfitLengths)
+    prefix
+  }
+
+  /** Whether files of one directory have different prefixes. */
+  def differsByFile: Boolean = template.contains("{file}")
 
   /**
    * @param directory path of the directory the file is (or will be) read from, without scheme and host
@@ -29,6 +46,16 @@ final case class AadPrefix private (template: String) {
 }
 
 object AadPrefix {
+
+  /**
+   * Whether modules under this prefix have other AADs than wrapped keys. A KEK's id is the AAD of what the KEK wraps; were
+   * the AAD of a page as long, a page that somebody can guess could be passed off as a wrapped key.
+   */
+  def isApart(prefix: Array[Byte]): Boolean = !unfitLengths.contains(prefix.length)
+
+  private val unfitLengths: Seq[Int] =
+    (0 to KeyMaterial.KekIdBytes).filter(ModuleAad.canBe(KeyMaterial.KekIdBytes, _))
+
   private val placeholder = Pattern.compile("\\{([^{}]*)\\}")
   private val names = Seq("table", "path", "file")
 

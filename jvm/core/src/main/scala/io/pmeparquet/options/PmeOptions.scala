@@ -11,7 +11,8 @@ object PmeOptions extends KmsOptions {
     "footerKey",
     Both,
     "Master key of the footer, and of columns that no other key protects. On read: the key of files that carry no " +
-      "key metadata; with `columnKeys`, the key that footers must be under.",
+      "key metadata, beside `columnKeys` or `keyManagement=envelope` only with `keyManagement=direct`; with `columnKeys`, " +
+      "the key that footers must be under.",
     parquetName = Some("footer.key")
   )
   val ColumnKeys = OptionSpec(
@@ -86,9 +87,10 @@ object PmeOptions extends KmsOptions {
   )
   val KeyManagement = OptionSpec(
     "keyManagement",
-    Write,
+    Both,
     "`envelope`: fresh data keys per file, wrapped under master keys. `direct` (keystore and static only): the named " +
-      "key is the data key. Readers detect which.",
+      "key is the data key. On read: only `direct` takes a master key for a data key, and it takes wrapped keys as " +
+      "well; else a file that names one is refused. Files without key metadata: see `footerKey`.",
     values = Seq("envelope", "direct")
   )
   val AadPrefix = OptionSpec(

@@ -2,7 +2,7 @@ package io.pmeparquet.options
 
 import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnKeys, ColumnPolicy, KeyBinding, UniformBinding, UnlistedColumns}
-import io.pmeparquet.keys.{KmsSettings, KmsUse}
+import io.pmeparquet.keys.{KeyMaterial, KmsSettings, KmsUse}
 import io.pmeparquet.PmeErrors
 
 /** The checked options of one write: where its master keys live, and how its files are encrypted. */
@@ -42,13 +42,15 @@ object FileSettings {
 /**
  * What a reader accepts, and with which keys: the checked options of one read.
  *
- * @param keyOfFilesWithoutMetadata key of files that carry no key metadata
+ * @param keyOfFilesWithoutMetadata key of files that carry no key metadata, where it may be given out for that
+ * @param directKeys whether a key that a file names is given out as a data key
  * @param allowedMasterKeys where given, no other master key is used
  * @param columns where given, a file whose columns are protected otherwise is refused
  * @param masking what becomes of columns whose keys are refused; none: the read fails
  */
 final case class ReadSettings(
     keyOfFilesWithoutMetadata: Option[String],
+    directKeys: Boolean,
     allowedMasterKeys: Option[Set[String]],
     columns: Option[ColumnPolicy],
     acceptCtr: Boolean,
@@ -58,7 +60,13 @@ final case class ReadSettings(
     masking: Option[Masking],
     kekLifetimeMillis: Long,
     cryptoProvider: String
-) extends Serializable
+) extends Serializable {
+
+  /** Whether a master key itself may leave the KMS for this read. */
+  def givesOut(keyId: String): Boolean =
+    keyOfFilesWithoutMetadata.contains(keyId) ||
+      (directKeys && allowedMasterKeys.forall(_.contains(keyId)))
+}
 
 /**
  * Columns whose keys the KMS refuses are read as NULL.
@@ -90,6 +98,13 @@ object Settings {
     val direct = values.choice(PmeOptions.KeyManagement) == "direct"
     val external = values.choice(PmeOptions.KeyMaterial) == "external"
     val prefix = values.text(PmeOptions.AadPrefix).map(AadPrefix.parse)
+    keys.all.find(!KeyMaterial.isKeyName(_)).foreach { id =>
+      throw PmeErrors.badOption(
+        "footerKey, columnKeys or uniformKey",
+        id,
+        "a key id without control characters"
+      )
+    }
     CryptoProvider.requireForWrite(providerOf(values))
     if (direct && !givesKeysOut(use.settings))
       throw PmeErrors.contradiction(
@@ -141,8 +156,12 @@ object Settings {
     val allowed =
       for (footer <- key; columns <- values.text(PmeOptions.ColumnKeys))
         yield ColumnKeys.parse(columns).entries.map(_.masterKeyId).toSet + footer
+    val direct = values.choice(PmeOptions.KeyManagement) == "direct"
+    // Alone, and with nothing said of envelopes, it names the key of files that carry no key metadata.
+    val alone = values.text(PmeOptions.ColumnKeys).isEmpty && values.find(PmeOptions.KeyManagement).isEmpty
     ReadSettings(
-      key,
+      key.filter(_ => direct || alone),
+      direct,
       allowed,
       columnPolicy(values, caseSensitive),
       values.choice(PmeOptions.Algorithm) == EncryptionAlgorithm.AesGcmCtrV1.name,
@@ -188,7 +207,13 @@ object Settings {
   /** The Spark read path: a value of option `scan`. */
   def scan(values: OptionValues): String = values.choice(PmeOptions.Scan)
 
-  private final case class Keys(footerKey: String, columnKeys: Option[ColumnKeys], unlisted: UnlistedColumns)
+  private final case class Keys(
+      footerKey: String,
+      columnKeys: Option[ColumnKeys],
+      unlisted: UnlistedColumns
+  ) {
+    def all: Seq[String] = footerKey +: columnKeys.toSeq.flatMap(_.entries.map(_.masterKeyId))
+  }
 
   private def writeKeys(values: OptionValues): Keys = {
     val footer = nonEmpty(values, PmeOptions.FooterKey)

@@ -32,13 +32,14 @@ class KeyDeskSuite extends FunSuite {
     }
   }
 
+  private val toRead = KeyGrants.toRead(_ => false)
   private def wrapped(key: AesKey, id: String) = WrappedKey(id, static.wrap(key, id, "t"), None)
   private def failure(answer: Either[PmeException, LentKey]) = answer.left.toOption.map(_.getCondition())
 
   test("keys come in the order they were asked for, with their time, and refusals among them") {
     var clock = 0L
     val source = new KmsSource(new CountingKms(static), 1000, () => clock)
-    val desk = KeyDesk.open(source, Here)
+    val desk = KeyDesk.open(source, Here, toRead)
     val (one, two) = (AesKey.random(128, random), AesKey.random(192, random))
     val wanted = Seq(wrapped(one, "a"), WrappedKey("absent", "x", Some("id")), wrapped(two, "b"))
     val first = desk.unwrap(wanted, "file f")
@@ -51,18 +52,40 @@ class KeyDeskSuite extends FunSuite {
 
   test("wrapping and direct keys go by the desk too, with their refusals") {
     val source = new KmsSource(static, 1000)
-    val desk = KeyDesk.open(source, Here)
+    def desk(areDirect: Boolean) =
+      KeyDesk.open(source, Here, KeyGrants.toWrite(Seq("a", "absent"), areDirect))
     val key = AesKey.random(128, random)
-    assertEquals(static.unwrap(desk.wrap(key, "a", "t"), "a", "t"), key)
-    assertEquals(desk.directKey("b", "t"), Some(master("b")))
-    assertEquals(intercept[PmeException](desk.wrap(key, "absent", "t")).getCondition(), "PME_KEY_NOT_FOUND")
-    assertEquals(intercept[PmeException](desk.directKey("absent", "t")).getCondition(), "PME_KEY_NOT_FOUND")
+    assertEquals(static.unwrap(desk(false).wrap(key, "a", "t"), "a", "t"), key)
+    assertEquals(desk(true).directKey("a", "t"), Some(master("a")))
+    def condition(ask: => Any) = intercept[PmeException](ask).getCondition()
+    assertEquals(condition(desk(false).wrap(key, "absent", "t")), "PME_KEY_NOT_FOUND")
+    assertEquals(condition(desk(true).directKey("absent", "t")), "PME_KEY_NOT_FOUND")
+  }
+
+  test("a desk gives out what its read or write has a use for, and no more") {
+    val source = new KmsSource(static, 1000)
+    val key = AesKey.random(128, random)
+    def condition(ask: => Any) = intercept[PmeException](ask).getCondition()
+    val read = KeyDesk.open(source, Here, toRead)
+    assertEquals(condition(read.directKey("a", "file f")), "PME_KEY_METADATA")
+    assertEquals(condition(read.wrap(key, "a", "t")), "PME_KEY_DENIED")
+    val direct = KeyDesk.open(source, Here, KeyGrants.toRead(_ == "a"))
+    assertEquals(direct.directKey("a", "t"), Some(master("a")))
+    assertEquals(condition(direct.directKey("b", "t")), "PME_KEY_METADATA")
+    def write(areDirect: Boolean) = KeyDesk.open(source, Here, KeyGrants.toWrite(Seq("a"), areDirect))
+    assertEquals(condition(write(areDirect = false).wrap(key, "b", "t")), "PME_KEY_DENIED")
+    assertEquals(condition(write(areDirect = false).directKey("a", "t")), "PME_KEY_METADATA")
+    assertEquals(condition(write(areDirect = true).wrap(key, "a", "t")), "PME_KEY_DENIED")
+    assertEquals(
+      failure(write(areDirect = false).unwrap(Seq(wrapped(key, "a")), "t").head),
+      Some("PME_KEY_DENIED")
+    )
   }
 
   test("a desk crosses the wire without the KMS, prints no id, and answers nobody else") {
     val source = new KmsSource(static, 1000)
     val bytes = new ByteArrayOutputStream
-    new ObjectOutputStream(bytes).writeObject(KeyDesk.open(source, Route))
+    new ObjectOutputStream(bytes).writeObject(KeyDesk.open(source, Route, toRead))
     val copy =
       new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[KeyDesk]
     val key = AesKey.random(128, random)
@@ -126,7 +149,7 @@ class KeyDeskSuite extends FunSuite {
     var clock = 0L
     val kms = new CountingKms(static)
     val source = new KmsSource(kms, 1000, () => clock)
-    val unwrapper = new DataKeyUnwrapper(KeyDesk.open(source, Here), 1000, () => clock)
+    val unwrapper = new DataKeyUnwrapper(KeyDesk.open(source, Here, toRead), 1000, () => clock)
     val key = AesKey.random(128, random)
     val material = KeyMaterial(isFooterKey = true, "a", static.wrap(key, "a", "t"), None)
     clock = 100
@@ -144,7 +167,7 @@ class KeyDeskSuite extends FunSuite {
   test("keys that are prepared are one request, and are then at hand") {
     val kms = new CountingKms(static)
     val source = new KmsSource(kms, 60000)
-    val unwrapper = new DataKeyUnwrapper(KeyDesk.open(source, Here), 60000)
+    val unwrapper = new DataKeyUnwrapper(KeyDesk.open(source, Here, toRead), 60000)
     val materials = Seq("a", "b", "absent").map { id =>
       val text = if (id == "absent") "x" else static.wrap(AesKey.random(128, random), id, "t")
       KeyMaterial(isFooterKey = false, id, text, None)

@@ -113,7 +113,13 @@ class KeysSuite extends FunSuite {
 
   private def metadata(json: String) = KeyMetadata.parse(json.getBytes(UTF_8), "f")
   private val material =
-    KeyMaterial(isFooterKey = true, "m", "d2R", Some(KeyMaterial.Kek("aWQ=", "a2Vr")), Some("I" -> "U"))
+    KeyMaterial(
+      isFooterKey = true,
+      "m",
+      "d2R",
+      Some(KeyMaterial.Kek("aWQ" + "A" * 19 + "==", "a2Vr")),
+      Some("I" -> "U")
+    )
 
   test("key material says what it was given, internal and external, single and double wrapped") {
     Seq(material, material.copy(kek = None), material.copy(isFooterKey = false, kms = None)).foreach { one =>

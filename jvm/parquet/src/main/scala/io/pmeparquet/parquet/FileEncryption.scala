@@ -59,7 +59,7 @@ private[parquet] final class FileEncryption(
     if (listed.nonEmpty) builder.withEncryptedColumns(listed.asJava)
     if (settings.plaintextFooter) builder.withPlaintextFooter()
     settings.aadPrefix.foreach { prefix =>
-      builder.withAADPrefix(prefix.bytesFor(directory, path.getName))
+      builder.withAADPrefix(prefix.toWrite(directory, path.getName, where))
       if (!settings.storeAadPrefix) builder.withoutAADPrefixStorage()
     }
     if (beside.nonEmpty) MaterialFiles.write(path, conf, beside.toSeq)

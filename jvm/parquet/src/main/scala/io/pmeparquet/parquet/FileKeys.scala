@@ -16,18 +16,36 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
   private[parquet] lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
 
   /** parquet-java does not tell which column it asks for. */
-  override def getKey(keyMetadata: Array[Byte]): Array[Byte] = keyOf(keyMetadata, None).insecureBytes
+  override def getKey(keyMetadata: Array[Byte]): Array[Byte] = {
+    val where = s"$path, footer or column"
+    keyOf(KeyMetadata.parse(keyMetadata, where), where).insecureBytes
+  }
 
   /** @param column the name of the column that the key is of; none for the footer */
   private[parquet] def keyOf(keyMetadata: Array[Byte], column: Option[String]): AesKey = {
     val where = whereOf(column)
-    KeyMetadata.parse(keyMetadata, where) match {
-      case KeyMetadata.Direct(keyId) =>
-        requireAllowed(keyId, where)
-        scope.unwrapper(conf).direct(keyId, where)
-      case wrapped: KeyMetadata.Wrapped => scope.unwrapper(conf).unwrap(materialOf(wrapped, where), where)
+    val metadata = KeyMetadata.parse(keyMetadata, where)
+    metadata match {
+      case wrapped: KeyMetadata.Wrapped => requireOwn(materialOf(wrapped, where), column, where)
+      case _: KeyMetadata.Direct => ()
     }
+    keyOf(metadata, where)
   }
+
+  private def keyOf(metadata: KeyMetadata, where: String): AesKey = metadata match {
+    case KeyMetadata.Direct(keyId) =>
+      if (!scope.settings.directKeys) throw PmeErrors.directKeyRefused(where, keyId)
+      requireAllowed(keyId, where)
+      scope.unwrapper(conf).direct(keyId, where)
+    case wrapped: KeyMetadata.Wrapped => scope.unwrapper(conf).unwrap(materialOf(wrapped, where), where)
+  }
+
+  /** Nothing authenticates what a footer's key material says; a mistake is told for what it is. */
+  private def requireOwn(one: KeyMaterial, column: Option[String], where: String): Unit =
+    if (one.isFooterKey != column.isEmpty) {
+      val said = if (one.isFooterKey) "the footer's key" else "a column's key"
+      throw PmeErrors.keyMetadata(where, s"it is the material of $said")
+    }
 
   /**
    * Has the keys of several columns unwrapped at once, before they are asked for one by one.

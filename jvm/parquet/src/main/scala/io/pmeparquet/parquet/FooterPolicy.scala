@@ -4,7 +4,9 @@ import java.util.Arrays
 
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.options.{EncryptionAlgorithm, ReadSettings}
+import io.pmeparquet.cipher.ModuleAad
+import io.pmeparquet.keys.KeyMetadata
+import io.pmeparquet.options.{AadPrefix, EncryptionAlgorithm, ReadSettings}
 import io.pmeparquet.PmeErrors
 
 /** What a reader accepts of a file, decided from its tail alone, before any page is read. */
@@ -14,7 +16,7 @@ private[parquet] object FooterPolicy {
    * The algorithm's fields are not authenticated, and prefix and unique part of the AAD are joined without a
    * delimiter: a fixed length keeps the boundary between them where the writer had it.
    */
-  val AadFileUniqueBytes = 8
+  val AadFileUniqueBytes: Int = ModuleAad.FileUniqueBytes
 
   /**
    * @return the AAD prefix to open the file with, where the reader gives one
@@ -39,7 +41,30 @@ private[parquet] object FooterPolicy {
         throw PmeErrors.aadPrefix(file, "the file was written without one")
       case (None, None) if tail.supplyAadPrefix =>
         throw PmeErrors.aadPrefix(file, "the writer did not keep it in the file and aadPrefix is not set")
-      case _ => expected
+      case _ => requireApart(file, expected.orElse(tail.aadPrefix), tail)
     }
+    expected
   }
+
+  /** Under keys that were wrapped no module opens whose AAD could be that of a wrapped key. */
+  private def requireApart(file: String, prefix: Option[Array[Byte]], tail: FileTail.Encrypted): Unit =
+    for {
+      unfit <- prefix if !AadPrefix.isApart(unfit)
+      metadata <- tail.footerKeyMetadata
+    } KeyMetadata.parse(metadata, s"$file, footer") match {
+      case _: KeyMetadata.Wrapped =>
+        throw PmeErrors.aadPrefix(
+          file,
+          s"it has ${unfit.length} bytes, with which a page could be passed off as a wrapped key"
+        )
+      case _: KeyMetadata.Direct => ()
+    }
+
+  /**
+   * Whether the footer's AAD is what the file itself says of it. Where prefix and unique part of the AAD end is told by
+   * their lengths alone, so the AAD of a page, index or column metadata can be told as that of another file's footer; no
+   * other module of that file would open. Nothing can be told so where there is no prefix, or the reader names it.
+   */
+  def isUnproven(tail: FileTail.Encrypted, settings: ReadSettings): Boolean =
+    !tail.plaintextFooter && tail.aadPrefix.isDefined && settings.aadPrefix.isEmpty
 }

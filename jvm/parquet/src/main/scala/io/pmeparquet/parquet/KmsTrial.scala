@@ -8,7 +8,7 @@ import scala.collection.mutable
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors}
-import io.pmeparquet.keys.{JobKeks, KeySource, WrappedKey}
+import io.pmeparquet.keys.{JobKeks, KeyGrants, KeySource, WrappedKey}
 import io.pmeparquet.options.{FileSettings, WriteSettings}
 
 /** How long each call for a master key took, by what was asked for. ''Crosses the wire.'' */
@@ -48,9 +48,12 @@ private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configur
     new TrialKey(kek.key, WrappedKey(masterKeyId, kek.wrapped, Some(id)))
   }
 
+  /** As of a write and a read. */
+  private def grants = KeyGrants.toWrite(files.masterKeys, files.directKeys).copy(unwraps = !files.directKeys)
+
   /** For tasks, which come by keys as `kms.callFrom` says. With double wrapping: the keys that the driver was served. */
   def forExecutors: ExecutorTrial =
-    new ExecutorTrial(Scopes.accessOf(opening, settings.use), files, made.toMap, opening)
+    new ExecutorTrial(Scopes.accessOf(opening, settings.use, grants), files, made.toMap, opening)
 }
 
 /** A random key that protects nothing, and what the KMS made of it. ''Crosses the wire.'' */

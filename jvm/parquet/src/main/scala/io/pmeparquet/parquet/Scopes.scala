@@ -124,7 +124,10 @@ object Scopes {
     existing.getOrElse {
       val opening = open(use, conf, settings.kekLifetimeMillis)
       recent.synchronized(
-        existing.getOrElse(register(new ReadScope(newId(), settings, accessOf(opening, use), opening)))
+        existing.getOrElse(register {
+          val access = accessOf(opening, use, KeyGrants.toRead(settings.givesOut))
+          new ReadScope(newId(), settings, access, opening)
+        })
       )
     }
   }
@@ -134,7 +137,7 @@ object Scopes {
 
   /** A scope that is nobody else's, for a KMS that this driver has opened and that no executor calls. */
   private[parquet] def alone(source: KmsSource, route: KeyRoute, settings: ReadSettings): ReadScope = {
-    val access = KeyAccess.AtDriver(KeyDesk.open(source, route))
+    val access = KeyAccess.AtDriver(KeyDesk.open(source, route, KeyGrants.toRead(settings.givesOut)))
     recent.synchronized(register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None))))
   }
 
@@ -144,10 +147,12 @@ object Scopes {
     new ScopeOpening(source, Some(use))
   }
 
-  private[parquet] def accessOf(opening: ScopeOpening, use: KmsUse): KeyAccess = use.route match {
-    case Some(route) => KeyAccess.AtDriver(KeyDesk.open(opening.source, route))
-    case None => KeyAccess.AtKms(use.settings)
-  }
+  /** @param grants what executors may ask the driver for; what may call the KMS asks it what it likes */
+  private[parquet] def accessOf(opening: ScopeOpening, use: KmsUse, grants: KeyGrants): KeyAccess =
+    use.route match {
+      case Some(route) => KeyAccess.AtDriver(KeyDesk.open(opening.source, route, grants))
+      case None => KeyAccess.AtKms(use.settings)
+    }
 
   /**
    * The scope of one write job. The KMS is asked here, on the driver, before any file is touched.
@@ -186,6 +191,8 @@ object Scopes {
   private def make(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
     val where = s"write to $tableDirectory"
     val files = settings.files
+    // Where files of a directory differ, each is looked at before it is written: names that Spark makes are long.
+    files.aadPrefix.filterNot(_.differsByFile).foreach(_.toWrite(tableDirectory, "", where))
     val opening = open(settings.use, conf, lifetimeMillis = 0)
     if (files.directKeys) files.masterKeys.foreach(DirectKeys.of(opening.source, _, files.dataKeyBits, where))
     // With single wrapping made and thrown away: a key that cannot wrap is found here and not in a task.
@@ -196,7 +203,8 @@ object Scopes {
       newId(),
       files,
       keks.filter(_ => files.wrapsTwice),
-      if (files.wrapsTwice) None else Some(accessOf(opening, settings.use)),
+      if (files.wrapsTwice) None
+      else Some(accessOf(opening, settings.use, KeyGrants.toWrite(files.masterKeys, files.directKeys))),
       if (files.wrapsTwice) null else opening,
       tableDirectory
     )

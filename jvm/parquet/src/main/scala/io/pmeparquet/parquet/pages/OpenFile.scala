@@ -145,6 +145,15 @@ private[parquet] final class OpenFile private (
     new RowGroupChunks(rowGroup, chunks, block)
   }
 
+  /** The paths of those columns of a row group that are encrypted with the footer's key, or with keys of their own. */
+  def sealedColumns(rowGroup: Int, withFooterKey: Boolean): Seq[Seq[String]] =
+    descriptors.zip(groups(rowGroup).getColumns.asScala).collect {
+      case (descriptor, chunk)
+          if chunk.isSetCrypto_metadata &&
+            chunk.getCrypto_metadata.isSetENCRYPTION_WITH_FOOTER_KEY == withFooterKey =>
+        descriptor.getPath.toSeq
+    }
+
   /** All leaf columns. */
   def columns: Seq[FileColumn] = descriptors.map { descriptor =>
     val path = descriptor.getPath.toSeq
@@ -354,7 +363,9 @@ private[parquet] object OpenFile {
         case tail: FileTail.Encrypted =>
           val crypto = FileCrypto.of(scope, version, conf, tail, counters)
           val content = crypto.footer(footer.segment, counters)
-          new OpenFile(version, content, Some(crypto), footer.tail)
+          val opened = new OpenFile(version, content, Some(crypto), footer.tail)
+          if (FooterPolicy.isUnproven(tail, scope.settings)) FooterProof.require(opened, bytes, counters)
+          opened
       }
     } finally bytes.close()
   }

@@ -5,6 +5,7 @@ import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 import org.apache.parquet.crypto.InternalFileEncryptor
 
 import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet._
 import io.pmeparquet.parquet.pages._
 
@@ -73,6 +74,16 @@ final class FileRekey(
 }
 
 object FileRekey {
+
+  /**
+   * Fails before anything is written where a file of a copy would have an AAD prefix that can be mistaken.
+   *
+   * @param files where they will lie
+   */
+  def requirePrefixes(settings: FileSettings, files: Seq[Path]): Unit = for {
+    prefix <- settings.aadPrefix
+    file <- files
+  } prefix.toWrite(file.getParent.toUri.getPath, file.getName, file.toString)
 
   /** The leaf columns of a file. */
   def leaves(from: ReadScope, conf: Configuration, source: Path): Seq[LeafColumn] =

@@ -50,6 +50,7 @@ private[admin] final class TableCopy(
     val files = found
       .map(file => SourceFile(relativeTo(directory, file), lengths.getOrElse(file, 0L)))
       .sortBy(_.path)
+    settings.foreach(FileRekey.requirePrefixes(_, files.map(file => StagedTable.within(to, file.path))))
     val shared = broadcast(readConf)
     settings.foreach(TableColumns.check(session, files.map(_.path), directory, read, shared, _))
     val write = writeOptions.map(resolver.write(_, writeConf, to))

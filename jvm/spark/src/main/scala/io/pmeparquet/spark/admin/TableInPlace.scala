@@ -41,6 +41,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val files = found.files.sortBy(_.path)
     if (files.isEmpty)
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
+    FileRekey.requirePrefixes(settings, files.map(file => new Path(file.path)))
     // What is encrypted already is compared with all that is asked for, of which columns' keys are a part.
     val read = resolver.readUnjudged(TableCopies.allowingPlaintext(options))
     TableColumns.checkPartitions(files.map(within(table, _)), settings)

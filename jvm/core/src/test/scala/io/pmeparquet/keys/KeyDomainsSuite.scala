@@ -1,0 +1,151 @@
+package io.pmeparquet.keys
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.SecureRandom
+import java.util.Base64
+
+import munit.FunSuite
+
+import io.pmeparquet.{AesKey, PmeException}
+import io.pmeparquet.cipher._
+import io.pmeparquet.options.AadPrefix
+
+/** What one kind of key sealed does not open as another kind of thing: the pairs of docs/threat-model.md. */
+class KeyDomainsSuite extends FunSuite {
+  private val random = new SecureRandom(Array[Byte](2))
+  private val (master, data) = (AesKey.random(256, random), AesKey.random(128, random))
+  private val kms = new StaticKms(Map("m" -> master))
+  private val source = new KmsSource(kms, 0)
+  private val fileUnique = Array.tabulate[Byte](ModuleAad.FileUniqueBytes)(at => (at + 40).toByte)
+  private val guessed = Array.fill[Byte](16)(7)
+  private val kinds = Seq(
+    ModuleKind.Footer,
+    ModuleKind.ColumnMetaData,
+    ModuleKind.DataPage,
+    ModuleKind.DictionaryPage,
+    ModuleKind.DataPageHeader,
+    ModuleKind.DictionaryPageHeader,
+    ModuleKind.ColumnIndex,
+    ModuleKind.OffsetIndex,
+    ModuleKind.BloomFilterHeader,
+    ModuleKind.BloomFilterBitset
+  )
+  private def condition(run: => Any): String = intercept[PmeException](run).getCondition()
+
+  private def aadOf(prefix: Array[Byte], kind: ModuleKind): Array[Byte] = {
+    val aad = new ModuleAad(prefix ++ fileUnique, rowGroup = 1, column = 2)
+    val length = aad.select(kind, 3)
+    aad.bytes.take(length)
+  }
+  private def text(bytes: Array[Byte]) = Base64.getEncoder.encodeToString(bytes)
+  private def seal(content: Array[Byte], key: AesKey, aad: Array[Byte]) =
+    new AesGcm(key, CryptoProvider.of("auto")).seal(content, aad, aad.length, random)
+
+  /** The file's data key called a key-encryption key, and a page of it a wrapped data key. */
+  private def forged(prefix: Array[Byte], kind: ModuleKind) = {
+    val honest = new SingleWrapper(source).wrap(data, "m", isFooterKey = true, "f")
+    val aad = aadOf(prefix, kind)
+    KeyMaterial(
+      isFooterKey = true,
+      "m",
+      text(seal(guessed, data, aad)),
+      Some(KeyMaterial.Kek(text(aad), honest.wrappedDek))
+    )
+  }
+  private def opened(material: KeyMaterial) =
+    new DataKeyUnwrapper(source, 0).unwrap(KeyMaterial.parse(material.toJson(internal = false), "f"), "f")
+
+  test(
+    "a data key called a key-encryption key opens no module as a wrapped key, under any prefix that is written"
+  ) {
+    for {
+      bytes <- 0 to 20
+      prefix = Array.fill(bytes)('p'.toByte) if AadPrefix.isApart(prefix)
+      kind <- kinds
+    } assertEquals(condition(opened(forged(prefix, kind))), "PME_KEY_METADATA", s"$bytes, ${kind.name}")
+  }
+
+  test(
+    "prefixes under which a module would open as a wrapped key are the ones that no file is written with"
+  ) {
+    val open = (0 to 20).map(Array.fill(_)('p'.toByte)).filter { prefix =>
+      kinds.exists { kind =>
+        try opened(forged(prefix, kind)) == AesKey.of(guessed, "test")
+        catch { case _: PmeException => false }
+      }
+    }
+    assertEquals(open.map(_.length), Seq(1, 3, 7))
+    open.foreach { prefix =>
+      val template = AadPrefix.parse("p" * prefix.length)
+      assertEquals(condition(template.toWrite("/t", "f", "w")), "PME_BAD_OPTION")
+    }
+  }
+
+  test("a prefix is judged by the bytes that its template becomes, for each file") {
+    assertEquals(condition(AadPrefix.parse("{table}").toWrite("/data/t/p=1", "f", "w")), "PME_BAD_OPTION")
+    assertEquals(condition(AadPrefix.parse("{file}").toWrite("/data/t", "\u20ac", "w")), "PME_BAD_OPTION")
+    assertEquals(AadPrefix.parse("{file}").toWrite("/data/t", "\u00e9", "w").length, 2)
+    assertEquals(AadPrefix.parse("{table}/{file}").toWrite("/data/t", "f.parquet", "w").length, 11)
+  }
+
+  test("a key-encryption key's id is sixteen bytes in the one form that base64 has for them") {
+    val id = text(Array.tabulate[Byte](KeyMaterial.KekIdBytes)(_.toByte))
+    val material = KeyMaterial(isFooterKey = true, "m", "d2R", Some(KeyMaterial.Kek(id, "a2Vr")))
+    def parsed(kekId: String) =
+      KeyMaterial.parse(
+        material.copy(kek = Some(KeyMaterial.Kek(kekId, "a2Vr"))).toJson(internal = false),
+        "f"
+      )
+    assertEquals(parsed(id), material)
+    val bent = id.dropRight(3) + "x=="
+    Seq(
+      text(new Array[Byte](15)),
+      text(new Array[Byte](17)),
+      id.stripSuffix("=="),
+      id.stripSuffix("="),
+      bent,
+      id + "\n",
+      " "
+    )
+      .foreach(other => assertEquals(condition(parsed(other)), "PME_KEY_METADATA", other))
+  }
+
+  test("what a key-encryption key wrapped opens as no module: no module has an AAD of that length") {
+    for (bytes <- 0 to 20 if AadPrefix.isApart(new Array[Byte](bytes)); kind <- kinds)
+      assert(aadOf(new Array[Byte](bytes), kind).length != KeyMaterial.KekIdBytes, s"$bytes, ${kind.name}")
+  }
+
+  test(
+    "the AAD of what a master key wraps is no module's: a key's name has no control character, each module's type is one"
+  ) {
+    for (bytes <- 0 to 20; kind <- kinds) {
+      val aad = new String(aadOf(Array.fill(bytes)('p'.toByte), kind), UTF_8)
+      assert(!KeyMaterial.isKeyName(aad), s"$bytes, ${kind.name}")
+    }
+    val named = KeyMaterial(isFooterKey = true, "m\u0000", "d2R", None)
+    assertEquals(condition(KeyMaterial.parse(named.toJson(internal = false), "f")), "PME_KEY_METADATA")
+    assertEquals(condition(KeyMetadata.parse("m\u0003".getBytes(UTF_8), "f")), "PME_KEY_METADATA")
+  }
+
+  test("a module opens as no other kind, and at no other place") {
+    val places = for (kind <- kinds; group <- 0 to 1; column <- 0 to 1; page <- 0 to 1) yield {
+      val aad = new ModuleAad(fileUnique, group, column)
+      val length = aad.select(kind, page)
+      kind -> aad.bytes.take(length).toSeq
+    }
+    assertEquals(places.map(_._2).distinct.size, places.distinct.size)
+  }
+
+  test("a wrapped key opens under no other master key, and under no other key-encryption key's id") {
+    val keks = JobKeks.make(source, Seq("m"), 128, "w")
+    val one = new DoubleWrapper(keks).wrap(data, "m", isFooterKey = false, "f")
+    assertEquals(opened(one), data)
+    val other = JobKeks.make(source, Seq("m"), 128, "w").of("m")
+    val moved = one.copy(kek = Some(KeyMaterial.Kek(text(other.id), one.kek.get.wrapped)))
+    assertEquals(condition(opened(moved)), "PME_NOT_AUTHENTIC")
+    val exchanged = one.copy(kek = Some(one.kek.get.copy(wrapped = other.wrapped)))
+    assertEquals(condition(opened(exchanged)), "PME_NOT_AUTHENTIC")
+    // A key-encryption key is a data key to who is told so, and opens nothing of a file but what has its id as AAD.
+    assertNotEquals(opened(KeyMaterial(isFooterKey = false, "m", one.kek.get.wrapped, None)), data)
+  }
+}
