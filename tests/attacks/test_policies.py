@@ -434,6 +434,12 @@ def test_the_name_of_a_key_is_refused_where_the_kms_gives_no_keys(probe: Probe, 
     assert probe.unexpected([direct]) == {}
 
 
+@encrypted_footers
+def test_the_key_of_a_column_is_not_taken_for_the_footers(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+    content = with_key_metadata(file_of(kind), key_material(file_of(kind), isFooterKey=False))
+    assert probe.unexpected([attack("column", content, KEY_METADATA)], kind.algorithm) == {}
+
+
 def test_the_name_of_a_key_is_refused_where_the_read_does_not_say_direct(
     probe: Probe, file_of: FileOf, tmp_path: Path
 ) -> None:

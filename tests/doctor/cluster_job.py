@@ -65,6 +65,7 @@ def main(work: Path) -> None:
     look("executors ask", spark, {"kms.callFrom": "executor"})
     spark.stop()
     encrypted = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+    encrypted |= {"spark.network.crypto.cipher": "AES/GCM/NoPadding"}
     spark = session(work, CLUSTER, "", encrypted | {"spark.authenticate.secret": "between-these-processes"})
     look("without jars", spark)
     spark.stop()

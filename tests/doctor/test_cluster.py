@@ -96,7 +96,7 @@ def test_executors_without_the_connector_are_a_problem(seen: dict[str, Any]) -> 
 
 
 def test_rpc_that_is_encrypted_is_ok(seen: dict[str, Any]) -> None:
-    assert named(seen["without jars"]["checks"], "RPC")["found"] == "encrypted"
+    assert named(seen["without jars"]["checks"], "RPC")["found"] == "encrypted and authenticated"
 
 
 def test_no_secret_is_told(seen: dict[str, Any]) -> None:

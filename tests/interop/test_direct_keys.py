@@ -95,6 +95,39 @@ def test_a_file_without_key_metadata_needs_the_key_named(
         reader.option("footerKey", "k256").load(str(path)).collect()
 
 
+@pytest.mark.parametrize("callfrom", ["driver", "executor"])
+def test_a_file_that_names_a_master_key_gets_it_only_where_the_read_says_direct(
+    spark: SparkSession, target: str, static: dict[str, str], callfrom: str
+) -> None:
+    file = write(spark, target, static | {"uniformKey": "k256"})
+    named = {"uniformKey": "k256", "kms.callFrom": callfrom}
+    for reader in ("pages", "spark"):
+        for options in (static | named, static, static | named | {"keyManagement": "envelope"}):
+            with refused("PME_KEY_METADATA", file.name, "'k256'", "keyManagement=direct"):
+                spark.read.format("pme-parquet").options(**options, reader=reader).load(target).collect()
+    [finding] = pme.verify(spark, target, options=static).collect()
+    assert finding.condition == "PME_KEY_METADATA"
+
+
+def test_wrapped_keys_are_read_where_the_read_says_direct(
+    spark: SparkSession, target: str, static: dict[str, str], expected: Table
+) -> None:
+    spark_frame(spark).write.format("pme-parquet").options(uniformKey="k128", **static).save(target)
+    assert rows(spark.read.format("pme-parquet").options(**static, **DIRECT).load(target)) == expected
+
+
+@pytest.mark.parametrize("more", [{"columnKeys": "k192: name"}, {"keyManagement": "envelope"}], ids=str)
+def test_a_file_without_key_metadata_is_not_given_the_footer_key_of_envelopes(
+    spark: SparkSession, tmp_path: Path, static: dict[str, str], expected: Table, more: dict[str, str]
+) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(arrow_frame(), path, encryption_properties=pe.create_encryption_properties(KEYS[128]))
+    with refused("PME_NO_KEY", "a.parquet", "keyManagement=direct"):
+        spark.read.format("pme-parquet").options(**static, footerKey="k128", **more).load(str(path)).collect()
+    read = spark.read.format("pme-parquet").options(**static | {"footerKey": "k128"} | DIRECT)
+    assert rows(read.load(str(path))) == expected
+
+
 def test_prefixes_interchange_with_pyarrow(
     spark: SparkSession, tmp_path: Path, target: str, static: dict[str, str], expected: Table
 ) -> None:

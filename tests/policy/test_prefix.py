@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import pme_parquet as pme
 from tests.policy import bend, thrift
 from tests.policy.conftest import Table
-from tests.policy.expect import refused
+from tests.policy.expect import refused, untouched
+from tests.support.canary import data_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    import pme_parquet as pme
     from tests.policy.thrift import Struct
 
 
@@ -149,5 +150,20 @@ def test_a_prefix_under_which_a_page_could_pass_for_a_wrapped_key_is_refused_bef
 ) -> None:
     table = written(frame, columns, tmp_path / "t")
     unfit = replace(columns, aad_prefix=prefix, store_aad_prefix=False).options()
-    with untouched(table.directory), refused("PME_BAD_OPTION", "aadPrefix", prefix):
-        frame.write.format("pme-parquet").options(**unfit).mode("overwrite").save(str(table.directory))
+    with untouched(table.path), refused("PME_BAD_OPTION", "aadPrefix", prefix):
+        frame.write.format("pme-parquet").options(**unfit).mode("overwrite").save(str(table.path))
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_copy_none_of_whose_files_may_have_their_prefix_is_refused_before_anything_is_written(
+    spark: SparkSession, columns: pme.Encryption, frame: DataFrame, tmp_path: Path, *, in_place: bool
+) -> None:
+    frame.write.parquet(str(tmp_path / "plain"))
+    [file] = data_files(tmp_path / "plain")
+    file.rename(file.with_name("abcdefg"))
+    enc = replace(columns, aad_prefix="{file}")
+    with untouched(tmp_path), refused("PME_BAD_OPTION", "aadPrefix", "abcdefg"):
+        if in_place:
+            pme.encrypt(spark, str(tmp_path / "plain"), None, enc, in_place=True)
+        else:
+            pme.encrypt(spark, str(tmp_path / "plain"), str(tmp_path / "copy"), enc)

@@ -4,7 +4,7 @@ import java.io.IOException
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.TimeoutException
 
-import org.apache.spark.{SparkEnv, SparkException}
+import org.apache.spark.{SparkConf, SparkEnv, SparkException}
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
@@ -37,7 +37,8 @@ private[spark] object DriverRoute {
 
   /** What to do where RPC is not encrypted. */
   val Remedy: String =
-    "Set spark.authenticate=true and spark.network.crypto.enabled=true where the network is not yours alone."
+    "Set spark.authenticate=true, spark.network.crypto.enabled=true and spark.network.crypto.cipher=AES/GCM/NoPadding " +
+      "where the network is not yours alone."
 
   /** Makes the driver answer. ''Driver only''. */
   def open(): DriverRoute = DriverRoute(KeyRpc.answer())
@@ -52,12 +53,43 @@ private[spark] object DriverRoute {
   }
 
   /** Whether Spark's settings encrypt what driver and executors say to each other. */
-  def isEncrypted(session: SparkSession): Boolean = {
-    val conf = session.sparkContext.getConf
+  def isEncrypted(session: SparkSession): Boolean = protection(session) != RpcProtection.None
+
+  def protection(session: SparkSession): RpcProtection =
+    RpcProtection.of(session.sparkContext.getConf, session.version)
+}
+
+/** What protects what driver and executors say to each other, keys among it. */
+private[spark] sealed trait RpcProtection
+
+private[spark] object RpcProtection {
+  case object None extends RpcProtection
+
+  /** By AES in CTR mode, which is Spark's default: who can alter packets can alter what they say. */
+  case object Unauthenticated extends RpcProtection
+  case object Authenticated extends RpcProtection
+
+  /** Whether this Spark knows `spark.network.crypto.cipher`: 3.4.4, 3.5.2 and 4.0 do. */
+  lazy val knowsGcm: Boolean =
+    try {
+      Class.forName(GcmClass, false, classOf[SparkEnv].getClassLoader)
+      true
+    } catch { case _: ClassNotFoundException => false }
+
+  def of(conf: SparkConf, version: String, knowsGcm: => Boolean = knowsGcm): RpcProtection = {
     def isOn(name: String) = conf.getBoolean(name, defaultValue = false)
     // RPC over TLS came with Spark 4; older ones take no notice of the setting.
-    val tls = isOn("spark.ssl.rpc.enabled") && !session.version.startsWith("3.")
-    val aes = isOn("spark.network.crypto.enabled") || isOn("spark.authenticate.enableSaslEncryption")
-    tls || (isOn("spark.authenticate") && aes)
+    val tls = isOn("spark.ssl.rpc.enabled") && !version.startsWith("3.")
+    val aes = isOn("spark.network.crypto.enabled")
+    if (tls) Authenticated
+    else if (!isOn("spark.authenticate")) None
+    else if (aes) if (knowsGcm && conf.get(CipherKey, "") == Gcm) Authenticated else Unauthenticated
+    // SASL's encryption checks integrity.
+    else if (isOn("spark.authenticate.enableSaslEncryption")) Authenticated
+    else None
   }
+
+  val CipherKey = "spark.network.crypto.cipher"
+  val Gcm = "AES/GCM/NoPadding"
+  private val GcmClass = "org.apache.spark.network.crypto.GcmTransportCipher"
 }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.spark.{ConfResolver, PmeExtensions, SparkAccess}
-import io.pmeparquet.spark.keys.DriverRoute
+import io.pmeparquet.spark.keys.{DriverRoute, RpcProtection}
 
 /** What Spark's settings mean for the format. Names are told, and values only where they cannot be secrets. ''Driver only.'' */
 private[admin] object SettingChecks {
@@ -57,13 +57,25 @@ private[admin] object SettingChecks {
 
   private def rpc(session: SparkSession) =
     if (session.sparkContext.isLocal) Check.ok("RPC", "not used: tasks run in the driver")
-    else if (DriverRoute.isEncrypted(session)) Check.ok("RPC", "encrypted")
-    else
+    else rpcOf(DriverRoute.protection(session), RpcProtection.knowsGcm)
+
+  private[doctor] def rpcOf(protection: RpcProtection, knowsGcm: Boolean): Check = protection match {
+    case RpcProtection.Authenticated => Check.ok("RPC", "encrypted and authenticated")
+    case RpcProtection.Unauthenticated =>
+      val set = s"Set ${RpcProtection.CipherKey}=${RpcProtection.Gcm}"
+      Check.warning(
+        "RPC",
+        "encrypted, not authenticated: AES runs in CTR mode, and whoever can alter packets between driver and executors " +
+          "can alter keys and rows in them",
+        if (knowsGcm) s"$set." else s"Use Spark 3.5.2, 4.0 or later, and ${set.toLowerCase.take(1)}${set.drop(1)}."
+      )
+    case RpcProtection.None =>
       Check.warning(
         "RPC",
         "not encrypted: keys travel from the driver to executors, and whoever sees the network can read them",
         DriverRoute.Remedy
       )
+  }
 
   private def spill(session: SparkSession) = {
     val context = session.sparkContext

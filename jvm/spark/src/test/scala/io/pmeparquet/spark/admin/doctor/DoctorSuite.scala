@@ -4,8 +4,11 @@ import java.net.URLClassLoader
 import java.nio.file.{Files, Path}
 import java.util.jar.{JarEntry, JarOutputStream}
 
+import org.apache.spark.SparkConf
+
 import io.pmeparquet.{ClassPathEntry, PmeErrors}
 import io.pmeparquet.cipher.AesSpeed
+import io.pmeparquet.spark.keys.RpcProtection
 
 class DoctorSuite extends munit.FunSuite {
   private val jar = Connector("0.1.0", "4.0", "2.13")
@@ -45,6 +48,24 @@ class DoctorSuite extends munit.FunSuite {
       assertTold(VersionChecks.java(old), "problem", "", "Java 17 or later: set JAVA_HOME")
     }
     Seq("17", "21", "25").foreach(fine => assertTold(VersionChecks.java(fine), "ok", "", ""))
+  }
+
+  test("RPC under AES in CTR mode, Spark's default, is a warning that names the cipher") {
+    val on = Map("spark.authenticate" -> "true", "spark.network.crypto.enabled" -> "true")
+    def check(more: (String, String)*)(version: String, knowsGcm: Boolean) = {
+      val conf = new SparkConf(false).setAll(on ++ more)
+      SettingChecks.rpcOf(RpcProtection.of(conf, version, knowsGcm), knowsGcm)
+    }
+    val gcm = "spark.network.crypto.cipher" -> "AES/GCM/NoPadding"
+    assertTold(check()("4.0.4", knowsGcm = true), "warning", "not authenticated", "Set spark.network.crypto.cipher=")
+    assertTold(check(gcm)("4.0.4", knowsGcm = true), "ok", "authenticated", "")
+    // A Spark that does not know the setting takes no notice of it.
+    assertTold(check(gcm)("3.5.1", knowsGcm = false), "warning", "not authenticated", "Use Spark 3.5.2, 4.0 or later, and set")
+    val tls = "spark.ssl.rpc.enabled" -> "true"
+    assertTold(check(tls)("4.0.4", knowsGcm = true), "ok", "authenticated", "")
+    assertTold(check(tls)("3.5.9", knowsGcm = true), "warning", "not authenticated", "")
+    assertTold(check("spark.authenticate" -> "false")("4.0.4", knowsGcm = true), "warning", "not encrypted", "spark.authenticate=true")
+    assert(RpcProtection.knowsGcm)
   }
 
   test("a wheel of another version than the connector is a problem") {
