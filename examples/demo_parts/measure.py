@@ -1,4 +1,4 @@
-"""Encrypted beside plaintext: the same jobs on both copies, in turn, median of the rounds."""
+"""Encrypted beside plaintext: the same jobs on both copies, warmed up alike, in turn, median of the rounds."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ def compare(spark: SparkSession, sources: dict[str, Path], copies: tuple[Copy, C
         for job, (without, with_keys) in seconds.items()
     ]
     say()
+    if rounds:
+        say(f"Median of {rounds} {'round' if rounds == 1 else 'rounds'}, after one that warmed up both and does not count.")
+        say("Which copy goes first changes from round to round. One JVM, little data: an impression, not a benchmark.\n")
     say(table(("", "parquet", "pme-parquet", "ratio"), rows))
 
 
@@ -46,14 +49,16 @@ def measure(
         "join three tables": lambda copy: best_returns(spark, copy),
     }
     taken: dict[str, tuple[list[float], list[float]]] = {job: ([], []) for job in jobs}
-    for number in range(rounds):
+    for number in range(rounds + 1):
         order = (0, 1) if number % 2 == 0 else (1, 0)
         for job, run in jobs.items():
             for which in order:
                 start = time.perf_counter()
                 run(copies[which])
-                taken[job][which].append(time.perf_counter() - start)
-        say(f"round {number + 1} of {rounds} done")
+                # What runs first in a JVM pays for compiling, whichever it is.
+                if number:
+                    taken[job][which].append(time.perf_counter() - start)
+        say(f"round {number} of {rounds} done" if number else "warm-up of both done")
     return {job: (median(plain), median(encrypted)) for job, (plain, encrypted) in taken.items()}
 
 

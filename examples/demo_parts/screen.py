@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 MEBIBYTE = 1024 * 1024
 
@@ -47,6 +49,23 @@ def timed(label: str) -> Iterator[None]:
         raise
     sys.stdout.write(f"{time.perf_counter() - start:.1f} s\n")
     sys.stdout.flush()
+
+
+@contextmanager
+def errors_into(log: Path) -> Iterator[None]:
+    """Have what is started within write its stderr to a file, for good: a JVM's warnings are not to cut into lines."""
+    sys.stderr.flush()
+    screen = os.dup(sys.stderr.fileno())
+    try:
+        with log.open("wb") as file:
+            os.dup2(file.fileno(), sys.stderr.fileno())
+            yield
+    except BaseException:
+        os.write(screen, log.read_bytes())
+        raise
+    finally:
+        os.dup2(screen, sys.stderr.fileno())
+        os.close(screen)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

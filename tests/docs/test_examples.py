@@ -1,23 +1,26 @@
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.docs.commands import environment, run
+from tests.docs.commands import environment, run, shell
 from tests.docs.markdown import ROOT
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
 EXAMPLES = ROOT / "examples"
+# Whoever pastes a command need not have the virtual environment's commands on the path, but Java.
+JAVA = {name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ}
 
 
 def example(name: str, directory: Path, *arguments: str) -> str:
@@ -25,21 +28,27 @@ def example(name: str, directory: Path, *arguments: str) -> str:
 
 
 class Demo(NamedTuple):
-    """What the demo printed, and where it ran."""
+    """What the demo printed, that and what came on stderr, and where it ran."""
 
     shown: str
+    both: str
     path: Path
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """Return what it does with little data."""
-    path = tmp_path_factory.mktemp("demo")
-    return Demo(example("demo.py", path, "--scale", "0.01", "--rounds", "1"), path)
+    # What is pasted must stand a space.
+    path = tmp_path_factory.mktemp("demo") / "a demo"
+    path.mkdir()
+    command = [sys.executable, str(EXAMPLES / "demo.py"), "--out", str(path), "--scale", "0.01", "--rounds", "1"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return Demo(done.stdout, done.stdout + done.stderr, path)
 
 
 def test_demo_runs_and_all_of_its_checks_hold(demo: Demo) -> None:
-    shown, path = demo
+    shown, path = demo.shown, demo.path
     assert "FAILED" not in shown
     assert "refused: PME_KEY_NOT_FOUND" in shown
     assert "refused: PME_NOT_AUTHENTIC" in shown
@@ -47,6 +56,37 @@ def test_demo_runs_and_all_of_its_checks_hold(demo: Demo) -> None:
     assert "Try next" in shown
     assert_encrypted_footers(path / "encrypted")
     assert_no_canaries(path / "encrypted", ["Customer#", "c_phone"])
+
+
+def test_demo_compares_no_cold_write_with_a_warm_one(demo: Demo) -> None:
+    written, compared = demo.shown.partition("[5/9]")[0], demo.shown.partition("[9/9]")[2]
+    assert not re.search(r"written as .*\d s", written)
+    assert not re.search(r"as (pme-)?parquet +\d", written)
+    assert compared.index("warm-up of both done") < compared.index("round 1 of 1 done")
+
+
+def test_nothing_that_spark_says_cuts_into_the_demo_s_lines(demo: Demo) -> None:
+    assert re.search(r"\n      starting \d+\.\d s\n", demo.both)
+    assert "WARN" not in demo.both
+    assert demo.both == demo.shown
+    assert (demo.path / "spark.log").exists()
+
+
+def test_what_the_demo_says_to_try_next_can_be_pasted(demo: Demo) -> None:
+    block = demo.shown.partition("paste any of these into a shell.\n")[2].partition("\nEvery option: ")[0]
+    commands = [part for part in re.split(r"^# .*\n", block, flags=re.MULTILINE) if part.strip()]
+    assert [Path(shlex.split(one.strip("( "))[0]).name for one in commands][:2] == ["pme-parquet", "pme-parquet"]
+    inspect, usage, analyst, show, quickstart = commands
+    directory = demo.path / "elsewhere"
+    directory.mkdir()
+    variables = environment() | {"PATH": "/usr/bin:/bin"} | JAVA
+    assert "encrypted  AES_GCM_V1" in shell(directory, inspect, variables=variables)
+    assert "o_totalprice" in shell(directory, usage, variables=variables)
+    assert "PME_KEY_NOT_FOUND" in shell(directory, f"{analyst.strip()} || test $? -ne 2", variables=variables)
+    for command in (show, quickstart):
+        run(["bash", "-n", "-c", command], directory, variables)
+    assert "Grace" in shell(directory, quickstart, variables=variables)
+    compile(shlex.split(show)[2], "show", "exec")
 
 
 def test_demo_never_shows_the_password_of_its_keystores(demo: Demo) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 VOID = {"meta"}
 # Attributes that make a browser load something, or go somewhere.
-LOADING = {"src", "href", "xlink:href", "srcset", "action", "formaction", "data", "poster", "background", "style"}
+LOADING = {"src", "xlink:href", "srcset", "action", "formaction", "data", "poster", "background", "style"}
 
 
 @dataclass
@@ -90,8 +91,9 @@ class Page(HTMLParser):
 
 
 def assert_self_contained(page: Page) -> None:
-    """Nothing is loaded, nothing runs, and the page says so itself."""
-    assert {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object", "base", "a"} == set()
+    """Nothing is loaded, nothing runs, no reference leads nowhere, and the page says so itself."""
+    assert {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object", "base"} == set()
+    assert_references_lead_somewhere(page)
     for tag, attributes in page.tags:
         assert LOADING & set(attributes) == set(), tag
         assert not any(name.startswith("on") for name in attributes), tag
@@ -102,3 +104,18 @@ def assert_self_contained(page: Page) -> None:
     [style] = page.source.split("<style>")[1:]
     assert "@import" not in style.split("</style>")[0]
     assert all(part.startswith("#") for part in style.split("</style>")[0].split("url(")[1:])
+
+
+def assert_references_lead_somewhere(page: Page) -> None:
+    """Every reference is to a part of the page: who has it in a mail has no other."""
+    names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(names) == len(set(names))
+    links = [attributes.get("href") or "" for tag, attributes in page.tags if tag == "a"]
+    assert all(tag == "a" for tag, attributes in page.tags if "href" in attributes)
+    assert {link.partition("#")[0] for link in links} <= {""}
+    labels = [attributes["aria-labelledby"] or "" for _, attributes in page.tags if "aria-labelledby" in attributes]
+    patterns = re.findall(r"url\(#([\w-]+)\)", page.source)
+    assert {link.removeprefix("#") for link in links} | set(labels) | set(patterns) <= set(names)
+    for path in ("docs/", ".md"):
+        assert path not in page.text
+    assert not re.search(r"\b(see (also|docs|section|the)|below is)\b", page.text, re.IGNORECASE)

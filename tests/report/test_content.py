@@ -59,7 +59,7 @@ def mixed(mixed_root: Path) -> Page:
 
 MASTER_KEYS = (
     "? Not known 4 master keys are used: footer, pii, pii-2024, people. "
-    "Keys of single columns can be more: their names are encrypted."
+    "Keys of single columns can be more: their names are encrypted. Keys"
 )
 NOT_VERIFIED = (
     "? Not known Nothing was verified: this page tells what the files say of themselves, and anyone who can write "
@@ -78,12 +78,13 @@ def test_the_summary_tells_what_matters(mixed: Page) -> None:
         "! Attention 3 files are not encrypted (114 B): whoever has the storage reads them.",
         "! Attention 1 file is damaged or could not be read.",
         "! Attention 5 files have readable footers: names of columns, row counts and sizes are no secret.",
-        "! Attention 1 column is left in plaintext in encrypted files: note.",
-        MASTER_KEYS,
+        "! Attention 1 column is left in plaintext in encrypted files: note. What is not protected",
+        "! Attention Partition values are readable, in the names of directories: country, day. What is not protected",
         "! Attention 1 file is encrypted by AES_GCM_CTR_V1: altered data in it is not noticed.",
-        "! Attention The files differ in how they are protected; below is how.",
+        "! Attention The files differ in how they are protected. Differences between files",
+        "! Attention 4 findings can be seen without keys, before any page is read. Verification and findings",
+        MASTER_KEYS,
         NOT_VERIFIED,
-        "! Attention 4 findings can be seen without keys; below is what to do.",
     ]
 
 
@@ -120,7 +121,7 @@ def test_each_finding_is_there_with_what_to_do(mixed: Page) -> None:
 def test_drift_and_groups_are_those_of_inspect(mixed: Page, mixed_root: Path) -> None:
     seen = pme.inspect(mixed_root / "table")
     assert set(seen.drift) <= set(mixed.items)
-    groups = mixed.table("Files that are protected alike").rows[1:]
+    groups = mixed.table("Files by what they show without keys").rows[1:]
     assert [(row[0], row[1]) for row in groups] == [(g.example.file, f"{g.files:,}") for g in seen.groups]
 
 

@@ -152,8 +152,13 @@ def key_usage(
 
     A row for each master key, version of it (where the KMS writes that into what it wraps, as Vault does), kind and
     wrapping. `columns`, `bytes` and `rows` are what the key protects; `unreadable_files` and `unreadable_columns` what
-    nobody could read without it: without a footer's key, that is the file. Bytes are those of column chunks, and null
-    where a key is missing that would tell; `problems` has the conditions for it. Files without encryption have a row.
+    nobody could read without it: without a footer's key, that is the file. `unreadable_in_some_files` has columns that
+    other files have in plaintext. Bytes are those of column chunks, and null where a key is missing that would tell;
+    `problems` has the conditions for it. `data_key_bits` and `kek_bits` are lengths of data keys and key encryption
+    keys, where the length of the wrapped key tells.
+
+    Rows without a key come first: `plaintext column` for columns that encrypted files leave readable, with how many
+    files do so, and `plaintext` for files that are not encrypted.
 
     Args:
         spark: a classic session.

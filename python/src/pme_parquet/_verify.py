@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from pme_parquet._driver import frame_of, method_of, reading
+from pme_parquet._inspect.words import number
 from pme_parquet._progress import watched
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         opened: Opened
 
 
+_MOST = 20
 _ONLY_LOOKED = "nothing was changed, and nothing is told of what it had looked at. Run it again, or a sample of it."
 
 
@@ -53,6 +55,8 @@ class Opened:
         skipped_files: files that the sample left out.
         skipped_pages: data pages that the sample left out.
         sample: which part of the table this is; none for all of it.
+        plaintext_files: files without encryption, which `plaintextFiles=allow` let pass.
+        readable_columns: columns without a key, and in how many encrypted files: there was nothing to open.
     """
 
     files: int
@@ -62,11 +66,21 @@ class Opened:
     skipped_files: int
     skipped_pages: int
     sample: Sample | None
+    plaintext_files: int = 0
+    readable_columns: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         parts = [f"{self.files} files, {self.modules} modules, {self.bytes} bytes opened"]
         if self.untagged_pages:
             parts.append(f"{self.untagged_pages} pages have no tag: only their lengths were checked")
+        if self.plaintext_files:
+            parts.append(f"{number(self.plaintext_files, 'file')} not encrypted")
+        if self.readable_columns:
+            shown = [f"{name} ({number(files, 'file')})" for name, files in self.readable_columns.items()][:_MOST]
+            more = len(self.readable_columns) - len(shown)
+            parts.append(
+                f"not encrypted in encrypted files: {', '.join(shown)}{f' and {more} more' if more > 0 else ''}"
+            )
         if self.sample:
             parts.append(
                 f"a sample (files={self.sample.files}, pages={self.sample.pages}, seed={self.sample.seed}) "
@@ -89,9 +103,13 @@ def verify(  # noqa: PLR0913 what to look at, and with what
     Footers or their signatures, column metadata, column and offset indexes, Bloom filters, and of each page its header
     and body. Nothing is decompressed or decoded. The work is done when this returns.
 
+    A column that some files have encrypted and others do not is told, too: PME_PLAINTEXT_FILE with `column` and no
+    `module`, once, with the first file that has it readable. `opened.readable_columns` has all readable columns of
+    encrypted files, as `unlistedColumns=plaintext` leaves them.
+
     Example:
         findings = pme.verify(spark, path, kms=keys)
-        findings.show()                     # no row: all of it opens
+        findings.show()                     # no row: all of it opens, and files have the same columns encrypted
         print(findings.opened)              # 12 files, 3456 modules, 987654321 bytes opened
 
     A row for each finding:
@@ -136,5 +154,7 @@ def verify(  # noqa: PLR0913 what to look at, and with what
         skipped_files=done.skippedFiles(),
         skipped_pages=opened.skippedPages(),
         sample=sample,
+        plaintext_files=done.readable().plaintextFiles(),
+        readable_columns={str(name): int(files) for name, files in done.readable().columns().items()},
     )
     return findings

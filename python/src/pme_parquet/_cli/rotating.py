@@ -129,12 +129,18 @@ class Usage(Showable):
     def _shown(self) -> Shown:
         header = ("master key", "kind", "files", "rows", "size", "problems", "unreadable without it", "columns")
         told = tuple(tuple(printable(cell) for cell in _cells(row)) for row in self.rows)
-        return Shown(f"{self.path}: {number(len(told), 'use')} of master keys", (Table(header, told),) if told else ())
+        uses = sum(row["master_key"] is not None for row in self.rows)
+        return Shown(f"{self.path}: {number(uses, 'use')} of master keys", (Table(header, told),) if told else ())
+
+
+def _columns(row: dict[str, Any]) -> str:
+    partly = (f"{column} (not in all files)" for column in row["unreadable_in_some_files"])
+    return ", ".join([*row["unreadable_columns"], *partly])
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     version = "" if row["version"] is None else f" version {row['version']}"
-    lost = number(row["unreadable_files"], "file") if row["unreadable_files"] else ", ".join(row["unreadable_columns"])
+    lost = number(row["unreadable_files"], "file") if row["unreadable_files"] else _columns(row)
     return (
         f"{row['master_key'] or ''}{version}",
         row["kind"],

@@ -70,7 +70,8 @@ def verify(
 
 
 def _text(path: str, opened: Opened, findings: list[dict[str, Any]]) -> str:
-    told = number(len(findings), "finding") if findings else "all of it opens"
+    part = opened.plaintext_files or opened.readable_columns
+    told = number(len(findings), "finding") if findings else f"all {'that is encrypted' if part else 'of it'} opens"
     return "\n".join([f"{path}: {opened}; {told}", *(_line(finding) for finding in findings)])
 
 

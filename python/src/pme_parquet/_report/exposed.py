@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from pme_parquet._inspect.words import number, size
 from pme_parquet._report.html import first, listed, paragraph, tag
-from pme_parquet._report.summary import CTR, plain_columns
+from pme_parquet._report.summary import CTR, partitions_of, plain_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +33,7 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
         length = size(sum(file.bytes for file in plain))
         names = first([file.file for file in plain], _MOST_NAMES)
         yield f"{number(len(plain), 'plaintext file')}, {length}", f"All that is in them: {names}."
-    columns = sorted(plain_columns(facts))
+    columns = plain_columns(facts)
     if columns:
         yield "Plaintext columns in encrypted files", f"Their values and statistics: {first(columns, _MOST_NAMES)}."
     signed = sum(file.footer == "signed" for file in files)
@@ -43,7 +42,7 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
             f"Readable footers of {number(signed, 'file')}",
             _READABLE_FOOTER,
         )
-    partitions = _partitions(facts)
+    partitions = partitions_of(facts)
     if partitions:
         told = "; ".join(f"{name} ({number(len(values), 'value')})" for name, values in sorted(partitions.items()))
         yield (
@@ -67,21 +66,11 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
     )
 
 
-def _partitions(facts: Facts) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for file in facts.inspection.files:
-        for directory in file.file.split("/")[:-1]:
-            name, equals, value = directory.partition("=")
-            if equals:
-                found[name].add(value)
-    return found
-
-
 def unknown(facts: Facts) -> Html:
     """What this report does not tell."""
     lead = (
         "Inspection proves nothing: what a file says of its keys may have been written by anyone who can write to the "
-        "storage, and only a reader with keys finds out (docs/inspect.md)."
+        "storage, and only a reader with keys finds out."
     )
     return tag("div", paragraph(lead), listed(_unknown(facts)))
 
@@ -99,10 +88,11 @@ def _unknown(facts: Facts) -> Iterator[str]:
     else:
         if facts.opened and facts.opened.sample:
             yield "What the sample left out was not verified."
-        if hidden:
+        unopened = facts.protection.unknown_files if facts.protection else 0
+        if unopened:
             yield (
-                "Plaintext columns in files with encrypted footers are told of the files that are drawn, not of every "
-                "file."
+                f"Of {number(unopened, 'file')} whose footers did not open: which columns there are, and whether any "
+                "is left in plaintext."
             )
         yield from (
             f"Key {use.master_key or 'not named'}, {use.kind}: less is known than could be ({', '.join(use.problems)})."
@@ -110,5 +100,5 @@ def _unknown(facts: Facts) -> Iterator[str]:
             if use.problems
         )
         yield "Who else may use the keys: that is for the key management system to tell."
-    yield "Whether a file is the newest of its name, and whether one is gone: no tag tells that (docs/threat-model.md)."
+    yield "Whether a file is the newest of its name, and whether one is gone: no tag tells that."
     yield "Whether the same data lies elsewhere in plaintext: in copies, backups, logs and temporary files."

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._inspect import inspection
 from pme_parquet._inspect.storage import storage
 from pme_parquet._inspect.thrift import MalformedError
+from pme_parquet._inspect.words import number
 from pme_parquet._report.layout import Layout, complete, without_keys
-from pme_parquet.errors import PmeError
+from pme_parquet.errors import PlaintextFileError, PmeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from pme_parquet._inspect import Inspection
-    from pme_parquet._inspect.report import Group
+    from pme_parquet._inspect.report import InspectedFile
     from pme_parquet._inspect.storage import Found, Storage
     from pme_parquet._report.keyed import Keyed, KeyUse
     from pme_parquet._report.layout import Part
+    from pme_parquet._report.protection import Protection
     from pme_parquet._verify import Opened
 
 # Files of which a picture is drawn.
 MOST_LAYOUTS = 3
+# What stands in the place of an error's condition where files are sound and yet not what they should be.
+READABLE = "readable column"
+DIFFERENT = "difference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +38,23 @@ class Problem:
     Attributes:
         file: where it is, below the table.
         where: the part of it.
-        condition: as errors have it.
+        condition: as errors have it, or what differs.
         message: what is wrong, why, and what to do.
-        verified: whether verification found it.
+        found_by: what looked: verification opens modules, `footers` compares what they say of columns.
+        column: the column it is about, if it is one.
     """
 
     file: str
     where: str
     condition: str
     message: str
-    verified: bool
+    found_by: Literal["verification", "footers", "inspection"]
+    column: str | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Whether verification found it."""
+        return self.found_by == "verification"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,7 @@ class Facts:
         layouts: of the first file of each of the largest groups.
         opened: what verification opened; none without Spark.
         usage: which master keys protect what; none without Spark.
+        protection: what protects each column of each file; none without Spark.
     """
 
     inspection: Inspection
@@ -62,6 +75,7 @@ class Facts:
     layouts: tuple[Layout, ...]
     opened: Opened | None = None
     usage: tuple[KeyUse, ...] | None = None
+    protection: Protection | None = None
 
     @property
     def with_keys(self) -> bool:
@@ -76,12 +90,45 @@ def gather(where: str, storage_options: Mapping[str, Any] | None, keyed: Keyed |
     seen = inspection(where, files, found)
     names = {one.file for one in seen.files}
     verified, opened = keyed.verified(names) if keyed else ((), None)
-    usage = keyed.usage() if keyed else None
+    usage, protection = keyed.usage(names) if keyed else (None, None)
     outside = tuple(_outside(seen, {(one.file, one.condition) for one in verified}))
     places = {one.shown: one for one in found}
-    groups = [group for group in seen.groups if group.example.footer is not None][:MOST_LAYOUTS]
-    layouts = tuple(_layout(files, places[group.example.file], group, keyed) for group in groups)
-    return Facts(seen, (*verified, *outside), layouts, opened, usage)
+    drawn = [one for one in _examples(seen, protection) if one[0].footer is not None][:MOST_LAYOUTS]
+    layouts = tuple(_layout(files, places[file.file], file, alike, keyed) for file, alike in drawn)
+    different = tuple(unlike(protection, verified)) if protection else ()
+    return Facts(seen, (*different, *verified, *outside), layouts, opened, usage, protection)
+
+
+def _examples(seen: Inspection, protection: Protection | None) -> Iterator[tuple[InspectedFile, int]]:
+    """The first file of each group, and how many are like it: by what keys show, or else by what can be seen."""
+    if protection is None:
+        yield from ((group.example, group.files) for group in seen.groups)
+        return
+    named = {file.file: file for file in seen.files}
+    # A file that came, or was renamed, between the two looks is in no picture.
+    yield from ((named[group.first], group.files) for group in protection.groups if group.first in named)
+
+
+def unlike(protection: Protection, verified: Sequence[Problem]) -> Iterator[Problem]:
+    """Columns that are readable in encrypted files, and those that are not protected alike; but none told already."""
+    told = {one.column for one in verified if one.condition == PlaintextFileError.condition and one.column}
+    files = sum(group.files for group in protection.encrypted)
+    differences = protection.differences()
+    differing = {column for one in differences for column in one.columns}
+    for column, count in protection.readable().items():
+        if column not in told | differing:
+            message = (
+                f"it is not encrypted in {count:,} of {number(files, 'encrypted file')}: whoever has the storage reads "
+                "its values and statistics. If that is not meant, encrypt it with pme.rekey, whose keys name it."
+            )
+            yield Problem(protection.first_with(column), f"column {column}", READABLE, message, "footers", column)
+    for one in differences:
+        columns = tuple(column for column in one.columns if column not in told)
+        if columns:
+            kind = READABLE if one.ways[0][0] == "readable" else DIFFERENT
+            advice = "Find out who wrote them so; pme.rekey gives all files the same keys."
+            where = f"column {', '.join(columns)}"
+            yield Problem("", where, kind, f"{one._replace(columns=columns).told} {advice}", "footers")
 
 
 def _outside(seen: Inspection, known: set[tuple[str, str]]) -> Iterator[Problem]:
@@ -89,7 +136,7 @@ def _outside(seen: Inspection, known: set[tuple[str, str]]) -> Iterator[Problem]
     for finding in seen.findings:
         if (finding.file, finding.condition) not in known:
             message = finding.message.removeprefix(f"[{finding.condition}] ")
-            yield Problem(finding.file, "", finding.condition, without_file(message, finding.file), verified=False)
+            yield Problem(finding.file, "", finding.condition, without_file(message, finding.file), "inspection")
 
 
 def without_file(message: str, file: str) -> str:
@@ -97,9 +144,8 @@ def without_file(message: str, file: str) -> str:
     return message.removeprefix(file).lstrip(",: ")
 
 
-def _layout(files: Storage, found: Found, group: Group, keyed: Keyed | None) -> Layout:
-    file = group.example
-    drawn = Layout(file.file, file.bytes, group.files, ())
+def _layout(files: Storage, found: Found, file: InspectedFile, alike: int, keyed: Keyed | None) -> Layout:
+    drawn = Layout(file.file, file.bytes, alike, ())
     try:
         parts: Sequence[Part] = without_keys(files, found, file)
     except (PmeError, MalformedError):

@@ -36,6 +36,16 @@ def joined(parts: Iterable[str]) -> Html:
     return Html("".join(part if isinstance(part, Html) else escape(printable(part, _LONGEST)) for part in parts))
 
 
+def anchor(title: str) -> str:
+    """The name of a section in the page."""
+    return title.lower().replace(" ", "-")
+
+
+def link(title: str) -> Html:
+    """A way to a section of the page."""
+    return tag("a", title, href=f"#{anchor(title)}")
+
+
 def paragraph(*content: str, class_: str | None = None) -> Html:
     """A paragraph."""
     return tag("p", *content, class_=class_)

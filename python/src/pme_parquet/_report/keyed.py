@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._driver import frame_of, method_of, reading
 from pme_parquet._inspect.words import short
+from pme_parquet._progress import watched
 from pme_parquet._report.facts import Problem, without_file
 from pme_parquet._report.layout import Part
-from pme_parquet._rotation import key_usage
+from pme_parquet._report.protection import Alike, Protected, Protection
 from pme_parquet._verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from pyspark.sql import Row, SparkSession
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # A picture of more pages is none.
 MOST_PAGES = 2000
+_UNFINISHED = "no page was written, and one that was there is as it was. Run it again, or without keys."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,10 @@ class KeyUse:
     rows: int | None
     unreadable_files: int
     unreadable_columns: tuple[str, ...]
+    unreadable_in_some_files: tuple[str, ...]
     problems: tuple[str, ...]
+    data_key_bits: tuple[int, ...]
+    kek_bits: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,16 @@ class Keyed:
         )
         return tuple(_problem(row, names) for row in findings.collect()), findings.opened
 
-    def usage(self) -> tuple[KeyUse, ...]:
-        """Which master keys protect what."""
-        used = key_usage(self.spark, self.path, kms=self.kms, options=self.options, progress=self.progress)
-        rows = used.collect()
-        return tuple(_use(row.asDict()) for row in rows)
+    def usage(self, names: Collection[str]) -> tuple[tuple[KeyUse, ...], Protection]:
+        """Which master keys protect what, and what protects each column of each file."""
+        look = method_of(self.spark, "KeyUsage", "table", "pme.report")
+        arguments = (self.path, reading(self.kms, self.options))
+        done = watched(
+            self.spark, lambda: look(*arguments), name="pme.report", progress=self.progress, interrupted=_UNFINISHED
+        )
+        uses = tuple(_use(row.asDict()) for row in frame_of(self.spark, done.uses()).collect())
+        groups = _alike(frame_of(self.spark, done.files()).collect(), names)
+        return uses, Protection(groups, done.kms(), {str(key): int(bits) for key, bits in done.masterKeyBits().items()})
 
     def modules(self, found: Found, file: InspectedFile) -> tuple[list[Part], str | None]:
         """The modules of a file but for its footer, or why it does not open."""
@@ -84,13 +94,31 @@ def _use(row: dict[str, Any]) -> KeyUse:
     return KeyUse(**values)
 
 
+def _alike(rows: Iterable[Row], names: Collection[str]) -> tuple[Alike, ...]:
+    by: dict[int, list[Row]] = {}
+    for row in rows:
+        by.setdefault(row.group, []).append(row)
+    return tuple(
+        Alike(
+            same[0].files,
+            same[0].bytes,
+            _below(same[0].first_file, names),
+            same[0].state,
+            tuple(Protected(row.column, row.kind, row.master_key) for row in same if row.column is not None),
+        )
+        for same in by.values()
+    )
+
+
 def _problem(row: Row, names: Collection[str]) -> Problem:
     file = _below(row.file, names)
     where = [] if row.row_group is None else [f"row group {row.row_group}"]
     where += [f"column {row.column}"] if row.column else []
     if row.module:
         where.append(row.module if row.page is None else f"{row.module} {row.page}")
-    return Problem(file, ", ".join(where), row.condition, without_file(row.message, row.file), verified=True)
+    return Problem(
+        file, ", ".join(where), row.condition, without_file(row.message, row.file), "verification", row.column
+    )
 
 
 def _below(path: str, names: Collection[str]) -> str:

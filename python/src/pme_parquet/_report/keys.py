@@ -37,6 +37,7 @@ class MasterKey:
         keks: ids of key encryption keys.
         closed_files: files of which nothing can be read without it.
         closed_columns: columns that cannot be read without it; none if that is not visible.
+        open_elsewhere: those of them that some files have in plaintext.
     """
 
     name: str
@@ -51,6 +52,7 @@ class MasterKey:
     keks: set[str] = field(default_factory=set)
     closed_files: int = 0
     closed_columns: set[str] | None = None
+    open_elsewhere: set[str] = field(default_factory=set)
 
     @property
     def title(self) -> str:
@@ -64,7 +66,8 @@ class MasterKey:
             return f"all of {number(self.closed_files, 'file')}"
         if self.closed_columns:
             columns = "this column" if len(self.closed_columns) == 1 else "these columns"
-            return f"{columns} in {number(self.files, 'file')}"
+            but = f" (readable in others: {', '.join(sorted(self.open_elsewhere))})" if self.open_elsewhere else ""
+            return f"{columns} in {number(self.files, 'file')}{but}"
         return "nothing by itself" if self.closed_columns is not None else "columns that are not visible"
 
 
@@ -136,7 +139,10 @@ class _Found:
 
 def _use(one: MasterKey, use: KeyUse) -> None:
     one.closed_files += use.unreadable_files
-    one.closed_columns = (one.closed_columns or set()) | set(use.unreadable_columns)
+    one.closed_columns = (one.closed_columns or set()) | {*use.unreadable_columns, *use.unreadable_in_some_files}
+    one.open_elsewhere |= set(use.unreadable_in_some_files)
+    one.data_key_bits |= set(use.data_key_bits)
+    one.kek_bits |= set(use.kek_bits)
     # Where less is known than could be, a sum would be of a part.
     one.bytes = None if use.bytes is None or one.bytes is None else one.bytes + use.bytes
     if one.columns is not None:

@@ -8,10 +8,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from pme_parquet._report import exposed, sections
-from pme_parquet._report.html import Html, paragraph, tag
+from pme_parquet._report.html import Html, anchor, paragraph, tag
 from pme_parquet._report.keys import master_keys
 from pme_parquet._report.palette import Palette
-from pme_parquet._report.summary import lead, summary
+from pme_parquet._report.summary import DIFFERENCES, FINDINGS, KEYS, UNPROTECTED, lead, summary
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -67,10 +67,10 @@ def page(facts: Facts, created: datetime, version: str) -> str:
     palette = Palette([*keys, *drawn])
     parts = (
         _section("Summary", summary(facts)),
-        _section("Keys", sections.keys(facts, palette)),
-        _section("What is not protected", exposed.unprotected(facts)),
-        _section("Verification and findings", sections.problems(facts)),
-        _section("Differences between files", sections.differences(facts)),
+        _section(FINDINGS, sections.problems(facts)),
+        _section(DIFFERENCES, sections.differences(facts)),
+        _section(UNPROTECTED, exposed.unprotected(facts)),
+        _section(KEYS, sections.keys(facts, palette)),
         _section("Layout of a file", sections.layouts(facts, palette)),
         _section("What this report does not know", exposed.unknown(facts)),
         _section("Words", _glossary()),
@@ -101,7 +101,7 @@ def _head(title: str) -> Html:
 
 
 def _section(title: str, content: Html) -> Html:
-    name = title.lower().replace(" ", "-")
+    name = anchor(title)
     return tag("section", tag("h2", title, id=name), content, aria_labelledby=name)
 
 

@@ -6,21 +6,32 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pme_parquet._inspect.words import FOOTERS, key_ids, number, size
+from pme_parquet._report.facts import DIFFERENT, READABLE
 from pme_parquet._report.html import Html, first, listed, paragraph, table, tag
 from pme_parquet._report.keys import master_keys
 from pme_parquet._report.picture import picture
 from pme_parquet.errors import BY_CONDITION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pme_parquet._report.facts import Facts, Problem
     from pme_parquet._report.keys import MasterKey
     from pme_parquet._report.palette import Palette
+    from pme_parquet._report.protection import Protection
 
 MOST_ROWS = 20
 _MOST_KEYS = 100
 _MOST_NAMES = 12
+_FOUND_BY = {
+    "verification": "verification, with keys",
+    "footers": "comparison of footers, with keys",
+    "inspection": "inspection, without keys",
+}
+_OF_TABLE = {
+    READABLE: "A column of an encrypted file has no key.",
+    DIFFERENT: "A column is not protected alike in all files.",
+}
 
 
 def keys(facts: Facts, palette: Palette) -> Html:
@@ -51,6 +62,8 @@ def _lengths(key: MasterKey) -> str:
     told = [f"data keys {data}" if data else "not visible"]
     if key.keks:
         told.append(f"{number(len(key.keks), 'key encryption key')}{' of ' + between if between else ''}")
+    elif between:
+        told.append(f"key encryption keys of {between}")
     return ", ".join(told)
 
 
@@ -73,11 +86,12 @@ def problems(facts: Facts) -> Html:
 
 
 def _row(problem: Problem) -> Sequence[str]:
-    by = "verification, with keys" if problem.verified else "inspection, without keys"
-    return problem.file, problem.where, problem.condition, problem.message, by
+    return problem.file, problem.where, problem.condition, problem.message, _FOUND_BY[problem.found_by]
 
 
 def _meaning(condition: str) -> str:
+    if condition in _OF_TABLE:
+        return _OF_TABLE[condition]
     known = BY_CONDITION.get(condition)
     return (known.__doc__ or "").split("\n")[0] if known else "The storage failed; the message has its own words."
 
@@ -98,18 +112,50 @@ def _opened(facts: Facts) -> Html:
 
 
 def differences(facts: Facts) -> Html:
-    """How the files differ, and groups of those that tell the same."""
-    drift = facts.inspection.drift
-    told = listed(drift, "drift") if drift else paragraph("All files are protected in the same way.")
+    """How the files differ, and groups of those that are alike: by each of their columns, if there are keys."""
+    columns = facts.protection.differences() if facts.protection else []
+    unlike = [*(difference.told for difference in columns[:MOST_ROWS]), *facts.inspection.drift]
+    more = len(columns) - MOST_ROWS
+    unlike += [f"and {more:,} more groups of columns that differ"] if more > 0 else []
+    parts = [listed(unlike, "drift") if unlike else Html("")]
+    parts += [paragraph(text) for text in _not_compared(facts, differ=bool(unlike))]
+    if facts.protection and facts.protection.groups:
+        parts.append(_by_columns(facts.protection))
+    return tag("div", *parts, *_by_footers(facts))
+
+
+def _not_compared(facts: Facts, *, differ: bool) -> Iterator[str]:
+    """How far the files were compared."""
+    files = facts.inspection.files
+    if not facts.protection:
+        if any(file.footer == "encrypted" for file in files):
+            yield (
+                "Files were compared by what they show to anyone. Which columns an encrypted footer has, which key "
+                "each has, and whether any is readable, cannot be seen without keys."
+            )
+        elif files and not differ:
+            yield "All files say the same of their protection. Nothing was opened to prove it."
+    elif facts.protection.unknown_files:
+        yield f"{number(facts.protection.unknown_files, 'file')} did not open, and could not be compared."
+    elif files and not differ:
+        yield "All files are protected in the same way: each column of each file was compared."
+
+
+def _by_columns(protection: Protection) -> Html:
+    rows = [(one.first, f"{one.files:,}", size(one.bytes), one.told) for one in protection.groups]
+    header = ("First file", "Files", "Size", "Columns")
+    return _limited("Files by what protects their columns", header, rows, numbers=(1, 2))
+
+
+def _by_footers(facts: Facts) -> Iterator[Html]:
     header = ("First file", "Files", "Size", "Footer", "Algorithm", "Keys, as anyone sees them")
     rows = []
     for group in facts.inspection.groups:
         file = group.example
         algorithm = file.algorithm or "none"
         rows.append((file.file, f"{group.files:,}", size(group.bytes), FOOTERS[file.footer], algorithm, key_ids(file)))
-    if not rows:
-        return told
-    return tag("div", told, _limited("Files that are protected alike", header, rows, numbers=(1, 2)))
+    if rows:
+        yield _limited("Files by what they show without keys", header, rows, numbers=(1, 2))
 
 
 def layouts(facts: Facts, palette: Palette) -> Html:
@@ -123,7 +169,8 @@ def layouts(facts: Facts, palette: Palette) -> Html:
         )
     ]
     for layout in facts.layouts:
-        alike = f"{number(layout.alike, 'file')} like this" if layout.alike > 1 else "the only file of its kind"
+        by = "whose columns are protected like this" if facts.protection else "that show the same without keys"
+        alike = f"{number(layout.alike, 'file')} {by}" if layout.alike > 1 else "the only file of its kind"
         parts += [tag("h3", layout.file), paragraph(f"{size(layout.bytes)}; {alike}.")]
         parts.append(picture(layout, palette))
     return tag("div", *parts)

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pme_parquet._inspect.words import number, size
-from pme_parquet._report.html import first, tag
+from pme_parquet._report.html import first, link, tag
 from pme_parquet._report.keys import master_keys
+from pme_parquet._report.protection import in_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pme_parquet._report.facts import Facts
     from pme_parquet._report.html import Html
 
-Mark = Literal["good", "bad", "open"]
-_MARKS = {"good": ("✓", "Good"), "bad": ("!", "Attention"), "open": ("?", "Not known")}
+Mark = Literal["good", "bad", "open", "note"]
+_MARKS = {"bad": ("!", "Attention"), "open": ("?", "Not known"), "good": ("✓", "Good"), "note": ("•", "Note")}
+_ORDER = tuple(_MARKS)
 CTR = "AES_GCM_CTR_V1"
 _MOST_KEYS = 8
+# Sections of the page.
+KEYS = "Keys"
+UNPROTECTED = "What is not protected"
+FINDINGS = "Verification and findings"
+DIFFERENCES = "Differences between files"
 
 
 class Sentence(NamedTuple):
-    """One of them."""
+    """One of them, and the title of the section that has more of it."""
 
     mark: Mark
     text: str
+    section: str = ""
 
 
 def lead(facts: Facts) -> str:
@@ -38,11 +46,12 @@ def lead(facts: Facts) -> str:
 
 
 def summary(facts: Facts) -> Html:
-    """The sentences as a list."""
+    """The sentences as a list, with what needs attention first."""
     items = []
-    for mark, text in _sentences(facts):
+    for mark, text, section in sorted(_sentences(facts), key=lambda one: _ORDER.index(one.mark)):
         word = tag("strong", " ".join(_MARKS[mark]), class_="mark-word")
-        items.append(tag("li", word, " ", tag("span", text), class_=mark))
+        more = (" ", link(section)) if section else ()
+        items.append(tag("li", word, " ", tag("span", text, *more), class_=mark))
     return tag("ul", *items, class_="summary")
 
 
@@ -53,23 +62,52 @@ def _sentences(facts: Facts) -> Iterator[Sentence]:
         return
     yield from _files(facts)
     yield from _columns(facts)
-    keys = list(dict.fromkeys(key.title for key in master_keys(facts)))
+    partitions = sorted(partitions_of(facts))
+    if partitions:
+        names = first(partitions, _MOST_KEYS)
+        yield Sentence("bad", f"Partition values are readable, in the names of directories: {names}.", UNPROTECTED)
+    yield from _keys(facts)
+    if any(file.algorithm == CTR for file in files):
+        count = sum(file.algorithm == CTR for file in files)
+        within = "it" if count == 1 else "them"
+        yield Sentence("bad", f"{_files_are(count)} encrypted by {CTR}: altered data in {within} is not noticed.")
+    if facts.inspection.drift or (facts.protection and facts.protection.differences()):
+        yield Sentence("bad", "The files differ in how they are protected.", DIFFERENCES)
+    yield _verified(facts)
+    seen = [problem for problem in facts.problems if not problem.verified]
+    if seen:
+        without = "" if facts.with_keys else " without keys"
+        told = f"{number(len(seen), 'finding')} can be seen{without}, before any page is read."
+        yield Sentence("bad", told, FINDINGS)
+
+
+def _keys(facts: Facts) -> Iterator[Sentence]:
+    files = facts.inspection.files
+    found = master_keys(facts)
+    keys = list(dict.fromkeys(key.title for key in found))
     if keys:
         hidden = not facts.usage and any(file.footer == "encrypted" for file in files)
         more = " Keys of single columns can be more: their names are encrypted." if hidden else ""
         used = "is" if len(keys) == 1 else "are"
         told = f"{number(len(keys), 'master key')} {used} used: {first(keys, _MOST_KEYS)}.{more}"
-        yield Sentence("open" if more else "good", told)
-    if any(file.algorithm == CTR for file in files):
-        count = sum(file.algorithm == CTR for file in files)
-        within = "it" if count == 1 else "them"
-        yield Sentence("bad", f"{_files_are(count)} encrypted by {CTR}: altered data in {within} is not noticed.")
-    if facts.inspection.drift:
-        yield Sentence("bad", "The files differ in how they are protected; below is how.")
-    yield _verified(facts)
-    outside = [problem for problem in facts.problems if not problem.verified]
-    if outside:
-        yield Sentence("bad", f"{number(len(outside), 'finding')} can be seen without keys; below is what to do.")
+        unproven = not facts.with_keys or any(use.problems for use in facts.usage or ())
+        yield Sentence("open" if more or unproven else "good", told, KEYS)
+    if facts.protection and keys:
+        kms = facts.protection.kms
+        yield Sentence("note", f"The master keys are in: {kms}." if kms else "No key management system was named.")
+        masters = set(facts.protection.master_key_bits.values())
+        lengths = (
+            ("Data keys", {bits for key in found for bits in key.data_key_bits}),
+            ("key encryption keys", {bits for key in found for bits in key.kek_bits}),
+            ("master keys", masters),
+        )
+        told = "; ".join(f"{what}: {_bits(bits)}" for what, bits in lengths)
+        yield Sentence("note", f"Lengths of keys. {told}.", KEYS)
+
+
+def _bits(bits: Iterable[int]) -> str:
+    told = " or ".join(str(one) for one in sorted(bits))
+    return f"{told} bits" if told else "not visible"
 
 
 def _files(facts: Facts) -> Iterator[Sentence]:
@@ -80,7 +118,7 @@ def _files(facts: Facts) -> Iterator[Sentence]:
         length = size(sum(file.bytes for file in plain))
         yield Sentence("bad", f"{_files_are(len(plain))} not encrypted ({length}): whoever has the storage reads them.")
     elif not unknown:
-        yield Sentence("good", "Every file is encrypted.")
+        yield from _encrypted(facts)
     if unknown:
         yield Sentence("bad", f"{_files_are(unknown)} damaged or could not be read.")
     signed = sum(file.footer == "signed" for file in files)
@@ -89,21 +127,48 @@ def _files(facts: Facts) -> Iterator[Sentence]:
         yield Sentence("bad", f"{number(signed, 'file')} {has}: names of columns, row counts and sizes are no secret.")
 
 
-def plain_columns(facts: Facts) -> set[str]:
-    """Columns of encrypted files that are not encrypted, as far as that was seen."""
+def _encrypted(facts: Facts) -> Iterator[Sentence]:
+    """That all files are encrypted says little of columns: it is good where each of each file was looked at."""
+    if facts.protection is None:
+        hidden = any(file.footer == "encrypted" for file in facts.inspection.files)
+        more = "; whether every column in it is, cannot be seen without keys" if hidden else ""
+        yield Sentence("open", f"Every file says that it is encrypted{more}.")
+    elif facts.protection.unknown_files:
+        count = facts.protection.unknown_files
+        yield Sentence("open", f"Every file is encrypted; of {number(count, 'file')} no column could be looked at.")
+    elif not facts.protection.readable():
+        yield Sentence("good", "Every file is encrypted, and every column of every file.")
+
+
+def plain_columns(facts: Facts) -> list[str]:
+    """Columns of encrypted files that are not encrypted, as far as that was seen, with how many files they are of."""
+    counted: Counter[str] = Counter()
     files = [file for file in facts.inspection.files if file.encrypted]
-    seen = {column.path for file in files for column in file.columns or () if column.encrypted_with is None}
-    # Of readable footers all is seen, by the names that columns have there.
-    hidden = {file.file for file in files if file.footer == "encrypted"}
-    drawn = (layout for layout in facts.layouts if layout.file in hidden)
-    return seen | {column for layout in drawn for column, _, state in layout.of_columns() if state == "plaintext"}
+    if facts.protection:
+        files_seen = sum(group.files for group in facts.protection.encrypted)
+        return list(in_files(facts.protection.readable(), files_seen))
+    for file in files:
+        counted.update({column.path for column in file.columns or () if column.encrypted_with is None})
+    return sorted(in_files(counted, sum(file.columns is not None for file in files)))
+
+
+def partitions_of(facts: Facts) -> dict[str, set[str]]:
+    """Columns whose values are the names of directories, with these."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for file in facts.inspection.files:
+        for directory in file.file.split("/")[:-1]:
+            name, equals, value = directory.partition("=")
+            if equals:
+                found[name].add(value)
+    return found
 
 
 def _columns(facts: Facts) -> Iterator[Sentence]:
-    plain = sorted(plain_columns(facts))
+    plain = plain_columns(facts)
     if plain:
         are = "column is" if len(plain) == 1 else "columns are"
-        yield Sentence("bad", f"{len(plain):,} {are} left in plaintext in encrypted files: {first(plain, _MOST_KEYS)}.")
+        names = first(plain, _MOST_KEYS)
+        yield Sentence("bad", f"{len(plain):,} {are} left in plaintext in encrypted files: {names}.", UNPROTECTED)
 
 
 def _verified(facts: Facts) -> Sentence:
@@ -116,8 +181,9 @@ def _verified(facts: Facts) -> Sentence:
     part = " in the sample that was looked at" if facts.opened.sample else ""
     if found:
         files = number(len({problem.file for problem in found}), "file")
-        return Sentence("bad", f"Verification has {number(len(found), 'finding')} in {files}{part}; {opened}.")
-    return Sentence("good", f"Verification found nothing wrong{part}: {opened}.")
+        told = f"Verification has {number(len(found), 'finding')} in {files}{part}; {opened}."
+        return Sentence("bad", told, FINDINGS)
+    return Sentence("good", f"Every module that was looked at opens{part}: {opened}.")
 
 
 def _files_are(count: int) -> str:

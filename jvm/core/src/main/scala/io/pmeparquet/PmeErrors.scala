@@ -243,6 +243,26 @@ object PmeErrors {
         "Find out who wrote it; set plaintextFiles=allow if such files are expected."
     )
 
+  /**
+   * What verification finds of a column that other files have encrypted.
+   *
+   * @param files in which it is readable; one at least
+   */
+  def readableColumn(files: Seq[String], column: String, encryptedIn: Int): PmeException = {
+    def number(count: Int) = if (count == 1) "1 file" else s"$count files"
+    val others = files.tail.take(NamesOfFiles - 1)
+    val named =
+      if (others.isEmpty) ""
+      else others.mkString(" (also ", ", ", if (files.size > NamesOfFiles) ", …)" else ")")
+    fail(
+      PlaintextFile,
+      s"${files.head}, column '$column': it is not encrypted in ${number(files.size)}$named, and is encrypted in " +
+        s"${number(encryptedIn)} of the table. Find out who wrote it so; encrypt it with pme.rekey, whose keys name it."
+    )
+  }
+
+  private val NamesOfFiles = 3
+
   def algorithm(file: String, found: String, accepted: String): PmeException =
     fail(
       Algorithm,

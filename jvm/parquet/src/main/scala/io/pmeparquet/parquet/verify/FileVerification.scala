@@ -32,10 +32,15 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
   private[parquet] def of(version: FileVersion, conf: Configuration, goOn: () => Unit): Verified = {
     val counters = new Counters
     val findings = new Findings(Finding(version.path.toString))
+    var unprotected = Unprotected()
     try
       findings
         .attempt(_.copy(module = Some(ModuleKind.Footer.name))) {
           OpenFile.unjudged(scope, version, conf, counters.tagged)
+        }
+        .map { file =>
+          unprotected = Unprotected.of(file)
+          file
         }
         .filter(_.isEncrypted)
         .foreach { file =>
@@ -50,7 +55,7 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
     catch {
       case failed: IOException if !PmeException.isOfCancelled(failed) => findings.ofStorage(failed)
     }
-    Verified(findings.all, counters.opened)
+    Verified(findings.all, counters.opened, unprotected)
   }
 }
 

@@ -50,4 +50,8 @@ final case class Opened(
 }
 
 /** ''Crosses the wire''. */
-final case class Verified(findings: Seq[Finding], opened: Opened)
+final case class Verified(
+    findings: Seq[Finding],
+    opened: Opened,
+    unprotected: Unprotected = Unprotected()
+)

@@ -6,11 +6,12 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
-import io.pmeparquet.keys.NoKms
-import io.pmeparquet.parquet.rotation.{FileUsage, KeyUse, ListedFile, RotationKeys}
+import io.pmeparquet.keys.{Kms, NoKms}
+import io.pmeparquet.parquet.rotation.{FileUsage, FileUse, KeyUse, ListedFile, RotationKeys}
 import io.pmeparquet.parquet.ReadScope
 import io.pmeparquet.spark.{ConfResolver, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.keys.DriverRoute
+import io.pmeparquet.PmeException
 
 /**
  * Which master keys protect what of a table, and what could no longer be read if one were destroyed. Executors look into
@@ -22,34 +23,75 @@ object KeyUsage {
   def of(session: SparkSession, path: String, options: Map[String, String]): DataFrame =
     PmeSparkException.translated(session.createDataFrame(rows(session, path, options).asJava, schema))
 
-  private[admin] def rows(session: SparkSession, path: String, options: Map[String, String]): Seq[Row] = {
-    val conf = SparkAccess.hadoopConf(session, options)
-    val usage = new FileUsage(scope(session, options))
-    val all = TableFiles.list(new Path(path), conf).files
-    val step = Progress.step(session, "looking into footers", all.size)
-    step.begin()
-    val looked = all.grouped(AtOnce).flatMap { files =>
-      FileJob.each(session, conf, files)((file, conf) => step.counting(0)(usage.of(file, conf)))
-    }
-    rows(looked.toSeq)
-  }
-
-  /** Opens what the options have the keys of, whatever they refuse: no row is read with it. */
-  private[admin] def scope(session: SparkSession, options: Map[String, String]): ReadScope = {
-    val resolver = new ConfResolver(session)
-    val kms = if (resolver.namesKms(options)) resolver.kms(options) else NoKms
-    DriverRoute.warnWhereReadable(session)
-    RotationKeys.open(kms, None, resolver.readSettings(options), DriverRoute.open()).scope
-  }
-
   /** As Python calls it. */
   def of(session: SparkSession, path: String, options: java.util.Map[String, String]): DataFrame =
     Progress.unwatching(of(session, path, options.asScala.toMap))
+
+  private[admin] def rows(session: SparkSession, path: String, options: Map[String, String]): Seq[Row] =
+    rows(looked(session, path, options, kms(session, options)))
+
+  /** As [[of]], and what protects each column of each file: what a report tells. */
+  def table(session: SparkSession, path: String, options: java.util.Map[String, String]): TableUsage =
+    Progress.unwatching(PmeSparkException.translated {
+      val wanted = options.asScala.toMap
+      val place = kms(session, wanted)
+      val files = looked(session, path, wanted, place)
+      val known =
+        files.collect { case (_, Right(use)) => use }.flatMap(_.uses.flatMap(_.masterKeyId)).distinct
+      new TableUsage(
+        session.createDataFrame(rows(files).asJava, schema),
+        session.createDataFrame(FilesAlike.rows(files).asJava, FilesAlike.schema),
+        if (place eq NoKms) null else place.describe,
+        known.flatMap(key => bitsOf(place, key).map(key -> Int.box(_))).toMap.asJava
+      )
+    })
+
+  /**
+   * The length of a master key that the KMS gives away, as a keystore does; the key stays here. A name that a file made
+   * up, or a key that is not for this reader, has none.
+   */
+  private def bitsOf(place: Kms, masterKey: String): Option[Int] =
+    try place.directKey(masterKey, "key usage").map(_.bits)
+    catch { case _: PmeException => None }
+
+  private type Looked = Seq[(ListedFile, Either[FileFailure, FileUse])]
+
+  private def looked(
+      session: SparkSession,
+      path: String,
+      options: Map[String, String],
+      place: Kms
+  ): Looked = {
+    val conf = SparkAccess.hadoopConf(session, options)
+    val usage = new FileUsage(scope(session, options, place))
+    val all = TableFiles.list(new Path(path), conf).files
+    val step = Progress.step(session, "looking into footers", all.size)
+    step.begin()
+    val found = all.grouped(AtOnce).flatMap { files =>
+      FileJob.each(session, conf, files)((file, conf) => step.counting(0)(usage.of(file, conf)))
+    }
+    found.toList
+  }
+
+  /** Opens what the options have the keys of, whatever they refuse: no row is read with it. */
+  private[admin] def scope(session: SparkSession, options: Map[String, String]): ReadScope =
+    scope(session, options, kms(session, options))
+
+  private def scope(session: SparkSession, options: Map[String, String], place: Kms): ReadScope = {
+    DriverRoute.warnWhereReadable(session)
+    RotationKeys.open(place, None, new ConfResolver(session).readSettings(options), DriverRoute.open()).scope
+  }
+
+  private def kms(session: SparkSession, options: Map[String, String]): Kms = {
+    val resolver = new ConfResolver(session)
+    if (resolver.namesKms(options)) resolver.kms(options) else NoKms
+  }
 
   private val AtOnce = 1000
 
   private[admin] val schema: StructType = {
     val names = ArrayType(StringType, containsNull = false)
+    val numbers = ArrayType(IntegerType, containsNull = false)
     StructType(
       Seq(
         StructField("master_key", StringType),
@@ -63,32 +105,41 @@ object KeyUsage {
         StructField("rows", LongType),
         StructField("unreadable_files", LongType, nullable = false),
         StructField("unreadable_columns", names, nullable = false),
-        StructField("problems", names, nullable = false)
+        StructField("unreadable_in_some_files", names, nullable = false),
+        StructField("problems", names, nullable = false),
+        StructField("data_key_bits", numbers, nullable = false),
+        StructField("kek_bits", numbers, nullable = false)
       )
     )
   }
 
-  private def rows(looked: Seq[(ListedFile, Either[FileFailure, Seq[KeyUse]])]): Seq[Row] = {
+  private def rows(looked: Looked): Seq[Row] = {
     val uses = for {
       (file, found) <- looked
-      use <- found.fold(failed => Seq(unknown(failed)), identity)
+      use <- found.fold(failed => Seq(unknown(failed)), _.uses)
     } yield file.path -> use
-    val plaintext = looked.count { case (_, found) => found.exists(_.isEmpty) }
+    // Files in which the same columns have no key are a row: it tells in how many files these can be read.
     val grouped = uses.groupBy { case (_, use) =>
-      (use.masterKeyId, use.version, use.kind, use.wrapping, use.material)
+      val readable = if (use.kind == FileUsage.PlaintextColumn) use.columns else Nil
+      (use.masterKeyId, use.version, use.kind, use.wrapping, use.material, readable)
     }
-    val sorted = grouped.values.toSeq.map(row).sortBy(row => row.toSeq.take(5).mkString(" "))
-    if (plaintext == 0) sorted else sorted :+ plain(plaintext)
+    val readable = uses.collect { case (_, use) if isPlaintext(use) => use.columns }.flatten.toSet
+    grouped.values.toSeq
+      .map(uses => isPlaintext(uses.head._2) -> row(uses, readable))
+      .sortBy { case (plain, row) => (!plain, row.toSeq.take(7).mkString(" ")) }
+      .map(_._2)
   }
+
+  private def isPlaintext(use: KeyUse) =
+    use.kind == FileUsage.Plaintext || use.kind == FileUsage.PlaintextColumn
 
   private def unknown(failed: FileFailure) =
     KeyUse(None, None, "unknown", None, None, Nil, None, None, Nil, Some(failed.condition))
 
-  private def plain(files: Int) =
-    Row(null, null, "plaintext", null, null, files.toLong, Nil, null, null, 0L, Nil, Nil)
-
-  private def row(uses: Seq[(String, KeyUse)]): Row = {
+  /** @param readable columns that some file has in plaintext: without whatever key, they are not lost in all files */
+  private def row(uses: Seq[(String, KeyUse)], readable: Set[String]): Row = {
     val (files, all) = uses.unzip
+    val (partly, wholly) = all.flatMap(_.unreadable).distinct.sorted.partition(readable)
     val one = all.head
     val perFile = uses.groupBy(_._1).values.map(_.head._2)
     Row(
@@ -102,8 +153,11 @@ object KeyUsage {
       sum(all.map(_.bytes)),
       sum(perFile.map(_.rows)),
       uses.collect { case (file, use) if use.opensFile => file }.distinct.size.toLong,
-      all.flatMap(_.unreadable).distinct.sorted,
-      all.flatMap(_.problem).distinct.sorted
+      wholly,
+      partly,
+      all.flatMap(_.problem).distinct.sorted,
+      all.flatMap(_.dataKeyBits).distinct.sorted,
+      all.flatMap(_.kekBits).distinct.sorted
     )
   }
 
@@ -111,3 +165,16 @@ object KeyUsage {
   private def sum(values: Iterable[Option[Long]]): Any =
     if (values.forall(_.isDefined)) values.flatten.sum else null
 }
+
+/**
+ * @param uses as `pme.key_usage` has them
+ * @param files by what protects their columns
+ * @param kms what messages call it; null where none was named
+ * @param masterKeyBits lengths of master keys, where the KMS tells
+ */
+final class TableUsage(
+    val uses: DataFrame,
+    val files: DataFrame,
+    val kms: String,
+    val masterKeyBits: java.util.Map[String, Integer]
+)

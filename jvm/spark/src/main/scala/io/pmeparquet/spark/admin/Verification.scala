@@ -27,8 +27,13 @@ object Verification {
       options: Map[String, String],
       sample: Sample = Sample()
   ): VerifiedTable = PmeSparkException.translated {
-    val (rows, opened, skipped) = run(session, path, options, sample)
-    new VerifiedTable(session.createDataFrame(rows.asJava, schema), opened, skipped)
+    val done = run(session, path, options, sample)
+    new VerifiedTable(
+      session.createDataFrame(done.rows.asJava, schema),
+      done.opened,
+      done.skipped,
+      done.readable
+    )
   }
 
   /** As Python calls it. */
@@ -48,10 +53,12 @@ object Verification {
       path: String,
       options: Map[String, String],
       sample: Sample
-  ): Seq[Row] = run(session, path, options, sample)._1
+  ): Seq[Row] = run(session, path, options, sample).rows
 
-  /** @return a row for each finding, what was opened, and how many files the sample left out */
-  private def run(session: SparkSession, path: String, options: Map[String, String], sample: Sample) = {
+  /** @param skipped files that the sample left out */
+  private final case class Run(rows: Seq[Row], opened: Opened, skipped: Long, readable: ReadableColumns)
+
+  private def run(session: SparkSession, path: String, options: Map[String, String], sample: Sample): Run = {
     val conf = SparkAccess.hadoopConf(session, options)
     val scope = new ConfResolver(session).read(options)
     val all = TableFiles.list(new Path(path), conf).files.sortBy(_.path)
@@ -65,7 +72,8 @@ object Verification {
       }
       .map { case (file, outcome) => outcome.fold(failed(file, _), identity) }
     val opened = done.map(_.opened).fold(Opened())(_ + _)
-    (done.flatMap(_.findings).map(row), opened, all.size - chosen.size)
+    val readable = ReadableColumns.of(chosen.map(_.path).zip(done.map(_.unprotected)))
+    Run((readable.findings ++ done.flatMap(_.findings)).map(row), opened, all.size - chosen.size, readable)
   }
 
   private def failed(file: ListedFile, failure: FileFailure) = Verified(
@@ -97,7 +105,13 @@ object Verification {
 }
 
 /**
- * @param findings none where all that was looked at opens
+ * @param findings none where all that was looked at opens, and no column is readable in some files alone
  * @param skippedFiles that the sample left out
+ * @param readable what has no key, so that there was nothing to open
  */
-final class VerifiedTable(val findings: DataFrame, val opened: Opened, val skippedFiles: Long)
+final class VerifiedTable(
+    val findings: DataFrame,
+    val opened: Opened,
+    val skippedFiles: Long,
+    val readable: ReadableColumns
+)

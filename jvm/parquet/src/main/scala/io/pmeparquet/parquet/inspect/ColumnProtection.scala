@@ -1,0 +1,75 @@
+package io.pmeparquet.parquet.inspect
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+
+import io.pmeparquet.parquet.pages.OpenFile
+import io.pmeparquet.parquet.SchemaColumns
+import io.pmeparquet.PmeErrors
+
+/**
+ * What protects a column in a file (specification §5.3, ColumnCryptoMetaData). ''Crosses the wire''.
+ *
+ * @param column as Spark names it
+ * @param kind `footer key`, `column key` or `plaintext`
+ * @param masterKey that the key is under; none for a plaintext column, or where nobody asked
+ */
+final case class ColumnProtection(column: String, kind: String, masterKey: Option[String] = None) {
+  def isReadable: Boolean = kind == ColumnProtection.Plaintext
+}
+
+object ColumnProtection {
+  val FooterKey = "footer key"
+  val ColumnKey = "column key"
+  val Plaintext = "plaintext"
+
+  /** One column chunk of a footer, under the name that Spark has for its column. */
+  final case class NamedChunk(column: String, chunk: ColumnChunk) {
+
+    /** A chunk that says nothing of a key is read without one, whatever else it says. */
+    def kind: String =
+      if (!chunk.isSetCrypto_metadata) Plaintext
+      else if (chunk.getCrypto_metadata.isSetENCRYPTION_WITH_COLUMN_KEY) ColumnKey
+      else FooterKey
+  }
+
+  /**
+   * Of every column chunk. A column that is not protected alike in all row groups stands there more than once.
+   *
+   * @param masterKey of a chunk that is encrypted
+   */
+  def of(chunks: Seq[NamedChunk])(masterKey: NamedChunk => Option[String]): Seq[ColumnProtection] =
+    chunks.map { one =>
+      ColumnProtection(one.column, one.kind, if (one.kind == Plaintext) None else masterKey(one))
+    }.distinct
+
+  /**
+   * All chunks of a footer, row group by row group.
+   *
+   * @throws io.pmeparquet.PmeException where its row groups do not fit its schema
+   */
+  private[parquet] def chunks(footer: FileMetaData, file: Path): Seq[NamedChunk] = {
+    val names = columns(footer, file)
+    Option(footer.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq).flatMap { group =>
+      if (group.getColumns.size != names.size)
+        throw PmeErrors.damaged(
+          file.toString,
+          s"a row group of it has ${group.getColumns.size} columns, where the schema has ${names.size}"
+        )
+      names.zip(group.getColumns.asScala).map { case (name, chunk) => NamedChunk(name, chunk) }
+    }
+  }
+
+  /** All leaf columns of a footer. */
+  private def columns(footer: FileMetaData, file: Path): Seq[String] =
+    OpenFile.structure(file, "its footer") {
+      // Of the footer only the schema is wanted: row groups of an encrypted file are not parquet-java's to look at.
+      val schema = new FileMetaData(footer.getVersion, footer.getSchema, 0, List.empty[RowGroup].asJava)
+      schema.setColumn_orders(footer.getColumn_orders)
+      val metadata = new ParquetMetadataConverter().fromParquetMetadata(schema)
+      SchemaColumns.leaves(metadata.getFileMetaData.getSchema).map(_.display)
+    }
+}

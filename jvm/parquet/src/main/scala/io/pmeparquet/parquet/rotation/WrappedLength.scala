@@ -1,0 +1,17 @@
+package io.pmeparquet.parquet.rotation
+
+import java.util.Base64
+
+import io.pmeparquet.cipher.ModuleFrame
+import io.pmeparquet.AesKey
+
+/** The length of a key, by that of its wrapped form: what a KMS wraps by itself does not tell. */
+private[rotation] object WrappedLength {
+
+  /** Of what `KeyToolkit.encryptKeyLocally` made: base64 of nonce, key and tag. */
+  def bits(wrapped: String): Option[Int] =
+    try {
+      val bytes = Base64.getDecoder.decode(wrapped).length - ModuleFrame.NonceBytes - ModuleFrame.TagBytes
+      AesKey.AllowedBits.find(_ == bytes * java.lang.Byte.SIZE)
+    } catch { case _: IllegalArgumentException => None }
+}

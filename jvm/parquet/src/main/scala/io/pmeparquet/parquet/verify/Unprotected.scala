@@ -1,0 +1,28 @@
+package io.pmeparquet.parquet.verify
+
+import io.pmeparquet.parquet.inspect.ColumnProtection
+import io.pmeparquet.parquet.pages.OpenFile
+
+/**
+ * What a file has no module of, so that nothing of it could fail to open. ''Crosses the wire''.
+ *
+ * @param files 1 for a plaintext file
+ * @param readable columns of an encrypted file that have no key, be it in one row group
+ * @param encrypted columns of it that have one, be it in one row group
+ */
+final case class Unprotected(
+    files: Long = 0,
+    readable: Set[String] = Set.empty,
+    encrypted: Set[String] = Set.empty
+)
+
+private[parquet] object Unprotected {
+
+  def of(file: OpenFile): Unprotected =
+    if (!file.isEncrypted) Unprotected(files = 1)
+    else {
+      val chunks = ColumnProtection.chunks(file.footer, file.version.path)
+      val (readable, encrypted) = ColumnProtection.of(chunks)(_ => None).partition(_.isReadable)
+      Unprotected(0, readable.map(_.column).toSet, encrypted.map(_.column).toSet)
+    }
+}

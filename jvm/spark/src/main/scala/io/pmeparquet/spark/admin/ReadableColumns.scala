@@ -1,0 +1,58 @@
+package io.pmeparquet.spark.admin
+
+import io.pmeparquet.parquet.verify.{Finding, Unprotected}
+import io.pmeparquet.PmeErrors
+
+/**
+ * What of a table a verification has nothing to open of. A writer may leave columns in plaintext; those that other files
+ * have encrypted are findings. ''Driver only.''
+ *
+ * @param plaintextFiles that options allow
+ * @param files by column, in how many encrypted files it is readable
+ */
+final class ReadableColumns private (
+    val plaintextFiles: Long,
+    files: Map[String, Long],
+    private[admin] val findings: Seq[Finding]
+) {
+
+  /** As Python takes it. */
+  def columns: java.util.Map[String, java.lang.Long] = {
+    val sorted = new java.util.LinkedHashMap[String, java.lang.Long]
+    files.toSeq.sorted.foreach { case (column, count) => sorted.put(column, count) }
+    sorted
+  }
+}
+
+private[admin] object ReadableColumns {
+
+  /** @param looked what each file has, by its path */
+  def of(looked: Seq[(String, Unprotected)]): ReadableColumns = {
+    val readable = filesBy(looked)(_.readable)
+    val encrypted = filesBy(looked)(_.encrypted)
+    new ReadableColumns(
+      looked.map(_._2.files).sum,
+      readable.map { case (column, files) => column -> files.size.toLong },
+      for {
+        (column, files) <- readable.toSeq.sortBy(_._1)
+        protectedIn <- encrypted.get(column).toSeq
+      } yield {
+        val failed = PmeErrors.readableColumn(files, column, protectedIn.size)
+        Finding(
+          files.head,
+          column = Some(column),
+          condition = failed.condition.name,
+          message = failed.problem
+        )
+      }
+    )
+  }
+
+  private def filesBy(looked: Seq[(String, Unprotected)])(
+      columns: Unprotected => Set[String]
+  ): Map[String, Seq[String]] =
+    looked
+      .flatMap { case (file, one) => columns(one).toSeq.map(_ -> file) }
+      .groupBy(_._1)
+      .map { case (column, files) => column -> files.map(_._2) }
+}

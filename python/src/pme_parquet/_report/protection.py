@@ -1,0 +1,141 @@
+"""What protects each column of each file, as keys show: files that are alike, and columns that are not."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pme_parquet._inspect.words import number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Kind = Literal["footer key", "column key", "plaintext"]
+State = Literal["encrypted", "plaintext", "unknown"]
+
+
+class Protected(NamedTuple):
+    """A column, and what protects it."""
+
+    column: str
+    kind: Kind
+    master_key: str | None
+
+    @property
+    def told(self) -> str:
+        """What protects it, in words."""
+        if self.kind == "plaintext":
+            return "readable"
+        name = self.master_key or "not named"
+        return f"footer key {name}" if self.kind == "footer key" else f"key {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Files whose columns are all protected alike.
+
+    Attributes:
+        files: how many.
+        bytes: of all of them.
+        first: the first of them, below the table.
+        state: `unknown` where footers did not open.
+        columns: a column that row groups of a file protect differently is there more than once.
+    """
+
+    files: int
+    bytes: int
+    first: str
+    state: State
+    columns: tuple[Protected, ...]
+
+    @property
+    def told(self) -> str:
+        """Its columns by what protects them; readable ones first."""
+        if self.state == "unknown":
+            return "not known: the footer does not open"
+        if self.state == "plaintext":
+            return "readable, with all that is in the file"
+        by: dict[tuple[bool, str], list[str]] = defaultdict(list)
+        for one in self.columns:
+            by[one.kind != "plaintext", one.told].append(one.column)
+        return "; ".join(f"{told}: {', '.join(sorted(names))}" for (_, told), names in sorted(by.items())) or "none"
+
+
+class Difference(NamedTuple):
+    """Columns that are protected in several ways, the same for all of them."""
+
+    columns: tuple[str, ...]
+    ways: tuple[tuple[str, int], ...]
+
+    @property
+    def told(self) -> str:
+        """A sentence."""
+        verb = "Column {} is" if len(self.columns) == 1 else "Columns {} are"
+        ways = ", ".join(f"{_way(told)} in {number(files, 'file')}" for told, files in self.ways)
+        return f"{verb.format(', '.join(self.columns))} {ways}."
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """Of all files that were looked at, and with which keys.
+
+    Attributes:
+        groups: the largest first.
+        kms: what it was asked of; none where no KMS was named.
+        master_key_bits: lengths of master keys, where the KMS tells.
+    """
+
+    groups: tuple[Alike, ...]
+    kms: str | None
+    master_key_bits: Mapping[str, int]
+
+    @property
+    def encrypted(self) -> list[Alike]:
+        """Groups of encrypted files whose footers opened."""
+        return [group for group in self.groups if group.state == "encrypted"]
+
+    @property
+    def unknown_files(self) -> int:
+        """Files of whose columns nothing is known."""
+        return sum(group.files for group in self.groups if group.state == "unknown")
+
+    def readable(self) -> dict[str, int]:
+        """Columns without a key, and in how many encrypted files."""
+        return dict(sorted(self._files("plaintext").items()))
+
+    def differences(self) -> list[Difference]:
+        """Columns that are not protected alike in all encrypted files that have them; readable ones first."""
+        ways: dict[str, Counter[str]] = defaultdict(Counter)
+        for group in self.encrypted:
+            for one in group.columns:
+                ways[one.column][one.told] += group.files
+        alike: dict[tuple[tuple[str, int], ...], list[str]] = defaultdict(list)
+        for column, counted in sorted(ways.items()):
+            if len(counted) > 1:
+                alike[tuple(sorted(counted.items(), key=lambda way: (way[0] != "readable", way[0])))].append(column)
+        found = [Difference(tuple(columns), told) for told, columns in alike.items()]
+        return sorted(found, key=lambda one: (one.ways[0][0] != "readable", one.columns))
+
+    def _files(self, kind: Kind) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for group in self.encrypted:
+            for column in {one.column for one in group.columns if one.kind == kind}:
+                found[column] += group.files
+        return found
+
+    def first_with(self, column: str) -> str:
+        """The first file of the largest group in which a column is readable."""
+        return next(group.first for group in self.encrypted if Protected(column, "plaintext", None) in group.columns)
+
+
+def _way(told: str) -> str:
+    return told if told == "readable" else f"encrypted with {told}"
+
+
+def in_files(counted: Mapping[str, int], files: int) -> Sequence[str]:
+    """Columns, each with how many files it is so in, if that is not all."""
+    return [
+        column if count == files else f"{column} (in {count:,} of {number(files, 'file')})"
+        for column, count in counted.items()
+    ]

@@ -1,0 +1,138 @@
+"""A column that some files have encrypted and others do not is told by the report, by `verify` and by `key_usage`."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.policy.expect import assert_no_secret, assert_remedy, save
+from tests.report.pages import Page, assert_self_contained
+from tests.report.test_keyed import report
+from tests.report.test_layout import KMS
+from tests.rotation.sql import call
+from tests.support.canary import data_files
+from tests.support.frames import people
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+ALL = KMS | {"footerKey": "footer", "columnKeys": "pii: name, ssn"}
+SOME = KMS | {"footerKey": "footer", "columnKeys": "pii: ssn", "unlistedColumns": "plaintext"}
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a table of two days: of the second one, column `name` and columns without a key are readable."""
+    root = tmp_path_factory.mktemp("readable") / "people"
+    frame = people(spark, count=20).select("id", "name", "ssn", "tags").coalesce(1)
+    save(frame, f"{root}/day=1", ALL)
+    save(frame, f"{root}/day=2", SOME)
+    return root
+
+
+@pytest.fixture(scope="module")
+def page(spark: SparkSession, table: Path) -> Page:
+    return report(spark, str(table), table.with_name("keys.html"))
+
+
+@pytest.fixture(scope="module")
+def without_keys(table: Path) -> Page:
+    page = Page(pme.report(table, table.with_name("none.html")))
+    assert_self_contained(page)
+    return page
+
+
+def summary(page: Page) -> list[str]:
+    return [item for item in page.items if item[0] in "✓!?•"]
+
+
+def test_a_report_with_keys_names_the_readable_columns_first(page: Page) -> None:
+    first = summary(page)[0]
+    assert first.startswith("! Attention 3 columns are left in plaintext in encrypted files:")
+    assert "name (in 1 of 2 files)" in first
+    assert not any(item.startswith("✓ Good Every file is encrypted") for item in page.items)
+    assert "! Attention The files differ in how they are protected" in " ".join(summary(page))
+
+
+def test_the_summary_tells_lengths_of_keys_the_kms_and_partition_values(
+    spark: SparkSession, table: Path, page: Page, tmp_path: Path
+) -> None:
+    told = " ".join(summary(page))
+    assert "Partition values are readable, in the names of directories: day." in told
+    assert "The master keys are in: KMS client io.pmeparquet.testkit.TestKms." in told
+    assert "Data keys: 128 bits; key encryption keys: 128 bits; master keys: not visible." in told
+    spark.conf.set("pme.test.report", f"long={base64.b64encode(bytes(32)).decode()}")
+    static = {"kms": "static", "kms.static.keys": "conf:pme.test.report", "uniformKey": "long", "dataKeyBits": "256"}
+    save(people(spark).coalesce(1), f"{tmp_path}/static", static)
+    told = " ".join(summary(report(spark, f"{tmp_path}/static", tmp_path / "r.html", options=static)))
+    assert "Data keys: 256 bits; key encryption keys: 128 bits; master keys: 256 bits." in told
+    assert "Good Every file is encrypted, and every column of every file." in told
+
+
+def test_nothing_is_called_the_same_where_columns_differ(page: Page) -> None:
+    assert "in the same way" not in page.text
+    assert "There are no findings" not in page.text
+    assert any("name" in item and "readable in 1 file" in item for item in page.items)
+    alike = page.table("Files by what protects their columns")
+    assert len(alike.rows) == 1 + 2
+    assert "readable: id, name, tags.element" in [row[-1] for row in alike.rows][-1]
+
+
+def test_readable_columns_are_not_protected(page: Page) -> None:
+    told = next(item for item in page.items if item.startswith("Plaintext columns in encrypted files"))
+    assert "name" in told
+    assert page.table("Findings").rows[1:]
+    assert any("name" in row[1] for row in page.table("Findings").rows[1:])
+
+
+def test_what_cannot_be_seen_without_keys_is_never_good(without_keys: Page) -> None:
+    assert not any(item.startswith("✓") for item in without_keys.items)
+    assert "in the same way" not in without_keys.text
+    assert "cannot be seen without keys" in without_keys.text
+
+
+def test_verify_finds_columns_that_only_some_files_have_encrypted(spark: SparkSession, table: Path) -> None:
+    found = pme.verify(spark, table, options=KMS)
+    rows = {row.column: row for row in found.collect()}
+    assert set(rows) == {"id", "name", "tags.element"}
+    assert {row.condition for row in rows.values()} == {"PME_PLAINTEXT_FILE"}
+    [second] = data_files(f"{table}/day=2")
+    assert rows["name"].file.endswith(f"day=2/{second.name}")
+    assert "it is not encrypted in 1 file, and is encrypted in 1 file" in rows["name"].message
+    assert_remedy(rows["name"].message)
+    assert_no_secret(rows["name"].message)
+    assert "not encrypted in encrypted files: id (1 file), name (1 file), tags.element (1 file)" in str(found.opened)
+    assert spark.sql(f"SELECT * FROM {call('pme_verify', str(table), options=KMS)}").collect() == found.collect()
+
+
+def test_verify_says_what_is_readable_in_every_file(spark: SparkSession, table: Path) -> None:
+    found = pme.verify(spark, f"{table}/day=2", options=KMS)
+    assert found.collect() == []
+    assert found.opened.readable_columns == {"id": 1, "name": 1, "tags.element": 1}
+    assert "name (1 file)" in str(found.opened)
+
+
+def test_key_usage_calls_no_readable_column_unreadable(spark: SparkSession, table: Path) -> None:
+    rows = pme.key_usage(spark, table, options=KMS).collect()
+    [plain] = [row for row in rows if row.kind == "plaintext column"]
+    assert rows[0] == plain
+    assert (plain.master_key, plain.files, plain.columns) == (None, 1, ["id", "name", "tags.element"])
+    assert plain.bytes > 0
+    [pii] = [row for row in rows if row.master_key == "pii"]
+    assert (pii.unreadable_columns, pii.unreadable_in_some_files) == (["ssn"], ["name"])
+    [footer] = [row for row in rows if row.master_key == "footer"]
+    assert not {"id", "name"} & set(footer.unreadable_columns)
+    assert (pii.data_key_bits, pii.kek_bits) == ([128], [128])
+
+
+def test_key_usage_names_the_columns_of_plaintext_files(spark: SparkSession, target: str) -> None:
+    save(people(spark).coalesce(1), f"{target}/a=1", ALL)
+    people(spark).select("id", "name").coalesce(1).write.parquet(f"{target}/a=2")
+    rows = pme.key_usage(spark, target, options=KMS).collect()
+    assert (rows[0].kind, rows[0].files, rows[0].columns) == ("plaintext", 1, ["id", "name"])
+    [pii] = [row for row in rows if row.master_key == "pii"]
+    assert pii.unreadable_in_some_files == ["name"]
