@@ -34,8 +34,9 @@ def compare(spark: SparkSession, sources: dict[str, Path], copies: tuple[Copy, C
     ]
     say()
     if rounds:
-        say(f"Median of {rounds} {'round' if rounds == 1 else 'rounds'}, after one that warmed up both and does not count.")
-        say("Which copy goes first changes from round to round. One JVM, little data: an impression, not a benchmark.\n")
+        taken = "1 round" if rounds == 1 else f"{rounds} rounds"
+        say(f"Median of {taken}, after one that warmed up both and does not count. Each has its turn to go first.")
+        say("One JVM and little data: an impression, not a benchmark.\n")
     say(table(("", "parquet", "pme-parquet", "ratio"), rows))
 
 

@@ -41,7 +41,10 @@ def next_steps(out: Path, people: People) -> list[Next]:
     return [
         Next("Which keys protect a table: this needs no key", shlex.join([tool, "inspect", lineitem])),
         Next("What each key protects", shlex.join([tool, "key-usage", orders, *_options(people.owner)])),
-        Next("The same for someone without the key 'pii'", shlex.join([tool, "verify", orders, *_options(people.analyst)])),
+        Next(
+            "The same for someone without the key 'pii'",
+            shlex.join([tool, "verify", orders, *_options(people.analyst)]),
+        ),
         Next("Read a table in Python", shlex.join([sys.executable, "-c", show])),
         Next("The README's six lines, in a directory of their own", _quickstart(out / "quickstart", tool)),
     ]
@@ -55,9 +58,9 @@ def _quickstart(directory: Path, tool: str) -> str:
     create = shlex.join([tool, "keys", "create", "keys.p12", "footer", "pii"])
     script = shlex.join([sys.executable, str(ROOT / "examples" / "quickstart.py")])
     where = shlex.quote(str(directory))
-    password = 'export PME_KEYSTORE_PASSWORD="${PME_KEYSTORE_PASSWORD:-a password for the demo}"'
+    variable = 'export PME_KEYSTORE_PASSWORD="${PME_KEYSTORE_PASSWORD:-a password for the demo}"'
     # In a shell of its own: the reader's directory and environment stay as they are.
-    return f"(rm -rf {where} && mkdir -p {where} && cd {where} && {password} &&\n {create} && {script})"
+    return f"(rm -rf {where} && mkdir -p {where} && cd {where} && {variable} &&\n {create} && {script})"
 
 
 def farewell(out: Path, people: People) -> None:
