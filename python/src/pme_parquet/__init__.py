@@ -10,6 +10,7 @@ from pme_parquet._config import configure, spark_config
 from pme_parquet._copies import Copied, decrypt, encrypt, rekey
 from pme_parquet._doctor import Check, Diagnosis, doctor
 from pme_parquet._encryption import Encryption
+from pme_parquet._frames import read, write
 from pme_parquet._hook import install_errors
 from pme_parquet._inspect import Inspection, inspect
 from pme_parquet._jars import jar_path
@@ -97,9 +98,11 @@ __all__ = [
     "jar_path",
     "key_usage",
     "plan",
+    "read",
     "rekey",
     "report",
     "rotate",
     "spark_config",
     "verify",
+    "write",
 ]

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pme_parquet._brief import Brief
 from pme_parquet._hook import install_errors
 from pme_parquet._secrets import SecretReference, require_reference
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True)
-class AwsKms:
+@dataclass(frozen=True, repr=False)
+class AwsKms(Brief):
     """Master keys in AWS KMS, which they never leave. Needs the jar `pme-parquet-kms-aws`.
 
     Credentials are those that the AWS SDK finds where the driver runs: environment, profile, web identity, instance
@@ -47,8 +48,8 @@ class AwsKms:
         )
 
 
-@dataclass(frozen=True)
-class GcpKms:
+@dataclass(frozen=True, repr=False)
+class GcpKms(Brief):
     """Master keys in Google Cloud KMS, which they never leave. Needs the jar `pme-parquet-kms-gcp`.
 
     Example:
@@ -81,8 +82,8 @@ class GcpKms:
         )
 
 
-@dataclass(frozen=True)
-class AzureKeyVault:
+@dataclass(frozen=True, repr=False)
+class AzureKeyVault(Brief):
     """Master keys in Azure Key Vault or a managed HSM, which they never leave. Needs the jar `pme-parquet-kms-azure`.
 
     Logs in with the machine's managed identity, or with an application's client secret.
@@ -126,8 +127,8 @@ class AzureKeyVault:
         )
 
 
-@dataclass(frozen=True)
-class HadoopKms:
+@dataclass(frozen=True, repr=False)
+class HadoopKms(Brief):
     """Master keys in a Hadoop KMS, which they never leave. Users are known to it as they are to Hadoop.
 
     Example:

@@ -1,12 +1,15 @@
-"""Puts the connector jar on a Spark session, beside whatever jars it has already."""
+"""Puts the connector jar on a Spark session, beside whatever jars it has already, and its extension."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import sys
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pme_parquet import _connector
 from pme_parquet._hook import install_errors
 from pme_parquet._jars import jar_path, provider_jar
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _JARS = "spark.jars"
+_EXTENSIONS = "spark.sql.extensions"
+_EXTENSION = "io.pmeparquet.spark.PmeExtensions"
 _SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
 # No two of a kind can share a class path.
@@ -24,6 +29,10 @@ _KINDS = ("pme-parquet-spark-", "AmazonCorrettoCryptoProvider-")
 
 def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> SparkSession.Builder:
     """Adds the bundled connector jar to a builder, and gives the connector's failures their Python classes.
+
+    Call it before the first session is built: one that runs cannot be given a jar, and this fails where it has none
+    that fits. The session also gets the connector's extension, with which it refuses a write in which options of the
+    format reach another one, as where `format("pme-parquet")` was forgotten.
 
     With the extra `pme-parquet[accp]`, the jar of Amazon's JCE provider for this machine is added too.
     Jars that are set already, on the builder, by spark-submit or in spark-defaults.conf, stay. A Connect server that
@@ -35,19 +44,37 @@ def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> Spa
     Args:
         builder: a builder of a classic session, or of a Connect session that starts its server here (`local`).
         scala: `2.12` or `2.13`, where it cannot be told from the installed Spark.
+
+    Raises:
+        UnsupportedError: a session runs already, or ran in this process, whose connector is missing or does not fit.
     """
     install_errors()
+    _check_what_runs()
     if _runs_elsewhere(builder):
         return builder
     jars = _ours(scala)
+    extensions = _with_extension(_already_set(builder, _EXTENSIONS))
+    configured = builder.config(_JARS, _appended(_already_set(builder, _JARS), jars)).config(_EXTENSIONS, extensions)
     _append_to_submit_args(jars)
-    return builder.config(_JARS, _appended(_jars_already_set(builder), jars))
+    return configured
 
 
 def spark_config(*, scala: str | None = None) -> dict[str, str]:
     """The Spark configuration that `configure` sets, for those who set it themselves (it holds no other jars)."""
     install_errors()
-    return {_JARS: ",".join(_ours(scala))}
+    return {_JARS: ",".join(_ours(scala)), _EXTENSIONS: _EXTENSION}
+
+
+def _check_what_runs() -> None:
+    """A class path is fixed when a JVM starts: whoever calls this later is told now, and not by each read."""
+    context: Any = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    jvm: Any = getattr(context, "_jvm", None)  # PySpark keeps it when the session is stopped
+    if jvm is not None:
+        found = _connector.misfit(jvm)
+        if found is not None:
+            raise found.error("pme.configure")
+        # It may have come without the extension. Where no session is active this does nothing.
+        jvm.io.pmeparquet.spark.SessionSetup.install()
 
 
 def _ours(scala: str | None) -> list[str]:
@@ -76,20 +103,33 @@ def _kind(jar: str) -> str | None:
     return next((kind for kind in _KINDS if Path(jar).name.startswith(kind)), None)
 
 
-def _jars_already_set(builder: SparkSession.Builder) -> str:
-    """What `spark.jars` would be without us: setting it on the builder hides the other places."""
-    if _option(builder, _JARS):
-        return _option(builder, _JARS)
+def _with_extension(extensions: str) -> str:
+    listed = [entry for entry in (part.strip() for part in extensions.split(",")) if entry]
+    return ",".join(listed if _EXTENSION in listed else [*listed, _EXTENSION])
+
+
+def _already_set(builder: SparkSession.Builder, name: str) -> str:
+    """What a setting would be without us: setting it on the builder hides the other places."""
+    if _option(builder, name):
+        return _option(builder, name)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # this script was started by spark-submit
         from pyspark import SparkConf  # noqa: PLC0415 nothing happens at import
 
-        return SparkConf().get(_JARS) or ""
-    return _submitted_jars() or _jars_of_defaults()
+        return SparkConf().get(name) or ""
+    submitted = _submitted_jars() if name == _JARS else ""
+    return submitted or _submitted_conf(name) or _of_defaults(name)
 
 
 def _submitted_jars() -> str:
     arguments = shlex.split(os.environ.get(_SUBMIT_ARGS, ""))
     return arguments[arguments.index("--jars") + 1] if "--jars" in arguments[:-1] else ""
+
+
+def _submitted_conf(name: str) -> str:
+    """What `--conf NAME=VALUE` says, the last of several."""
+    arguments = shlex.split(os.environ.get(_SUBMIT_ARGS, ""))
+    said = [value.partition("=") for option, value in pairwise(arguments) if option in {"--conf", "-c"}]
+    return next((value for key, _, value in reversed(said) if key == name), "")
 
 
 def _append_to_submit_args(ours: Sequence[str]) -> None:
@@ -101,13 +141,13 @@ def _append_to_submit_args(ours: Sequence[str]) -> None:
         os.environ[_SUBMIT_ARGS] = shlex.join(arguments)
 
 
-def _jars_of_defaults() -> str:
+def _of_defaults(wanted: str) -> str:
     home = Path(os.environ.get("SPARK_HOME", ""))
     defaults = Path(os.environ.get("SPARK_CONF_DIR", home / "conf")) / "spark-defaults.conf"
     if not defaults.is_file():
         return ""
     for line in defaults.read_text(encoding="utf-8").splitlines():
         name, *value = line.replace("=", " ", 1).split(maxsplit=1)[:2] or [""]
-        if name == _JARS and value:
+        if name == wanted and value:
             return value[0].strip()
     return ""

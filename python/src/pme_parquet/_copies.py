@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._arguments import encryption_of, options_of, path_of
 from pme_parquet._driver import method_of
 from pme_parquet._encryption import Encryption
 from pme_parquet._failed import error_of
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from pme_parquet._kms import Kms
+    from pme_parquet._arguments import KmsLike, PathLike
 
 
 _IN_PLACE = "each file is either encrypted or as it was. Run it again with the same arguments: it goes on."
@@ -61,12 +63,12 @@ class Copied:
 
 def rekey(  # noqa: PLR0913 source and target, and how to open and to close them
     spark: SparkSession,
-    source: str,
-    target: str,
+    source: PathLike,
+    target: PathLike,
     enc: Encryption,
-    kms: Kms | str | None = None,
+    kms: KmsLike | None = None,
     *,
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Copied:
     """Copy a table under new data keys, and the keys, column sets and modes of `enc`, without decoding it.
@@ -90,18 +92,19 @@ def rekey(  # noqa: PLR0913 source and target, and how to open and to close them
     Raises:
         PmeError: what is wrong with the source, the keys or the target. There is then no target.
     """
-    return _copied(spark, "rekey", progress, source, target, _reading(enc, kms, options), enc.options())
+    writing = encryption_of(enc, "pme.rekey").options()
+    return _copied(spark, "rekey", progress, source, target, _reading(enc, kms, options, "pme.rekey"), writing)
 
 
 def encrypt(  # noqa: PLR0913 as above
     spark: SparkSession,
-    source: str,
-    target: str | None = None,
+    source: PathLike,
+    target: PathLike | None = None,
     enc: Encryption | None = None,
-    kms: Kms | str | None = None,
+    kms: KmsLike | None = None,
     *,
     in_place: bool = False,
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Copied:
     """Encrypt a plaintext Parquet table, without decoding it: to a copy, or in place.
@@ -134,18 +137,22 @@ def encrypt(  # noqa: PLR0913 as above
     if enc is None:
         message = "encrypt: enc is missing, because nothing else says with which keys. Give an Encryption."
         raise BadOptionError(message)
+    writing = encryption_of(enc, "pme.encrypt").options()
     if in_place:
         _check_in_place(source, target, kms)
-        return _in_place(spark, source, dict(options or {}), enc.options(), progress)
+        reading = options_of(options, "pme.encrypt")
+        return _in_place(spark, path_of(source, "pme.encrypt"), reading, writing, progress)
     if target is None:
         message = "encrypt: there is no target, and in_place is not said. Name a new place, or set in_place=True."
         raise BadOptionError(message)
-    return _copied(spark, "encrypt", progress, source, target, _reading(enc, kms, options), enc.options())
+    return _copied(spark, "encrypt", progress, source, target, _reading(enc, kms, options, "pme.encrypt"), writing)
 
 
-def _check_in_place(source: str, target: str | None, kms: Kms | str | None) -> None:
-    if target not in {None, source}:
-        message = f"encrypt: in_place=True has no target, because files stay where they are. Leave out {target!r}."
+def _check_in_place(source: PathLike, target: PathLike | None, kms: KmsLike | None) -> None:
+    if target is not None and os.fspath(target) != os.fspath(source):
+        message = (
+            f"encrypt: in_place=True has no target, because files stay where they are. Leave out {os.fspath(target)!r}."
+        )
         raise BadOptionError(message)
     if kms is not None:
         message = (
@@ -185,12 +192,12 @@ def _in_place(
 
 def decrypt(  # noqa: PLR0913 as above
     spark: SparkSession,
-    source: str,
-    target: str,
-    kms: Kms | str,
+    source: PathLike,
+    target: PathLike,
+    kms: KmsLike,
     *,
     write_plaintext: bool = False,
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Copied:
     """Copy an encrypted table to one that everybody can read, without decoding it.
@@ -211,22 +218,25 @@ def decrypt(  # noqa: PLR0913 as above
         PmeError: what is wrong with the source, the keys or the target, or `write_plaintext` was not said. There is
             then no target.
     """
-    reading = _reading(Encryption(kms=kms), None, options)
+    reading = _reading(Encryption(kms=kms), None, options, "pme.decrypt")
     return _copied(spark, "decrypt", progress, source, target, reading, write_plaintext)
 
 
-def _reading(enc: Encryption, kms: Kms | str | None, options: Mapping[str, str] | None) -> dict[str, str]:
+def _reading(enc: Encryption, kms: KmsLike | None, options: Mapping[str, Any] | None, where: str) -> dict[str, str]:
     reader = enc if kms is None else Encryption(kms=kms)
-    return reader._kms_options() | dict(options or {})  # noqa: SLF001 ours
+    return reader._kms_options() | options_of(options, where)  # noqa: SLF001 ours
 
 
 def _copied(
     spark: SparkSession,
     what: str,
     progress: bool | None,  # noqa: FBT001 as its callers have it
+    source: PathLike,
+    target: PathLike,
     *arguments: Any,  # noqa: ANN401 what py4j passes on
 ) -> Copied:
     name = f"pme.{what}"
     copy = method_of(spark, "TableCopies", what, name)
-    done = watched(spark, lambda: copy(*arguments), name=name, progress=progress, interrupted=_NO_TARGET)
+    places = path_of(source, name), path_of(target, name)
+    done = watched(spark, lambda: copy(*places, *arguments), name=name, progress=progress, interrupted=_NO_TARGET)
     return Copied(done.files(), done.rows(), done.pages(), done.bytes())

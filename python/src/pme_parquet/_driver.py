@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet import _connector
+from pme_parquet._arguments import kms_options, options_of
 from pme_parquet._hook import install_errors
-from pme_parquet.errors import UnsupportedError
+from pme_parquet.errors import BadOptionError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from pme_parquet._kms import Kms
+    from pme_parquet._arguments import KmsLike
 
 
 def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callable[..., Any]:
@@ -25,24 +27,34 @@ def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callab
         where: what the user called, for messages.
 
     Raises:
-        UnsupportedError: the session is one of Spark Connect.
+        UnsupportedError: the session is one of Spark Connect, or has no connector that fits.
     """
     install_errors()
     session: Any = getattr(spark, "_jsparkSession", None)
+    if session is None and not hasattr(spark, "read"):
+        message = f"{where}: this needs a Spark session, because it runs there. Give one; not a {type(spark).__name__}."
+        raise BadOptionError(message)
     if session is None:
         message = (
             f"{where}: it is not supported over Spark Connect, because the client reaches no JVM of its own. "
             "Run it with a classic session, where the driver is."
         )
         raise UnsupportedError(message)
+    _connector.require(spark, where)
+    return called(spark, name, method)
+
+
+def called(spark: SparkSession, name: str, method: str) -> Callable[..., Any]:
+    """The method, of a classic session that is known to have the connector."""
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
+    session: Any = spark._jsparkSession  # noqa: SLF001 as above
     target = getattr(getattr(jvm.io.pmeparquet.spark.admin, name), method)
     return lambda *arguments: target(session, *[_java(jvm, argument) for argument in arguments])
 
 
-def reading(kms: Kms | None, options: Mapping[str, str] | None) -> dict[str, str]:
+def reading(kms: KmsLike | None, options: Mapping[str, Any] | None, where: str) -> dict[str, str]:
     """Return the options to read a table with."""
-    return (kms.options() if kms else {}) | dict(options or {})
+    return kms_options(kms, where) | options_of(options, where)
 
 
 def frame_of(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j is untyped

@@ -7,20 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pme_parquet._arguments import kms_options
+from pme_parquet._brief import Brief
 from pme_parquet._hook import install_errors
 from pme_parquet._plan import Plan, plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from pme_parquet._kms import Kms
+    from pme_parquet._arguments import KmsLike
 
 ColumnKeys = Mapping[str, str | Sequence[str]]
 KeyBits = Literal[128, 192, 256]
 
 
-@dataclass(frozen=True)
-class Encryption:
+@dataclass(frozen=True, repr=False)
+class Encryption(Brief):
     """The keys and the modes of a write. Only what is set becomes an option; the format's defaults stand elsewhere.
 
     One thing is always said: with one key for all, that keys are wrapped. A read with these options then never takes
@@ -31,7 +33,8 @@ class Encryption:
         df.write.format("pme-parquet").options(**enc.options()).save(path)
 
     Attributes:
-        kms: `Keystore`, `Static`, `Vault`, `KmsClass`, `PythonKms`, or the name of one configured in the session.
+        kms: `Keystore`, `Static`, `Vault`, `KmsClass`, `PythonKms`; the name of one that the session configures; or a
+            dict of options.
         footer_key: master key of the footer, and of columns that no key names.
         column_keys: master key to columns, or the text form `key: col, col.*; key2: col`.
         uniform_key: one master key for everything, instead of the two above.
@@ -48,7 +51,7 @@ class Encryption:
         store_aad_prefix: keep the prefix in the file, or make readers supply it.
     """
 
-    kms: Kms | str | None = None
+    kms: KmsLike | None = None
     footer_key: str | None = None
     column_keys: ColumnKeys | str | None = None
     uniform_key: str | None = None
@@ -96,9 +99,7 @@ class Encryption:
         return "envelope" if one_key else None
 
     def _kms_options(self) -> dict[str, str]:
-        if self.kms is None:
-            return {}
-        return {"kms": self.kms} if isinstance(self.kms, str) else self.kms.options()
+        return kms_options(self.kms, "pme.Encryption")
 
 
 def _text(value: str | bool | int) -> str:  # noqa: FBT001 the value of any option

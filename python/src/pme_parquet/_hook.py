@@ -13,16 +13,35 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
+from pme_parquet._connector import misfit, told_by, unloadable
 from pme_parquet.errors import BY_CONDITION, PmeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pme_parquet._connector import Misfit
 
 _CLASSIC = "pyspark.errors.exceptions.captured"
 _CONNECT = "pyspark.errors.exceptions.connect"
 _CONNECT_CLIENT = "pyspark.sql.connect.client.core"  # imports convert_exception by name
 _MARK = "_pme_parquet"
 _LONGEST_CHAIN = 32
+_FRAMES = 8
+# Errors of a JVM that has classes which were not compiled for each other.
+_LINKING = frozenset(
+    {
+        "AbstractMethodError",
+        "BootstrapMethodError",
+        "ExceptionInInitializerError",
+        "IllegalAccessError",
+        "IncompatibleClassChangeError",
+        "NoClassDefFoundError",
+        "NoSuchFieldError",
+        "NoSuchMethodError",
+        "UnsupportedClassVersionError",
+        "VerifyError",
+    }
+)
 
 # The connector's message in a text: its beginning (Connect may put the class in brackets before it), or after the
 # name of the connector's exception class, as in "... failed: io.pmeparquet.spark.PmeSparkException: [PME_...] ...".
@@ -69,7 +88,7 @@ def _found_in_classic(converted: Any, java: Any, *_: Any) -> tuple[str, Any] | N
         if message.startswith("[PME_") and str(cause.getClass().getName()).startswith("io.pmeparquet."):
             return message, cause
     text = getattr(converted, "_desc", None) or getattr(converted, "desc", None) or ""
-    return _in_texts([text], java)
+    return _in_texts([text], java) or _misfit(java)
 
 
 def _found_in_connect(converted: Any, *args: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
@@ -77,8 +96,41 @@ def _found_in_connect(converted: Any, *args: Any) -> tuple[str, Any] | None:  # 
     for error in (error for argument in args for error in getattr(argument, "errors", ())):
         if any(name.startswith("io.pmeparquet.") for name in error.error_type_hierarchy):
             return str(error.message), None
-    texts = (getattr(converted, name, None) for name in ("_message", "message", "_stacktrace"))
-    return _in_texts([str(text) for text in texts if text], None)
+    texts = [str(text) for name in ("_message", "message", "_stacktrace") if (text := getattr(converted, name, None))]
+    return _in_texts(texts, None) or _message_of(told_by("\n".join(texts), connect=True), None)
+
+
+def _misfit(java: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
+    """What a session lacks in which the format is not found, or whose connector does not load."""
+    for cause in _causes(java):
+        text = str(cause.toString())
+        found = told_by(text)
+        if found is None and _is_of_linking(cause):
+            found = unloadable(text.partition("\n")[0])
+        if found is not None:
+            return _message_of(_looked_at() or found, java)
+    return None
+
+
+def _is_of_linking(cause: Any) -> bool:  # noqa: ANN401 as above
+    """Whether classes of the connector failed to load or to fit."""
+    if str(cause.getClass().getSimpleName()) not in _LINKING:
+        return False
+    return any(
+        str(frame.getClassName()).startswith("io.pmeparquet.") for frame in list(cause.getStackTrace())[:_FRAMES]
+    )
+
+
+def _looked_at() -> Misfit | None:
+    """More exactly, what does not fit, by what the connector's jar says of itself."""
+    from pyspark import SparkContext  # noqa: PLC0415 nothing happens at import
+
+    context: Any = SparkContext._active_spark_context  # noqa: SLF001 the session that failed
+    return None if context is None else misfit(context._jvm)  # noqa: SLF001 as PySpark does
+
+
+def _message_of(found: Misfit | None, java: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
+    return None if found is None else (found.error("Spark").message, java)
 
 
 def _causes(java: Any) -> Iterator[Any]:  # noqa: ANN401 as above

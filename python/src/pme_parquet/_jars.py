@@ -21,7 +21,7 @@ def jar_path(spark_version: str | None = None, scala: str | None = None) -> str:
         spark_version: e.g. `3.5.9`; by default that of the installed PySpark.
         scala: `2.12` or `2.13`; by default that of the Spark found, or else the usual one of the Spark version.
     """
-    spark = _line(spark_version or _installed_version())
+    spark = line_of(spark_version or _installed_version())
     scala = scala or (None if spark_version else _installed_scala()) or {"3.5": "2.12"}.get(spark, "2.13")
     if (spark, scala) not in _LINES:
         raise UnsupportedError(
@@ -46,7 +46,7 @@ def provider_jar() -> str | None:
     return found()
 
 
-def _line(spark_version: str) -> str:
+def line_of(spark_version: str) -> str:
     """The connector's name for a line of Spark versions: one jar serves every 4.x."""
     major_minor = ".".join(re.findall(r"\d+", spark_version)[:2])
     return "4.0" if major_minor.startswith("4.") else major_minor

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pme_parquet._brief import Brief
 from pme_parquet._hook import install_errors
 from pme_parquet._secrets import SecretReference, require_reference
 from pme_parquet.errors import BadOptionError, KmsUnavailableError
@@ -20,8 +21,8 @@ _BOUNCY_CASTLE = "org.bouncycastle.jce.provider.BouncyCastleProvider"
 _ENTRY = re.compile(r"^Alias name: (.*)$(?:\n.*)*?\nEntry type: SecretKeyEntry$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Keystore:
+@dataclass(frozen=True, repr=False)
+class Keystore(Brief):
     """Master keys in a Java keystore file.
 
     Example:

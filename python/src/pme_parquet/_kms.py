@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from pme_parquet._brief import Brief
 from pme_parquet._hook import install_errors
 from pme_parquet._secrets import SecretReference, require_reference
 
@@ -27,8 +28,8 @@ class Kms(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Static:
+@dataclass(frozen=True, repr=False)
+class Static(Brief):
     """Keys listed in one secret, as lines `name=base64key`: for tests and first steps.
 
     Example:
@@ -47,8 +48,8 @@ class Static:
         return {"kms": "static", "kms.static.keys": str(self.keys)}
 
 
-@dataclass(frozen=True)
-class Vault:
+@dataclass(frozen=True, repr=False)
+class Vault(Brief):
     """Master keys in the transit engine of HashiCorp Vault or OpenBao, which they never leave.
 
     Example:
@@ -103,8 +104,8 @@ class Vault:
         return {name: value for name, value in given.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class KmsClass:
+@dataclass(frozen=True, repr=False)
+class KmsClass(Brief):
     """A KMS client on the class path, parquet-java's `KmsClient` or Iceberg's `KeyManagementClient`.
 
     Example:

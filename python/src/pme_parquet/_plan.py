@@ -6,16 +6,22 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pme_parquet._arguments import encryption_of, names_of, path_of
 from pme_parquet._driver import method_of
 from pme_parquet._showable import Showable
+from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
+    from pme_parquet._arguments import PathLike
     from pme_parquet._encryption import Encryption
     from pme_parquet._shown import Shown
+
+# What parquet-java says where it meets an encrypted footer and has no keys.
+_ENCRYPTED = "encrypted footer"
 
 By = Literal["column key", "footer key", "uniform key", "plaintext", "partition column", "refused"]
 
@@ -161,10 +167,39 @@ def plan(df: DataFrame, enc: Encryption, *, partition_by: str | Sequence[str] = 
         PmeError: the options cannot be used; the write would say the same.
         UnsupportedError: a column has a type that Spark writes to no Parquet file, or the session is Spark Connect's.
     """
+    if not hasattr(df, "sparkSession"):
+        message = (
+            f"pme.plan: df is a {type(df).__name__}, because a plan is made of a frame that is to be written. Give a "
+            "DataFrame, as spark.read.parquet(…) makes it of a table that is not encrypted yet."
+        )
+        raise BadOptionError(message)
+    options = encryption_of(enc, "pme.plan").options()
     of = method_of(df.sparkSession, "WritePlan", "of", "pme.plan")
-    partitions = [partition_by] if isinstance(partition_by, str) else list(partition_by)
-    made: Any = of(df._jdf.schema(), partitions, enc.options())  # noqa: SLF001 as PySpark does
-    told = json.loads(made.json())
+    made: Any = of(df._jdf.schema(), names_of(partition_by), options)  # noqa: SLF001 as PySpark does
+    return _told(json.loads(made.json()))
+
+
+def frame_to_plan(spark: SparkSession, path: PathLike) -> DataFrame:
+    """A plaintext table, as a frame whose write is planned.
+
+    Raises:
+        BadOptionError: the table's footers are encrypted already.
+    """
+    table = path_of(path, "plan")
+    try:
+        return spark.read.parquet(table)
+    except Exception as failed:
+        if _ENCRYPTED not in str(failed):
+            raise
+        message = (
+            f"{table}: no write of it can be planned, because it is encrypted already. pme-parquet inspect tells which "
+            "keys protect it, and key-usage, with keys, which columns. To plan other keys for it read it with its own: "
+            "pme.plan(pme.read(spark, path, kms=keys), enc)."
+        )
+        raise BadOptionError(message) from failed
+
+
+def _told(told: dict[str, Any]) -> Plan:
     return Plan(
         columns=tuple(PlannedColumn(**column) for column in told["columns"]),
         unmatched=tuple(

@@ -6,6 +6,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from pme_parquet._connector import misfit
 from pme_parquet._hook import install_errors
 from pme_parquet.errors import UnsupportedError
 
@@ -54,8 +55,12 @@ class PythonKms:
         from secrets import token_hex, token_urlsafe  # noqa: PLC0415 slow to import
 
         self._secret = token_urlsafe()
+        self._client = type(client).__name__
         self._callback = _callback(client, self._secret)
         self._id = f"python-{token_hex(16)}"
+
+    def __repr__(self) -> str:
+        return f"PythonKms({self._client})"
 
     def options(self) -> dict[str, str]:
         """The options of the format, for reading and writing."""
@@ -75,6 +80,9 @@ def _register(name: str, secret: str, callback: object) -> None:
             "Connect the driver is another process). Start a classic session first, or use a KMS class."
         )
         raise UnsupportedError(message)
+    found = misfit(context._jvm)  # noqa: SLF001 as PySpark does
+    if found is not None:
+        raise found.error("pme.PythonKms")
     ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call] # noqa: SLF001 as PySpark does
     context._jvm.io.pmeparquet.kms.PythonKms.register(name, secret, callback)  # noqa: SLF001
 

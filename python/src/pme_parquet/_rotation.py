@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from pme_parquet._arguments import kms_options, path_of
 from pme_parquet._driver import frame_of, method_of, reading
 from pme_parquet._failed import error_of
 from pme_parquet._progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from os import PathLike
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from pme_parquet._kms import Kms
+    from pme_parquet._arguments import KmsLike, PathLike
 
 
 _MOST_SHOWN = 20
@@ -84,14 +84,14 @@ class RotationReport:
 
 def rotate(  # noqa: PLR0913 each says another thing of where keys come from and go
     spark: SparkSession,
-    path: str | PathLike[str],
+    path: PathLike,
     *,
-    kms: Kms | None = None,
-    new_kms: Kms | None = None,
+    kms: KmsLike | None = None,
+    new_kms: KmsLike | None = None,
     master_keys: Mapping[str, str] | None = None,
     key_material: Literal["internal", "external"] | None = None,
     dry_run: bool = False,
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> RotationReport:
     """Wraps the keys of a table anew: under other master keys, new versions of them, or another KMS.
@@ -120,9 +120,9 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     """
     change = method_of(spark, "Rotation", "rotate", "pme.rotate")
     arguments = (
-        str(path),
-        reading(kms, options),
-        new_kms.options() if new_kms else None,
+        path_of(path, "pme.rotate"),
+        reading(kms, options, "pme.rotate"),
+        None if new_kms is None else kms_options(new_kms, "pme.rotate(new_kms)"),
         None if master_keys is None else dict(master_keys),
         key_material,
         dry_run,
@@ -139,10 +139,10 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
 
 def key_usage(
     spark: SparkSession,
-    path: str | PathLike[str],
+    path: PathLike,
     *,
-    kms: Kms | None = None,
-    options: Mapping[str, str] | None = None,
+    kms: KmsLike | None = None,
+    options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> DataFrame:
     """Which master keys protect what of a table, and what could no longer be read if one were destroyed.
@@ -168,6 +168,6 @@ def key_usage(
         progress: whether to show how far it has come; by default on a terminal and in a notebook.
     """
     of = method_of(spark, "KeyUsage", "of", "pme.key_usage")
-    arguments = (str(path), reading(kms, options))
+    arguments = (path_of(path, "pme.key_usage"), reading(kms, options, "pme.key_usage"))
     jdf = watched(spark, lambda: of(*arguments), name="pme.key_usage", progress=progress, interrupted=_UNCHANGED)
     return frame_of(spark, jdf)

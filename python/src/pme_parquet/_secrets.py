@@ -26,6 +26,9 @@ class SecretReference:
     def __str__(self) -> str:
         return f"{self.scheme}:{self.name}"
 
+    def __repr__(self) -> str:
+        return f"pme.{self.scheme.replace('-', '_')}({self.name!r})"
+
 
 def env(name: str) -> SecretReference:
     """The secret is the value of an environment variable of the driver."""

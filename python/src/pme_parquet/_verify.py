@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from pme_parquet._arguments import path_of
 from pme_parquet._driver import frame_of, method_of, reading
 from pme_parquet._inspect.words import number
 from pme_parquet._progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from os import PathLike
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from pme_parquet._kms import Kms
+    from pme_parquet._arguments import KmsLike, PathLike
 
     class Findings(DataFrame):
         """What `verify` found, and what it opened: at run time a DataFrame that has one attribute more."""
@@ -91,10 +91,10 @@ class Opened:
 
 def verify(  # noqa: PLR0913 what to look at, and with what
     spark: SparkSession,
-    path: str | PathLike[str],
+    path: PathLike,
     *,
-    kms: Kms | None = None,
-    options: Mapping[str, str] | None = None,
+    kms: KmsLike | None = None,
+    options: Mapping[str, Any] | None = None,
     sample: Sample | None = None,
     progress: bool | None = None,
 ) -> Findings:
@@ -142,7 +142,13 @@ def verify(  # noqa: PLR0913 what to look at, and with what
     """
     part = sample or Sample()
     look = method_of(spark, "Verification", "verify", "pme.verify")
-    arguments = (str(path), reading(kms, options), float(part.files), float(part.pages), part.seed)
+    arguments = (
+        path_of(path, "pme.verify"),
+        reading(kms, options, "pme.verify"),
+        float(part.files),
+        float(part.pages),
+        part.seed,
+    )
     done = watched(spark, lambda: look(*arguments), name="pme.verify", progress=progress, interrupted=_ONLY_LOOKED)
     findings = cast("Findings", frame_of(spark, done.findings()))
     opened = done.opened()

@@ -15,6 +15,7 @@ from pme_parquet._cli.sessions import SparkChoice, session
 from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Part, Path_
 from pme_parquet._inspect.words import number
+from pme_parquet._plan import frame_to_plan
 from pme_parquet._report.make import make
 
 
@@ -64,7 +65,7 @@ def plan(
     """
     enc = keys.encryption(given.options())
     with session(spark) as running:
-        planned = pme.plan(running.read.parquet(path), enc, partition_by=tuple(partition_by or ()))
+        planned = pme.plan(frame_to_plan(running, path), enc, partition_by=tuple(partition_by or ()))
     tell(planned, planned.to_dict(), as_json=as_json)
     if planned.refusals:
         raise SystemExit(FINDING)

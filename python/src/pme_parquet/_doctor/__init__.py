@@ -6,8 +6,9 @@ in the driver of a classic session (`classic`) or behind a Connect session (`con
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pme_parquet._arguments import options_of
 from pme_parquet._doctor import classic, connect, python
 from pme_parquet._doctor.diagnosis import Check, Diagnosis
 from pme_parquet._encryption import Encryption
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from pme_parquet._kms import Kms
+    from pme_parquet._arguments import KmsLike
 
 __all__ = ["Check", "Diagnosis", "doctor"]
 
 
 def doctor(
     spark: SparkSession,
-    kms: Encryption | Kms | str | None = None,
+    kms: Encryption | KmsLike | None = None,
     *,
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Diagnosis:
     """Look whether all that the format stands on fits and works, and say what to do where it does not.
 
@@ -46,10 +47,10 @@ def doctor(
     Returns:
         What was found. A check that fails is part of it, and raises nothing.
     """
-    given = _options(kms) | dict(options or {})
+    given = _options(kms) | options_of(options, "pme.doctor")
     look = classic.checks if hasattr(spark, "_jsparkSession") else connect.checks
     return Diagnosis((*python.checks(spark), *look(spark, given)))
 
 
-def _options(kms: Encryption | Kms | str | None) -> dict[str, str]:
+def _options(kms: Encryption | KmsLike | None) -> dict[str, str]:
     return (kms if isinstance(kms, Encryption) else Encryption(kms=kms)).options()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet import _jars
+from pme_parquet._connector import misfit
 from pme_parquet._doctor.diagnosis import Check
-from pme_parquet._doctor.python import attempt, failure, first_line
-from pme_parquet._driver import method_of
+from pme_parquet._doctor.python import attempt, failure
+from pme_parquet._driver import called
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
+
+    from pme_parquet._connector import Misfit
 
 _OLDEST_JAVA = 17
 
@@ -22,12 +24,17 @@ def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
     from pme_parquet import __version__ as wheel  # noqa: PLC0415 the package is not yet whole when this is imported
 
     yield Check("session", "ok", "classic: its driver is a JVM that this Python is connected with")
+    unfit = misfit(spark._jvm)  # noqa: SLF001 as PySpark does
+    # One that is only of another version than the wheel looks, and says so.
+    if unfit is not None and unfit.kind != "version":
+        yield from attempt("Java", lambda: _java(spark))
+        yield _unfit(spark, unfit)
+        return
     try:
-        found = list(method_of(spark, "Doctor", "examine", "pme.doctor")(dict(options), wheel))
+        found = list(called(spark, "Doctor", "examine")(dict(options), wheel))
     except Exception as failed:  # noqa: BLE001 a connector that cannot look is an answer
         yield from attempt("Java", lambda: _java(spark))
-        # py4j takes the name of a class that is not there for that of a package.
-        yield _missing(spark) if isinstance(failed, TypeError) else _unfit(failed)
+        yield _failed(failed) if unfit is None else _unfit(spark, unfit)
         return
     for check in found:
         yield Check(check.name(), check.status(), check.found(), check.remedy())
@@ -42,16 +49,11 @@ def _java(spark: SparkSession) -> Check:
     return Check("Java", "problem", version, f"Run Spark with Java {_OLDEST_JAVA} or later: set JAVA_HOME.")
 
 
-def _missing(spark: SparkSession) -> Check:
-    return Check(
-        "connector",
-        "problem",
-        f"its jar is not on the class path of this session (spark.jars: {_jars_of(spark) or 'not set'})",
-        f"Stop the session and build it with pme.configure(SparkSession.builder), or put {_jar(spark)} in spark.jars.",
-    )
+def _unfit(spark: SparkSession, unfit: Misfit) -> Check:
+    return Check("connector", "problem", f"{unfit.why} (spark.jars: {_jars_of(spark) or 'not set'})", unfit.remedy)
 
 
-def _unfit(failed: Exception) -> Check:
+def _failed(failed: Exception) -> Check:
     check = failure("connector", failed)
     return Check(check.name, check.status, check.found, "Use the connector for this Spark and Scala; see jar_path().")
 
@@ -60,10 +62,3 @@ def _jars_of(spark: SparkSession) -> str:
     """Names of jars; their URLs may say who may fetch them."""
     jars = str(spark.sparkContext.getConf().get("spark.jars", ""))
     return ", ".join(jar.rstrip("/").rsplit("/", 1)[-1].split("?")[0] for jar in jars.split(",") if jar)
-
-
-def _jar(spark: SparkSession) -> str:
-    try:
-        return _jars.jar_path(str(spark.version))
-    except Exception as failed:  # noqa: BLE001 of a Spark that there is no jar for
-        return f"a connector that fits ({first_line(failed)})"

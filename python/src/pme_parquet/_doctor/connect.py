@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pme_parquet._connector import missing_on_server
 from pme_parquet._doctor.diagnosis import Check
 from pme_parquet._doctor.python import first_line
 from pme_parquet._hook import install_errors
@@ -24,7 +25,7 @@ def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
         _use_format(spark)
         found = spark.sql(_query(options)).collect()
     except Exception as failed:  # noqa: BLE001 whatever it is, it is an answer
-        yield _missing() if _NO_SOURCE in str(failed) else _unasked(failed)
+        yield _missing() if _is_missing(failed) else _unasked(failed)
         return
     for row in found:
         yield Check(row["name"], row["status"], row["found"], row["remedy"])
@@ -35,8 +36,13 @@ def _use_format(spark: SparkSession) -> None:
     try:
         _ = spark.read.format("pme-parquet").schema("nothing int").load("/nowhere").schema
     except Exception as failed:
-        if _NO_SOURCE in str(failed):
+        if _is_missing(failed):
             raise
+
+
+def _is_missing(failed: Exception) -> bool:
+    """Whether the server does not know the format; what Spark raises for it is made one of ours where that is on."""
+    return _NO_SOURCE in str(getattr(failed, "spark_error", None) or failed)
 
 
 def _query(options: Mapping[str, str]) -> str:
@@ -52,8 +58,8 @@ def _literal(text: str) -> str:
 
 
 def _missing() -> Check:
-    found = "the server has no format 'pme-parquet': its jar is not there"
-    return Check("connector", "problem", found, "Start the server with the connector's jar in spark.jars or --jars.")
+    missing = missing_on_server()
+    return Check("connector", "problem", missing.why, missing.remedy)
 
 
 def _unasked(failed: Exception) -> Check:

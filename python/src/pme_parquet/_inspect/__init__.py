@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._arguments import path_of
 from pme_parquet._inspect.report import Inspection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from os import PathLike
 
+    from pme_parquet._arguments import PathLike
     from pme_parquet._inspect.storage import Found, Storage
 
 __all__ = ["Inspection", "inspect"]
@@ -21,7 +22,7 @@ __all__ = ["Inspection", "inspect"]
 _THREADS = 16
 
 
-def inspect(path: str | PathLike[str], *, storage_options: Mapping[str, Any] | None = None) -> Inspection:
+def inspect(path: PathLike, *, storage_options: Mapping[str, Any] | None = None) -> Inspection:
     """Looks at the tails of a table's files, or of one file: which keys protect what, and what is wrong.
 
     It needs no key, and proves nothing: what a file tells may have been written by anyone who can write there.
@@ -43,8 +44,9 @@ def inspect(path: str | PathLike[str], *, storage_options: Mapping[str, Any] | N
     """
     from pme_parquet._inspect.storage import storage  # noqa: PLC0415 nothing that is not needed at import
 
-    files = storage(str(path), storage_options)
-    return inspection(str(path), files, files.files())
+    where = path_of(path, "pme.inspect")
+    files = storage(where, storage_options)
+    return inspection(where, files, files.files())
 
 
 def inspection(where: str, files: Storage, found: Iterable[Found]) -> Inspection:

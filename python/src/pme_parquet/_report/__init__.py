@@ -7,29 +7,27 @@ together from `summary`, `sections`, `exposed` and `picture`, all of it made by 
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from os import PathLike
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from pme_parquet._kms import Kms
+    from pme_parquet._arguments import KmsLike, PathLike
     from pme_parquet._verify import Sample
 
 __all__ = ["report"]
 
 
 def report(  # noqa: PLR0913 what it can be given
-    path: str | PathLike[str],
-    out: str | PathLike[str] = "report.html",
+    path: PathLike,
+    out: PathLike = "report.html",
     *,
     spark: SparkSession | None = None,
-    kms: Kms | None = None,
-    options: Mapping[str, str] | None = None,
+    kms: KmsLike | None = None,
+    options: Mapping[str, Any] | None = None,
     sample: Sample | None = None,
     storage_options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
@@ -64,10 +62,11 @@ def report(  # noqa: PLR0913 what it can be given
         PmeError: the storage cannot list the path, or something is wrong with the KMS. A file that does not open is a
             finding.
     """
+    from pme_parquet._arguments import path_of  # noqa: PLC0415 as below
     from pme_parquet._report.make import make  # noqa: PLC0415 nothing that is not needed at import
 
     return make(
-        os.fspath(path),
+        path_of(path, "pme.report"),
         out,
         spark=spark,
         kms=kms,

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row, SparkSession
 
+    from pme_parquet._arguments import KmsLike
     from pme_parquet._inspect.report import InspectedFile
     from pme_parquet._inspect.storage import Found
-    from pme_parquet._kms import Kms
     from pme_parquet._report.layout import State
     from pme_parquet._verify import Opened, Sample
 
@@ -56,8 +56,8 @@ class Keyed:
 
     spark: SparkSession
     path: str
-    kms: Kms | None
-    options: Mapping[str, str] | None
+    kms: KmsLike | None
+    options: Mapping[str, Any] | None
     sample: Sample | None
     progress: bool | None = None
 
@@ -84,7 +84,9 @@ class Keyed:
         path = self.path.rstrip("/")
         # A file's own path is what was asked for.
         path = path if path.endswith(found.path) else f"{path}/{found.shown}"
-        done = method_of(self.spark, "Layout", "of", "pme.report")(path, reading(self.kms, self.options), MOST_PAGES)
+        done = method_of(self.spark, "Layout", "of", "pme.report")(
+            path, reading(self.kms, self.options, "pme.report"), MOST_PAGES
+        )
         footer_key = short(file.footer_key) if file.footer_key else None
         return [_part(row, footer_key) for row in frame_of(self.spark, done.modules()).collect()], done.failure()
 

@@ -14,12 +14,11 @@ from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from os import PathLike
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from pme_parquet._kms import Kms
+    from pme_parquet._arguments import KmsLike, PathLike
     from pme_parquet._report.keyed import Keyed
     from pme_parquet._verify import Sample
 
@@ -33,11 +32,11 @@ class Made(NamedTuple):
 
 def make(  # noqa: PLR0913 as of pme.report
     table: str,
-    out: str | PathLike[str],
+    out: PathLike,
     *,
     spark: SparkSession | None = None,
-    kms: Kms | None = None,
-    options: Mapping[str, str] | None = None,
+    kms: KmsLike | None = None,
+    options: Mapping[str, Any] | None = None,
     sample: Sample | None = None,
     storage_options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
@@ -59,14 +58,16 @@ def make(  # noqa: PLR0913 as of pme.report
 def _keyed(  # noqa: PLR0913, PLR0917 as above
     spark: SparkSession | None,
     table: str,
-    kms: Kms | None,
-    options: Mapping[str, str] | None,
+    kms: KmsLike | None,
+    options: Mapping[str, Any] | None,
     sample: Sample | None,
     progress: bool | None,  # noqa: FBT001 three values
 ) -> Keyed | None:
     if spark is not None:
-        from pme_parquet._report.keyed import Keyed  # noqa: PLC0415 only with Spark
+        from pme_parquet._driver import method_of  # noqa: PLC0415 only with Spark
+        from pme_parquet._report.keyed import Keyed  # noqa: PLC0415 as above
 
+        method_of(spark, "Verification", "verify", "pme.report")  # fails now where the session cannot verify
         return Keyed(spark, table, kms, options, sample, progress)
     if kms is not None or options is not None or sample is not None:
         raise BadOptionError(

@@ -60,6 +60,20 @@ object PmeErrors {
       cause: Throwable = null
   ): PmeException = fail(Unsupported, s"$where: $what is not supported, because $why. $remedy", cause)
 
+  /** Of a write that would leave in plaintext what options of ours were to protect. */
+  def optionsOfOurs(options: Seq[String], format: String): PmeException =
+    fail(
+      BadOption,
+      s"write: options of pme-parquet (${listed(options)}) reached the format '$format', which does not know them; the " +
+        "data would be left in plaintext. Write with format(\"pme-parquet\"), in Python with pme.write, or leave these " +
+        "options out."
+    )
+
+  /** The same of a read, which is no error: a warning. */
+  def optionsOfOursOnRead(options: Seq[String], format: String): String =
+    s"read: options of pme-parquet (${listed(options)}) reached the format '$format', which does not know them: what it " +
+      "reads was not authenticated. Read with format(\"pme-parquet\"), in Python with pme.read, or leave these options out."
+
   // ---- which column gets which key
 
   def noKey: PmeException =
@@ -80,6 +94,16 @@ object PmeErrors {
     fail(
       UnknownColumn,
       s"option columnKeys: '$pattern' matches no column, so nothing would be protected by it. " +
+        s"The columns are: ${listed(candidates)}."
+    )
+
+  /** @param key in whose place a column is named */
+  def reversedColumnKeys(key: String, pattern: String, candidates: Seq[String]): PmeException =
+    fail(
+      UnknownColumn,
+      s"option columnKeys: '$pattern' matches no column, and '$key', which stands where a master key is named, is one. " +
+        "It looks as if columnKeys were the wrong way round: it maps a key to its columns. If the key of column " +
+        s"'$key' is '$pattern', write '$pattern: $key', in Python column_keys={'$pattern': ['$key']}. " +
         s"The columns are: ${listed(candidates)}."
     )
 

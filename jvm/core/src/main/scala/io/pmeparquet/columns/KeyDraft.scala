@@ -13,7 +13,11 @@ final case class KeyDraft(columns: Seq[KeyDraft.Column], unmatched: Seq[ColumnKe
   /** Why a write refuses it, what a write says before the others. */
   def refusals: Seq[PmeException] = {
     val (without, several) = columns.filter(_.protection.isEmpty).partition(_.by.isEmpty)
-    val unknown = unmatched.map(entry => PmeErrors.unknownColumn(entry.pattern.text, names(columns)))
+    val unknown = unmatched.map { entry =>
+      if (isColumn(entry.masterKeyId))
+        PmeErrors.reversedColumnKeys(entry.masterKeyId, entry.pattern.text, names(columns))
+      else PmeErrors.unknownColumn(entry.pattern.text, names(columns))
+    }
     val twice =
       several.map(column => PmeErrors.twoKeys(column.leaf.display, column.keys.head, column.keys(1)))
     val unlisted = if (without.isEmpty) None else Some(PmeErrors.unlisted(names(without)))
@@ -23,6 +27,8 @@ final case class KeyDraft(columns: Seq[KeyDraft.Column], unmatched: Seq[ColumnKe
   /** What a pattern that matches nothing was most likely meant to name: columns and what they lie in, nearest first. */
   def nearest(pattern: ColumnPattern): Seq[String] =
     Spelling.nearest(pattern.text, columns.flatMap(_.leaf.places).distinct).take(KeyDraft.MostNearest)
+
+  private def isColumn(name: String) = columns.exists(_.leaf.places.exists(_.equalsIgnoreCase(name)))
 
   private def names(of: Seq[KeyDraft.Column]) = of.map(_.leaf.display)
 }

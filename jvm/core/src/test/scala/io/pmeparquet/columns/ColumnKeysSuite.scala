@@ -48,6 +48,16 @@ class ColumnKeysSuite extends FunSuite {
     )
   }
 
+  test("keys and columns that changed places are told as such") {
+    Seq("ssn: pii", """{"SSN": ["pii"]}""", "address.zip: pii").foreach { text =>
+      val told = intercept[PmeException](plan(text))
+      assertEquals(told.getCondition(), "PME_UNKNOWN_COLUMN")
+      assert(told.getMessage.contains("the wrong way round: it maps a key to its columns"), told.getMessage)
+    }
+    val told = intercept[PmeException](plan("pii: sssn")).getMessage
+    assert(!told.contains("wrong way round"), told)
+  }
+
   test("a star matches within one name, and is a character in backticks") {
     assertEquals(keyed("k: s*"), Set("ssn", "s*r", "star"))
     assertEquals(keyed("k: `s*r`"), Set("s*r"))

@@ -109,14 +109,14 @@ final class ConfResolver(session: SparkSession) {
 
   /** @param conf the job's */
   def write(options: Map[String, String], conf: Configuration, outputPath: Path): WriteScope =
-    Scopes.forWrite(writeSettings(options, conf), WriteRules.tableDirectory(outputPath), conf)
+    write(writeSettings(options, conf), conf, outputPath)
+
+  def write(settings: WriteSettings, conf: Configuration, outputPath: Path): WriteScope =
+    Scopes.forWrite(settings, WriteRules.tableDirectory(outputPath), conf)
 
   /** Asks the KMS for all that [[write]] will need, so that a write that cannot succeed is known before it begins. */
-  def prepareWrite(options: Map[String, String], conf: Configuration, outputPath: Path): WriteSettings = {
-    val settings = writeSettings(options, conf)
+  def prepareWrite(settings: WriteSettings, conf: Configuration, outputPath: Path): Unit =
     Scopes.prepareWrite(settings, WriteRules.tableDirectory(outputPath), conf)
-    settings
-  }
 
   def columnKeys(options: Map[String, String]): Option[ColumnKeys] =
     valuesOf(options).text(PmeOptions.ColumnKeys).map(ColumnKeys.parse)

@@ -61,6 +61,11 @@ class PmeDataSource extends ParquetDataSourceV2 {
 
 object PmeDataSource {
   val Name = "pme-parquet"
+
+  /** Whether what stands after `USING` or in `format(…)` is this source: its name, or one of its classes. */
+  private[spark] def isNamedBy(provider: String): Boolean =
+    provider.equalsIgnoreCase(Name) ||
+      Seq(classOf[PmeDataSource], classOf[PmeFileFormat]).exists(_.getName == provider)
 }
 
 /** A table that can do nothing by V2, so that Spark takes the V1 path; it touches no file. */

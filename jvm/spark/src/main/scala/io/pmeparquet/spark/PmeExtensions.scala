@@ -10,13 +10,17 @@ import io.pmeparquet.spark.admin.TableFunctions
  * spark.sql.extensions=io.pmeparquet.spark.PmeExtensions
  * }}}
  * By itself the format adds what it needs to the session that is active when it is first used, which need not be the one
- * that a frame is of. With this every session has it before its first statement is run.
+ * that a frame is of. With this every session has it before its first statement is run, and refuses to hand options of
+ * ours to another format ([[OtherFormats]]).
  *
  * ''Driver only.''
  */
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TableFunctions.all.foreach(extensions.injectTableFunction)
-    extensions.injectCheckRule(session => _ => SessionSetup.install(session))
+    extensions.injectCheckRule { session => plan =>
+      SessionSetup.install(session)
+      OtherFormats.check(session, plan)
+    }
   }
 }

@@ -71,8 +71,10 @@ class PmeFileFormat private (
     // Streaming sinks hand over a configuration without the options, and Spark's own source then ignores them.
     SparkAccess.setOptions(conf, spelled)
     WriteRules.check(conf)
-    val scope = new ConfResolver(session).write(spelled, conf, FileOutputFormat.getOutputPath(job))
-    ColumnPlan.check(session, dataSchema, scope.settings)
+    val resolver = new ConfResolver(session)
+    val settings = resolver.writeSettings(spelled, conf)
+    ColumnPlan.check(session, dataSchema, settings.files)
+    val scope = resolver.write(settings, conf, FileOutputFormat.getOutputPath(job))
     PmeCryptoFactory.useForWrite(conf, scope)
     new PmeOutputWriterFactory(super.prepareWrite(session, job, options, dataSchema), scope)
   }

@@ -34,7 +34,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
   }
 
   private def checkTable(table: CatalogTable): Unit =
-    if (table.provider.exists(_.equalsIgnoreCase(PmeDataSource.Name)))
+    if (table.provider.exists(PmeDataSource.isNamedBy))
       PmeSparkException.translated(
         new ConfResolver(SparkSession.active).checkNames(table.storage.properties)
       )
@@ -47,8 +47,10 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     if (write.mode == SaveMode.Overwrite) {
       val conf = SparkAccess.hadoopConf(session, options)
       WriteRules.check(conf)
-      val settings = resolver.prepareWrite(options, conf, write.outputPath)
+      val settings = resolver.writeSettings(options, conf)
+      // Before the KMS is asked: with columns and keys the wrong way round it is asked for a column.
       ColumnPlan.check(session, dataSchema(write), settings.files)
+      resolver.prepareWrite(settings, conf, write.outputPath)
     }
   }
 

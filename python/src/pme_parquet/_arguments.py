@@ -1,0 +1,134 @@
+"""What every function takes alike: a path as text or as a `Path`, a KMS as an object, a name or a dict of options.
+
+Each function of the package that has such a parameter reads it with a function of this module.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._secrets import SecretReference
+from pme_parquet.errors import BadOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypeAlias
+
+    from pme_parquet._encryption import Encryption
+    from pme_parquet._kms import Kms
+
+    KmsLike: TypeAlias = Kms | str | Mapping[str, Any]
+    """A KMS; the name of one that the session configures; or options, as `{"kms": "vault", "kms.vault.url": …}`."""
+
+    PathLike: TypeAlias = str | os.PathLike[str]
+    """A path as text, or a `pathlib.Path`."""
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
+
+
+def path_of(path: PathLike, where: str) -> str:
+    """The path as Spark takes it.
+
+    Raises:
+        BadOptionError: it is none; or it is a URL that became a `Path`, which drops a slash of it.
+    """
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        text = None
+    if not isinstance(text, str) or not text:
+        message = f"{where}: a path cannot be {_kind(path)}, because it is text or a pathlib.Path. Give one of these."
+        raise BadOptionError(message)
+    url = _URL.match(text) if isinstance(path, PurePath) else None
+    if url and url[1] != "file":
+        message = (
+            f"{where}: '{text}' is not where it should be, because a pathlib.Path drops a slash of a URL. "
+            f"Give it as text: '{url[1]}://…'."
+        )
+        raise BadOptionError(message)
+    return text
+
+
+def options_of(options: object, where: str) -> dict[str, str]:
+    """Options as text: true and false as the format spells them, a reference to a secret as the reference."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        message = f"{where}: options cannot be {_kind(options)}, because they are a dict of texts. Give a dict."
+        raise BadOptionError(message)
+    return {name: _text(name, value, where) for name, value in options.items() if value is not None}
+
+
+def kms_options(kms: KmsLike | None, where: str) -> dict[str, str]:
+    """The options that say where master keys are; none where the session says it."""
+    if kms is None:
+        return {}
+    if isinstance(kms, str):
+        return {"kms": kms}
+    if isinstance(kms, Mapping):
+        return options_of(kms, f"{where}(kms)")
+    given = getattr(kms, "options", None)
+    if not callable(given) or isinstance(kms, type):
+        message = (
+            f"{where}: kms cannot be {_kind(kms)}, because it is an object such as pme.Keystore(…), the name of a KMS "
+            'such as "vault", or a dict of options. Give one of these.'
+        )
+        raise BadOptionError(message)
+    return dict(given())
+
+
+def encryption_of(enc: object, where: str) -> Encryption:
+    """What was given as keys of a write, if it is that."""
+    from pme_parquet._encryption import Encryption  # noqa: PLC0415 it uses this module
+
+    if not isinstance(enc, Encryption):
+        message = (
+            f"{where}: enc cannot be {_kind(enc)}, because it says which key protects what. "
+            'Give an Encryption, as pme.Encryption(kms=keys, footer_key="footer").'
+        )
+        raise BadOptionError(message)
+    return enc
+
+
+def joined(ours: Mapping[str, str], more: Mapping[str, str], where: str) -> dict[str, str]:
+    """Both; what is said twice must be said alike, since names are the same in any case and one would win unseen.
+
+    Raises:
+        BadOptionError: an option has two values.
+    """
+    said = {name.lower(): value for name, value in ours.items()}
+    for name, value in more.items():
+        if said.get(name.lower(), value) != value:
+            message = (
+                f"{where}: option {name} has two values, because options= names what an argument says. Say it once."
+            )
+            raise BadOptionError(message)
+    return {**ours, **{name: value for name, value in more.items() if name.lower() not in said}}
+
+
+def names_of(names: str | Iterable[str]) -> list[str]:
+    """Several names, or one."""
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _text(name: object, value: object, where: str) -> str:
+    if not isinstance(name, str):
+        message = f"{where}: the name of an option cannot be {_kind(name)}, because names are text. Give text."
+        raise BadOptionError(message)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (str, int, SecretReference)):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return path_of(value, f"{where}: option {name}")
+    message = f"{where}: option {name} cannot be {_kind(value)}, because values of options are text. Give text."
+    raise BadOptionError(message)
+
+
+def _kind(value: object) -> str:
+    """Of what kind it is, and no more: it may hold a secret."""
+    return "None" if value is None else f"a {type(value).__name__}"

@@ -1,0 +1,36 @@
+"""How objects of this package are shown in a console: what differs from the defaults, and no secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+_USER_OF_URL = re.compile(r"//[^/@\s]*@")
+
+
+class Brief:
+    """A dataclass (with `repr=False`) whose `repr` leaves out what is as it is by default."""
+
+    def __repr__(self) -> str:
+        of: Any = self
+        told = [
+            f"{field.name}={_shown(getattr(self, field.name))}"
+            for field in fields(of)
+            if getattr(self, field.name) != _default(field)
+        ]
+        return f"{type(self).__name__}({', '.join(told)})"
+
+
+def _default(field: Field[Any]) -> object:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+def _shown(value: object) -> str:
+    """Texts of a user's dict may hold what they should not, and a URL a user's password."""
+    if isinstance(value, str):
+        return _USER_OF_URL.sub("//…@", repr(value))
+    if isinstance(value, Mapping) and all(isinstance(one, str) for one in value.values()):
+        return f"{{{', '.join(f'{name!r}: …' for name in value)}}}"
+    return repr(value)

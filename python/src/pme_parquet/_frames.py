@@ -1,0 +1,97 @@
+"""Writing and reading tables so that the format cannot be forgotten. Options only: Spark Connect will do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pme_parquet._arguments import encryption_of, joined, kms_options, names_of, options_of, path_of
+from pme_parquet._connector import explained
+from pme_parquet._encryption import Encryption
+from pme_parquet._hook import install_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from pme_parquet._arguments import KmsLike, PathLike
+
+_FORMAT = "pme-parquet"
+Mode = Literal["error", "errorifexists", "append", "overwrite", "ignore"]
+
+
+def write(  # noqa: PLR0913 as Spark's writer has it
+    df: DataFrame,
+    path: PathLike,
+    enc: Encryption,
+    *,
+    mode: Mode = "error",
+    partition_by: str | Sequence[str] = (),
+    options: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a frame as an encrypted table.
+
+    `df.write.format("pme-parquet").options(**enc.options())`, which has more to set, writes the same. Without its
+    `format` it would write plaintext, where the session does not refuse that.
+
+    Example:
+        pme.write(df, "people", enc, mode="overwrite", partition_by=["day"])
+
+    Args:
+        df: what is to be written, of a classic session or of Spark Connect.
+        path: the table's directory.
+        enc: which keys protect what.
+        mode: what happens where there is something at the path: `error`, `append`, `overwrite` or `ignore`.
+        partition_by: columns whose values become names of directories, which are not encrypted.
+        options: more options of the write, such as `{"compression": "zstd"}`.
+
+    Raises:
+        PmeError: what is wrong with the keys, the options or the session; nothing was written.
+    """
+    where = "pme.write"
+    install_errors()
+    given = joined(encryption_of(enc, where).options(), options_of(options, where), where)
+    writer = df.write.format(_FORMAT).options(**given).mode(mode)
+    columns = names_of(partition_by)
+    if columns:
+        writer = writer.partitionBy(*columns)
+    target = path_of(path, where)
+    with explained(df.sparkSession, where):
+        writer.save(target)
+
+
+def read(
+    spark: SparkSession,
+    path: PathLike,
+    kms: Encryption | KmsLike | None = None,
+    *,
+    schema: StructType | str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> DataFrame:
+    """Read an encrypted table.
+
+    `spark.read.format("pme-parquet").options(**keys.options())`, which has more to set, reads the same.
+
+    Example:
+        pme.read(spark, "people", kms=keys).where("id = 2").show()
+
+    Args:
+        spark: a classic session, or one of Spark Connect.
+        path: a table's directory, or one file.
+        kms: where the master keys are, if not where the session says; or an `Encryption`, whose keys and AAD prefix the
+            files must then have.
+        schema: of the frame, where it is not to be looked for in files.
+        options: more options of the read, such as `{"mergeSchema": True}`.
+
+    Raises:
+        PmeError: what is wrong with the keys, the options or the session; files are looked at when rows are asked for.
+    """
+    where = "pme.read"
+    install_errors()
+    keys = kms.options() if isinstance(kms, Encryption) else kms_options(kms, where)
+    reader = spark.read.format(_FORMAT).options(**joined(keys, options_of(options, where), where))
+    if schema is not None:
+        reader = reader.schema(schema)
+    with explained(spark, where):
+        return reader.load(path_of(path, where))

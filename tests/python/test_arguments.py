@@ -1,0 +1,184 @@
+"""Every function takes a path as text or as a `Path`, and a KMS as an object, a name or a dict."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import pme_parquet as pme
+from pme_parquet import _arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STORE = pme.Keystore("keys.p12", password=pme.env("NO_SECRET"))
+FORMS = {
+    "object": STORE,
+    "dict": STORE.options(),
+    "dict of objects": STORE.options() | {"kms.keystore.path": Path("keys.p12")},
+}
+ENC = pme.Encryption(kms=STORE, footer_key="footer")
+
+# What a parameter is, by its name: a new function that has one of these has to take all forms of it.
+PATHS = {"path", "source", "target", "out"}
+KMS = {"kms", "new_kms"}
+# A path that is no table's: a keystore's, which a PKCS#11 token has none of, and a secret's.
+OWN_TYPES = {"Keystore", "file"}
+
+Call = "Callable[[Any, Any, Any], Any]"
+CALLS: dict[str, Call] = {
+    "verify": lambda spark, path, kms: pme.verify(spark, path, kms=kms),
+    "key_usage": lambda spark, path, kms: pme.key_usage(spark, path, kms=kms),
+    "rotate": lambda spark, path, kms: pme.rotate(spark, path, kms=kms, new_kms=kms),
+    "rekey": lambda spark, path, kms: pme.rekey(spark, path, path, ENC, kms),
+    "encrypt": lambda spark, path, kms: pme.encrypt(spark, path, path, ENC, kms),
+    "decrypt": lambda spark, path, kms: pme.decrypt(spark, path, path, kms, write_plaintext=True),
+    "report": lambda spark, path, kms: pme.report(path, "page.html", spark=spark, kms=kms),
+    "read": pme.read,
+    "Encryption": lambda _, __, kms: stop(pme.Encryption(kms=kms, footer_key="footer").options()),
+    "doctor": lambda spark, _, kms: pme.doctor(spark, kms),
+    "write": lambda spark, path, kms: pme.write(spark, path, pme.Encryption(kms=kms, uniform_key="k")),
+    "inspect": lambda _, path, __: pme.inspect(path),
+    "plan": lambda spark, _, kms: pme.plan(spark, pme.Encryption(kms=kms, uniform_key="k")),
+}
+
+
+class Called(Exception):  # noqa: N818 it is no error
+    """What came to where Spark is asked."""
+
+
+def stop(*arguments: Any) -> Any:
+    raise Called(arguments)
+
+
+class Anything:
+    """A session, a frame, a reader and a writer that does nothing but note what it is given."""
+
+    def __init__(self) -> None:
+        self.given: list[object] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"load", "save"}:
+            return lambda path: stop(*self.given, path)
+        if name in {"read", "write", "sparkSession", "_jdf"}:
+            return self
+        return self
+
+    def __call__(self, *arguments: object, **options: object) -> Anything:
+        self.given += [*arguments, options]
+        return self
+
+
+@pytest.fixture(autouse=True)
+def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop each function where it hands what it was given to Spark."""
+    for module in ("_verify", "_rotation", "_copies", "_plan"):
+        monkeypatch.setattr(f"pme_parquet.{module}.method_of", lambda *_: stop)
+    for module in ("_verify", "_rotation", "_copies"):
+        monkeypatch.setattr(f"pme_parquet.{module}.watched", lambda _, work, **__: work())
+    monkeypatch.setattr("pme_parquet._doctor.python.checks", lambda _: ())
+    monkeypatch.setattr("pme_parquet._doctor.classic.checks", lambda _, options: stop(options))
+    monkeypatch.setattr("pme_parquet._inspect.storage.storage", lambda path, _: stop(path))
+    monkeypatch.setattr("pme_parquet._report.make.target_of", lambda *_: Path("page.html"))
+    monkeypatch.setattr("pme_parquet._report.make.gather", lambda table, _, keyed: stop(table, keyed.usage()))
+
+
+def given(call: Callable[[Any, Any, Any], Any], path: object, kms: object) -> str:
+    with pytest.raises(Called) as caught:
+        call(Anything(), path, kms)
+    return re.sub(r"<.*? at 0x\w+>", "", repr(caught.value.args))
+
+
+def of_the_package() -> list[tuple[str, inspect.Parameter]]:
+    """Return every parameter of every public function and class."""
+    found = []
+    for name in pme.__all__:
+        thing = getattr(pme, name)
+        if callable(thing) and not (inspect.isclass(thing) and issubclass(thing, Exception)):
+            found += [(name, parameter) for parameter in inspect.signature(thing).parameters.values()]
+    return found
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_form_of_path_and_kms_comes_to_the_same(name: str) -> None:
+    expected = given(CALLS[name], "some/table", STORE)
+    for kms in FORMS.values():
+        assert given(CALLS[name], "some/table", kms) == expected
+    assert given(CALLS[name], Path("some/table"), STORE) == expected
+    if "keystore" in expected:
+        assert "'kms': 'vault'" in given(CALLS[name], "some/table", "vault")
+
+
+def test_no_function_forgets() -> None:
+    for name, parameter in of_the_package():
+        told = str(parameter.annotation)
+        if parameter.name in PATHS and name not in OWN_TYPES and "Mapping" not in told and told != "str | None":
+            assert "PathLike" in told, (name, parameter)
+            assert name in CALLS, f"{name} takes a path: try it with both kinds"
+        if parameter.name in KMS and name != "PlannedFiles":
+            assert "KmsLike" in told, (name, parameter)
+            assert name in CALLS, f"{name} takes a KMS: try it with each kind"
+
+
+def test_true_and_references_are_text_in_options() -> None:
+    options = {"mergeSchema": True, "kms.vault.token": pme.env("TOKEN"), "n": 7, "none": None}
+    assert _arguments.options_of(options, "here") == {"mergeSchema": "true", "kms.vault.token": "env:TOKEN", "n": "7"}
+
+
+@pytest.mark.parametrize("path", [None, 7, b"x", "", ["a"]])
+def test_what_is_no_path_is_told(path: Any) -> None:
+    with pytest.raises(pme.BadOptionError, match=r"text or a pathlib\.Path"):
+        pme.verify(Anything(), path)  # type: ignore[arg-type]
+
+
+def test_a_url_that_became_a_path_is_told() -> None:
+    with pytest.raises(pme.BadOptionError, match=re.escape("Give it as text: 's3a://…'")):
+        pme.inspect(Path("s3a://bucket/table"))
+
+
+@pytest.mark.parametrize("kms", [7, ["vault"], b"vault", pme.Keystore])
+def test_what_is_no_kms_is_told_and_not_repeated(kms: Any) -> None:
+    with pytest.raises(pme.BadOptionError, match="a dict of options") as caught:
+        _arguments.kms_options(kms, "here")
+    assert "vault'" not in str(caught.value)
+
+
+def test_keys_in_place_of_an_encryption_are_told() -> None:
+    for call in (lambda enc: pme.write(Anything(), "t", enc), lambda enc: pme.rekey(Anything(), "a", "b", enc)):  # type: ignore[arg-type]
+        with pytest.raises(pme.BadOptionError, match="Give an Encryption"):
+            call(STORE)  # type: ignore[no-untyped-call]
+
+
+def test_what_is_no_frame_or_session_is_told() -> None:
+    with pytest.raises(pme.BadOptionError, match="df is a str"):
+        pme.plan("people", ENC)  # type: ignore[arg-type]
+
+
+def test_an_option_has_one_value() -> None:
+    assert _arguments.joined({"footerKey": "a"}, {"FOOTERKEY": "a", "x": "1"}, "here") == {"footerKey": "a", "x": "1"}
+    with pytest.raises(pme.BadOptionError, match="FOOTERKEY has two values"):
+        _arguments.joined({"footerKey": "a"}, {"FOOTERKEY": "b"}, "here")
+
+
+def test_what_differs_from_defaults_is_shown_and_no_secret() -> None:
+    assert repr(ENC) == (
+        "Encryption(kms=Keystore(path='keys.p12', password=pme.env('NO_SECRET')), footer_key='footer')"
+    )
+    assert repr(pme.Vault("https://ada:pass@vault", token=pme.env("T"))) == (
+        "Vault(url='https://…@vault', token=pme.env('T'))"
+    )
+    shown = repr(pme.Encryption(kms={"kms": "vault", "kms.vault.token": "s.1234"}, column_keys={"pii": ["ssn"]}))
+    assert shown == "Encryption(kms={'kms': …, 'kms.vault.token': …}, column_keys={'pii': ['ssn']})"
+    assert repr(pme.KmsClass("com.example.Kms", properties={"a": "b"})) == (
+        "KmsClass(name='com.example.Kms', properties={'a': …})"
+    )
+    assert repr(pme.AwsKms()) == "AwsKms()"
+
+    class Client:
+        secret = "s.1234"
+
+    assert repr(pme.PythonKms(Client())) == "PythonKms(Client)"  # type: ignore[arg-type]
