@@ -1,7 +1,10 @@
 package kms;
 
+import java.util.Collections;
 import org.apache.spark.api.java.function.FilterFunction;
+import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.api.java.function.MapFunction;
+import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
@@ -34,6 +37,18 @@ public final class TypedQueries {
         .count()
         .toDF("key", "number")
         .where(new Column("key").equalTo("of null"));
+  }
+
+  /** As many rows as a function says. */
+  public static Dataset<Row> flatMapped(Dataset<Row> frame) {
+    FlatMapFunction<String, String> rows =
+        text -> (text == null ? Collections.<String>emptyList() : Collections.singletonList(text)).iterator();
+    return frame.as(Encoders.STRING()).flatMap(rows, Encoders.STRING()).toDF();
+  }
+
+  public static Dataset<Row> partitions(Dataset<Row> frame) {
+    MapPartitionsFunction<String, String> same = rows -> rows;
+    return frame.as(Encoders.STRING()).mapPartitions(same, Encoders.STRING()).toDF();
   }
 
   /** No condition at all. */

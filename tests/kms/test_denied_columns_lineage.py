@@ -118,14 +118,6 @@ def test_a_condition_on_the_size_of_groups_looks_at_what_groups_them(spark: Spar
     spark.sql(sql.replace("ssn", "salary"), t=read(spark, table, REFUSED)).collect()
 
 
-@pytest.mark.parametrize("settings", [ADAPTIVE, FIXED], ids=["adaptive", "fixed"])
-def test_so_does_one_over_cached_groups(spark: SparkSession, table: str, conf: Conf, settings: dict[str, str]) -> None:
-    with conf(settings), caching(read(spark, table, REFUSED).groupBy("ssn").count()) as cached:
-        assert cached.count() == 1
-        with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
-            cached.where("count > 1").collect()
-
-
 RECURSIVE = {
     "of what it begins with": (
         "WITH RECURSIVE r AS (SELECT id, ssn, 1 AS step FROM {t} UNION ALL "

@@ -161,7 +161,8 @@ object PmeErrors {
     fail(
       KeyDenied,
       s"$where: a condition of this query looks at it and would see NULL in place of every value, because its master " +
-        s"key '$key' was refused. Leave the column out of filters and joins, or set deniedPredicates=null.",
+        s"key '$key' was refused. Leave the column out of filters, joins, groups and generators, of DISTINCT, CASE and " +
+        "functions that Spark cannot see into, or set deniedPredicates=null.",
       denied
     )
 
@@ -430,6 +431,25 @@ object PmeErrors {
       Unsupported,
       s"$file: column '$column' has V2 data pages, whose repetition and definition levels lie outside the " +
         "ciphertext and are neither secret nor authenticated. Set clearLevels=allow to read them."
+    )
+
+  /** V2 pages as Arrow writes them, met by a reader of parquet-java's. */
+  def levelsInside(file: String, column: String): PmeException =
+    unsupported(
+      s"$file, column '$column'",
+      "reader=spark",
+      "the column has V2 data pages with their levels inside the ciphertext, as PyArrow writes them, and Spark's own " +
+        "reader looks for them outside",
+      "Set reader=pages, or leave reader out."
+    )
+
+  /** @param names of the summary files */
+  def summaryFilesAlone(directory: String, names: Seq[String]): PmeException =
+    fail(
+      PlaintextFile,
+      s"$directory: no schema can be had, because only summary files are there (${listed(names)}), which are never " +
+        "encrypted, so that anybody may have written them. Restore the data files, give a schema, or set " +
+        "plaintextFiles=allow to take the schema from summary files."
     )
 
   private def listed(names: Seq[String]): String = {

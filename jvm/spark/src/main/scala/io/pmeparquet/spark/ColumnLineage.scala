@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   PlanExpression
 }
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.execution.{SparkPlan, UnionExec}
@@ -21,9 +20,9 @@ import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableS
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
 /**
- * Which columns the conditions of a plan look at, whatever lies between the two: filters, joins and aggregates' filters,
- * and what they compare is computed from, in subqueries and in the plans of cached data too. Where it cannot tell, a
- * column counts as looked at.
+ * Which columns the [[Conditions]] of a plan look at, whatever lies between the two: those that they name, and those that
+ * these are computed from, in subqueries and in the plans of cached data too. Where it cannot tell, a column counts as
+ * looked at.
  *
  * ''Driver only.''
  */
@@ -44,7 +43,7 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
       val more = found ++ found.flatMap(sources.getOrElse(_, Set.empty[ExprId]))
       if (more.size == found.size) found else closure(more)
     }
-    closure(ids(ofPlan.flatMap(conditions).map(columnsOf)))
+    closure(ids(ofPlan.flatMap(Conditions.of).map(columnsOf)))
   }
 
   /** The names of those of some columns that conditions look at. */
@@ -52,18 +51,6 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
     columns.filter(column => looked.contains(column.exprId)).map(_.name).toSet
 
   private def ids(columns: Seq[AttributeSet]): Set[ExprId] = columns.flatMap(_.map(_.exprId)).toSet
-
-  private def conditions(node: LogicalPlan): Seq[Expression] = {
-    val ofNode = node match {
-      case filter: Filter => Seq(filter.condition)
-      case join: Join => join.condition.toSeq
-      case typed: TypedFilter => typed.expressions
-      case merge: MergeRows =>
-        merge.expressions.flatMap(_.collect { case one: MergeRows.Instruction => one.condition })
-      case _ => Nil
-    }
-    ofNode ++ node.expressions.flatMap(_.collect { case one: AggregateExpression => one.filter }.flatten)
-  }
 
   /** With what a subquery gives. */
   private def columnsOf(expression: Expression): AttributeSet = {
@@ -86,7 +73,7 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
     case leaf if leaf.children.isEmpty => Nil
     case _ =>
       val aliases = node.expressions.flatMap(_.collect { case alias: Alias =>
-        alias.exprId -> (if (isOfObject(alias)) node.inputSet else columnsOf(alias) ++ groupsOf(node, alias))
+        alias.exprId -> (if (isOfObject(alias)) node.inputSet else columnsOf(alias) ++ orderOf(node, alias))
       })
       val named = aliases.map(_._1).toSet
       val fresh = node.outputSet -- node.inputSet ++ node.producedAttributes
@@ -97,10 +84,10 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
       aliases ++ others.filterNot(named.contains).map(_ -> (if (all) node.inputSet else used))
   }
 
-  /** Which rows are of one group is for the columns to say that they are grouped by. */
-  private def groupsOf(node: QueryPlan[_], alias: Alias): AttributeSet = node match {
-    case aggregate: Aggregate if alias.collectFirst { case one: AggregateExpression => one }.isDefined =>
-      AttributeSet.fromAttributeSets(aggregate.groupingExpressions.map(columnsOf))
+  /** A row's number tells where it stands, and so does whatever else Spark may not compute twice. */
+  private def orderOf(node: QueryPlan[_], alias: Alias): AttributeSet = node match {
+    case logical: LogicalPlan if !alias.deterministic =>
+      AttributeSet.fromAttributeSets(Conditions.ordersBelow(logical).map(columnsOf))
     case _ => AttributeSet.empty
   }
 

@@ -1,0 +1,108 @@
+package io.pmeparquet.spark
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke
+import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.WriteFiles
+import org.apache.spark.sql.execution.streaming.continuous.WriteToContinuousDataSource
+import org.apache.spark.sql.execution.streaming.sources.{
+  WriteToMicroBatchDataSource,
+  WriteToMicroBatchDataSourceV1
+}
+import org.apache.spark.sql.execution.SortExec
+
+/**
+ * What of a plan chooses: which rows there are, how many, in which groups, which elements of an array, which branch of a
+ * `CASE`. What computes a value is no condition: of NULL it makes NULL, or what Spark makes of that.
+ *
+ * The nodes are listed whose rows do not hang on values. Any other, also one that a newer Spark or an extension brings,
+ * looks at all that it is given. (`docs/decisions/0032` has the reasons.)
+ *
+ * ''Driver only.''
+ */
+private[spark] object Conditions {
+
+  /** The conditions of one node. */
+  def of(node: LogicalPlan): Seq[Expression] = ofNode(node) ++ ofExpressions(node)
+
+  private def ofNode(node: LogicalPlan): Seq[Expression] = node match {
+    case filter: Filter => Seq(filter.condition)
+    case join: Join => join.condition.toSeq
+    case aggregate: Aggregate => aggregate.groupingExpressions
+    // Among the expressions.
+    case _: Generate | _: BaseEvalPythonUDTF => Nil
+    case merge: MergeRows =>
+      merge.expressions.flatMap(_.collect { case one: MergeRows.Instruction => one.condition })
+    // Which rows come first is for what they are sorted by.
+    case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail => ordersBelow(node)
+    case _ if keepsRows(node) => Nil
+    case _ => node.expressions ++ node.inputSet
+  }
+
+  /** Whether a node gives each row that it is given once, or as often as any other, whatever is in it. */
+  private def keepsRows(node: LogicalPlan): Boolean = node match {
+    case _: LeafNode | _: Command => true
+    case _: Project | _: Window | _: Expand | _: Sample | _: Union | _: Sort => true
+    case _: RepartitionOperation | _: RebalancePartitions => true
+    case _: Subquery | _: SubqueryAlias | _: View | _: WithCTE | _: CTERelationDef => true
+    case _: ResolvedHint | _: ReturnAnswer | _: CollectMetrics | _: AttachDistributedSequence => true
+    case _: BaseEvalPython => true
+    case _: WriteFiles | _: WriteToContinuousDataSource => true
+    case _: WriteToMicroBatchDataSource | _: WriteToMicroBatchDataSourceV1 => true
+    case _ if KeepRowsByName(node.nodeName) => true
+    case _ => isOfObjects(node)
+  }
+
+  /** Not in every Spark, or not to be named by others. */
+  private val KeepRowsByName = Set("UnionLoop", "WriteToDataSourceV2")
+
+  /** Typed operations of one object for each: of their expressions Spark wrote all but the function. */
+  private def isOfObjects(node: LogicalPlan): Boolean = node match {
+    case _: DeserializeToObject | _: SerializeFromObject | _: MapElements => true
+    case _: AppendColumns | _: AppendColumnsWithObject => true
+    case _ => false
+  }
+
+  private def ofExpressions(node: LogicalPlan): Seq[Expression] =
+    if (isOfObjects(node)) Nil else node.expressions.flatMap(within)
+
+  private def within(expression: Expression): Seq[Expression] = expression.collect {
+    case one: AggregateExpression => one.filter.toSeq ++ (if (one.isDistinct) Seq(one) else Nil)
+    case generator: Generator => Seq(generator)
+    case function: HigherOrderFunction if !keepsElements(function) => Seq(function)
+    case If(predicate, value, _) => Seq(predicate).filterNot(isNullGuard(_, value))
+    case CaseWhen(branches, _) =>
+      branches.collect { case (predicate, value) if !isNullGuard(predicate, value) => predicate }
+    // What Spark makes of a CASE of Booleans.
+    case EqualNullSafe(predicate, TrueLiteral) => Seq(predicate)
+  }.flatten
+
+  /** Whether a function gives an element for each, and nothing in its lambda chooses: its variables are no columns. */
+  private def keepsElements(function: HigherOrderFunction): Boolean = function match {
+    case _: ArraySort => true
+    case _: ArrayTransform | _: TransformKeys | _: TransformValues | _: ZipWith | _: MapZipWith =>
+      function.functions.forall(within(_).isEmpty)
+    case _ => false
+  }
+
+  /** NULL where a value is NULL, as Spark writes it around fields of a struct. */
+  private def isNullGuard(predicate: Expression, value: Expression): Boolean = (predicate, value) match {
+    case (_: IsNull, Literal(null, _)) => true
+    case (invoke: Invoke, Literal(null, _)) => invoke.functionName == "isNullAt"
+    case _ => false
+  }
+
+  /** What the rows of a plan may be sorted by. */
+  def ordersBelow(plan: LogicalPlan): Seq[Expression] = plan.collect {
+    case sort: Sort => sort.order
+    case cached: InMemoryRelation =>
+      ColumnLineage
+        .nodesOf(cached)
+        .map(_.node)
+        .collect { case sort: SortExec if sort.global => sort.sortOrder }
+        .flatten
+  }.flatten
+}
