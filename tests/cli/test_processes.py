@@ -139,7 +139,7 @@ def test_ctrl_c_leaves_no_half_of_a_copy(many: Path, given: list[str], tmp_path:
     target = tmp_path / "target"
     arguments: list[str | Path] = ["rekey", many, target, "--uniform-key", "other", *given]
     err = interrupted(
-        arguments, lambda: len(list(tmp_path.glob(".target.pme-rekey/*/attempt-*/*.parquet"))) > FILES // 20
+        arguments, lambda: len(list(tmp_path.glob(".target.pme-rekey-*/attempt-*/*.parquet"))) > FILES // 20
     )
     assert err.splitlines()[-1].startswith("pme.rekey was interrupted: there is no target")
     assert not target.exists()

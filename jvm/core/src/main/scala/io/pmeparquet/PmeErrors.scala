@@ -349,6 +349,39 @@ object PmeErrors {
     "Run that one again to its end; or, if it no longer runs and is not wanted any more, delete what tells of it."
   )
 
+  // ---- files of our own
+
+  /** A place that nobody but this run should know of, or that is its own by name. */
+  def placeTaken(path: String, cause: Throwable = null): PmeException = unsupported(
+    path,
+    "making this file or directory",
+    "there is something in its place already, or a link that leads elsewhere",
+    "Find out who put it there; take it away, and run this again.",
+    cause
+  )
+
+  def planted(path: String): PmeException = unsupported(
+    path,
+    "going on with what this name stands for",
+    "it is no file or directory that this connector made, but a link or something else of that name",
+    "Find out who put it there; take it away, and run this again."
+  )
+
+  def linkedDirectory(table: String, directory: String): PmeException = unsupported(
+    table,
+    "changing the files of this table",
+    s"$directory is a symbolic link, and files of another place would be changed",
+    "Take the link away, or name the directory that it leads to."
+  )
+
+  /** Of one attempt of a task. */
+  def copyIsOver(target: String): PmeException = unsupported(
+    target,
+    "writing more of this copy",
+    "its run was ended, or another copy came to this target first",
+    "Look what is at the target; run this again if it is not there."
+  )
+
   // ---- encryption in place
 
   def bothInPlace(option: String): PmeException = fail(

@@ -9,6 +9,7 @@ import org.apache.parquet.crypto.DecryptionKeyRetriever
 
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.keys.{KeyMaterial, KeyMetadata, MaterialFile}
+import io.pmeparquet.parquet.files.OwnFiles
 
 /** The keys of one file, from its key metadata: what parquet-java asks when it meets one. */
 final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends DecryptionKeyRetriever {
@@ -132,9 +133,12 @@ object MaterialFiles {
     MaterialFile.parse(json, file.toString)
   }
 
+  /** @throws io.pmeparquet.PmeException where there is one: it may be that of another file of this name */
   def write(path: Path, conf: Configuration, material: Seq[(String, KeyMaterial)]): Unit = {
     val file = beside(path)
-    val stream = file.getFileSystem(conf).create(file, true)
+    // The file that it is for comes after it.
+    OwnFiles.makeParents(file, conf)
+    val stream = OwnFiles.create(file, conf)
     try {
       stream.write(MaterialFile.toJson(material).getBytes(UTF_8))
       // No file is to outlive its keys when the machine is lost. Stores of objects have no such step, and refuse it.

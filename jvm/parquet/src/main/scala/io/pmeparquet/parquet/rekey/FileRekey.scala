@@ -7,6 +7,7 @@ import org.apache.parquet.crypto.InternalFileEncryptor
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet._
+import io.pmeparquet.parquet.files.OwnFiles
 import io.pmeparquet.parquet.pages._
 
 /** What was written of one file, or of several. */
@@ -35,7 +36,7 @@ final class FileRekey(
 ) {
 
   /**
-   * @param staged where the new file is written: there is none yet
+   * @param staged where the new file is written: in a directory that is there, where there is none yet
    * @param destination where it will be moved to
    * @param written called before the new file is closed
    * @throws io.pmeparquet.PmeException what is wrong with the file, or the keys, or with what storage made of the new file
@@ -48,7 +49,7 @@ final class FileRekey(
   ): Copied = {
     val file = FileRekey.open(from, fromConf, source)
     val encryptor = to.map(encryptorOf(_, file, staged, destination))
-    val out = staged.getFileSystem(toConf).create(staged, /* overwrite= */ false)
+    val out = OwnFiles.create(staged, toConf)
     val (pages, checksum) =
       try {
         val bytes = file.bytes(fromConf, from.counters)

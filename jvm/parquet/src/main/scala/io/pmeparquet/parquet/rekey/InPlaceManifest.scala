@@ -8,6 +8,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import io.pmeparquet.keys.FlatJson
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.{SmallText, WriteScope}
+import io.pmeparquet.parquet.files.OwnFiles
 import io.pmeparquet.parquet.rotation.FileReplacement
 import io.pmeparquet.PmeErrors
 
@@ -33,13 +34,15 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
       )
     if (fs.exists(file)) require(table, file, conf)
     else {
-      fs.mkdirs(file.getParent)
+      OwnFiles.ensureDirectory(file.getParent, conf)
       FileReplacement.of(file, conf).write(like, () => ())(_.write(InPlaceManifest.json(settings)))
     }
   }
 
   /** @throws io.pmeparquet.PmeException where another one is there */
   def require(table: Path, file: Path, conf: Configuration): Unit = {
+    OwnFiles.requireDirectory(file.getParent, conf)
+    OwnFiles.requireFile(file, conf)
     val before = InPlaceManifest.read(file, conf)
     val differing =
       (before.keySet ++ settings.keySet).toSeq.sorted.filter(n => before.get(n) != settings.get(n))

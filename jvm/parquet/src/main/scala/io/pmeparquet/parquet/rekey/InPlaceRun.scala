@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException, Sha256}
-import io.pmeparquet.parquet.rotation.FileReplacement
+import io.pmeparquet.parquet.files.{Found, OwnFiles}
 
 /**
  * One run that encrypts the files of a table in their places: a hidden directory within the table's, where tasks write, and
@@ -33,10 +33,14 @@ final class InPlaceRun private (
   def attempt[A](conf: Configuration)(work: Path => A): A = {
     requireRunning(conf)
     val directory = new Path(root, UUID.randomUUID().toString)
-    try lostToAnother(conf)(work(directory))
+    try
+      lostToAnother(conf) {
+        OwnFiles.makeDirectory(directory, conf)
+        work(directory)
+      }
     finally
       tidy {
-        delete(directory, conf)
+        OwnFiles.delete(directory, conf)
         // An attempt that Spark has forgotten may have made anew what the run took away when it ended.
         if (!isRunning(conf)) leave(conf)
       }
@@ -59,11 +63,11 @@ final class InPlaceRun private (
     // What failed before is told then.
     catch { case NonFatal(_) => false }
 
-  private def isRunning(conf: Configuration) = running.getFileSystem(conf).exists(running)
+  private def isRunning(conf: Configuration) = OwnFiles.find(running, conf) != Found.Nothing
 
   /** @throws io.pmeparquet.PmeException where an attempt has claimed a file */
   def requireUnclaimed(file: Path, conf: Configuration): Unit =
-    if (claimOf(file).getFileSystem(conf).exists(claimOf(file))) throw PmeErrors.claimedBefore(file.toString)
+    if (OwnFiles.find(claimOf(file), conf) != Found.Nothing) throw PmeErrors.claimedBefore(file.toString)
 
   /**
    * To be the only attempt that puts a file in its place. Where that is two files, those of two attempts must not be mixed.
@@ -74,7 +78,7 @@ final class InPlaceRun private (
   def claim(file: Path, conf: Configuration): Unit = {
     val claim = claimOf(file)
     requireRunning(conf)
-    if (!FileReplacement.of(claim, conf).createAlone()) throw PmeErrors.claimedBefore(file.toString)
+    if (!OwnFiles.createAlone(claim, conf)) throw PmeErrors.claimedBefore(file.toString)
     requireRunning(conf)
   }
 
@@ -87,23 +91,18 @@ final class InPlaceRun private (
    */
   def end(complete: Boolean, conf: Configuration): Unit = tidy {
     // Of one that another has ended, all else is the other's.
-    if (complete && isRunning(conf)) delete(hidden, conf) else leave(conf)
+    if (complete && isRunning(conf)) OwnFiles.delete(hidden, conf) else leave(conf)
   }
 
   /** Takes away what is this run's own, and the hidden directory if there is nothing else in it. */
   private def leave(conf: Configuration): Unit = {
-    delete(root, conf)
+    OwnFiles.delete(root, conf)
     val fs = hidden.getFileSystem(conf)
     if (fs.exists(hidden) && fs.listStatus(hidden).isEmpty) {
       // Not what another run has put there by now; a local file system looks first, and that run then tells that it is over.
       fs.delete(hidden, /* recursive= */ false)
       ()
     }
-  }
-
-  private def delete(directory: Path, conf: Configuration): Unit = {
-    directory.getFileSystem(conf).delete(directory, /* recursive= */ true)
-    ()
   }
 
   private def tidy(work: => Unit): Unit =
@@ -142,13 +141,10 @@ object InPlaceRun {
       manifest.place(table, file, like, conf)
       placed = true
       // Before it looks for others: of two that begin at once, one at least sees the other, and at most one goes on.
-      fs.create(run.running).close()
+      OwnFiles.makeDirectory(run.root, conf)
+      OwnFiles.create(run.running, conf).close()
       // All that is left of them, before any file is written: what their tasks would still put in place is then gone.
-      fs.listStatus(hidden).map(_.getPath).filterNot(one => Set(Manifest, run.id)(one.getName)).foreach {
-        left =>
-          if (!fs.delete(left, /* recursive= */ true) && fs.exists(left))
-            throw new IOException(s"$left could not be removed")
-      }
+      OwnFiles.clear(hidden, Set(Manifest, run.id), conf)
       run.requireRunning(conf)
       // Two that begin at once may both have found none, and written theirs.
       manifest.require(table, file, conf)

@@ -1,16 +1,15 @@
 package io.pmeparquet.parquet.rotation
 
 import java.io.{IOException, OutputStream}
-import java.nio.channels.FileChannel
-import java.nio.file.{Files, StandardCopyOption, StandardOpenOption}
+import java.nio.file.{Files, StandardCopyOption}
 import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
-import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.Options.Rename
 import org.apache.hadoop.io.IOUtils
 
+import io.pmeparquet.parquet.files.{LocalFiles, OwnFiles}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -46,8 +45,8 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
     if (inStore) writeInPlace(unchanged)(copyOf(real, _))
     else {
       // Hadoop's local file system with checksums does not sync.
-      if (scheme == Local) force(localFile(real))
-      raw.setPermission(real, like.getPermission)
+      if (scheme == Local) LocalFiles.force(localFile(real))
+      OwnFiles.setPermission(real, like.getPermission, conf)
       raw.setReplication(real, like.getReplication)
       unchanged()
       moveOver(real)
@@ -55,19 +54,11 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
   }
 
   /**
-   * Makes an empty file, which of several attempts one alone does. Hadoop's local file system looks first and then makes
-   * it.
+   * Makes an empty file, which of several attempts one alone does.
    *
    * @return whether this one has
    */
-  def createAlone(): Boolean =
-    try {
-      if (scheme == Local) Files.createFile(localFile(path))
-      else fs.create(path, /* overwrite= */ false).close()
-      true
-    } catch {
-      case _: FileAlreadyExistsException | _: java.nio.file.FileAlreadyExistsException => false
-    }
+  def createAlone(): Boolean = OwnFiles.createAlone(path, conf)
 
   private def copyOf(file: Path, out: FSDataOutputStream): Unit = {
     val length = fs.getFileStatus(file).getLen
@@ -82,25 +73,17 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
   private def writeBeside(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
     val beside = new Path(path.getParent, Prefix + UUID.randomUUID())
     try {
-      val out = raw.create(
-        beside,
-        FsPermission.getFileDefault,
-        true,
-        BufferBytes,
-        like.getReplication,
-        like.getBlockSize,
-        null
-      )
+      val out = OwnFiles.create(beside, like, conf)
       try {
         content(out)
         out.hsync()
       } finally out.close()
-      raw.setPermission(beside, like.getPermission)
+      OwnFiles.setPermission(beside, like.getPermission, conf)
       unchanged()
       moveOver(beside)
     } catch {
       case failed: Throwable =>
-        try raw.delete(beside, false)
+        try OwnFiles.delete(beside, conf)
         catch { case more: IOException => failed.addSuppressed(more) }
         throw failed
     }
@@ -191,11 +174,5 @@ private[parquet] object FileReplacement {
 
   private def schemeOf(fs: FileSystem) = fs.getUri.getScheme
 
-  private def force(file: java.nio.file.Path): Unit = {
-    val channel = FileChannel.open(file, StandardOpenOption.WRITE)
-    try channel.force( /* metaData= */ true)
-    finally channel.close()
-  }
-
-  private def localFile(path: Path) = new java.io.File(path.toUri.getPath).toPath
+  private def localFile(path: Path) = LocalFiles.of(path)
 }

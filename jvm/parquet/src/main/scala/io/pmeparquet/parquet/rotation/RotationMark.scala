@@ -3,10 +3,11 @@ package io.pmeparquet.parquet.rotation
 import java.io.IOException
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.Path
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.parquet.files.{Found, OwnFiles}
 
 /**
  * A file that stands in a table's directory for as long as the table is rotated. Of two rotations at once with different aims
@@ -16,12 +17,10 @@ import io.pmeparquet.{PmeErrors, Sha256}
  *
  * ''Driver only.''
  */
-final class RotationMark private (val path: Path, fs: FileSystem) {
+final class RotationMark private (val path: Path, conf: Configuration) {
   def remove(): Unit =
-    try {
-      fs.delete(path, /* recursive= */ false)
-      ()
-    } catch {
+    try OwnFiles.delete(path, conf)
+    catch {
       // What was rotated is rotated.
       case failed: IOException =>
         RotationMark.log.warn(
@@ -43,11 +42,12 @@ object RotationMark {
    * @throws io.pmeparquet.PmeException where a rotation with another aim was begun and has not ended
    */
   def place(table: Path, aim: String, conf: Configuration): RotationMark = {
-    val fs = FileReplacement.unchecked(table.getFileSystem(conf))
     val path = new Path(table, Prefix + Sha256.ofText(aim).take(NameDigits))
-    val mark = new RotationMark(path, fs)
-    // Before it looks for others: of two that begin at once, one at least sees the other.
-    fs.create(path, /* overwrite= */ true).close()
+    val mark = new RotationMark(path, conf)
+    // Before it looks for others: of two that begin at once, one at least sees the other. One that is there was left by a
+    // run with the same aim; whatever else has its name is not written to, and is no reason to go on.
+    if (!OwnFiles.createAlone(path, conf) && OwnFiles.find(path, conf) != Found.File(0))
+      throw PmeErrors.planted(path.toString)
     of(table, conf).find(_.getName != path.getName).foreach { other =>
       mark.remove()
       throw PmeErrors.rotationUnderWay(table.toString, other.toString)

@@ -51,6 +51,7 @@ private[admin] final class RotationJob(
         val own = TableFiles.qualified(path.toString, conf)
         val found = TableFiles.list(path, conf)
         TableMarks.requireNoOther(own, found, mark.path, conf)
+        TableFiles.requireNoLinks(own, found, conf)
         rotate(path, found)
       } finally if (!writing) mark.remove()
     }

@@ -8,7 +8,6 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
-import org.apache.spark.TaskContext
 
 import io.pmeparquet.parquet.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.rekey.{Copied, FileRekey, StagedTable}
@@ -116,8 +115,8 @@ private[admin] final class TableCopy(
 /** @param path within the table */
 private final case class SourceFile(path: String, length: Long)
 
-/** What one attempt of a task wrote. */
-private final case class CopiedFiles(attempt: Long, made: Copied)
+/** What one attempt of a task wrote, and what it is called. */
+private final case class CopiedFiles(attempt: String, made: Copied)
 
 /** Copies some files and verifies the copies. ''Crosses the wire'', with the scopes. */
 private final class CopyTask(
@@ -133,15 +132,14 @@ private final class CopyTask(
     with Serializable {
 
   override def apply(files: Iterator[SourceFile]): Iterator[CopiedFiles] = PmeSparkException.translated {
-    val attempt = TaskContext.get().taskAttemptId()
     val conf = writeConf.value.value
     val rekey =
       new FileRekey(read, readConf.value.value, write, check, conf, () => FileJob.goOn("the copying"))
-    val done = table.attempt(attempt, conf) { directory =>
+    val (attempt, done) = table.attempt(conf) { directory =>
       files
         .map { file =>
           val source = StagedTable.within(from, file.path)
-          val staged = StagedTable.within(directory, file.path)
+          val staged = table.place(directory, file.path, conf)
           val copied = rekey.write(source, staged, StagedTable.within(table.target, file.path))
           step.count(1, file.length)
           copied

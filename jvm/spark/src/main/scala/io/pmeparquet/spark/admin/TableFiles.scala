@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import io.pmeparquet.keys.MaterialFile
+import io.pmeparquet.parquet.files.LinkedDirectories
 import io.pmeparquet.parquet.rotation.{FileRotation, ListedFile}
 import io.pmeparquet.PmeErrors
 
@@ -47,6 +48,12 @@ private[admin] object TableFiles {
   def statusOf(path: Path, conf: Configuration): FileStatus =
     try path.getFileSystem(conf).getFileStatus(path)
     catch { case _: FileNotFoundException => throw PmeErrors.nothingThere(path.toString) }
+
+  /** @throws io.pmeparquet.PmeException where files were found behind a link, and are those of another place */
+  def requireNoLinks(path: Path, found: TableFiles, conf: Configuration): Unit =
+    LinkedDirectories.first(path, found.files.map(file => new Path(file.path)), conf).foreach { link =>
+      throw PmeErrors.linkedDirectory(path.toString, link.toString)
+    }
 
   /** The directory of the table that a path is, or is a partition or a file of. */
   def tableOf(path: Path, conf: Configuration): Path = {

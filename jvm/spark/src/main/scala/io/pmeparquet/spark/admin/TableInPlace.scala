@@ -107,6 +107,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       throw refused(s"${log.path} keeps the lengths of its files", log.remedy("Encrypt to a copy."))
     }
     TableMarks.requireNoOther(from, found, InPlaceRun.mark(table), conf)
+    TableFiles.requireNoLinks(from, found, conf)
   }
 
   /** What would be left in plaintext, because of a hidden name. */

@@ -1,0 +1,214 @@
+package io.pmeparquet.parquet.files
+
+import java.io.IOException
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs._
+import org.apache.hadoop.fs.Options.Rename
+import org.apache.hadoop.fs.permission.FsPermission
+
+import io.pmeparquet.{PmeErrors, PmeException}
+
+/**
+ * The one way to make, find and remove what we keep beside data: staging, marks, claims, key material. Who else can write to
+ * a table's directory may have put something in its place before us, a symbolic link to a file of ours for example. So:
+ *
+ *   - what is made was not there: no file that exists is ever opened to be written, whatever leads to it;
+ *   - what is found under a name that others know is a file or a directory, and no link;
+ *   - what is removed is removed without following a link.
+ *
+ * How much of it holds at every moment, whoever races with us, depends on the file system
+ * (`docs/decisions/0033-files-of-our-own-are-made-anew.md`).
+ */
+private[parquet] object OwnFiles {
+
+  /** @throws io.pmeparquet.PmeException where something is there */
+  def create(path: Path, conf: Configuration): FSDataOutputStream = {
+    val place = Place.of(path, conf)
+    create(place, FsPermission.getFileDefault, place.fs.getDefaultReplication(place.path), place.blockBytes)
+  }
+
+  /** @param like whose replication and size of blocks it gets */
+  def create(path: Path, like: FileStatus, conf: Configuration): FSDataOutputStream =
+    create(Place.of(path, conf), FsPermission.getFileDefault, like.getReplication, like.getBlockSize)
+
+  /** Makes an empty file, which of several that try at the same moment one alone does. */
+  def createAlone(path: Path, conf: Configuration): Boolean = {
+    val place = Place.of(path, conf)
+    try {
+      if (place.isLocal) LocalFiles.make(place.local)
+      else place.fs.create(place.path, /* overwrite= */ false).close()
+      true
+    } catch { case there: IOException if isThere(there) => false }
+  }
+
+  /** @throws io.pmeparquet.PmeException where something is there */
+  def makeDirectory(path: Path, conf: Configuration): Unit = {
+    val place = Place.of(path, conf)
+    if (place.isLocal)
+      try LocalFiles.makeDirectory(place.local)
+      catch { case there: IOException if isThere(there) => throw PmeErrors.placeTaken(path.toString, there) }
+    // Of two, both would think that they made it: names that are drawn at random are those of one.
+    else if (place.fs.exists(place.path)) throw PmeErrors.placeTaken(path.toString)
+    else if (!place.fs.mkdirs(place.path)) throw new IOException(s"$path could not be made")
+  }
+
+  /** Makes a directory if it is not there. */
+  def ensureDirectory(path: Path, conf: Configuration): Unit = {
+    // Several may be about to make it.
+    if (find(path, conf) == Found.Nothing)
+      try makeDirectory(path, conf)
+      catch { case _: PmeException if find(path, conf) == Found.Directory => () }
+    requireDirectory(path, conf)
+  }
+
+  /** The directories from one of our own down to one in it, as far as they are not there. */
+  def makeDirectories(path: Path, own: Path, conf: Configuration): Unit =
+    if (path != own) {
+      makeDirectories(path.getParent, own, conf)
+      ensureDirectory(path, conf)
+    }
+
+  /** As Hadoop does it where it makes a file: stores of objects need no directories. */
+  def makeParents(path: Path, conf: Configuration): Unit = {
+    val fs = path.getFileSystem(conf)
+    if (Place.isLocal(fs) && !fs.mkdirs(path.getParent))
+      throw new IOException(s"${path.getParent} could not be made")
+  }
+
+  /** Of a file of our own, and not of what a link that came in its place leads to. */
+  def setPermission(path: Path, permission: FsPermission, conf: Configuration): Unit = {
+    val place = Place.of(path, conf)
+    if (!Place.isHadoops(place.fs) || !LocalFiles.setPermission(place.local, permission))
+      place.raw.setPermission(place.path, permission)
+  }
+
+  /** What there is, by its own name. */
+  def find(path: Path, conf: Configuration): Found = {
+    val fs = path.getFileSystem(conf)
+    if (Place.isLocal(fs)) LocalFiles.find(LocalFiles.of(path))
+    else
+      try {
+        val status = fs.getFileStatus(path)
+        if (status.isDirectory) Found.Directory else Found.File(status.getLen)
+      } catch { case _: java.io.FileNotFoundException => Found.Nothing }
+  }
+
+  /** @throws io.pmeparquet.PmeException where something else is there than a directory */
+  def requireDirectory(path: Path, conf: Configuration): Unit =
+    if (find(path, conf) != Found.Directory) throw PmeErrors.planted(path.toString)
+
+  /** @throws io.pmeparquet.PmeException where something else is there than a file */
+  def requireFile(path: Path, conf: Configuration): Unit = find(path, conf) match {
+    case Found.File(_) => ()
+    case _ => throw PmeErrors.planted(path.toString)
+  }
+
+  /** A file, a link, or a directory with all that is in it; nothing is no failure. */
+  def delete(path: Path, conf: Configuration): Unit = {
+    val fs = path.getFileSystem(conf)
+    if (Place.isHadoops(fs)) LocalFiles.delete(LocalFiles.of(path))
+    else if (!fs.delete(path, /* recursive= */ true) && fs.exists(path))
+      throw new IOException(s"$path could not be removed")
+  }
+
+  /** All that a directory of our own has, but for some names. */
+  def clear(directory: Path, keep: Set[String], conf: Configuration): Unit = {
+    val fs = directory.getFileSystem(conf)
+    requireDirectory(directory, conf)
+    if (Place.isHadoops(fs)) LocalFiles.clear(LocalFiles.of(directory), keep)
+    else
+      fs.listStatus(directory).map(_.getPath).filterNot(one => keep(one.getName)).foreach(delete(_, conf))
+  }
+
+  /**
+   * Moves a directory to where nothing is, or an empty directory. Of two that do, one alone has.
+   *
+   * @throws java.io.IOException where something is there by then
+   */
+  def moveToFree(from: Path, to: Path, conf: Configuration): Unit = {
+    val (source, target) = (Place.of(from, conf), Place.of(to, conf))
+    if (target.isLocal) LocalFiles.move(source.local, target.local)
+    else {
+      if (target.fs.exists(target.path)) target.fs.delete(target.path, /* recursive= */ false)
+      if (target.fs.getUri.getScheme == Place.Hdfs)
+        FileContext.getFileContext(target.fs.getUri, conf).rename(source.path, target.path, Rename.NONE)
+      else if (!target.fs.rename(source.path, target.path))
+        throw new IOException(s"$from could not be moved to $to")
+      // Some move it into a directory that came there meanwhile.
+      else if (target.fs.exists(new Path(target.path, source.path.getName))) {
+        target.fs.delete(new Path(target.path, source.path.getName), /* recursive= */ true)
+        throw new IOException(s"$to was made by somebody else meanwhile")
+      }
+    }
+  }
+
+  private def create(
+      place: Place,
+      permission: FsPermission,
+      replication: Short,
+      block: Long
+  ): FSDataOutputStream =
+    try
+      if (Place.isHadoops(place.fs)) LocalFiles.create(place.local)
+      else {
+        // A local file system of somebody's own is asked to write, once nobody else can have made the file.
+        if (place.isLocal) LocalFiles.make(place.local)
+        place.raw.create(place.path, permission, place.isLocal, BufferBytes, replication, block, null)
+      }
+    catch {
+      case there: IOException if isThere(there) => throw PmeErrors.placeTaken(place.path.toString, there)
+    }
+
+  private def isThere(failed: IOException) = failed match {
+    case _: FileAlreadyExistsException | _: java.nio.file.FileAlreadyExistsException => true
+    case _ => false
+  }
+
+  private val BufferBytes = 1024 * 1024
+}
+
+/** What there is in a place. */
+private[parquet] sealed trait Found
+
+private[parquet] object Found {
+  case object Nothing extends Found
+  case object Directory extends Found
+  final case class File(length: Long) extends Found
+
+  /** A link, or what is neither a file nor a directory. */
+  case object Other extends Found
+}
+
+/** A path behind mount points, if there are any, in a directory that is there. */
+private final class Place(val path: Path, val fs: FileSystem) {
+
+  /** Without Hadoop's files of checksums: those are overwritten where they are, be they links. */
+  def raw: FileSystem = fs match {
+    case checked: ChecksumFileSystem => checked.getRawFileSystem
+    case other => other
+  }
+  def isLocal: Boolean = Place.isLocal(fs)
+  def local: java.nio.file.Path = LocalFiles.of(path)
+  def blockBytes: Long = fs.getDefaultBlockSize(path)
+}
+
+private object Place {
+  val Hdfs = "hdfs"
+
+  def of(path: Path, conf: Configuration): Place = {
+    val fs = path.getFileSystem(conf)
+    // In a store of objects a directory need not be there.
+    val parent =
+      try fs.resolvePath(path.getParent)
+      catch { case _: java.io.FileNotFoundException => fs.makeQualified(path.getParent) }
+    val real = new Path(parent, path.getName)
+    new Place(real, real.getFileSystem(conf))
+  }
+
+  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
+
+  /** Whether it is Hadoop's own, and does no more than to write to the disk. */
+  def isHadoops(fs: FileSystem): Boolean =
+    isLocal(fs) && Set[Class[_]](classOf[LocalFileSystem], classOf[RawLocalFileSystem]).contains(fs.getClass)
+}

@@ -1,0 +1,180 @@
+package io.pmeparquet.parquet.files
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path => LocalPath}
+import java.util.concurrent.{Callable, CyclicBarrier, Executors}
+
+import munit.FunSuite
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.permission.FsPermission
+
+import io.pmeparquet.keys.KeyMaterial
+import io.pmeparquet.parquet.MaterialFiles
+import io.pmeparquet.PmeException
+
+class OwnFilesSuite extends FunSuite {
+  private val conf = new Configuration(false)
+  private val Precious = "what nobody may touch"
+
+  private val directory = FunFixture[LocalPath](
+    _ => Files.createTempDirectory("pme-own").toRealPath(),
+    LocalFiles.delete
+  )
+
+  private def hadoop(path: LocalPath) = new Path(path.toUri.getScheme, null, path.toString)
+
+  private def write(file: LocalPath, text: String = Precious): LocalPath = Files.write(file, text.getBytes(UTF_8))
+
+  private def text(file: LocalPath) = new String(Files.readAllBytes(file), UTF_8)
+
+  /** What may lie in the place of a file that is to be made, by how it is put there. */
+  private val plants: Seq[(String, (LocalPath, LocalPath) => Unit)] = Seq(
+    "a symbolic link to a file" -> { (place, victim) => Files.createSymbolicLink(place, victim); () },
+    "a hard link to a file" -> { (place, victim) => Files.createLink(place, victim); () },
+    "a link that leads to nothing" -> { (place, victim) =>
+      Files.createSymbolicLink(place, victim.resolveSibling("not-there")); ()
+    },
+    "a file" -> { (place, _) => write(place); () },
+    "a directory" -> { (place, _) => Files.createDirectory(place); () }
+  )
+
+  plants.foreach { case (what, plant) =>
+    directory.test(s"nothing is made where there is $what, and nothing is written through it") { root =>
+      val (place, victim) = (root.resolve("place"), write(root.resolve("victim")))
+      plant(place, victim)
+      intercept[PmeException](OwnFiles.create(hadoop(place), conf))
+      assert(!OwnFiles.createAlone(hadoop(place), conf))
+      intercept[PmeException](OwnFiles.makeDirectory(hadoop(place), conf))
+      assertEquals(text(victim), Precious)
+      assert(!Files.exists(root.resolve("not-there")))
+    }
+  }
+
+  directory.test("key material is not written through a link, nor over what is there") { root =>
+    val victim = write(root.resolve("victim"))
+    val material = Seq(
+      KeyMaterial.FooterReference -> KeyMaterial(isFooterKey = true, "footer", "wrapped", None)
+    )
+    Files.createSymbolicLink(root.resolve("_KEY_MATERIAL_FOR_a.parquet.json"), victim)
+    val refused = intercept[PmeException](MaterialFiles.write(hadoop(root.resolve("a.parquet")), conf, material))
+    assertEquals(refused.condition.name, "PME_UNSUPPORTED")
+    assertEquals(text(victim), Precious)
+  }
+
+  directory.test("no checksums are written beside a file, where a link may lie") { root =>
+    val victim = write(root.resolve("victim"))
+    Files.createSymbolicLink(root.resolve(".place.crc"), victim)
+    val out = OwnFiles.create(hadoop(root.resolve("place")), conf)
+    out.write(Array.fill[Byte](100000)(7))
+    out.hsync()
+    out.close()
+    assertEquals(text(victim), Precious)
+    assertEquals(Files.size(root.resolve("place")), 100000L)
+  }
+
+  directory.test("of many that make a file at the same moment, one alone has") { root =>
+    val threads = Executors.newFixedThreadPool(8)
+    try
+      for (round <- 0 until 50) {
+        val together = new CyclicBarrier(8)
+        val attempt: Callable[Boolean] = () => {
+          together.await()
+          try {
+            OwnFiles.create(hadoop(root.resolve(s"file-$round")), conf).close()
+            true
+          } catch { case _: PmeException => false }
+        }
+        assertEquals(Seq.fill(8)(threads.submit(attempt)).map(_.get).count(identity), 1)
+      }
+    finally threads.shutdown()
+  }
+
+  directory.test("what is removed is removed without following links") { root =>
+    val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
+    val victim = write(elsewhere.resolve("victim"))
+    val own = Files.createDirectories(root.resolve("own").resolve("inner"))
+    Files.createSymbolicLink(own.resolve("link"), elsewhere)
+    Files.createSymbolicLink(own.resolve("dangling"), root.resolve("not-there"))
+    write(own.resolve("file"))
+    OwnFiles.delete(hadoop(root.resolve("own")), conf)
+    assert(!Files.exists(root.resolve("own")))
+    Files.createSymbolicLink(root.resolve("own"), elsewhere)
+    OwnFiles.delete(hadoop(root.resolve("own")), conf)
+    assertEquals(text(victim), Precious)
+    OwnFiles.delete(hadoop(root.resolve("own")), conf)
+  }
+
+  directory.test("a directory that a link stands for is not cleared") { root =>
+    val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
+    val victim = write(elsewhere.resolve("victim"))
+    Files.createSymbolicLink(root.resolve("own"), elsewhere)
+    intercept[PmeException](OwnFiles.clear(hadoop(root.resolve("own")), Set.empty, conf))
+    assertEquals(text(victim), Precious)
+    write(elsewhere.resolve("kept"))
+    OwnFiles.clear(hadoop(elsewhere), Set("kept"), conf)
+    assertEquals(OwnFiles.find(hadoop(victim), conf), Found.Nothing)
+    assertEquals(text(elsewhere.resolve("kept")), Precious)
+  }
+
+  directory.test("directories are not made through a link") { root =>
+    val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
+    val own = Files.createDirectory(root.resolve("own"))
+    Files.createSymbolicLink(own.resolve("country=de"), elsewhere)
+    intercept[PmeException] {
+      OwnFiles.makeDirectories(hadoop(own.resolve("country=de").resolve("day=1")), hadoop(own), conf)
+    }
+    assert(!Files.exists(elsewhere.resolve("day=1")))
+    OwnFiles.makeDirectories(hadoop(own.resolve("country=fr").resolve("day=1")), hadoop(own), conf)
+    assert(Files.isDirectory(own.resolve("country=fr").resolve("day=1")))
+  }
+
+  directory.test("permission bits of what a link leads to stay") { root =>
+    val victim = write(root.resolve("victim"))
+    val before = Files.getPosixFilePermissions(victim)
+    Files.createSymbolicLink(root.resolve("link"), victim)
+    intercept[java.io.IOException] {
+      OwnFiles.setPermission(hadoop(root.resolve("link")), new FsPermission("777"), conf)
+    }
+    assertEquals(Files.getPosixFilePermissions(victim), before)
+    OwnFiles.setPermission(hadoop(victim), new FsPermission("640"), conf)
+    assertEquals(Files.getPosixFilePermissions(victim).size, 3)
+  }
+
+  directory.test("a directory moves to a free place, and to no other") { root =>
+    def made(name: String) = {
+      val one = Files.createDirectory(root.resolve(name))
+      write(one.resolve("file"), name)
+      one
+    }
+    val target = root.resolve("target")
+    OwnFiles.moveToFree(hadoop(made("first")), hadoop(target), conf)
+    intercept[java.io.IOException](OwnFiles.moveToFree(hadoop(made("second")), hadoop(target), conf))
+    assertEquals(text(target.resolve("file")), "first")
+    assert(!Files.exists(target.resolve("second")))
+    Files.createSymbolicLink(root.resolve("link"), Files.createDirectory(root.resolve("empty")))
+    intercept[java.io.IOException] {
+      OwnFiles.moveToFree(hadoop(root.resolve("second")), hadoop(root.resolve("link")), conf)
+    }
+  }
+
+  directory.test("a run that goes on is not taken for one that was killed") { root =>
+    val path = hadoop(root.resolve("running"))
+    val mark = RunMark.place(path, conf)
+    assert(!RunMark.isLeft(path, conf))
+    mark.release()
+    assert(RunMark.isLeft(path, conf))
+    Files.delete(root.resolve("running"))
+    assert(!RunMark.isLeft(path, conf))
+  }
+
+  directory.test("links among a table's directories are found, but for the table itself") { root =>
+    val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
+    val table = Files.createSymbolicLink(root.resolve("table"), Files.createDirectory(root.resolve("real")))
+    val inner = Files.createDirectory(table.resolve("day=1"))
+    val files = Seq(hadoop(inner.resolve("a.parquet")), hadoop(table.resolve("b.parquet")))
+    assertEquals(LinkedDirectories.first(hadoop(table), files, conf), None)
+    val link = hadoop(Files.createSymbolicLink(inner.resolve("hour=1"), elsewhere))
+    assertEquals(LinkedDirectories.first(hadoop(table), files :+ new Path(link, "x/c.parquet"), conf), Some(link))
+  }
+}
