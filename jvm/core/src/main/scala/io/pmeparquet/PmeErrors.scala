@@ -349,6 +349,24 @@ object PmeErrors {
     "Run that one again to its end; or, if it no longer runs and is not wanted any more, delete what tells of it."
   )
 
+  // ---- parts of files that this version does not know
+
+  /** @param part of its footer */
+  def unknownPart(file: String, part: String, why: String): PmeException = unsupported(
+    file,
+    "writing this footer anew",
+    s"it has $part, which this version does not know: $why",
+    "Use a later version, or have the file written by a writer that leaves this out."
+  )
+
+  /** @param key of an entry in the key-value metadata, as its author named it */
+  def readableEntry(file: String, key: String): PmeException = unsupported(
+    file,
+    "plaintextFooter=true for this file",
+    s"its key-value metadata has the entry '${key.take(MaxKeyChars)}', which everybody could read and which may tell of values",
+    "Use plaintextFooter=false, or have the file written without the entry."
+  )
+
   // ---- files of our own
 
   /** A place that nobody but this run should know of, or that is its own by name. */
@@ -491,4 +509,5 @@ object PmeErrors {
   }
 
   private val MaxListed = 30
+  private val MaxKeyChars = 100
 }

@@ -32,8 +32,26 @@ private[parquet] object ThriftBounds {
     walk.places.toSeq
   }
 
-  /** Some fields of a struct, by number, and the same of the structs in them; lists are walked through. */
-  final class Fields(val below: Map[Int, Fields])
+  /**
+   * Fields of a struct that are not among the known ones, in their order.
+   *
+   * @throws ThriftBounds.Unbounded as [[end]]
+   */
+  def unknown(bytes: Array[Byte], from: Int, until: Int, known: Fields): Seq[Unknown] = {
+    val walk = new Walk(bytes, from, until)
+    walk.struct(0, known)
+    walk.unknown.toSeq
+  }
+
+  /** @param struct its name in the specification */
+  final case class Unknown(struct: String, number: Long)
+
+  /**
+   * Some fields of a struct, by number, and the same of the structs in them; lists are walked through.
+   *
+   * @param struct its name, where these are all of its fields
+   */
+  final class Fields(val below: Map[Int, Fields], val struct: Option[String] = None)
 
   object Fields {
     val none: Fields = new Fields(Map.empty)
@@ -69,6 +87,7 @@ private[parquet] object ThriftBounds {
   private final class Walk(bytes: Array[Byte], from: Int, until: Int) {
     var at: Int = from
     val places: mutable.ArrayBuffer[Place] = mutable.ArrayBuffer.empty
+    val unknown: mutable.ArrayBuffer[Unknown] = mutable.ArrayBuffer.empty
     private var objects = 0L
 
     def struct(depth: Int, wanted: Fields): Unit = {
@@ -82,6 +101,8 @@ private[parquet] object ThriftBounds {
         else {
           val delta = header >> 4 & 0x0f
           number = if (delta == 0) zigzag() else number + delta
+          if (wanted.struct.isDefined && !(number.isValidInt && wanted.below.contains(number.toInt)))
+            wanted.struct.foreach(unknown += Unknown(_, number))
           // The value of a boolean field is in its type.
           if (kind != True && kind != False)
             value(kind, depth, if (wanted eq Fields.none) wanted else below(wanted, number))

@@ -48,6 +48,7 @@ final class FileRekey(
       written: FSDataOutputStream => Unit = _ => ()
   ): Copied = {
     val file = FileRekey.open(from, fromConf, source)
+    to.foreach(scope => CopiedParts.requireHarmlessEntries(file.footer, scope.settings, source.toString))
     val encryptor = to.map(encryptorOf(_, file, staged, destination))
     val out = OwnFiles.create(staged, toConf)
     val (pages, checksum) =
@@ -90,6 +91,9 @@ object FileRekey {
   def leaves(from: ReadScope, conf: Configuration, source: Path): Seq[LeafColumn] =
     SchemaColumns.leaves(open(from, conf, source).schema)
 
-  private def open(from: ReadScope, conf: Configuration, source: Path) =
-    OpenFile(from, FileVersion.of(source, conf), conf, from.counters)
+  private def open(from: ReadScope, conf: Configuration, source: Path) = {
+    val version = FileVersion.of(source, conf)
+    CopiedParts.requireKnown(from, version, conf)
+    OpenFile(from, version, conf, from.counters)
+  }
 }

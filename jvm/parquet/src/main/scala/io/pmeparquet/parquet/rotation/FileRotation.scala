@@ -65,6 +65,9 @@ final class FileRotation(
       case FoundFile.WithoutWrappedKeys => FileNeeds.Nothing("it keeps no wrapped key")
       case keyed: KeyedFile =>
         FileReplacement.of(path, conf)
+        keyed.unknownParts.headOption.foreach { part =>
+          throw PmeErrors.unknownPart(file.path, part, "it may hold keys as they were wrapped before")
+        }
         val material =
           if (keyed.isInternal) FileRotation.Internal
           else if (keyed.isExternal) FileRotation.External

@@ -91,6 +91,15 @@ private[parquet] final class KeyedFile private (
       .getOrElse(KeyedFile.metadataOf(one, crypto, version.path.toString, counters))
       .getTotal_compressed_size
 
+  /** What of its footer nobody can say what it holds. It may hold keys that were wrapped before, and would stay. */
+  def unknownParts: Seq[String] = {
+    val file = version.path.toString
+    val ofCrypto =
+      if (!footer.encrypted) Nil
+      else FooterFields.unknownOfCrypto(footer.segment, FileTail.cryptoMetadataEnd(footer.segment, file), file)
+    ofCrypto ++ FooterFields.unknown(content, file)
+  }
+
   /** The file from its footer on, with key metadata replaced by value. */
   def end(changed: Map[ByteBuffer, Array[Byte]]): Array[Byte] = {
     val before = footer.segment

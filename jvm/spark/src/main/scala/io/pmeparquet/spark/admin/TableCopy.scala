@@ -6,6 +6,7 @@ import java.net.URI
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
@@ -42,8 +43,9 @@ private[admin] final class TableCopy(
     val isFile = TableFiles.statusOf(from, readConf).isFile
     val listed = TableFiles.list(from, readConf)
     refuseOthersTables(listed)
-    val table = session.read.format(PmeDataSource.Name).options(readOptions).load(source)
-    val found = table.inputFiles.toSeq.map(url => new Path(new URI(url)))
+    val found = filesOf(source)
+    if (found.isEmpty)
+      throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     val directory = if (isFile) from.getParent else from
     val lengths = listed.files.map(file => new Path(file.path) -> file.length).toMap
     val files = found
@@ -80,6 +82,20 @@ private[admin] final class TableCopy(
     }
   }
 
+  /**
+   * Those that a query would read, by Spark's own listing. With a schema that is given, since Spark has no types for some of
+   * what files hold, and a copy needs none.
+   */
+  private def filesOf(source: String): Seq[Path] =
+    session.read
+      .format(PmeDataSource.Name)
+      .options(readOptions)
+      .schema(TableCopy.NoColumns)
+      .load(source)
+      .inputFiles
+      .toSeq
+      .map(url => new Path(new URI(url)))
+
   private def refuseOthersTables(listed: TableFiles): Unit =
     TableFiles.logs(from, listed, readConf).find(!_.isOfSpark).foreach { log =>
       throw PmeErrors.unsupported(
@@ -110,6 +126,10 @@ private[admin] final class TableCopy(
 
   private def broadcast(conf: Configuration) =
     session.sparkContext.broadcast(new SerializableConfiguration(conf))
+}
+
+private object TableCopy {
+  val NoColumns: StructType = StructType(Nil)
 }
 
 /** @param path within the table */

@@ -1,0 +1,63 @@
+package io.pmeparquet.parquet.rekey
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.format.FileMetaData
+
+import io.pmeparquet.options.FileSettings
+import io.pmeparquet.parquet.{FileTail, FileVersion, ReadScope}
+import io.pmeparquet.parquet.pages._
+import io.pmeparquet.PmeErrors
+
+/** Whether a file has only parts that a copy of it can have, too, and that it can have in the clear where its footer is readable. */
+private[rekey] object CopiedParts {
+
+  /** @throws io.pmeparquet.PmeException where it has others */
+  def requireKnown(scope: ReadScope, version: FileVersion, conf: Configuration): Unit = {
+    val file = version.path.toString
+    val bytes = new FileBytes(version, conf, scope.counters)
+    try {
+      val footer = FooterBytes.read(bytes)
+      val content = FileTail.of(footer, file) match {
+        case FileTail.Plaintext => footer.segment
+        case tail: FileTail.Encrypted =>
+          FileCrypto.of(scope, version, conf, tail, scope.counters).footerContent(footer.segment, scope.counters)
+      }
+      FooterFields.requireKnownTypes(OpenFile.parsed(content, file), file)
+      FooterFields.unknownToCopies(content, file).headOption.foreach { part =>
+        throw PmeErrors.unknownPart(file, part, "it may say where more of the data lies, which would be lost")
+      }
+    } finally bytes.close()
+  }
+
+  /**
+   * @param metadata of the file, which is about to be written in the clear
+   * @throws io.pmeparquet.PmeException where an entry may tell of values: some writers keep bounds, filters or samples there
+   */
+  def requireHarmlessEntries(metadata: FileMetaData, settings: FileSettings, file: String): Unit =
+    if (settings.plaintextFooter)
+      Option(metadata.getKey_value_metadata).fold(Seq.empty[String])(_.asScala.toSeq.map(_.getKey)).foreach { key =>
+        if (!isHarmless(key)) throw PmeErrors.readableEntry(file, key)
+      }
+
+  private def isHarmless(key: String) = SchemaEntries.contains(key) || key.startsWith("org.apache.spark.")
+
+  /** Schemas and names of writers, which the readable schema and `created_by` tell as well. */
+  private val SchemaEntries = Set(
+    "ARROW:schema",
+    "pandas",
+    "avro.schema",
+    "parquet.avro.schema",
+    "parquet.proto.class",
+    "parquet.proto.descriptor",
+    "parquet.proto.writeSpecsCompliant",
+    "thrift.class",
+    "thrift.descriptor",
+    "iceberg.schema",
+    "writer.model.name",
+    "writer.date.proleptic",
+    "writer.time.zone",
+    "writer.zone.conversion.legacy"
+  )
+}
