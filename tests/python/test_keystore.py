@@ -25,7 +25,18 @@ def _beside(store: pme.Keystore) -> list[str]:
 
 def test_keys_are_made_added_and_listed(store: pme.Keystore) -> None:
     assert store.create(["footer", "pii"]).aliases() == ["footer", "pii"]
-    assert store.add("pay", "an odd: name, Jan 1").aliases() == ["an odd: name, jan 1", "footer", "pay", "pii"]
+    odd = "an odd: name, äöü 1"
+    assert store.add("pay", odd, "@all", "-v").aliases() == ["-v", "@all", odd, "footer", "pay", "pii"]
+
+
+def test_a_name_that_pkcs12_keeps_in_small_letters_is_refused(store: pme.Keystore) -> None:
+    store.create(["footer"])
+    with pytest.raises(pme.BadOptionError, match="'Footer' cannot be taken: 'footer' already exists"):
+        store.add("Footer")
+    with pytest.raises(pme.BadOptionError, match="PKCS12 would keep it as 'pii'"):
+        store.add("Pii")
+    assert store.aliases() == ["footer"]
+    assert _beside(store) == ["keys.p12"]
 
 
 def test_only_the_owner_may_read_the_file(store: pme.Keystore) -> None:

@@ -51,6 +51,22 @@ def test_one_that_was_there_is_replaced(table: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "table"]
 
 
+def test_a_link_stays_and_what_it_leads_to_is_replaced(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    page = tmp_path / "elsewhere" / "page.html"
+    page.write_text("old")
+    page.chmod(0o600)
+    out = tmp_path / "report.html"
+    out.symlink_to(page)
+    pme.report(table, out)
+    assert out.is_symlink()
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert page.stat().st_mode & 0o777 == 0o600
+    page.unlink()
+    with refused("PME_BAD_OPTION", "No such file"):
+        pme.report(table, out)
+
+
 def test_one_that_cannot_be_finished_leaves_the_old_one(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 
 from pme_parquet._brief import Brief
 from pme_parquet._hook import install_errors
+from pme_parquet._inspect.words import printable
 from pme_parquet._secrets import SecretReference, require_reference
 from pme_parquet.errors import BadOptionError, KmsUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
 _BOUNCY_CASTLE = "org.bouncycastle.jce.provider.BouncyCastleProvider"
-_ENTRY = re.compile(r"^Alias name: (.*)$(?:\n.*)*?\nEntry type: SecretKeyEntry$", re.MULTILINE)
+_ENTRY = re.compile(r"^Alias name: (.*)$", re.MULTILINE)
+_SECRET_KEY = re.compile(r"^Entry type: SecretKeyEntry$", re.MULTILINE)
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,7 +33,7 @@ class Keystore(Brief):
         spark.read.format("pme-parquet").options(**keys.options()).load(path)
 
     Attributes:
-        path: the file. PKCS12 keeps aliases in lower case and finds them in any. Empty for PKCS11, where the session's
+        path: the file. PKCS12 keeps aliases in lower case; other names are refused. Empty for PKCS11, where the session's
             `spark.datasource.pme-parquet.kms.keystore.path` names the provider's configuration.
         password: where the password is found: at least six characters, which is what keytool asks for.
         type: `PKCS12`, `PKCS11`, or any installed type, such as `BCFKS`.
@@ -58,25 +60,37 @@ class Keystore(Brief):
         }
 
     def create(self, aliases: Sequence[str], *, bits: int = 256) -> Keystore:
-        """Makes the file with new random AES keys; refuses to touch one that is there."""
-        if self._file.exists():
-            raise BadOptionError(
-                f"{self.path}: the keystore was not made, because the file exists. Use add(), or another name."
-            )
-        self._generate(aliases, bits)
+        """Makes the file with new random AES keys, all of them or none; refuses to touch one that is there.
+
+        Raises:
+            BadOptionError: the file exists or cannot be made, or a name cannot be that of a key.
+        """
+        from pme_parquet import _keystore_file  # noqa: PLC0415 slow to import
+
+        names = self._names(aliases)
+        _keystore_file.create(self._file, lambda draft: self._generate(draft, names, bits))
         return self
 
     def add(self, *aliases: str, bits: int = 256) -> Keystore:
-        """Adds new random AES keys to the file; keys that are there stay as they are."""
+        """Adds new random AES keys to the file, all of them or none; keys that are there stay as they are.
+
+        The file is locked meanwhile, so that of several who add keys at once none loses theirs. A link is followed.
+
+        Raises:
+            BadOptionError: a name is taken or cannot be that of a key, or the file cannot be changed.
+            KmsUnavailableError: the file does not open, or something else changed it meanwhile.
+        """
+        from pme_parquet import _keystore_file  # noqa: PLC0415 as above
+
+        names = self._names(aliases)
         self._require_file()
-        self._generate(aliases, bits)
+        _keystore_file.change(self._file, lambda draft: self._generate(draft, names, bits))
         return self
 
     def aliases(self) -> list[str]:
         """The names of the keys, sorted."""
         self._require_file()
-        listing = self._keytool(["-list", "-v"], self._file)
-        return sorted(_ENTRY.findall(listing))
+        return sorted(alias for alias, is_secret_key in self._entries(self._file).items() if is_secret_key)
 
     @property
     def _file(self) -> Path:
@@ -89,33 +103,75 @@ class Keystore(Brief):
 
     def _require_file(self) -> None:
         if not self._file.is_file():
+            why = "its link leads nowhere" if self._file.is_symlink() else "there is no such file"
             raise KmsUnavailableError(
-                f"{self.path}: the keystore cannot be opened, because there is no such file. Make it with create()."
+                f"{self.path}: the keystore cannot be opened, because {why}. Correct the path, or create the keystore."
             )
 
-    def _generate(self, aliases: Sequence[str], bits: int) -> None:
-        """All of the keys or none: they are made in a copy that then takes the file's place."""
+    def _names(self, aliases: Sequence[str]) -> list[str]:
         if isinstance(aliases, str) or not aliases:
             raise BadOptionError(
                 f"{self.path}: no key was made, because the names of the keys are not a list with at least one. "
                 'Give names, as in ["footer", "pii"].'
             )
-        from shutil import copy2  # noqa: PLC0415 slow to import
-        from tempfile import TemporaryDirectory  # noqa: PLC0415 as above
+        for alias in aliases:
+            if not alias.strip() or not alias.isprintable():
+                raise self._refused(alias, "it is empty or has characters that cannot be printed")
+            if list(aliases).count(alias) > 1:
+                raise self._refused(alias, "it is given twice")
+        return list(aliases)
 
-        with TemporaryDirectory(dir=self._file.absolute().parent, prefix=".keystore-") as folder:
-            copy = Path(folder) / self._file.name
-            if self._file.exists():
-                copy2(self._file, copy)
-            for alias in aliases:
-                command = ["-genseckey", "-keyalg", "AES", "-keysize", str(bits), "-alias", alias]
-                self._keytool(command, copy)
-            copy.replace(self._file)
+    def _generate(self, draft: Path, names: list[str], bits: int) -> None:
+        """Makes keys in a copy of the file, which must then have them under the names that were asked for."""
+        before = self._entries(draft) if draft.exists() else {}
+        there = list(before)
+        for alias in names:
+            self._generate_one(draft, alias, bits, there)
+            there.append(alias)
+        after = self._entries(draft)
+        for alias in names:
+            if after.get(alias) is not True:
+                stored = _in_other_letters(alias, after)
+                kept = f"'{printable(stored)}'" if stored else "another one"
+                raise self._refused(alias, f"a keystore of type {self.type} would keep it as {kept}")
+        if before.items() - after.items() or len(after) != len(before) + len(names):
+            raise KmsUnavailableError(
+                f"{self.path}: no key was made, because keytool changed other keys. Use another JDK, and report it."
+            )
+
+    def _generate_one(self, draft: Path, alias: str, bits: int, there: list[str]) -> None:
+        from pme_parquet import _keytool  # noqa: PLC0415 as above
+
+        stored = alias if alias in there else None
+        if stored is None:
+            try:
+                self._keytool(["-genseckey", "-keyalg", "AES", "-keysize", str(bits), "-alias", alias], draft)
+            except _keytool.TakenError:
+                stored = _in_other_letters(alias, there)
+            else:
+                return
+        told = f"'{printable(stored)}'" if stored else "it"
+        raise self._refused(alias, f"{told} already exists in the keystore")
+
+    def _refused(self, alias: str, why: str) -> BadOptionError:
+        return BadOptionError(
+            f"{self.path}: no key was made, because the name {printable(repr(alias))} cannot be taken: {why}. "
+            "Give the new key another name."
+        )
+
+    def _entries(self, file: Path) -> dict[str, bool]:
+        """All that the file holds, and whether it is a secret key."""
+        _, *parts = _ENTRY.split(self._keytool(["-list", "-v"], file))
+        return {alias: bool(_SECRET_KEY.search(told)) for alias, told in zip(parts[::2], parts[1::2], strict=True)}
 
     def _keytool(self, command: list[str], file: Path) -> str:
-        from pme_parquet import _keytool  # noqa: PLC0415 slow to import
+        from pme_parquet import _keytool  # noqa: PLC0415 as above
 
         store = ["-storetype", self.type]
         if self.provider_path is not None:
             store += ["-providerclass", _BOUNCY_CASTLE, "-providerpath", os.fspath(self.provider_path)]
         return _keytool.run([*command, *store], file, os.fspath(self.path), self.password)
+
+
+def _in_other_letters(alias: str, stored: Iterable[str]) -> str | None:
+    return next((other for other in stored if other.casefold() == alias.casefold()), None)

@@ -21,15 +21,23 @@ if TYPE_CHECKING:
 # How keytool and the providers say it: SunJSSE of an entry and of the whole file, BouncyCastle.
 _WRONG_PASSWORD = ("password was incorrect", "integrity check", "wrong password", "mac calculation")
 
+# English, whose words are looked for, and names of keys in any script.
+_SPOKEN = ("-J-Duser.language=en", "-J-Dfile.encoding=UTF-8", "-J-Dstdout.encoding=UTF-8")
+
+
+class TakenError(BadOptionError):
+    """The keystore has an entry of the name that a new one was to have."""
+
 
 def run(command: list[str], file: Path, name: str, password: SecretReference) -> str:
     """Runs one command on a keystore's file and gives its output; messages call the keystore `name`."""
-    arguments = [_keytool(), "-J-Duser.language=en", *command, "-keystore", str(file)]
+    arguments = [_keytool(), *_SPOKEN, *command, "-keystore", str(file)]
     done = subprocess.run(
         [*arguments, *_password_arguments(name, password)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
         umask=0o077,
     )
@@ -47,7 +55,7 @@ def _failure(keystore: str, output: str) -> Exception:
             f"({why}). Give the reference to its password."
         )
     if "already exists" in why:
-        return BadOptionError(f"{keystore}: the key was not made, because {why}. Give a new key another name.")
+        return TakenError(f"{keystore}: the key was not made, because {why}. Give a new key another name.")
     return KmsUnavailableError(f"{keystore}: keytool failed, because {why}. Mend that and run again.")
 
 

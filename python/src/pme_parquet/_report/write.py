@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-import secrets
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pme_parquet import _files
 from pme_parquet._inspect.storage import is_hidden, local_root
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from os import PathLike
+
+# As any new file: less what the user's umask takes away.
+_NEW = 0o666
 
 
 def target_of(out: str | PathLike[str], table: str) -> Path:
@@ -63,14 +67,10 @@ def write(content: str, target: Path) -> None:
     Raises:
         BadOptionError: the operating system does not let it.
     """
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with unfinished.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(target)
+        # A link stays a link, and what it leads to is replaced.
+        place = _files.real(target) if target.is_symlink() else target
+        mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else _NEW
+        _files.replace(place, content.encode(), mode=mode)
     except OSError as failed:
         raise _refused(target, str(failed.strerror or failed), "Choose a path that you may write to.") from failed
-    finally:
-        unfinished.unlink(missing_ok=True)

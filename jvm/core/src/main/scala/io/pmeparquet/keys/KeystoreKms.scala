@@ -29,6 +29,7 @@ final class KeystoreKms private (
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
     withMaster(masterKeyId, where) { (master, provider) =>
+      requireAsStored(masterKeyId, where)
       LocalWrap.wrap(key, master, LocalWrap.aadOf(masterKeyId), random, where, provider)
     }
 
@@ -47,6 +48,19 @@ final class KeystoreKms private (
       use(master, if (master.getEncoded == null) Some(keystore.getProvider) else None)
     }
     token.fold(used())(_.use(where)(used()))
+  }
+
+  /**
+   * Files name the key by the text that is given here. PKCS12 finds `pii` by `PII`; nothing else does, and a rotation
+   * from `pii` would pass over files that say `PII`. What is there already still opens.
+   */
+  private def requireAsStored(id: String, where: String): Unit = if (token.isEmpty) {
+    val aliases = java.util.Collections.list(keystore.aliases())
+    if (!aliases.contains(id)) {
+      val stored =
+        aliases.stream().filter(alias => alias.equalsIgnoreCase(id)).findFirst().orElse("another one")
+      throw PmeErrors.keyUnusable(where, id, s"its name in $describe is '$stored', in other letters", null)
+    }
   }
 
   private def load(id: String, where: String): SecretKey = {

@@ -94,6 +94,16 @@ class KeysSuite extends FunSuite {
     assertEquals(condition(kms.wrap(key(5), "absent", "w")), "PME_KEY_NOT_FOUND")
   }
 
+  test(
+    "a PKCS12 keystore wraps only under a key's own name, and unwraps what was wrapped under it in other letters"
+  ) {
+    val kms = opened("PKCS12", keystore("PKCS12", None, "pii" -> key(7)))
+    val refused = intercept[PmeException](kms.wrap(key(5), "PII", "w"))
+    assertEquals(refused.getCondition(), "PME_KEY_NOT_FOUND")
+    assert(refused.getMessage.contains("'pii', in other letters"), refused.getMessage)
+    assertEquals(kms.unwrap(static("PII" -> key(7)).wrap(key(5), "PII", "w"), "PII", "w"), key(5))
+  }
+
   test("a BCFKS keystore opens with BouncyCastle on the class path and not installed") {
     val content = keystore("BCFKS", Some(new BouncyCastleProvider), "m" -> key(7))
     val kms = opened("BCFKS", content)
