@@ -15,16 +15,33 @@ object SchemaColumns {
     schema.getFields.asScala.toList.flatMap(field => named(field, Nil, Nil))
 
   /**
-   * What each leaf of a footer is called, by its path. What parquet-java makes no schema of, such as types that are younger,
-   * is called by its path: who only tells of columns need not understand them.
+   * What the leaves of a footer are called, in their order. In a schema that parquet-java does not take, for a type that is
+   * younger than it, they are called by their paths: who only tells of columns need not understand them.
    */
-  private[parquet] def namesOf(footer: FileMetaData): Seq[String] => String = {
+  private[parquet] def namesOf(footer: FileMetaData): Seq[String] = {
     val bare = new FileMetaData(footer.getVersion, footer.getSchema, 0L, new java.util.ArrayList)
+    bare.setColumn_orders(footer.getColumn_orders)
     val schema =
       try Some(new ParquetMetadataConverter().fromParquetMetadata(bare).getFileMetaData.getSchema)
       catch { case NonFatal(_) => None }
-    val known = schema.toSeq.flatMap(leaves).map(leaf => leaf.path -> leaf.display).toMap
-    path => known.getOrElse(path, LeafColumn(path, path).display)
+    schema.fold(pathsOf(footer).map(path => LeafColumn(path, path)))(leaves).map(_.display)
+  }
+
+  /** The paths of the leaves of a schema that is written as a list, depth first (`SchemaElement.num_children`). */
+  private def pathsOf(footer: FileMetaData): Seq[Seq[String]] = {
+    val paths = Seq.newBuilder[Seq[String]]
+    // Groups that lack fields, the innermost first, with how many they lack.
+    var open = List.empty[(Seq[String], Int)]
+    footer.getSchema.asScala.drop(1).foreach { element =>
+      val path = open.headOption.fold(Seq.empty[String])(_._1) :+ element.getName
+      open = open match {
+        case (group, missing) :: outer => (group, missing - 1) :: outer
+        case Nil => Nil
+      }
+      if (element.getNum_children > 0) open = (path, element.getNum_children) :: open else paths += path
+      open = open.dropWhile(_._2 <= 0)
+    }
+    paths.result()
   }
 
   /** A schema without some of its leaves: of a struct they alone are left out, a list or a map is left out whole. */

@@ -1,6 +1,9 @@
 package io.pmeparquet.parquet
 
+import scala.collection.JavaConverters._
+
 import munit.FunSuite
+import org.apache.parquet.format.{FieldRepetitionType, FileMetaData, LogicalType, SchemaElement, Type}
 import org.apache.parquet.schema.MessageTypeParser
 
 class SchemaColumnsSuite extends FunSuite {
@@ -47,5 +50,21 @@ class SchemaColumnsSuite extends FunSuite {
     val struct = SchemaColumns.without(schema, Seq(Seq("s", "t", "c"))).getType(1)
     assertEquals(struct.getId.intValue, 2)
     assertEquals(struct.asGroupType.getType(0).getId.intValue, 3)
+  }
+
+  test("leaves of a footer have their names where a type is unknown, too") {
+    def group(name: String, fields: Int) =
+      new SchemaElement(name).setNum_children(fields).setRepetition_type(FieldRepetitionType.OPTIONAL)
+    def leaf(name: String) =
+      new SchemaElement(name).setType(Type.INT32).setRepetition_type(FieldRepetitionType.OPTIONAL)
+    def footer(last: SchemaElement) = {
+      val elements =
+        Seq(group("m", 3), group("s", 2), group("t", 1), leaf("a"), leaf("b"), leaf("c"), last)
+      new FileMetaData(1, elements.asJava, 0, new java.util.ArrayList)
+    }
+    val names = Seq("s.t.a", "s.b", "c", "d")
+    assertEquals(SchemaColumns.namesOf(footer(leaf("d"))), names)
+    // parquet-java has no value for it.
+    assertEquals(SchemaColumns.namesOf(footer(leaf("d").setLogicalType(new LogicalType))), names)
   }
 }

@@ -4,9 +4,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
-import org.apache.parquet.format.converter.ParquetMetadataConverter
 
-import io.pmeparquet.parquet.pages.OpenFile
 import io.pmeparquet.parquet.SchemaColumns
 import io.pmeparquet.PmeErrors
 
@@ -52,7 +50,7 @@ object ColumnProtection {
    * @throws io.pmeparquet.PmeException where its row groups do not fit its schema
    */
   private[parquet] def chunks(footer: FileMetaData, file: Path): Seq[NamedChunk] = {
-    val names = columns(footer, file)
+    val names = SchemaColumns.namesOf(footer)
     Option(footer.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq).flatMap { group =>
       if (group.getColumns.size != names.size)
         throw PmeErrors.damaged(
@@ -62,14 +60,4 @@ object ColumnProtection {
       names.zip(group.getColumns.asScala).map { case (name, chunk) => NamedChunk(name, chunk) }
     }
   }
-
-  /** All leaf columns of a footer. */
-  private def columns(footer: FileMetaData, file: Path): Seq[String] =
-    OpenFile.structure(file, "its footer") {
-      // Of the footer only the schema is wanted: row groups of an encrypted file are not parquet-java's to look at.
-      val schema = new FileMetaData(footer.getVersion, footer.getSchema, 0, List.empty[RowGroup].asJava)
-      schema.setColumn_orders(footer.getColumn_orders)
-      val metadata = new ParquetMetadataConverter().fromParquetMetadata(schema)
-      SchemaColumns.leaves(metadata.getFileMetaData.getSchema).map(_.display)
-    }
 }

@@ -190,9 +190,6 @@ final class FileUsage(scope: ReadScope) extends Serializable {
       try told.copy(bytes = Some(own.map(file.chunkBytes(_, counters)).sum))
       catch { case failed: PmeException => told.copy(problem = Some(failed.condition.name)) }
     }
-
-    private def ofChunk(chunk: ColumnChunk) = names(chunk.getMeta_data.getPath_in_schema.asScala.toSeq)
-    private def nameOf(one: KeyedFile.KeyedChunk) = names(one.path)
   }
 }
 
