@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
 from typing import TYPE_CHECKING
@@ -57,6 +58,11 @@ def framed(footer: bytes, magic: bytes) -> bytes:
     return magic + footer + struct.pack("<I", len(footer)) + magic
 
 
+def kek_id(number: int = 0) -> str:
+    """Return the id of a key-encryption key."""
+    return base64.b64encode(number.to_bytes(16, "big")).decode()
+
+
 def material(master_key: str = "footer", **changes: object) -> bytes:
     """Return internal key material."""
     fields: dict[str, object] = {
@@ -68,7 +74,7 @@ def material(master_key: str = "footer", **changes: object) -> bytes:
         "masterKeyID": master_key,
         "wrappedDEK": WRAPPED[16],
         "doubleWrapping": True,
-        "keyEncryptionKeyID": "a2Vr",
+        "keyEncryptionKeyID": kek_id(),
         "wrappedKEK": WRAPPED[32],
     }
     return json.dumps(fields | changes).encode()

@@ -158,6 +158,11 @@ METADATA = {
     "no wrapped key": (key_material(wrappedDEK=""), "it has no text 'wrappedDEK'"),
     "no wrapping": (key_material(doubleWrapping="true"), "it has no true or false 'doubleWrapping'"),
     "no KEK": (key_material(keyEncryptionKeyID=""), "it has no text 'keyEncryptionKeyID'"),
+    "no base64": (key_material(keyEncryptionKeyID="%"), "the id of its key-encryption key is not base64"),
+    "a module's AAD": (
+        key_material(keyEncryptionKeyID="AAAAAAAAAAADAAAAAA=="),
+        "the id of its key-encryption key is not 16 bytes in base64",
+    ),
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import pme_parquet as pme
-from tests.inspection.tails import column, encrypted, gcm, material, readable
+from tests.inspection.tails import column, encrypted, gcm, kek_id, material, readable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def forms(report: pme.Inspection) -> dict[str, str]:
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
     """Return a directory of files that say what should reach no screen, wherever a text can stand."""
-    told = material(HOSTILE, kmsInstanceID=HOSTILE, kmsInstanceURL=HOSTILE, keyEncryptionKeyID=HOSTILE)
+    told = material(HOSTILE, kmsInstanceID=HOSTILE, kmsInstanceURL=HOSTILE)
     (tmp_path / "a").write_bytes(encrypted(told, algorithm=gcm(prefix=HOSTILE.encode())))
     (tmp_path / "b").write_bytes(readable([column(HOSTILE.encode(), key=told)], signed=True))
     (tmp_path / "c").write_bytes(readable([column(HOSTILE.encode(), key=b"{")], signed=True))
@@ -153,7 +153,7 @@ def test_the_dict_has_every_field_and_is_json(tmp_path: Path) -> None:
         "master_key": "footer",
         "master_key_version": None,
         "double_wrapping": True,
-        "kek_id": "a2Vr",
+        "kek_id": kek_id(),
         "data_key_bits": 128,
         "kek_bits": 256,
         "kms_instance_id": "DEFAULT",

@@ -46,7 +46,7 @@ def test_a_hidden_file_that_is_asked_for_is_shown(tmp_path: Path) -> None:
 def test_drift_is_told_in_sentences_and_groups(tmp_path: Path) -> None:
     for number in range(300):
         key = "pii-2024" if number % 25 == 0 else "pii"
-        put(tmp_path, f"part-{number:03}", encrypted(material(key, keyEncryptionKeyID=f"id{number}")))
+        put(tmp_path, f"part-{number:03}", encrypted(material(key, keyEncryptionKeyID=tails.kek_id(number))))
     for number in range(3):
         put(tmp_path, f"late-{number}", tails.readable([tails.column(b"a")]))
     report = pme.inspect(tmp_path)

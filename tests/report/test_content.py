@@ -45,7 +45,7 @@ def mixed(mixed_root: Path) -> Page:
     """Return the report of a table of 300 files that differ, some of which are plaintext, damaged, signed."""
     for number in range(290):
         key = "pii-2024" if number % 29 == 0 else "pii"
-        content = encrypted(material(key, keyEncryptionKeyID=f"id{number % 5}"))
+        content = encrypted(material(key, keyEncryptionKeyID=tails.kek_id(number % 5)))
         put(mixed_root, f"country=de/day={number % 3}/part-{number:03}", content)
     own = [tails.column(b"ssn", key=material("people"), size=70), tails.column(b"note", size=30)]
     for number in range(5):
@@ -147,7 +147,7 @@ HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;
 
 def test_names_cannot_break_out_of_the_page(tmp_path: Path) -> None:
     file = HOSTILE.replace("/", "\u2215")
-    put(tmp_path, f"x=<b>/{file}", encrypted(material(HOSTILE, keyEncryptionKeyID=HOSTILE)))
+    put(tmp_path, f"x=<b>/{file}", encrypted(material(HOSTILE)))
     column = tails.column(HOSTILE.encode(), key=material(HOSTILE + "2"))
     prefix = tails.gcm(prefix=HOSTILE.encode())
     put(tmp_path, "y", tails.readable([column, tails.column(b"<script>")], signed=True))

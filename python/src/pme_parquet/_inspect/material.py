@@ -25,6 +25,7 @@ _NO_NAME = re.compile(r'[\x00-\x1f\x7f-\x9f"]')
 # base64 of nonce, key and tag (`KeyToolkit.encryptKeyLocally`).
 _LOCAL_OVERHEAD = 12 + 16
 _AES_BYTES = (16, 24, 32)
+_KEK_ID_BYTES = 16
 _VERSION = re.compile(r"vault:v(\d{1,9}):")
 
 Storage = Literal["internal", "external"]
@@ -77,7 +78,7 @@ def _envelope(fields: _Fields, material: Storage, reference: Reference | None) -
         master_key=fields.text("masterKeyID"),
         master_key_version=version[1] if version else None,
         double_wrapping=double,
-        kek_id=fields.text("keyEncryptionKeyID") if double else None,
+        kek_id=fields.kek_id() if double else None,
         data_key_bits=_bits(data_key),
         kek_bits=_bits(kek) if kek else None,
         kms_instance_id=fields.optional("kmsInstanceID"),
@@ -106,6 +107,17 @@ class _Fields:
         value = self._values.get(name)
         if not isinstance(value, str) or not value:
             raise UnusableError(f"it has no text '{name}'")
+        return value
+
+    def kek_id(self) -> str:
+        """The id, as every writer draws it: it is what a wrapped key is bound to."""
+        value = self.text("keyEncryptionKeyID")
+        try:
+            drawn = base64.b64decode(value, validate=True)
+        except ValueError:  # binascii.Error, or no ASCII
+            raise UnusableError("the id of its key-encryption key is not base64") from None
+        if len(drawn) != _KEK_ID_BYTES or base64.b64encode(drawn).decode() != value:
+            raise UnusableError(f"the id of its key-encryption key is not {_KEK_ID_BYTES} bytes in base64")
         return value
 
     def flag(self, name: str) -> bool:

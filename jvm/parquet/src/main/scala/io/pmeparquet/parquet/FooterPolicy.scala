@@ -41,15 +41,18 @@ private[parquet] object FooterPolicy {
         throw PmeErrors.aadPrefix(file, "the file was written without one")
       case (None, None) if tail.supplyAadPrefix =>
         throw PmeErrors.aadPrefix(file, "the writer did not keep it in the file and aadPrefix is not set")
-      case _ => requireApart(file, expected.orElse(tail.aadPrefix), tail)
+      case _ => requireApart(file, tail)
     }
     expected
   }
 
-  /** Under keys that were wrapped no module opens whose AAD could be that of a wrapped key. */
-  private def requireApart(file: String, prefix: Option[Array[Byte]], tail: FileTail.Encrypted): Unit =
+  /**
+   * No file says that its modules have AADs which could be those of wrapped keys. One that the reader says does not begin
+   * as a KEK's id, which is drawn.
+   */
+  private def requireApart(file: String, tail: FileTail.Encrypted): Unit =
     for {
-      unfit <- prefix if !AadPrefix.isApart(unfit)
+      unfit <- tail.aadPrefix if !AadPrefix.isApart(unfit)
       metadata <- tail.footerKeyMetadata
     } KeyMetadata.parse(metadata, s"$file, footer") match {
       case _: KeyMetadata.Wrapped =>

@@ -14,7 +14,7 @@ import org.apache.parquet.format.{FileMetaData, SchemaElement, Util}
 import org.apache.parquet.schema.MessageTypeParser
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
-import io.pmeparquet.keys.{KeyDesk, KeyRoute, KmsSettings, KmsUse, LocalWrap, StaticKms}
+import io.pmeparquet.keys._
 import io.pmeparquet.options._
 
 class ParquetLayerSuite extends FunSuite {
@@ -119,6 +119,43 @@ class ParquetLayerSuite extends FunSuite {
       condition(FooterPolicy.check(path, tail(prefix = Some("x"), supply = true), readSettings())),
       "PME_AAD_PREFIX"
     )
+  }
+
+  test(
+    "a file that keeps a prefix under which a page could pass for a wrapped key is refused, but with direct keys"
+  ) {
+    val material = KeyMaterial(isFooterKey = true, "m", "d2R", None)
+    def judged(prefix: String, metadata: KeyMetadata) = FooterPolicy.check(
+      path,
+      tail(prefix = Some(prefix)).copy(footerKeyMetadata = Some(KeyMetadata.bytesOf(metadata))),
+      readSettings()
+    )
+    Seq("x", "abc", "orders!").foreach { unfit =>
+      assertEquals(condition(judged(unfit, KeyMetadata.Internal(material))), "PME_AAD_PREFIX")
+      judged(unfit, KeyMetadata.Direct("m"))
+    }
+    judged("orders", KeyMetadata.Internal(material))
+  }
+
+  test("a footer is to be shown where only the file says its prefix, and nowhere else") {
+    def unproven(tail: FileTail.Encrypted, options: (String, String)*) =
+      FooterPolicy.isUnproven(tail, readSettings(options: _*))
+    assert(unproven(tail(prefix = Some("orders"))))
+    assert(!unproven(tail(prefix = Some("orders")), "aadPrefix" -> "orders"))
+    assert(!unproven(tail()))
+    assert(!unproven(tail(supply = true), "aadPrefix" -> "orders"))
+    // What is signed says itself what it is.
+    assert(!unproven(tail(prefix = Some("orders")).copy(plaintextFooter = true)))
+  }
+
+  test("a read gives a master key out where its options say so, and no other") {
+    def givenOut(options: (String, String)*) = Seq("m", "n").filter(readSettings(options: _*).givesOut)
+    assertEquals(givenOut(), Nil)
+    assertEquals(givenOut("footerKey" -> "m"), Seq("m"))
+    assertEquals(givenOut("uniformKey" -> "m", "keyManagement" -> "envelope"), Nil)
+    assertEquals(givenOut("footerKey" -> "m", "columnKeys" -> "n: a"), Nil)
+    assertEquals(givenOut("keyManagement" -> "direct"), Seq("m", "n"))
+    assertEquals(givenOut("footerKey" -> "m", "columnKeys" -> "o: a", "keyManagement" -> "direct"), Seq("m"))
   }
 
   private def tailOf(bytes: Array[Byte]): FileTail = {

@@ -114,6 +114,31 @@ class PagedFileSuite extends FunSuite {
   private def only(columns: String*) =
     new MessageType("m", columns.map(name => schema.getFields.get(schema.getFieldIndex(name))).asJava)
 
+  test(
+    "where only the file says its AAD prefix, a protected column has to show that the footer is a footer"
+  ) {
+    val lacking =
+      kms.copy(keys = new Secret(s"f=${Base64.getEncoder.encodeToString(Array.fill(16)('f'.toByte))}"))
+    def read(file: Path, use: KmsUse, options: (String, String)*): Int = {
+      PagedFileSuite.scopes += 1
+      val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + PagedFileSuite.scopes).toString
+      val scope = Scopes.forRead(use, Settings.forRead(values(options :+ own: _*)), new Configuration(false))
+      opened(scope, file)(groupsOf(_, only("id")).flatMap(group => ids(group.pages(None), only("id"))).size)
+    }
+    val named = "aadPrefix" -> "orders"
+    Seq("footerKey", "plaintext").foreach { unlisted =>
+      val file = written(named, "unlistedColumns" -> unlisted)
+      assertEquals(read(file, use), RowCount)
+      assertEquals(read(file, KmsUse(lacking, None), named), RowCount)
+      // The first page header of a column under the footer's key shows it, too.
+      if (unlisted == "footerKey") assertEquals(read(file, KmsUse(lacking, None)), RowCount)
+      else {
+        val failed = intercept[PmeException](read(file, KmsUse(lacking, None)))
+        assertEquals(failed.getCondition(), "PME_AAD_PREFIX")
+      }
+    }
+  }
+
   private val ways = Seq(
     Seq.empty,
     Seq("plaintextFooter" -> "true"),

@@ -62,12 +62,12 @@ private[admin] object SettingChecks {
   private[doctor] def rpcOf(protection: RpcProtection, knowsGcm: Boolean): Check = protection match {
     case RpcProtection.Authenticated => Check.ok("RPC", "encrypted and authenticated")
     case RpcProtection.Unauthenticated =>
-      val set = s"Set ${RpcProtection.CipherKey}=${RpcProtection.Gcm}"
+      val cipher = s"${RpcProtection.CipherKey}=${RpcProtection.Gcm}"
       Check.warning(
         "RPC",
         "encrypted, not authenticated: AES runs in CTR mode, and whoever can alter packets between driver and executors " +
           "can alter keys and rows in them",
-        if (knowsGcm) s"$set." else s"Use Spark 3.5.2, 4.0 or later, and ${set.toLowerCase.take(1)}${set.drop(1)}."
+        if (knowsGcm) s"Set $cipher." else s"Use Spark 3.5.2, 4.0 or later, and set $cipher."
       )
     case RpcProtection.None =>
       Check.warning(

@@ -57,14 +57,29 @@ class DoctorSuite extends munit.FunSuite {
       SettingChecks.rpcOf(RpcProtection.of(conf, version, knowsGcm), knowsGcm)
     }
     val gcm = "spark.network.crypto.cipher" -> "AES/GCM/NoPadding"
-    assertTold(check()("4.0.4", knowsGcm = true), "warning", "not authenticated", "Set spark.network.crypto.cipher=")
+    assertTold(
+      check()("4.0.4", knowsGcm = true),
+      "warning",
+      "not authenticated",
+      "Set spark.network.crypto.cipher="
+    )
     assertTold(check(gcm)("4.0.4", knowsGcm = true), "ok", "authenticated", "")
     // A Spark that does not know the setting takes no notice of it.
-    assertTold(check(gcm)("3.5.1", knowsGcm = false), "warning", "not authenticated", "Use Spark 3.5.2, 4.0 or later, and set")
+    assertTold(
+      check(gcm)("3.5.1", knowsGcm = false),
+      "warning",
+      "not authenticated",
+      "Use Spark 3.5.2, 4.0 or later, and set"
+    )
     val tls = "spark.ssl.rpc.enabled" -> "true"
     assertTold(check(tls)("4.0.4", knowsGcm = true), "ok", "authenticated", "")
     assertTold(check(tls)("3.5.9", knowsGcm = true), "warning", "not authenticated", "")
-    assertTold(check("spark.authenticate" -> "false")("4.0.4", knowsGcm = true), "warning", "not encrypted", "spark.authenticate=true")
+    assertTold(
+      check("spark.authenticate" -> "false")("4.0.4", knowsGcm = true),
+      "warning",
+      "not encrypted",
+      "spark.authenticate=true"
+    )
     assert(RpcProtection.knowsGcm)
   }
 
