@@ -69,7 +69,7 @@ def write(spark: SparkSession, target: Path, schema: str) -> None:
 def test_inspect_and_verify_name_columns_alike(spark: SparkSession, tmp_path: Path, schema: str) -> None:
     write(spark, tmp_path, SCHEMAS[schema])
     [file] = pme.inspect(tmp_path).files
-    told = [column.path for column in file.columns or ()]
+    told = [column.name for column in file.columns or ()]
     assert told
     assert [row.column for row in pme.verify(spark, tmp_path, options=NOBODY).collect()] == told
     [usage] = pme.key_usage(spark, str(tmp_path), options={"kms": TEST_KMS}).collect()

@@ -81,7 +81,7 @@ def test_with_an_encrypted_footer_key_usage_tells_the_same(
     save(people(spark), target, tried.options())
     used = {row.master_key: set(row.columns) for row in pme.key_usage(spark, target, kms=keys).collect()}
     for key in ("pii", "pay"):
-        assert {column.path for column in plan.columns if column.key == key} == used[key]
+        assert {column.name for column in plan.columns if column.key == key} == used[key]
     assert [column.path for column in plan.plaintext] == ["id", "tags.list.element", "country"]
 
 

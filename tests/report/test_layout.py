@@ -172,7 +172,7 @@ def test_signed_footers_tell_where_chunks_lie_and_which_key_each_has(tmp_path: P
     mode = Mode(uniform=False, plaintext_footer=True, algorithm=GCM, bits=128, external=False, double_wrapping=True)
     arrow_kms.write(arrow_frame(), path, mode)
     layout = drawn(path)
-    seen = {column.path: column for column in pme.inspect(path).files[0].columns or ()}
+    seen = {column.name: column for column in pme.inspect(path).files[0].columns or ()}
     for (column, key, state), length in layout.of_columns().items():
         own = seen[column].key
         assert (state == "encrypted", key) == (own is not None, own and own.master_key)

@@ -83,8 +83,8 @@ def _phrases(file: InspectedFile) -> Iterator[tuple[str, str]]:
     for key in file.keys:
         yield from _of_key(key)
     for column in (file.encrypted and file.columns) or ():
-        does = f"encrypt column '{column.path}'" if column.encrypted_with else f"leave column '{column.path}' readable"
-        yield f"column {column.path}", does
+        does = f"encrypt column '{column.name}'" if column.encrypted_with else f"leave column '{column.name}' readable"
+        yield f"column {column.name}", does
 
 
 def _of_key(key: Key) -> Iterator[tuple[str, str]]:

@@ -63,12 +63,13 @@ class ColumnChunks:
 
     encrypted_with: Literal["footer key", "column key"] | None
     key_metadata: bytes | None
+    name: str
     compressed_bytes: int = 0
 
 
 @dataclass(slots=True)
 class FileMetaData:
-    """A readable footer, columns by name; `algorithm` is none if the file is not encrypted, or does not say so."""
+    """A readable footer, columns by path; `algorithm` is none if the file is not encrypted, or does not say so."""
 
     algorithm: Algorithm | None = None
     key_metadata: bytes | None = None
@@ -141,14 +142,14 @@ def _add(columns: dict[str, ColumnChunks], chunk: Struct, names: Names) -> None:
     path = metadata.get("path_in_schema") or of_column.get("path_in_schema")
     if not path:
         raise MalformedError("a column has no path_in_schema")
-    name = names.of(path)
+    name = ".".join(part.decode("utf-8", "backslashreplace") for part in path)
     size = _count(metadata, "total_compressed_size")
     key = of_column.get("key_metadata")
     known = columns.get(name)
     if known is None:
         if len(columns) == MAX_COLUMNS:
             raise MalformedError(f"it has more than {MAX_COLUMNS} columns")
-        columns[name] = ColumnChunks(_encrypted_with(chunk, crypto), key, size)
+        columns[name] = ColumnChunks(_encrypted_with(chunk, crypto), key, names.of(path), size)
     elif (known.encrypted_with, known.key_metadata) != (_encrypted_with(chunk, crypto), key):
         raise MalformedError(f"its column '{name}' has another key in another row group")
     else:

@@ -78,8 +78,8 @@ class _Look:
         if chunks.encrypted_with == "footer key":
             key = self.file.footer_key
         elif chunks.encrypted_with == "column key":
-            key = self._keys.key(chunks.key_metadata, f"column '{path}'")
-        return Column(path, chunks.encrypted_with, key, chunks.compressed_bytes)
+            key = self._keys.key(chunks.key_metadata, f"column '{chunks.name}'")
+        return Column(path, chunks.encrypted_with, key, chunks.compressed_bytes, chunks.name)
 
     def _algorithm(self, footer: Literal["encrypted", "signed"], algorithm: footers.Algorithm) -> None:
         prefix = algorithm.aad_prefix

@@ -79,4 +79,4 @@ def _key(key: Key) -> str:
 def _of_column(column: Column) -> Row:
     key = "" if column.key is None else f": {words.key_id(column.key)}"
     told = f"{column.encrypted_with}{key}" if column.encrypted_with else "not encrypted"
-    return printable(column.path), words.size(column.compressed_bytes), printable(told)
+    return printable(column.name), words.size(column.compressed_bytes), printable(told)

@@ -53,16 +53,18 @@ class Column:
     """A column of a file whose footer is readable.
 
     Attributes:
-        path: its name as `column_keys` takes it: `tags.element` for what the file calls `tags.list.element`.
+        path: its path in the Parquet schema, with dots: `tags.list.element`.
         encrypted_with: the footer's key, a key of its own, or none.
         key: the key, if it is encrypted.
         compressed_bytes: size of its chunks.
+        name: as `column_keys` takes it, and everything else here tells it: `tags.element`.
     """
 
     path: str
     encrypted_with: Literal["footer key", "column key"] | None
     key: Key | None
     compressed_bytes: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

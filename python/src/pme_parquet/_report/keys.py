@@ -114,9 +114,9 @@ class _Found:
             return
         role: Role = "footer" if column.encrypted_with == "footer key" else "columns"
         one = self._entry(role, short(column.key), column.key.master_key_version)
-        one.closed_columns = (one.closed_columns or set()) | {column.path}
+        one.closed_columns = (one.closed_columns or set()) | {column.name}
         if one.columns is not None and one.bytes is not None:
-            one.columns.add(column.path)
+            one.columns.add(column.name)
             one.bytes += column.compressed_bytes
 
     def usage(self, uses: Sequence[KeyUse]) -> None:

@@ -93,7 +93,7 @@ def without_keys(storage: Storage, found: Found, file: InspectedFile) -> list[Pa
     if told.encrypted:
         body = Part(HIDDEN_BODY, MAGIC_BYTES, told.at - MAGIC_BYTES, "hidden")
         return [*tail, body]
-    keys = {column.path: (column.encrypted_with, column.key) for column in file.columns or ()}
+    keys = {column.name: (column.encrypted_with, column.key) for column in file.columns or ()}
     parts = []
     for place in told.places:
         encrypted, key = keys.get(place.column, (None, None))

@@ -148,7 +148,7 @@ def plain_columns(facts: Facts) -> list[str]:
         files_seen = sum(group.files for group in facts.protection.encrypted)
         return list(in_files(facts.protection.readable(), files_seen))
     for file in files:
-        counted.update({column.path for column in file.columns or () if column.encrypted_with is None})
+        counted.update({column.name for column in file.columns or () if column.encrypted_with is None})
     return sorted(in_files(counted, sum(file.columns is not None for file in files)))
 
 
