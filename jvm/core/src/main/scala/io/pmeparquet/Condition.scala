@@ -90,9 +90,10 @@ object Condition {
   case object KeyMetadata
       extends Condition(
         "PME_KEY_METADATA",
-        "The key metadata or key material of a file cannot be used.",
-        "Check that the file was written with key tools of parquet-java's form and that its " +
-          "_KEY_MATERIAL_FOR_ file lies beside it."
+        "The key metadata or key material of a file cannot be used, or a column is under another key than columnKeys " +
+          "names for it.",
+        "Find out who wrote the file. Check columnKeys, that it was written with key tools of parquet-java's form, and " +
+          "that its _KEY_MATERIAL_FOR_ file lies beside it."
       )
   case object Unsupported
       extends Condition(
