@@ -110,10 +110,11 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     place = Place(out, directory, data.generate(directory / "source", arguments.scale))
     thresholds = data.thresholds(place.sources["lineitem"])
     quick: bool = arguments.quick
+    growth = sorted({max(1, arguments.most_files * tenths // 10) for tenths in (1, 3, 10)})
     all_tables = tables.tables(
-        rows=thresholds.rows, wide_rows=2_000 if quick else 100_000, small_files=100 if quick else 1_000
+        rows=thresholds.rows, wide_rows=2_000 if quick else 100_000, small_files=100 if quick else 1_000, growth=growth
     )
-    all_cases = cases.cases(thresholds)
+    all_cases = cases.cases(thresholds, growth)
     unknown = [name for name in arguments.only if name not in all_cases]
     if unknown:
         sys.exit(f"There is no case {', '.join(unknown)}: there are {', '.join(all_cases)}.")
@@ -146,11 +147,14 @@ def parse() -> argparse.Namespace:
         metavar=("LONG", "SHORT"),
         help="in each process, at least 3",
     )
+    files = "the most small files of the case growth, after a tenth and three tenths (default 10000; quick: 100)"
+    parser.add_argument("--most-files", type=int, help=files)
     parser.add_argument("--quick", action="store_true", help="few files, few repetitions: to see that it works")
     parser.add_argument("--only", action="append", default=[], metavar="CASE", help="only this case; may be repeated")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "bench", help="where everything is written")
     arguments = parser.parse_args()
     arguments.scale = arguments.scale or (0.05 if arguments.quick else 1)
+    arguments.most_files = arguments.most_files or (100 if arguments.quick else 10_000)
     arguments.pairs = arguments.pairs or (2 if arguments.quick else 5)
     return arguments
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bench.tables import CODECS, LINEITEM_COLUMNS, PAGE_KIB, pages_name
+from bench.tables import CODECS, LINEITEM_COLUMNS, PAGE_KIB, files_name, pages_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bench.data import Thresholds
 
 SPARK = ("plain", "builtin-gcm", "builtin-ctr", "pme-spark", "pme")
@@ -15,6 +17,7 @@ WRITERS = ("plain", "builtin-gcm", "builtin-ctr", "pme")
 SHORT = ("plain", "builtin-gcm", "pme-spark", "pme")
 SELECTIVITIES = ("50", "10", "1", "0.1", "0.01", "0.001")
 LINEITEM = (("lineitem", "lineitem"),)
+OUTSIDERS = ("pyarrow-plain", "pyarrow", "duckdb-plain", "duckdb")
 THREE_COLUMNS = ("l_orderkey", "l_extendedprice", "l_shipdate")
 
 Temperature = Literal["cold", "warm"]
@@ -41,12 +44,15 @@ WHERE l_shipdate >= DATE'1995-09-01' AND l_shipdate < DATE'1995-10-01'
 
 @dataclass(frozen=True)
 class Query:
-    """One step: SQL over views, each a table of the variant's copy. ``columns`` says the same to outsiders."""
+    """One step: SQL over views, each a table of the variant's copy. ``columns`` says the same to outsiders.
+
+    A sink of ``columns`` takes the batches of the scan as they are, which no row-wise operator of Spark does.
+    """
 
     name: str
     sql: str
     views: tuple[tuple[str, str], ...] = LINEITEM
-    sink: Literal["noop", "collect", "write"] = "noop"
+    sink: Literal["noop", "columns", "collect", "write"] = "noop"
     columns: tuple[str, ...] = ()
 
 
@@ -66,12 +72,15 @@ class Case:
         return {table for query in self.queries if query.sink != "write" for _, table in query.views}
 
 
-def cases(thresholds: Thresholds) -> dict[str, Case]:
-    """Return every case, in the order of the report."""
+def cases(thresholds: Thresholds, files: Sequence[int]) -> dict[str, Case]:
+    """Return every case, in the order of the report; ``files`` are the numbers of small files of the case growth."""
     scan = Query("scan", "SELECT * FROM lineitem", columns=LINEITEM_COLUMNS)
     copying = Query("write", "SELECT * FROM lineitem", sink="write")
     three = Query("3-of-16", f"SELECT {', '.join(THREE_COLUMNS)} FROM lineitem", columns=THREE_COLUMNS)  # noqa: S608  our names
+    as_columns = Query("columns", scan.sql, sink="columns", columns=LINEITEM_COLUMNS)
     found = [
+        Case("columns", "Full scan, taken as columns", (as_columns,), (*SPARK, "pme-uniform", *OUTSIDERS)),
+        growth(files),
         Case("scan", "Full scan of lineitem, 16 columns", (scan,), (*SPARK, "pme-accp")),
         Case("q1", "TPC-H Q1", (Query("q1", Q1, sink="collect"),)),
         Case("q6", "TPC-H Q6", (Query("q6", Q6, sink="collect"),)),
@@ -97,6 +106,17 @@ def sweep(which: str, conditions: dict[str, str]) -> Case:
         for name, condition in conditions.items()
     )
     return Case(which, f"Rows found by the {which} column", tuple(queries), SHORT, ("warm",), long=False)
+
+
+def growth(files: Sequence[int]) -> Case:
+    """Return the case of more and more small files, each of as many rows: the most first, which warms the others up."""
+    columns = ("l_quantity", "l_extendedprice")
+    sums = f"SELECT {', '.join(f'sum({column})' for column in columns)} FROM t"  # noqa: S608  our names
+    queries = (
+        Query(f"{count} files", sums, (("t", files_name(count)),), "collect", columns)
+        for count in sorted(files, reverse=True)
+    )
+    return Case("growth", "A sum over more and more small files", tuple(queries), (*SHORT, *OUTSIDERS), long=False)
 
 
 def page_sizes() -> Case:

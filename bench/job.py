@@ -19,9 +19,9 @@ class View(TypedDict):
 
 
 class SinkKind(TypedDict):
-    """Where rows go: nowhere, to the driver, or into files."""
+    """Where rows go: nowhere, as rows or as columns, to the driver, or into files."""
 
-    kind: Literal["noop", "collect", "write"]
+    kind: Literal["noop", "columns", "collect", "write"]
 
 
 class Sink(SinkKind, total=False):

@@ -28,6 +28,8 @@ COLOURS = {
     "pme-uniform": "#0072B2",
     "pyarrow": "#CC79A7",
     "duckdb": "#999999",
+    "pyarrow-plain": "#E6B8D2",
+    "duckdb-plain": "#CCCCCC",
 }
 INCHES = 0.2
 MOST = 3.0
@@ -43,6 +45,7 @@ class Picture(NamedTuple):
 
 
 PICTURES = (
+    Picture("ratios-columns", "Scans taken as columns, and small files", ("columns", "growth")),
     Picture("ratios", "Scans, queries, writes", ("scan", "q1", "q6", "q14", "projection", "write")),
     Picture("ratios-files", "Small files and wide tables", ("small-files", "wide", "wide-5")),
     Picture("ratios-selectivity", "Rows found by a filter", ("sorted", "unsorted")),

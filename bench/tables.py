@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 LINEITEM_COLUMNS = (
     "l_orderkey",
@@ -29,6 +29,7 @@ LINEITEM_COLUMNS = (
 MONEY = ("l_extendedprice", "l_discount", "l_tax")
 WIDE_COLUMNS = 500
 PAGE_KIB = (8, 64, 256, 1024)
+SMALL_ROWS = 100
 CODECS = ("none", "snappy", "zstd")
 
 # What a wide table's columns hold, in turn. `id` is the row, `{i}` the column.
@@ -52,17 +53,29 @@ class Table:
     files: int = 0
 
 
-def tables(*, rows: int, wide_rows: int, small_files: int) -> dict[str, Table]:
-    """Return every table, for a lineitem of so many rows."""
+def tables(*, rows: int, wide_rows: int, small_files: int, growth: Sequence[int]) -> dict[str, Table]:
+    """Return every table, for a lineitem of so many rows; ``growth`` are numbers of small files."""
     small_part = min(1000, max(1, 1_000_000_000 // max(rows, 1)))
     found = [
         Table("lineitem", "SELECT * FROM lineitem", MONEY),
         Table("part", "SELECT * FROM part", ("p_retailprice",)),
         Table("small", some_orders(small_part), MONEY, files=small_files),
         Table("wide", wide(wide_rows), ("c0", "c1", "c2")),
+        *(small(count, rows) for count in growth),
         *(pages(kib, codec) for codec in CODECS for kib in PAGE_KIB),
     ]
     return {table.name: table for table in found}
+
+
+def small(files: int, rows: int) -> Table:
+    """Return a part of lineitem in so many files, each of about a hundred rows."""
+    permille = min(1000, max(1, round(files * SMALL_ROWS * 1000 / max(rows, 1))))
+    return Table(files_name(files), some_orders(permille), MONEY, files=files)
+
+
+def files_name(files: int) -> str:
+    """Return the name of the table of so many small files."""
+    return f"files-{files}"
 
 
 def pages(kib: int, codec: str) -> Table:

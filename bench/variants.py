@@ -118,9 +118,11 @@ def ours(kms: pme.Static, downloads: Path) -> list[Variant]:
 
 
 def outsiders(keys: Mapping[str, str]) -> list[Variant]:
-    """Engines that know nothing of us, on the files of one key."""
+    """Engines that know nothing of us, on plaintext and on the files of one key."""
     key = {KEY: keys[DIRECT_KEY]}
     return [
+        Variant("pyarrow-plain", "PyArrow, plaintext", "plain", engine="pyarrow"),
+        Variant("duckdb-plain", "DuckDB, plaintext", "plain", engine="duckdb"),
         Variant("pyarrow", "PyArrow, one key", "uniform", read=key, engine="pyarrow"),
         Variant("duckdb", "DuckDB, one key", "uniform", read=key, engine="duckdb"),
     ]

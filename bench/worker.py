@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.job import RESULT_MARK
 from bench.meter import JvmMeter, Reading
@@ -84,6 +84,9 @@ def drain(frame: DataFrame, sink: Sink) -> list[list[str]] | None:
     """Run the query; return its rows if they go to the driver."""
     if sink["kind"] == "collect":
         return [[str(value) for value in row] for row in frame.collect()]
+    if sink["kind"] == "columns":
+        drain_columns(frame)
+        return None
     if sink["kind"] == "noop":
         frame.write.format("noop").mode("overwrite").save()
         return None
@@ -92,6 +95,15 @@ def drain(frame: DataFrame, sink: Sink) -> list[list[str]] | None:
     target = sink["write"]
     frame.write.format(target["format"]).options(**target["options"]).mode("overwrite").save(target["path"])
     return None
+
+
+def drain_columns(frame: DataFrame) -> None:
+    """Have the scan make its batches, and nothing turn them into rows: what is left is reading and decoding."""
+    leaves: Any = frame._jdf.queryExecution().executedPlan().collectLeaves()  # noqa: SLF001  no public way to the plan
+    scan = leaves.head()
+    if leaves.size() != 1 or not scan.supportsColumnar():
+        raise ValueError(f"This is no scan that gives columns: {scan.nodeName()}")
+    scan.executeColumnar().count()
 
 
 def rows(spark: SparkSession, step: Step) -> Rows:

@@ -6,11 +6,13 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
 
 import pme_parquet as pme
+from tests.attacks.anatomy import Anatomy
 from tests.interop.cells import Table, arrow_table, ordered, spark_table
 from tests.interop.samples import MAPS, arrow_frame, spark_frame
 from tests.policy.expect import refused
@@ -177,3 +179,41 @@ def test_duckdbs_own_files_are_refused_because_they_lack_what_binds_a_module_to_
         pq.read_table(path, decryption_properties=pe.create_decryption_properties(KEYS[128]))
     with refused("PME_AAD_PREFIX", "duck.parquet", "aad_file_unique"):
         spark.read.format("pme-parquet").options(**static, footerKey="k128").load(str(path)).collect()
+
+
+def pages_of_one_ordinal(content: bytes) -> bytes:
+    """Return the file with every page sealed as if it were its chunk's first."""
+    file = Anatomy(content, lambda _: KEYS[128])
+    changed = bytearray(content)
+    for chunk in file.chunks:
+        for page in chunk.pages:
+            seal = file.seal(page.kind, chunk.key, chunk.row_group, chunk.column, min(page.page, 0))
+            changed[page.offset : page.end] = seal.seal(page.seal.open(file.bytes_of(page)))
+    return bytes(changed)
+
+
+def test_duckdb_takes_every_page_for_its_chunks_first(
+    spark: SparkSession, tmp_path: Path, target: str, static: dict[str, str]
+) -> None:
+    # If this fails with a newer DuckDB, docs/interchange.md has something good to tell.
+    options = static | {"uniformKey": "k128", "keyManagement": "direct", "parquet.page.row.count.limit": "300"}
+    spark.range(0, 1000, 1, 1).write.format("pme-parquet").options(**options).save(target)
+    [ours] = data_files(target)
+    theirs, bent = tmp_path / "arrow.parquet", tmp_path / "bent.parquet"
+    properties = pe.create_encryption_properties(KEYS[128])
+    table = pa.table({"id": range(1000)})
+    pq.write_table(table, theirs, encryption_properties=properties, data_page_size=500, write_batch_size=100)
+    bent.write_bytes(pages_of_one_ordinal(ours.read_bytes()))
+
+    def summed(path: Path) -> Any:
+        return duck(128).execute(f"select sum(id) from read_parquet('{path}', encryption_config = {{footer_key: 'k'}})")
+
+    for path in (ours, theirs):
+        assert pq.read_table(path, decryption_properties=pe.create_decryption_properties(KEYS[128])).num_rows == 1000
+        with pytest.raises(duckdb.Error, match="AES tag differs"):
+            summed(path).fetchone()
+    assert summed(bent).fetchone() == (sum(range(1000)),)
+    with pytest.raises(OSError, match="decryption"):
+        pq.read_table(bent, decryption_properties=pe.create_decryption_properties(KEYS[128]))
+    with refused("PME_NOT_AUTHENTIC", "bent.parquet"):
+        spark.read.format("pme-parquet").options(**static, keyManagement="direct").load(str(bent)).collect()
