@@ -36,6 +36,13 @@ def test_plan_of_nothing_exits_with_2(tmp_path: Path, given: list[str]) -> None:
     assert (done.code, done.out) == (2, "")
 
 
+def test_plan_of_an_encrypted_table_says_so(encrypted: Path, given: list[str]) -> None:
+    done = run("plan", encrypted, "--footer-key", "footer", *given)
+    assert done.code == 2
+    assert "it is encrypted already" in done.err
+    assert "inspect" in done.err
+
+
 def test_report_writes_a_page_with_keys_or_without(encrypted: Path, given: list[str], tmp_path: Path) -> None:
     page = tmp_path / "with.html"
     done = run("report", encrypted, "--out", page, *given, "--json")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import pme_parquet as pme
+from pme_parquet._connector import Connector, judged
 from pme_parquet._doctor import classic, connect, python
 from tests.doctor.judging import forms
 
@@ -68,20 +69,9 @@ def test_an_old_python_is_a_problem() -> None:
     assert (check.status, check.remedy) == ("problem", "Use Python 3.10 or later.")
 
 
-class Package:
-    """What py4j makes of the name of a class that is not there: a package, with everything in it."""
-
-    def __getattr__(self, name: str) -> Package:
-        return Package()
-
-    def __call__(self, *_: object) -> object:
-        message = "'JavaPackage' object is not callable"
-        raise TypeError(message)
-
-
 def session(java: str, examine: Any = None) -> Any:
     """Return what looks like a classic session to who asks for a connector that is not there, or fails."""
-    connector = Package() if examine is None else SimpleNamespace(examine=examine)
+    connector = SimpleNamespace(examine=examine)
     jvm = SimpleNamespace(
         io=SimpleNamespace(pmeparquet=SimpleNamespace(spark=SimpleNamespace(admin=SimpleNamespace(Doctor=connector)))),
         java=SimpleNamespace(
@@ -98,17 +88,30 @@ def java_maps_are_dicts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pme_parquet._driver._java", lambda _, argument: argument)
 
 
-def test_a_session_without_the_connector_is_told_how_to_get_it() -> None:
+@pytest.fixture
+def no_connector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classic, "misfit", lambda _: judged(None, "3.5.9", "2.12.18", "0.1.0"))
+
+
+@pytest.fixture
+def a_connector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classic, "misfit", lambda _: None)
+
+
+def test_a_session_without_the_connector_is_told_how_to_get_it(no_connector: None) -> None:
     diagnosis = pme.doctor(session("17"))
     check = diagnosis.checks[-1]
     assert (check.name, check.status) == ("connector", "problem")
-    assert check.found == "its jar is not on the class path of this session (spark.jars: other.jar, y.jar)"
+    assert check.found == (
+        "this session has no connector: its jar is not on the class path (spark.jars: other.jar, y.jar)"
+    )
+    assert "Restart Python" in check.remedy
     assert "pme.configure(SparkSession.builder)" in check.remedy
     assert "pme-parquet-spark-3.5" in check.remedy
     assert "secret" not in str(forms(diagnosis))
 
 
-def test_without_the_connector_python_tells_of_java() -> None:
+def test_without_the_connector_python_tells_of_java(no_connector: None) -> None:
     [_, java, _] = classic.checks(session("11"), {})
     assert (java.name, java.status, java.remedy) == (
         "Java",
@@ -117,7 +120,15 @@ def test_without_the_connector_python_tells_of_java() -> None:
     )
 
 
-def test_a_connector_that_cannot_run_is_a_problem() -> None:
+def test_a_connector_for_another_scala_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classic, "misfit", lambda _: judged(Connector("0.1.0", "3.5", "2.12"), "4.1.3", "2.13.16", ""))
+    check = pme.doctor(session("17")).checks[-1]
+    assert check.status == "problem"
+    assert check.found.startswith("the connector is for Scala 2.12, and this Spark has 2.13.16")
+    assert "Take that connector off the class path" in check.remedy
+
+
+def test_a_connector_that_cannot_run_is_a_problem(a_connector: None) -> None:
     def examine(*_: object) -> object:
         message = "java.lang.NoClassDefFoundError: scala/Serializable\n\tat many places"
         raise RuntimeError(message)

@@ -33,6 +33,7 @@ def said(action: Callable[[], object]) -> tuple[str, str]:
     ("told", "condition", "by"),
     [
         ({"column_keys": {"pii": ["ssn", "nme"]}}, "PME_UNKNOWN_COLUMN", {}),
+        ({"column_keys": {"ssn": "pii"}}, "PME_UNKNOWN_COLUMN", {}),
         ({"column_keys": {"pii": "address", "pay": "address.zip"}}, "PME_BAD_OPTION", {"address.zip": "refused"}),
         (
             {"column_keys": {"pii": ["address", "scores", "tags", "id", "country"]}, "unlisted_columns": "error"},
@@ -50,6 +51,14 @@ def test_a_refusal_is_what_the_write_says(
     assert plan.refusal.condition == condition
     assert {column.path: column.by for column in plan.columns if column.by == "refused"} == by
     assert said(lambda: save(people(spark), target, tried.options())) == (condition, plan.refusal.message)
+
+
+def test_keys_and_columns_the_wrong_way_round_are_told_before_the_kms_is_asked(
+    spark: SparkSession, enc: pme.Encryption, target: str
+) -> None:
+    for mode in ("overwrite", "append"):
+        with refused("PME_UNKNOWN_COLUMN", "the wrong way round", "column_keys={'pii': ['ssn']}"):
+            pme.write(people(spark), target, replace(enc, column_keys={"ssn": "pii"}), mode=mode)
 
 
 @pytest.mark.parametrize("pattern", ["*n*", "COUNTRY"])

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import pme_parquet as pme
 from pme_parquet import _config
+from tests.support.session import EXTENSION
 
 OURS = "/site/pme_parquet/jars/pme-parquet-spark-4.0_2.13-0.1.0.jar"
 AMAZONS = "/site/pme_parquet_accp/jars/AmazonCorrettoCryptoProvider-2.5.0-linux-x86_64.jar"
@@ -72,6 +73,21 @@ def test_jars_of_spark_defaults_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert _jars(pme.configure(_builder())) == ["a.jar", "b.jar", OURS]
 
 
+def _extensions(builder: SparkSession.Builder) -> str:
+    return str(pme.configure(builder)._options["spark.sql.extensions"])
+
+
+def test_the_extension_is_added_to_those_that_are_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert _extensions(_builder()) == EXTENSION
+    assert _extensions(pme.configure(_builder())) == EXTENSION
+    assert _extensions(_builder().config("spark.sql.extensions", "a.B, c.D")) == f"a.B,c.D,{EXTENSION}"
+    (tmp_path / "spark-defaults.conf").write_text("spark.sql.extensions e.F\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert _extensions(_builder()) == f"e.F,{EXTENSION}"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.extensions=g.H --conf x=y pyspark-shell")
+    assert _extensions(_builder()) == f"g.H,{EXTENSION}"
+
+
 def test_a_connect_session_that_starts_its_server_here_gets_the_jar() -> None:
     assert _jars(pme.configure(_builder().config("spark.remote", "local[1]"))) == [OURS]
 
@@ -83,7 +99,7 @@ def test_a_connect_server_elsewhere_gets_no_jar_of_ours() -> None:
 def test_the_extra_adds_amazons_provider(extra: None) -> None:
     assert _jars(pme.configure(_builder())) == [OURS, AMAZONS]
     assert _jars(pme.configure(pme.configure(_builder()))) == [OURS, AMAZONS]
-    assert pme.spark_config() == {"spark.jars": f"{OURS},{AMAZONS}"}
+    assert pme.spark_config()["spark.jars"] == f"{OURS},{AMAZONS}"
 
 
 def test_a_provider_of_the_users_own_is_left_alone(extra: None) -> None:

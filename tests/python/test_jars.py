@@ -6,6 +6,7 @@ import pytest
 
 import pme_parquet as pme
 from pme_parquet import _jars
+from tests.support.session import EXTENSION
 
 NAMES = [
     "pme-parquet-spark-3.5_2.12-0.1.0.jar",
@@ -68,5 +69,5 @@ def test_an_installation_without_jars_says_how_to_get_them(bundled: Path) -> Non
         pme.jar_path("4.0.0")
 
 
-def test_spark_config_is_the_jar_and_nothing_else() -> None:
-    assert pme.spark_config() == {"spark.jars": pme.jar_path()}
+def test_spark_config_is_the_jar_and_the_extension() -> None:
+    assert pme.spark_config() == {"spark.jars": pme.jar_path(), "spark.sql.extensions": EXTENSION}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet import _connector
@@ -31,7 +32,7 @@ def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callab
     """
     install_errors()
     session: Any = getattr(spark, "_jsparkSession", None)
-    if session is None and not hasattr(spark, "read"):
+    if isinstance(spark, (str, os.PathLike)):
         message = f"{where}: this needs a Spark session, because it runs there. Give one; not a {type(spark).__name__}."
         raise BadOptionError(message)
     if session is None:

@@ -24,18 +24,19 @@ def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
     from pme_parquet import __version__ as wheel  # noqa: PLC0415 the package is not yet whole when this is imported
 
     yield Check("session", "ok", "classic: its driver is a JVM that this Python is connected with")
-    unfit = misfit(spark._jvm)  # noqa: SLF001 as PySpark does
-    # One that is only of another version than the wheel looks, and says so.
-    if unfit is not None and unfit.kind != "version":
-        yield from attempt("Java", lambda: _java(spark))
-        yield _unfit(spark, unfit)
-        return
+    unfit = None
     try:
-        found = list(called(spark, "Doctor", "examine")(dict(options), wheel))
+        unfit = misfit(spark._jvm)  # noqa: SLF001 as PySpark does
+        # One that is only of another version than the wheel looks, and says so.
+        can_look = unfit is None or unfit.kind == "version"
+        found = list(called(spark, "Doctor", "examine")(dict(options), wheel)) if can_look else []
     except Exception as failed:  # noqa: BLE001 a connector that cannot look is an answer
         yield from attempt("Java", lambda: _java(spark))
         yield _failed(failed) if unfit is None else _unfit(spark, unfit)
         return
+    if unfit is not None and not can_look:
+        yield from attempt("Java", lambda: _java(spark))
+        yield _unfit(spark, unfit)
     for check in found:
         yield Check(check.name(), check.status(), check.found(), check.remedy())
 

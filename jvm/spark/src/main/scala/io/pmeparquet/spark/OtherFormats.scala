@@ -42,14 +42,14 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
   }
 
   def check(session: SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
-    plan.foreachWithSubqueries { node =>
-      writes(node).foreach(told(session, _).foreach { case (options, format) =>
+    (plan +: plan.subqueriesAll).foreach(_.foreach { node =>
+      writes(node).flatMap(told(session, _)).foreach { case (options, format) =>
         throw PmeErrors.optionsOfOurs(options, format)
-      })
-      reads(node).foreach(told(session, _).foreach { case (options, format) =>
+      }
+      reads(node).flatMap(told(session, _)).foreach { case (options, format) =>
         if (isNew(s"$format: $options")) logger.warn(PmeErrors.optionsOfOursOnRead(options, format))
-      })
-    }
+      }
+    })
   }
 
   /**
@@ -58,9 +58,11 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
    * @param isOurs asked only where options tell
    * @param isParquet whether parquet-java may be what writes it
    */
-  private class Handed(val format: String, val options: Map[String, String], val isParquet: Boolean)(
+  private class Handed(name: => String, val options: Map[String, String], val isParquet: Boolean)(
       isOurs: => Boolean
   ) {
+    // Not before it is needed: some tables cannot be asked.
+    def format: String = name
     def ours: Boolean = isOurs
   }
 
@@ -151,7 +153,7 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
   }
 
   private def ofSink(sink: AnyRef, options: Map[String, String]) =
-    new Handed(StreamSinks.nameOf(sink).getOrElse(nameOf(sink)), options, isParquet = true)(
+    new Handed(StreamSinks.nameOf(sink), options, isParquet = true)(
       StreamSinks.isOurs(sink)
     )
 
@@ -163,8 +165,10 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
   private[spark] def nameOf(format: AnyRef): String = format match {
     case registered: DataSourceRegister => registered.shortName()
     case table: Table => Option(table.properties.get("provider")).getOrElse(table.name)
-    case other => other.getClass.getSimpleName.stripSuffix("$")
+    case other => simpleName(other)
   }
+
+  private[spark] def simpleName(of: AnyRef): String = of.getClass.getSimpleName.stripSuffix("$")
 
   private val warned = ConcurrentHashMap.newKeySet[String]()
   private val MaxWarned = 1000
@@ -188,8 +192,11 @@ private[spark] object StreamSinks {
 
   def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[PmeFileFormat])
 
-  def nameOf(sink: AnyRef): Option[String] =
-    fields(sink).collectFirst { case format: FileFormat => OtherFormats.nameOf(format) }
+  /** A sink of V1 is a table that throws where it is asked for its name. */
+  def nameOf(sink: AnyRef): String =
+    fields(sink)
+      .collectFirst { case format: FileFormat => OtherFormats.nameOf(format) }
+      .getOrElse(OtherFormats.simpleName(sink))
 
   private def fields(sink: AnyRef): Seq[AnyRef] =
     try
