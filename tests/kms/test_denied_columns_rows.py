@@ -15,10 +15,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 import pme_parquet as pme
-from tests.kms.denied import REFUSED, caching, content, read, write
+from tests.kms.denied import REFUSED, Guarded, caching, content, options, read, write
 from tests.policy.expect import refused
 from tests.support import java
 from tests.support.session import SPARK_VERSION
+from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,6 +100,10 @@ LOOKING = {
     "a row's number by order": (
         "SELECT id FROM (SELECT id, monotonically_increasing_id() AS n FROM (SELECT id, ssn FROM {t} ORDER BY ssn)) "
         "WHERE n < 1"
+    ),
+    "a sample of what is sorted": "SELECT id FROM (SELECT id, ssn FROM {t} ORDER BY ssn) TABLESAMPLE (10 PERCENT)",
+    "a partition's number": (
+        "SELECT id FROM (SELECT /*+ REPARTITION(2, ssn) */ id, ssn FROM {t}) WHERE spark_partition_id() = 0"
     ),
     "a window's rank": "SELECT id FROM (SELECT id, row_number() OVER (ORDER BY ssn) AS n FROM {t}) WHERE n = 1",
     "PIVOT": "SELECT * FROM (SELECT id, ssn FROM {t}) PIVOT (max(id) FOR ssn IN ('a', 'b'))",
@@ -272,6 +277,21 @@ def test_a_table_function_in_python_looks_at_its_arguments(spark: SparkSession) 
     with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
         spark.sql(f"SELECT id, again FROM {VIEW}, LATERAL twice(ssn)").collect()
     assert spark.sql(f"SELECT id, again, ssn FROM {VIEW}, LATERAL twice(string(id))").count() == 2
+
+
+def test_a_stream_is_judged_by_the_columns_that_it_goes_by(spark: SparkSession, path: str) -> None:
+    def rows(key: str) -> int:
+        counts: list[int] = []
+        source = spark.readStream.format(FORMAT).options(**options(Guarded(REFUSED))).schema("id bigint, ssn string")
+        distinct = source.load(path).selectExpr("*", "now() AS at").withWatermark("at", "1 day").dropDuplicates([key])
+        query = distinct.writeStream.foreachBatch(lambda batch, _: counts.append(len(batch.collect())))
+        running = query.trigger(availableNow=True).start()
+        assert running.awaitTermination(60)
+        return sum(counts)
+
+    assert rows("id") == 1
+    with pytest.raises(Exception, match="PME_KEY_DENIED"):
+        rows("ssn")
 
 
 def test_rows_are_made_and_chosen_by_nulls_where_conditions_may_see_them(spark: SparkSession, path: str) -> None:

@@ -26,12 +26,21 @@ import org.apache.spark.sql.execution.SortExec
 private[spark] object Conditions {
 
   /** The conditions of one node. */
-  def of(node: LogicalPlan): Seq[Expression] = ofNode(node) ++ ofExpressions(node)
+  def of(node: LogicalPlan): Seq[Expression] = {
+    val found = ofNode(node) ++ ofExpressions(node)
+    // What is not computed from a row alone goes by where the row stands: its number, its partition, a random sequence.
+    if (node.isInstanceOf[Sample] || !found.forall(_.deterministic)) found ++ ordersBelow(node) else found
+  }
 
   private def ofNode(node: LogicalPlan): Seq[Expression] = node match {
     case filter: Filter => Seq(filter.condition)
+    case typed: TypedFilter => typed.expressions
     case join: Join => join.condition.toSeq
     case aggregate: Aggregate => aggregate.groupingExpressions
+    case deduplicated: Deduplicate => deduplicated.keys
+    case deduplicated: DeduplicateWithinWatermark => deduplicated.keys
+    // Rows that are late are left out.
+    case watermark: EventTimeWatermark => Seq(watermark.eventTime)
     // Among the expressions.
     case _: Generate | _: BaseEvalPythonUDTF => Nil
     case merge: MergeRows =>
@@ -95,9 +104,10 @@ private[spark] object Conditions {
     case _ => false
   }
 
-  /** What the rows of a plan may be sorted by. */
+  /** What the rows of a plan may be sorted or spread by. */
   def ordersBelow(plan: LogicalPlan): Seq[Expression] = plan.collect {
     case sort: Sort => sort.order
+    case spread: HasPartitionExpressions => spread.partitionExpressions
     case cached: InMemoryRelation =>
       ColumnLineage
         .nodesOf(cached)
