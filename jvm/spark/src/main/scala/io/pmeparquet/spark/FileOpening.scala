@@ -9,6 +9,7 @@ import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.SparkThrowable
 
 import io.pmeparquet.parquet.{FileGate, ParquetFailures, ReadScope, WantedColumns}
+import io.pmeparquet.spark.pages.UndecodedRecord
 import io.pmeparquet.PmeException
 
 /**
@@ -28,13 +29,18 @@ private[spark] final class FileOpening private (
     catch { case failed: Throwable => throw translate(failed, split.toPath.toString) }
 
   /** What was thrown while pages were read and decoded. */
-  def translate(failed: Throwable, file: String): Throwable = {
+  def translate(failed: Throwable, file: String): Throwable = failed match {
+    case record: UndecodedRecord => inOurTerms(record.getCause, file).getOrElse(record.asParquetHasIt)
+    case _ => inOurTerms(failed, file).getOrElse(failed)
+  }
+
+  private def inOurTerms(failed: Throwable, file: String): Option[PmeSparkException] = {
     val what =
       if (columns.columns.isEmpty) "a page"
       else s"a page of ${columns.columns.map(_.display).mkString(", ").take(500)}"
     ParquetFailures
       .ofPages(failed, file, what)(_.isInstanceOf[SparkThrowable])
-      .fold(failed)((ours: PmeException) => PmeSparkException.of(ours))
+      .map((ours: PmeException) => PmeSparkException.of(ours))
   }
 
   override def toString: String = s"FileOpening($scope)"

@@ -168,6 +168,7 @@ private[spark] final class PagesRead(
       new RecordReaderIterator(made).asInstanceOf[Iterator[InternalRow]]
     } else
       new RowPages(
+        file.path,
         new PagedRowGroups(file, groups),
         file.metadata,
         support,

@@ -4,16 +4,26 @@ import java.io.Closeable
 import java.util.PrimitiveIterator
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.parquet.filter2.compat.FilterCompat
 import org.apache.parquet.filter2.predicate.FilterPredicate
 import org.apache.parquet.hadoop.api.ReadSupport.ReadContext
 import org.apache.parquet.hadoop.metadata.FileMetaData
-import org.apache.parquet.io.{ColumnIOFactory, RecordReader}
+import org.apache.parquet.io.{ColumnIOFactory, ParquetDecodingException, RecordReader}
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeProjection
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, ParquetRowIndexUtil}
 import org.apache.spark.sql.types.StructType
+
+/** What went wrong with a record, and where: for [[io.pmeparquet.spark.FileOpening]] to tell whose it is to explain. */
+private[spark] final class UndecodedRecord(position: Long, block: Int, file: Path, cause: RuntimeException)
+    extends RuntimeException(cause) {
+
+  /** Spark looks for this, and says by its cause what a user can do. */
+  def asParquetHasIt: ParquetDecodingException =
+    new ParquetDecodingException(s"Can not read value at $position in block $block in file $file", getCause)
+}
 
 /**
  * Row groups assembled record by record, as parquet-column and Spark's read support do it, for what Spark does not
@@ -22,6 +32,7 @@ import org.apache.spark.sql.types.StructType
  * @param filter by which records are to be left out, where Spark asks for that
  */
 private[spark] final class RowPages(
+    file: Path,
     source: RowGroupSource,
     metadata: FileMetaData,
     support: ParquetReadSupport,
@@ -32,7 +43,7 @@ private[spark] final class RowPages(
 ) {
   private val schema = metadata.getSchema
   private val requested = context.getRequestedSchema
-  private val columns = new ColumnIOFactory(metadata.getCreatedBy).getColumnIO(requested, schema, true)
+  private lazy val columns = new ColumnIOFactory(metadata.getCreatedBy).getColumnIO(requested, schema, true)
   private val materializer =
     support.prepareForRead(conf, metadata.getKeyValueMetaData, schema, context)
   private val recordFilter = filter.fold(FilterCompat.NOOP)(FilterCompat.get)
@@ -58,12 +69,17 @@ private[spark] final class RowPages(
     private var reader: RecordReader[InternalRow] = _
     private var indexes: PrimitiveIterator.OfLong = _
     private var firstRow = 0L
+    // Counted as parquet-java counts them.
+    private var position = 0L
+    private var block = -1
     private var left = 0L
     private var nextRow: InternalRow = _
     private var done = false
 
     override def hasNext: Boolean = {
-      while (nextRow == null && !done) step()
+      while (nextRow == null && !done)
+        try step()
+        catch { case failed: RuntimeException => throw new UndecodedRecord(position, block, file, failed) }
       !done
     }
 
@@ -78,6 +94,7 @@ private[spark] final class RowPages(
       if (left == 0) nextRowGroup()
       else {
         left -= 1
+        position += 1
         val row = reader.read()
         val index = indexes.nextLong()
         if (row != null && !reader.shouldSkipCurrentRecord()) {
@@ -96,6 +113,7 @@ private[spark] final class RowPages(
         firstRow = pages.getRowIndexOffset.orElse(0L)
         indexes = pages.getRowIndexes.orElseGet(() => java.util.stream.LongStream.range(0, left).iterator())
         reader = columns.getRecordReader(pages, materializer, recordFilter)
+        block += 1
       }
     }
   }
