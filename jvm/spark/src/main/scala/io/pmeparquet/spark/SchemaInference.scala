@@ -17,10 +17,12 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.pages.PagedFile
 import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.PmeErrors
 
 /**
  * The schema of a set of files, from their footers. Spark's own inference would lose the scope on its way to executors,
- * and would trust summary files, which nothing authenticates.
+ * and would trust summary files, which nothing authenticates: here they tell nothing where there are data files, and
+ * only what plaintext may where there are none.
  */
 private[spark] object SchemaInference {
 
@@ -31,8 +33,10 @@ private[spark] object SchemaInference {
       scope: ReadScope
   ): Option[StructType] = {
     val sqlConf = SparkAccess.sqlConf(session)
-    val data = files.map(_.getPath).filterNot(path => SummaryFiles.contains(path.getName)).sortBy(_.toString)
     val merge = new ParquetOptions(options, sqlConf).mergeSchema
+    val (summaries, others) =
+      files.map(_.getPath).sortBy(_.toString).partition(path => SummaryFiles.contains(path.getName))
+    val data = if (others.isEmpty) judged(summaries, scope) else others
     val conf = SparkAccess.hadoopConf(session, options)
     SparkAccess.setSchemaFlags(conf, sqlConf)
     val footers =
@@ -49,7 +53,17 @@ private[spark] object SchemaInference {
   /** @param leftOut columns that the schema does without, because their keys are refused */
   private final case class Inferred(schema: StructType, leftOut: Seq[MaskedReport.Entry])
 
-  private val SummaryFiles = Set("_metadata", "_common_metadata")
+  /** In the order in which Spark asks one of them. */
+  private val SummaryFiles = Seq("_common_metadata", "_metadata")
+
+  private def judged(summaries: Seq[Path], scope: ReadScope): Seq[Path] = {
+    if (summaries.nonEmpty && !scope.settings.allowPlaintextFiles)
+      throw PmeErrors.summaryFilesAlone(
+        summaries.head.getParent.toString,
+        summaries.map(_.getName).distinct
+      )
+    summaries.sortBy(path => SummaryFiles.indexOf(path.getName))
+  }
 
   private def readOnExecutors(
       session: SparkSession,
