@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 import pme_parquet as pme
@@ -12,6 +13,7 @@ from tests.interop import arrow_kms, modes
 from tests.interop.cells import Table, arrow_table, spark_table
 from tests.interop.modes import MODES, Mode
 from tests.interop.samples import ARROW_SCHEMA, MAPS, arrow_frame, spark_frame
+from tests.pages import arrow_files
 from tests.policy.expect import refused
 from tests.support.canary import data_files
 from tests.support.session import TEST_KMS
@@ -88,14 +90,27 @@ def test_v2_pages_of_pyarrow_are_read_by_the_page_pipeline(
     assert rows(reader.load(str(tmp_path))) == expected
 
 
-def test_v2_pages_of_pyarrow_are_refused_by_spark_s_reader_and_never_misread(
-    spark: SparkSession, tmp_path: Path
+@pytest.mark.parametrize("levels", ["error", "allow"])
+def test_v2_pages_of_pyarrow_are_refused_by_spark_s_reader_which_names_the_one_that_reads_them(
+    spark: SparkSession, tmp_path: Path, levels: str
 ) -> None:
     # parquet-java takes the levels of V2 pages from outside the ciphertext, where PyArrow has none. PyArrow's encoding
-    # stats do not say that pages are V2, so that they are is found by the tag.
+    # stats do not say that pages are V2.
     arrow_kms.write(arrow_frame(), tmp_path / "a.parquet", MODES[6], data_page_version="2.0")
-    reader = spark.read.format("pme-parquet").options(kms=TEST_KMS, reader="spark")
-    with refused("PME_NOT_AUTHENTIC", "a.parquet"):
+    reader = spark.read.format("pme-parquet").options(kms=TEST_KMS, reader="spark", clearLevels=levels)
+    with refused("PME_UNSUPPORTED", "a.parquet", "PyArrow", "Set reader=pages"):
         reader.load(str(tmp_path)).collect()
+
+
+@pytest.mark.parametrize("reader", ["pages", "spark"])
+def test_an_altered_v2_page_of_pyarrow_does_not_open(spark: SparkSession, tmp_path: Path, reader: str) -> None:
+    file = tmp_path / "a.parquet"
+    numbers = pa.table({"n": [1, None, 3]})
+    arrow_files.write(numbers, file, data_page_version="2.0", use_dictionary=False, compression="none")
+    frame = spark.read.format("pme-parquet").options(kms=TEST_KMS, reader=reader).load(str(tmp_path))
+    data = bytearray(file.read_bytes())
+    header = int.from_bytes(data[4:8], "little")
+    data[4 + 4 + header + 20] ^= 1
+    file.write_bytes(data)
     with refused("PME_NOT_AUTHENTIC", "a.parquet"):
-        reader.option("clearLevels", "allow").load(str(tmp_path)).collect()
+        frame.collect()

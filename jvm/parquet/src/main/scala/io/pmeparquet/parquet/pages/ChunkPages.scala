@@ -78,7 +78,8 @@ private[parquet] final class ChunkPages(
   }
 
   /**
-   * Goes from page to page by their headers, and opens no page: for readers that allocate what lengths say.
+   * Goes from page to page by their headers, and opens no page that such a reader could read: for readers that allocate what
+   * lengths say.
    *
    * @throws io.pmeparquet.PmeException where a length does not fit into what it is in
    */
@@ -96,12 +97,32 @@ private[parquet] final class ChunkPages(
     if (!ofDictionary || header.getType == PageType.DICTIONARY_PAGE) {
       val end = headers.bodyEnd(header, body, place)
       headers.uncompressed(header, end - body, if (ofDictionary) Limits.DictionaryBytes else Limits.PageBytes)
-      // Before a V2 page's module there may be levels; no reader goes by its length there.
-      if (header.getType != PageType.DATA_PAGE_V2)
-        modules.foreach(ciphers =>
-          ChunkPages.moduleEnd(ciphers.pages, place.segment.array, body, end, kind, where)
-        )
+      modules.foreach { ciphers =>
+        // Before a V2 page's module there may be levels; no reader goes by its length there.
+        if (header.getType == PageType.DATA_PAGE_V2) checkLevels(header, ciphers.pages, place, body, end)
+        else ChunkPages.moduleEnd(ciphers.pages, place.segment.array, body, end, kind, where)
+      }
       pages.passed(place, end)
+    }
+  }
+
+  /** parquet-java takes the levels of a V2 page from before its module, where Arrow has none. */
+  private def checkLevels(
+      header: PageHeader,
+      cipher: Modules,
+      place: PagePlace,
+      body: Int,
+      end: Int
+  ): Unit = {
+    val page = header.getData_page_header_v2
+    if (page.getRepetition_levels_byte_length != 0 || page.getDefinition_levels_byte_length != 0) {
+      if (V2Parts.isInside(place.segment.array, body, end)) {
+        // Only a page that opens is one as Arrow writes it.
+        cipher.open(place.segment.array, body, end, ModuleKind.DataPage, place.ordinal)
+        throw PmeErrors.levelsInside(file, chunk.display)
+      }
+      // The chunk's own metadata need not tell that it has V2 pages.
+      if (!rules.allowClearLevels) throw PmeErrors.clearLevels(file, chunk.display)
     }
   }
 

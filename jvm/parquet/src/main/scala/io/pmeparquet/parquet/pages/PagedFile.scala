@@ -139,7 +139,8 @@ final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, cou
     }
   }
 
-  private def judgedOnly = PageRules(allowClearLevels = false, verifyChecksums = false, vectorized = false)
+  private def judgedOnly =
+    PageRules(scope.settings.allowClearLevels, verifyChecksums = false, vectorized = false)
 
   private def pagesOf(chunk: Chunk, segment: Segment, rules: PageRules, dictionaries: Dictionaries) =
     new ChunkPages(

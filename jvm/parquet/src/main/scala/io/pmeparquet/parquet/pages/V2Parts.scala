@@ -41,7 +41,7 @@ private[parquet] object V2Parts {
       case None =>
         if (end - body < levelBytes) throw tooShort
         new V2Parts(bytes, body, bytes, body + levelBytes, end - body - levelBytes)
-      case Some(modules) if isModule(bytes, body, end) =>
+      case Some(modules) if isInside(bytes, body, end) =>
         ChunkPages.moduleEnd(modules, bytes, body, end, ModuleKind.DataPage, where)
         val length = modules.open(bytes, body, end, ModuleKind.DataPage, page)
         if (length < levelBytes) throw tooShort
@@ -58,7 +58,8 @@ private[parquet] object V2Parts {
     }
   }
 
-  private def isModule(bytes: Array[Byte], at: Int, end: Int): Boolean =
+  /** Whether levels are inside of the module, as Arrow has it: one that takes all of the page begins where the page does. */
+  def isInside(bytes: Array[Byte], at: Int, end: Int): Boolean =
     end - at >= ModuleFrame.LengthBytes && ModuleFrame.lengthAt(
       bytes,
       at
