@@ -190,16 +190,6 @@ def test_a_chain_of_master_keys_is_refused(spark: SparkSession, made: Callable[.
         pme.rotate(spark, table.path, kms=table.kms, master_keys={"footer": "pii", "pii": "pii-2"})
 
 
-def test_a_master_key_that_the_kms_lacks_ends_the_files_that_need_it(
-    spark: SparkSession, made: Callable[..., Made]
-) -> None:
-    table = made()
-    lacks = pme.PythonKms(Remembering(lacks=["pii-2"]))
-    with pytest.raises(pme.KeyNotFoundError, match="pii-2") as caught, untouched(table.path):
-        pme.rotate(spark, table.path, kms=lacks, master_keys=NEW)
-    assert caught.value.report.counts == {"failed": len(table.pages)}
-
-
 def test_over_spark_connect_it_is_refused() -> None:
     class ConnectSession:
         """Has nothing of a JVM's."""

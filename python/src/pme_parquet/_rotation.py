@@ -91,6 +91,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
     master_keys: Mapping[str, str] | None = None,
     key_material: Literal["internal", "external"] | None = None,
     dry_run: bool = False,
+    allow_unused: bool = False,
     options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> RotationReport:
@@ -108,15 +109,20 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
         path: a table's directory, with its partitions, or one file.
         kms: where the master keys are, if not where the session says.
         new_kms: where they are to be, if that is another KMS.
-        master_keys: the new master key of each; keys under others are left. Without it each key goes under the newest
+        master_keys: the new master key of each; keys under others are left, and a name that no key is under is an error.
+            Without it each key goes under the newest
             version of its own master key, and with `new_kms` under the master key of the same name there.
         key_material: where key material is to stand, if not where it does. `master_keys={}` changes only that.
         dry_run: look at every file, but write nothing.
+        allow_unused: whether `master_keys` may name some that no key of the table is under. What an earlier run of the
+            same rotation has taken keys from needs no such word.
         options: of the format, for reading: `aadPrefix` for files that do not keep theirs.
         progress: whether to show how far it has come; by default on a terminal and in a notebook.
 
     Raises:
-        PmeError: some files could not be rotated; the others are. The error's `report` tells which.
+        BadOptionError: no key is under one of `master_keys`; nothing was changed.
+        PmeError: some files could not be rotated; the others are. The error's `report` tells which. Without a report
+            nothing was changed: under a new master key nothing could be wrapped, for one.
     """
     change = method_of(spark, "Rotation", "rotate", "pme.rotate")
     arguments = (
@@ -126,6 +132,7 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
         None if master_keys is None else dict(master_keys),
         key_material,
         dry_run,
+        allow_unused,
     )
     state = _UNCHANGED if dry_run else _RESUMABLE
     jdf = watched(spark, lambda: change(*arguments), name="pme.rotate", progress=progress, interrupted=state)

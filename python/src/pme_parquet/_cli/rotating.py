@@ -52,6 +52,9 @@ def rotate(
         str | None, typer.Option(help="internal or external: where key material is to stand, if not where it does.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Look at every file, and write nothing.")] = False,
+    allow_unused: Annotated[
+        bool, typer.Option("--allow-unused", help="Take an OLD that no key of the table is under for no mistake.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Wrap the keys of a table anew, and leave its data alone.
@@ -73,6 +76,7 @@ def rotate(
                 master_keys=replaced,
                 key_material=key_material,  # type: ignore[arg-type] # the connector says what it may be
                 dry_run=dry_run,
+                allow_unused=allow_unused,
                 options=options,
                 progress=spark.progress,
             )

@@ -349,6 +349,19 @@ object PmeErrors {
     "Run that one again to its end; or, if it no longer runs and is not wanted any more, delete what tells of it."
   )
 
+  // ---- rotation
+
+  /**
+   * @param unused master keys that keys are to be taken from
+   * @param met those that keys are under
+   */
+  def unusedMasterKeys(table: String, unused: Seq[String], met: Seq[String]): PmeException = fail(
+    BadOption,
+    s"$table: keys under ${unused.map(id => s"'$id'").mkString(", ")} cannot be rotated, because no file there has one: " +
+      s"its keys are under ${if (met.isEmpty) "no master key" else listed(met)}. Nothing was changed. Check the spelling; " +
+      "if a name that is met nowhere is right, say so with allow_unused."
+  )
+
   // ---- parts of files that this version does not know
 
   /** @param part of its footer */

@@ -13,13 +13,17 @@ import io.pmeparquet.keys.FlatJson.{Flag, Text, Value}
  * @param kms
  *   instance id and url of the KMS, which parquet-java keeps with the footer key. They are written for other readers;
  *   nothing a file says chooses where a credential goes, so they are not read.
+ * @param rotatedFrom
+ *   the master key that a rotation took it from: a field of ours, which other readers pass over. It tells a rotation that is
+ *   run again what it has done from a name that was never right, and nothing else is made of it.
  */
 final case class KeyMaterial(
     isFooterKey: Boolean,
     masterKeyId: String,
     wrappedDek: String,
     kek: Option[KeyMaterial.Kek],
-    kms: Option[(String, String)] = None
+    kms: Option[(String, String)] = None,
+    rotatedFrom: Option[String] = None
 ) {
   import KeyMaterial.Field
 
@@ -30,9 +34,13 @@ final case class KeyMaterial(
   }
 
   /** The same data key, with what the master key wrapped wrapped anew. */
-  def rewrapped(by: WrappedKey): KeyMaterial = kek match {
-    case None => copy(masterKeyId = by.masterKeyId, wrappedDek = by.wrapped)
-    case Some(key) => copy(masterKeyId = by.masterKeyId, kek = Some(key.copy(wrapped = by.wrapped)))
+  def rewrapped(by: WrappedKey): KeyMaterial = {
+    val from = if (by.masterKeyId == masterKeyId) rotatedFrom else Some(masterKeyId)
+    val to = copy(masterKeyId = by.masterKeyId, rotatedFrom = from)
+    kek match {
+      case None => to.copy(wrappedDek = by.wrapped)
+      case Some(key) => to.copy(kek = Some(key.copy(wrapped = by.wrapped)))
+    }
   }
 
   /** @param internal whether it stands in the file itself, as key metadata, or in a file beside */
@@ -52,6 +60,7 @@ final case class KeyMaterial(
       fields += Field.KekId -> Text(key.id)
       fields += Field.WrappedKek -> Text(key.wrapped)
     }
+    rotatedFrom.foreach(from => fields += Field.RotatedFrom -> Text(from))
     FlatJson.write(fields.result())
   }
 }
@@ -107,6 +116,7 @@ object KeyMaterial {
     val DoubleWrapping = "doubleWrapping"
     val KekId = "keyEncryptionKeyID"
     val WrappedKek = "wrappedKEK"
+    val RotatedFrom = "rotatedFrom"
   }
 
   def parse(json: String, where: String): KeyMaterial = of(Fields.parse(json, where))
@@ -121,7 +131,8 @@ object KeyMaterial {
       fields.flag(Field.IsFooterKey),
       fields.masterKeyId,
       fields.text(Field.WrappedDek),
-      kek
+      kek,
+      rotatedFrom = fields.textIfAny(Field.RotatedFrom)
     )
   }
 
@@ -146,6 +157,7 @@ object KeyMaterial {
       if (!isKeyName(id)) throw PmeErrors.keyMetadata(where, "its master-key id has control characters")
       id
     }
+    def textIfAny(name: String): Option[String] = values.get(name).map(_ => text(name))
     def flag(name: String): Boolean = values.get(name) match {
       case Some(Flag(value)) => value
       case _ => throw PmeErrors.keyMetadata(where, s"it has no true or false '$name'")

@@ -1,5 +1,7 @@
 package io.pmeparquet.keys
 
+import java.security.SecureRandom
+
 import scala.collection.mutable
 
 import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
@@ -38,6 +40,17 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
     keys.map { case (key, _) => key -> known(key) }.toMap
   }
 
+  /** Has a random key wrapped and unwrapped. */
+  def tryOut(masterKeyId: String, where: String): Unit = {
+    val key = AesKey.random(Rewrapping.TrialBits, new SecureRandom)
+    val wrapped = kms.wrap(key, masterKeyId, where)
+    val opened = kms.opened(Seq(wrapped), masterKeyId, where).head.fold(failed => throw failed, identity)
+    if (opened != key) throw opensAsAnother(where)
+  }
+
+  private def opensAsAnother(where: String) =
+    PmeErrors.kmsUnavailable(where, s"what ${kms.describe} wrapped opens as another key")
+
   /** What [[apply]] would say if nothing failed, without asking the KMS; of what is not yet wrapped, no wrapped form. */
   def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Answer] =
     keys.map { case (key, masterKeyId) =>
@@ -75,10 +88,11 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
 
   private def proven(job: Job, wrapped: String, opened: AesKey, where: String): Answer =
     if (opened == job.lent.key) Right(WrappedKey(job.masterKeyId, wrapped, job.key.kekId))
-    else Left(PmeErrors.kmsUnavailable(where, s"what ${kms.describe} wrapped opens as another key"))
+    else Left(opensAsAnother(where))
 }
 
 object Rewrapping {
+  private val TrialBits = 128
 
   /** What a key became, or why it could not be wrapped anew. */
   type Answer = Either[PmeException, WrappedKey]

@@ -24,8 +24,10 @@ object FileNeeds {
   /**
    * @param keys distinct, and those that are to be wrapped anew are proven to be the file's
    * @param more whether there is something to be done even where no key changes
+   * @param met all master keys that keys are under, and those that this rotation has taken some from before
    */
-  final case class Keys(keys: Seq[WrappedKey], material: String, more: Boolean) extends FileNeeds
+  final case class Keys(keys: Seq[WrappedKey], material: String, more: Boolean, met: Seq[String])
+      extends FileNeeds
 }
 
 /**
@@ -78,9 +80,17 @@ final class FileRotation(
         FileNeeds.Keys(
           keyed.keys.map(_.material.wrappedKey).distinct,
           material,
-          converts || left || keyed.unused.exists(one => target(one.masterKeyId).isDefined)
+          converts || left || keyed.unused.exists(one => target(one.masterKeyId).isDefined),
+          met(keyed.keys.map(_.material) ++ keyed.unused)
         )
     }
+  }
+
+  private def met(materials: Seq[KeyMaterial]): Seq[String] = {
+    val before = materials.flatMap { one =>
+      one.rotatedFrom.filter(from => masterKeys.flatMap(_.get(from)).contains(one.masterKeyId))
+    }
+    (materials.map(_.masterKeyId) ++ before).distinct
   }
 
   /**

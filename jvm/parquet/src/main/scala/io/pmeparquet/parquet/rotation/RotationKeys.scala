@@ -27,6 +27,13 @@ final class RotationKeys private (
   def rewrap(keys: Seq[(WrappedKey, String)], where: String): Map[WrappedKey, Answer] =
     rewrapping(keys, where)
 
+  /**
+   * Has a random key wrapped and unwrapped under a master key that keys are to go under.
+   *
+   * @throws io.pmeparquet.PmeException what the KMS says
+   */
+  def tryOut(masterKeyId: String, where: String): Unit = rewrapping.tryOut(masterKeyId, where)
+
   /** What would come of it, if nothing failed. */
   def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Answer] = rewrapping.foresee(keys)
 }

@@ -48,10 +48,12 @@ object Rotation {
       newKms: java.util.Map[String, String],
       masterKeys: java.util.Map[String, String],
       keyMaterial: String,
-      dryRun: Boolean
+      dryRun: Boolean,
+      allowUnused: Boolean
   ): DataFrame = Progress.unwatching {
     def optional(map: java.util.Map[String, String]) = Option(map).map(_.asScala.toMap)
-    val settings = RotationSettings(optional(newKms), optional(masterKeys), Option(keyMaterial), dryRun)
+    val settings =
+      RotationSettings(optional(newKms), optional(masterKeys), Option(keyMaterial), dryRun, allowUnused)
     rotate(session, path, options.asScala.toMap, settings)
   }
 }
@@ -62,12 +64,14 @@ object Rotation {
  *   its newest version
  * @param keyMaterial `internal` or `external`; none: where it is
  * @param dryRun writes nothing, and has the KMS wrap nothing
+ * @param allowUnused whether `masterKeys` may name some that no key is under
  */
 final case class RotationSettings(
     newKms: Option[Map[String, String]] = None,
     masterKeys: Option[Map[String, String]] = None,
     keyMaterial: Option[String] = None,
-    dryRun: Boolean = false
+    dryRun: Boolean = false,
+    allowUnused: Boolean = false
 ) {
   private[admin] def check(): Unit = {
     keyMaterial.filterNot(Set(FileRotation.Internal, FileRotation.External)).foreach { other =>

@@ -66,19 +66,64 @@ private[admin] final class RotationJob(
     if (!settings.dryRun)
       found.leftovers.foreach(leftover => leftover.getFileSystem(conf).delete(leftover, false))
     val steps = new RotationSteps(session, found.files)
-    found.files.sortBy(_.path).grouped(AtOnce).flatMap(part(_, logs, steps)).toList
+    val parts = found.files.sortBy(_.path).grouped(AtOnce).toList
+    parts match {
+      case Nil | List(_) =>
+        val looked = parts.headOption.fold(Nil: Looked)(look(_, steps.reading))
+        requireMet(path, looked.map { case (_, one) => metOf(one) })
+        part(looked, logs, steps, isFirst = true)
+      case many =>
+        if (settings.masterKeys.exists(_.nonEmpty)) lookAhead(path, many)
+        many.zipWithIndex.flatMap { case (files, index) =>
+          part(look(files, steps.reading), logs, steps, isFirst = index == 0)
+        }
+    }
   }
 
-  private def part(files: Seq[ListedFile], logs: Seq[TableLog], steps: RotationSteps): Seq[FileReport] = {
-    val looking = rotation
-    val reading = steps.reading
-    reading.begin()
-    if (files.size > 1 && keys.takesBatches) prepare(files)
-    val looked = FileJob.each(session, conf, files) { (file, conf) =>
-      reading.counting(0)(looking.look(file, conf))
+  /** What names ask for, among files too many to keep what was found: before the first is changed. */
+  private def lookAhead(path: Path, parts: Seq[Seq[ListedFile]]): Unit = {
+    val step = Progress.step(session, "looking for master keys", parts.map(_.size).sum)
+    val met = parts.map(files => unite(look(files, step).map { case (_, one) => metOf(one) }))
+    requireMet(path, met)
+    if (!settings.dryRun)
+      unite(met).toSeq.flatten.flatMap(rotation.target).distinct.foreach(keys.tryOut(_, "rotation"))
+  }
+
+  private def unite(met: Seq[Option[Set[String]]]): Option[Set[String]] =
+    if (met.forall(_.isDefined)) Some(met.flatten.flatten.toSet) else None
+
+  /** Master keys that a file's keys are under; none where that cannot be told. */
+  private def metOf(looked: Either[FileFailure, FileNeeds]): Option[Set[String]] = looked match {
+    case Left(_) => None
+    case Right(needs: FileNeeds.Keys) => Some(needs.met.toSet)
+    case Right(_: FileNeeds.Nothing) => Some(Set.empty)
+  }
+
+  /** A name that stands for nothing is a mistake. Where files failed, these are told, and what they have is not known. */
+  private def requireMet(path: Path, found: Seq[Option[Set[String]]]): Unit =
+    unite(found).filterNot(_ => settings.allowUnused).foreach { met =>
+      val unused = settings.masterKeys.fold(Seq.empty[String])(_.keys.toSeq).filterNot(met).sorted
+      if (unused.nonEmpty) throw PmeErrors.unusedMasterKeys(path.toString, unused, met.toSeq.sorted)
     }
+
+  private def look(files: Seq[ListedFile], step: ProgressStep): Looked = {
+    val looking = rotation
+    step.begin()
+    if (files.size > 1 && keys.takesBatches) prepare(files)
+    FileJob.each(session, conf, files)((file, conf) => step.counting(0)(looking.look(file, conf)))
+  }
+
+  /** @param isFirst whether no file was changed yet */
+  private def part(
+      looked: Looked,
+      logs: Seq[TableLog],
+      steps: RotationSteps,
+      isFirst: Boolean
+  ): Seq[FileReport] = {
+    val files = looked.map(_._1)
     val wanted = looked.collect { case (_, Right(needs: FileNeeds.Keys)) => targets(needs) }.flatten.distinct
     val answers = if (settings.dryRun) keys.foresee(wanted) else keys.rewrap(wanted, "rotation")
+    if (isFirst) requireServed(wanted, answers)
     val plans = looked.map { case (file, needs) => keepingLengths(plan(file, needs, answers), logs) }
     val changes = plans.collect { case Plan(file, _, Some(changes), _) => file -> changes }
     val failures =
@@ -86,6 +131,13 @@ private[admin] final class RotationJob(
       else write(changes, steps.writing(files, changes))
     plans.map(one => failures.get(one.file).fold(one.report)(FileReport.failed(one.file, _)))
   }
+
+  /** A master key under which nothing goes is no failure of each file: it is told once, and nothing is changed. */
+  private def requireServed(wanted: Seq[(WrappedKey, String)], answers: Answers): Unit =
+    wanted.groupBy(_._2).toSeq.sortBy(_._1).foreach { case (_, some) =>
+      val failures = some.flatMap { case (key, _) => answers(key).left.toOption }
+      if (failures.size == some.size) throw failures.head
+    }
 
   /**
    * Has the keys unwrapped together that looking at files would ask for one by one. Those of columns stand in footers, and
@@ -162,6 +214,7 @@ private[admin] final class RotationJob(
 }
 
 private object RotationJob {
+  type Looked = Seq[(ListedFile, Either[FileFailure, FileNeeds])]
   type Answers = Map[WrappedKey, Rewrapping.Answer]
   type Change = (ListedFile, Map[WrappedKey, WrappedKey])
 

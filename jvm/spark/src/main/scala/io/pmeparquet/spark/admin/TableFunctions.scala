@@ -40,15 +40,16 @@ private[spark] object TableFunctions {
 
   private def rotate: Function = {
     val usage = "_FUNC_(path, master_keys => map, options => map, new_kms => map, key_material => string, " +
-      "dry_run => boolean) - Wraps the keys of an encrypted table anew, and returns a row for each file."
-    val names = Seq(Path, "master_keys", Options, "new_kms", "key_material", "dry_run")
+      "dry_run => boolean, allow_unused => boolean) - Wraps the keys of an encrypted table anew, and returns a row for each file."
+    val names = Seq(Path, "master_keys", Options, "new_kms", "key_material", "dry_run", "allow_unused")
     ofPath("pme_rotate", usage, names, FileReport.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
       val settings = RotationSettings(
         arguments.map("new_kms"),
         arguments.map("master_keys"),
         arguments.text("key_material"),
-        arguments.flag("dry_run").getOrElse(false)
+        arguments.flag("dry_run").getOrElse(false),
+        arguments.flag("allow_unused").getOrElse(false)
       )
       settings.check()
       (options +: settings.newKms.toSeq).foreach(checkNames)
