@@ -1,8 +1,7 @@
-"""Parts of files that a later Parquet format has: what may hold values is left out or refused, never written in the clear."""
+"""Parts of files that a later format has: what may hold values is left out or refused, never written in the clear."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 

@@ -1,9 +1,8 @@
-"""Links where a copy or an encryption in place keeps files, and two copies to one target: nothing of others is touched."""
+"""Links where copies and encryption in place keep files, and two copies to one target: nothing else is touched."""
 
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +17,8 @@ from tests.support.session import TEST_KMS
 from tests.support.source import rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 PATIENCE = 60
@@ -88,9 +89,7 @@ def test_a_directory_that_looks_like_staging_is_left_alone(spark: SparkSession, 
     assert all((tmp_path / name / "file").read_text() == "precious" for name in names)
 
 
-def test_a_target_that_is_a_link_is_refused(
-    spark: SparkSession, plain: Path, tmp_path: Path, elsewhere: Path
-) -> None:
+def test_a_target_that_is_a_link_is_refused(spark: SparkSession, plain: Path, tmp_path: Path, elsewhere: Path) -> None:
     for number, leads_to in enumerate([elsewhere / "empty", elsewhere / "not-there"]):
         (elsewhere / "empty").mkdir(exist_ok=True)
         target = tmp_path / f"target-{number}"

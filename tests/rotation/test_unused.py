@@ -1,4 +1,4 @@
-"""A master key that is named and met nowhere is an error, and so is one under which nothing can be wrapped: said once."""
+"""A master key that is named and met nowhere is an error, as is one under which nothing can be wrapped: said once."""
 
 from __future__ import annotations
 

@@ -109,9 +109,9 @@ def rotate(  # noqa: PLR0913 each says another thing of where keys come from and
         path: a table's directory, with its partitions, or one file.
         kms: where the master keys are, if not where the session says.
         new_kms: where they are to be, if that is another KMS.
-        master_keys: the new master key of each; keys under others are left, and a name that no key is under is an error.
-            Without it each key goes under the newest
-            version of its own master key, and with `new_kms` under the master key of the same name there.
+        master_keys: the new master key of each; keys under others are left, and a name that no key is under is an
+            error. Without it each key goes under the newest version of its own master key, and with `new_kms` under the
+            master key of the same name there.
         key_material: where key material is to stand, if not where it does. `master_keys={}` changes only that.
         dry_run: look at every file, but write nothing.
         allow_unused: whether `master_keys` may name some that no key of the table is under. What an earlier run of the

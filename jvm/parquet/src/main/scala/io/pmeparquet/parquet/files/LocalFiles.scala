@@ -3,8 +3,8 @@ package io.pmeparquet.parquet.files
 import java.io.{BufferedOutputStream, IOException, OutputStream}
 import java.nio.channels.{Channels, FileChannel}
 import java.nio.file._
-import java.nio.file.StandardOpenOption.{CREATE_NEW, WRITE}
 import java.nio.file.attribute._
+import java.nio.file.StandardOpenOption.{CREATE_NEW, WRITE}
 
 import scala.collection.JavaConverters._
 

@@ -4,8 +4,8 @@ import java.io.IOException
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
-import org.apache.hadoop.fs.Options.Rename
 import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.fs.Options.Rename
 
 import io.pmeparquet.{PmeErrors, PmeException}
 

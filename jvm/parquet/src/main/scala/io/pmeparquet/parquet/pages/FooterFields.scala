@@ -4,8 +4,8 @@ import scala.collection.JavaConverters._
 
 import org.apache.parquet.format.{FileMetaData, SchemaElement}
 
-import io.pmeparquet.parquet.FileTail
 import io.pmeparquet.parquet.pages.ThriftBounds.{Fields, Unknown}
+import io.pmeparquet.parquet.FileTail
 import io.pmeparquet.PmeErrors
 
 /**
@@ -57,7 +57,9 @@ private[parquet] object FooterFields {
     }
 
   private def hasKnownType(element: SchemaElement) =
-    Option(element.getLogicalType.getSetField).exists(field => LogicalTypes.contains(field.getThriftFieldId.toInt))
+    Option(element.getLogicalType.getSetField).exists(field =>
+      LogicalTypes.contains(field.getThriftFieldId.toInt)
+    )
 
   /** From `STRING` to `GEOGRAPHY`; 9 was never given. */
   private val LogicalTypes = (1 to 18).toSet - 9
@@ -72,7 +74,8 @@ private[parquet] object FooterFields {
     new Fields((1 to last).map(_ -> Fields.none).toMap ++ below, Some(name))
 
   private val unit = struct("TimeUnit", 3)
-  private val algorithm = struct("EncryptionAlgorithm", 2, 1 -> struct("AesGcmV1", 3), 2 -> struct("AesGcmCtrV1", 3))
+  private val algorithm =
+    struct("EncryptionAlgorithm", 2, 1 -> struct("AesGcmV1", 3), 2 -> struct("AesGcmCtrV1", 3))
   private val keyValue = struct("KeyValue", 2)
 
   // Which of the union is set is looked at in what was parsed, which tells the column.

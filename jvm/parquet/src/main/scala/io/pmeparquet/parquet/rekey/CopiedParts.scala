@@ -22,7 +22,9 @@ private[rekey] object CopiedParts {
       val content = FileTail.of(footer, file) match {
         case FileTail.Plaintext => footer.segment
         case tail: FileTail.Encrypted =>
-          FileCrypto.of(scope, version, conf, tail, scope.counters).footerContent(footer.segment, scope.counters)
+          FileCrypto
+            .of(scope, version, conf, tail, scope.counters)
+            .footerContent(footer.segment, scope.counters)
       }
       FooterFields.requireKnownTypes(OpenFile.parsed(content, file), file)
       FooterFields.unknownToCopies(content, file).headOption.foreach { part =>
@@ -37,8 +39,9 @@ private[rekey] object CopiedParts {
    */
   def requireHarmlessEntries(metadata: FileMetaData, settings: FileSettings, file: String): Unit =
     if (settings.plaintextFooter)
-      Option(metadata.getKey_value_metadata).fold(Seq.empty[String])(_.asScala.toSeq.map(_.getKey)).foreach { key =>
-        if (!isHarmless(key)) throw PmeErrors.readableEntry(file, key)
+      Option(metadata.getKey_value_metadata).fold(Seq.empty[String])(_.asScala.toSeq.map(_.getKey)).foreach {
+        key =>
+          if (!isHarmless(key)) throw PmeErrors.readableEntry(file, key)
       }
 
   private def isHarmless(key: String) = SchemaEntries.contains(key) || key.startsWith("org.apache.spark.")

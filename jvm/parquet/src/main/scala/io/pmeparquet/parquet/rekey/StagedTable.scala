@@ -77,9 +77,11 @@ final class StagedTable private (val target: Path, root: Path, @transient mark: 
    */
   def publish(attempts: Seq[String], files: Long, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
-    val written = attempts.distinct.map(name => new Path(root, name)).map(one => one -> filesOf(fs, one, conf))
+    val written =
+      attempts.distinct.map(name => new Path(root, name)).map(one => one -> filesOf(fs, one, conf))
     val count = written.map(_._2.count(!_.getName.startsWith(MaterialFile.Prefix))).sum
-    if (count != files) throw new IOException(s"of $files files that were written for $target, $count were found")
+    if (count != files)
+      throw new IOException(s"of $files files that were written for $target, $count were found")
     OwnFiles.makeDirectory(table, conf)
     for ((directory, found) <- written; file <- found) collect(fs, directory, file, conf)
     StagedTable.requireFree(target, conf)
@@ -145,7 +147,8 @@ object StagedTable {
           "it is a symbolic link, or no directory",
           "Name the place that it leads to."
         )
-      case _ => throw PmeErrors.badTarget(target.toString, "it is not empty", "Name a new place, or empty it.")
+      case _ =>
+        throw PmeErrors.badTarget(target.toString, "it is not empty", "Name a new place, or empty it.")
     }
   }
 

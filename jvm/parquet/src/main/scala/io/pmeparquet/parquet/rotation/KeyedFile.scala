@@ -96,7 +96,8 @@ private[parquet] final class KeyedFile private (
     val file = version.path.toString
     val ofCrypto =
       if (!footer.encrypted) Nil
-      else FooterFields.unknownOfCrypto(footer.segment, FileTail.cryptoMetadataEnd(footer.segment, file), file)
+      else
+        FooterFields.unknownOfCrypto(footer.segment, FileTail.cryptoMetadataEnd(footer.segment, file), file)
     ofCrypto ++ FooterFields.unknown(content, file)
   }
 

@@ -6,8 +6,8 @@ import java.util.concurrent.{Callable, CyclicBarrier, Executors}
 
 import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
 import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.keys.KeyMaterial
 import io.pmeparquet.parquet.MaterialFiles
@@ -24,7 +24,8 @@ class OwnFilesSuite extends FunSuite {
 
   private def hadoop(path: LocalPath) = new Path(path.toUri.getScheme, null, path.toString)
 
-  private def write(file: LocalPath, text: String = Precious): LocalPath = Files.write(file, text.getBytes(UTF_8))
+  private def write(file: LocalPath, text: String = Precious): LocalPath =
+    Files.write(file, text.getBytes(UTF_8))
 
   private def text(file: LocalPath) = new String(Files.readAllBytes(file), UTF_8)
 
@@ -57,7 +58,8 @@ class OwnFilesSuite extends FunSuite {
       KeyMaterial.FooterReference -> KeyMaterial(isFooterKey = true, "footer", "wrapped", None)
     )
     Files.createSymbolicLink(root.resolve("_KEY_MATERIAL_FOR_a.parquet.json"), victim)
-    val refused = intercept[PmeException](MaterialFiles.write(hadoop(root.resolve("a.parquet")), conf, material))
+    val refused =
+      intercept[PmeException](MaterialFiles.write(hadoop(root.resolve("a.parquet")), conf, material))
     assertEquals(refused.condition.name, "PME_UNSUPPORTED")
     assertEquals(text(victim), Precious)
   }
@@ -175,6 +177,9 @@ class OwnFilesSuite extends FunSuite {
     val files = Seq(hadoop(inner.resolve("a.parquet")), hadoop(table.resolve("b.parquet")))
     assertEquals(LinkedDirectories.first(hadoop(table), files, conf), None)
     val link = hadoop(Files.createSymbolicLink(inner.resolve("hour=1"), elsewhere))
-    assertEquals(LinkedDirectories.first(hadoop(table), files :+ new Path(link, "x/c.parquet"), conf), Some(link))
+    assertEquals(
+      LinkedDirectories.first(hadoop(table), files :+ new Path(link, "x/c.parquet"), conf),
+      Some(link)
+    )
   }
 }
