@@ -12,6 +12,11 @@ ThisBuild / organization := "io.pmeparquet"
 ThisBuild / version := "0.1.0"
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 ThisBuild / description := "Parquet Modular Encryption for Spark"
+ThisBuild / homepage := Some(url("https://github.com/pme-parquet/pme-parquet"))
+// The rest of what a POM must have says the same of the same address.
+ThisBuild / scmInfo := (ThisBuild / homepage).value.map(home => ScmInfo(home, s"scm:git:$home.git"))
+ThisBuild / developers :=
+  List(Developer("pme-parquet", "The developers of pme-parquet", "", (ThisBuild / homepage).value.get))
 ThisBuild / versionScheme := Some("early-semver")
 
 val warnings = Seq("-deprecation", "-feature", "-unchecked", "-Xlint:_", "-Xfatal-warnings")

@@ -32,7 +32,8 @@ class Block(NamedTuple):
 
 def documents() -> list[Path]:
     """Return every document of the project."""
-    return sorted([*ROOT.glob("*.md"), *ROOT.glob("python/*.md"), *ROOT.glob("docs/**/*.md")])
+    places = ("*.md", ".github/**/*.md", "python/*.md", "docs/**/*.md")
+    return sorted(path for place in places for path in ROOT.glob(place))
 
 
 def blocks(document: Path) -> list[Block]:

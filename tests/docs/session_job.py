@@ -36,7 +36,7 @@ def answers(commands: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    os.environ["COLUMNS"] = "120"
+    os.environ["COLUMNS"] = "80"
     spark = builder(session_settings(Path(sys.argv[1]))).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     printed = answers(json.load(sys.stdin))

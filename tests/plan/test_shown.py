@@ -31,6 +31,12 @@ def forms(plan: pme.Plan) -> dict[str, str]:
     return {"text": str(plan), "html": plan._repr_html_(), "rich": screen.file.getvalue()}
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give tables all the room they want."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
     tried = replace(
         enc,

@@ -33,7 +33,7 @@ class Keystore(Brief):
         spark.read.format("pme-parquet").options(**keys.options()).load(path)
 
     Attributes:
-        path: the file. PKCS12 keeps aliases in lower case; other names are refused. Empty for PKCS11, where the session's
+        path: the file. PKCS12 keeps aliases in lower case; others are refused. Empty for PKCS11, where the session's
             `spark.datasource.pme-parquet.kms.keystore.path` names the provider's configuration.
         password: where the password is found: at least six characters, which is what keytool asks for.
         type: `PKCS12`, `PKCS11`, or any installed type, such as `BCFKS`.

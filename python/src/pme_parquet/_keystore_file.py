@@ -52,6 +52,10 @@ def change(path: Path, make: Callable[[Path], None]) -> None:
         BadOptionError: it cannot be changed, as where it is not this user's.
         KmsUnavailableError: it is another file than it was, or is locked for too long.
     """
+    if os.name == "nt":
+        raise UnsupportedError(
+            f"{path}: the keystore was not changed, because Windows has no locks of this kind. Use keytool."
+        )
     with _told(path, "changed"):
         place = _files.real(path)
         with _locked(path, place) as store:
@@ -79,7 +83,7 @@ def _told(path: Path, what: str) -> Iterator[None]:
     except OSError as failed:
         raise BadOptionError(
             f"{path}: the keystore was not {what}, because the operating system refuses it: "
-            f"{failed.strerror or failed}. Take a path on a local disk where you may write, and copy the file from there."
+            f"{failed.strerror or failed}. Choose a path on a local disk that you may write to."
         ) from failed
 
 
@@ -107,13 +111,8 @@ def _locked(path: Path, place: Path) -> Iterator[int]:
 
 def _lock(path: Path, store: int, deadline: float) -> None:
     """Waits for who has it. Closing the file gives it back, and so does the end of the process, however it ends."""
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock  # noqa: PLC0415 not on Windows
-    except ImportError:
-        raise UnsupportedError(
-            f"{path}: the keystore was not changed, because files cannot be locked here. "
-            "Change it with keytool, or on Linux."
-        ) from None
+    from fcntl import LOCK_EX, LOCK_NB, flock  # noqa: PLC0415 not on Windows
+
     while True:
         with suppress(BlockingIOError):
             return flock(store, LOCK_EX | LOCK_NB)

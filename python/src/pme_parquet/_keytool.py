@@ -83,6 +83,6 @@ def _password_arguments(keystore: str, password: SecretReference) -> list[str]:
     if password.scheme not in {"env", "file"}:
         raise UnsupportedError(
             f"{keystore}: keys cannot be made with the password {password}, because only Spark can look that up. "
-            "Give pme.env(...) or pme.file(...) here."
+            "Name an environment variable (env:NAME) or a file (file:PATH)."
         )
     return [f"-storepass:{password.scheme}", password.name]

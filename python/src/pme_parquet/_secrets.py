@@ -54,7 +54,7 @@ def parse_reference(text: str, where: str) -> SecretReference:
     """Reads `scheme:name`, as typed on a command line; anything else may be a secret and is not repeated."""
     scheme, colon, name = text.partition(":")
     if not colon or not name or scheme not in SCHEMES:
-        raise _written_out(where)
+        raise _written_out(where, "env:NAME, file:PATH, conf:SPARK_CONF_KEY or hadoop-credential:ALIAS")
     return SecretReference(scheme, name)
 
 
@@ -62,12 +62,11 @@ def require_reference(value: object, where: str) -> SecretReference:
     """Refuses whatever is not a reference, without repeating it."""
     if isinstance(value, SecretReference):
         return value
-    raise _written_out(where)
+    raise _written_out(where, "pme.env(...), pme.file(...), pme.conf(...) or pme.hadoop_credential(...)")
 
 
-def _written_out(where: str) -> SecretInOptionError:
+def _written_out(where: str, references: str) -> SecretInOptionError:
     return SecretInOptionError(
         f"{where}: the value is not a secret reference, because a secret written out as an option ends up in plans "
-        "and logs. Give pme.env(...), pme.file(...), pme.conf(...) or pme.hadoop_credential(...): in text "
-        "env:NAME, file:PATH, conf:SPARK_CONF_KEY or hadoop-credential:ALIAS."
+        f"and logs. Give {references}."
     )

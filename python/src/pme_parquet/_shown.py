@@ -6,15 +6,16 @@ Texts are shown as they are: who makes a `Shown` of what a file or a user says t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
+
+from pme_parquet._fitted import fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
 
-# The last columns of a table hold sentences and paths.
-_WRAPPED = 2
 Row = tuple[str, ...]
 
 
@@ -26,11 +27,15 @@ class Table:
         header: a title for each column.
         rows: as long as the header, or each other.
         styles: rich's style of each row, on a terminal; none, or one for each.
+        free: whether its last column takes the room it wants, as where it has what is copied to a shell.
+        paths: whether the last column has paths. Where there is no room for them they stand below the column before.
     """
 
     header: Row
     rows: tuple[Row, ...]
     styles: Row = ()
+    paths: bool = False
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +56,11 @@ class Shown:
 
 
 def text(shown: Shown) -> str:
-    """Lines for any terminal, log or file."""
-    tables = [line for table in shown.tables for line in ("", *_rows(table))]
+    """Lines for any terminal, log or file, their tables as wide as the terminal, or COLUMNS, or 80 characters."""
+    from shutil import get_terminal_size  # noqa: PLC0415 slow to import
+
+    width = get_terminal_size().columns
+    tables = [line for table in shown.tables for line in ("", *_rows(table, width))]
     lines = [line.text for line in shown.lines]
     return "\n".join([shown.title, *tables, *([""] if lines else []), *lines])
 
@@ -75,26 +83,43 @@ def html(shown: Shown) -> str:
 
 def rich(shown: Shown) -> RenderableType:
     """For a terminal; texts are never read as rich's markup."""
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 only here
-    from rich.console import Group  # noqa: PLC0415 as above
-    from rich.table import Table as Drawn  # noqa: PLC0415 as above
+    from rich.console import Group  # noqa: PLC0415 only here
     from rich.text import Text  # noqa: PLC0415 as above
 
-    parts: list[RenderableType] = [Text(shown.title, style="bold")]
-    for table in shown.tables:
-        drawn = Drawn(box=SIMPLE_HEAD, show_header=bool(table.header), pad_edge=False)
-        columns = table.header or table.rows[0]
-        for number, title in enumerate(columns):
-            drawn.add_column(Text(title), overflow="fold", no_wrap=number < len(columns) - _WRAPPED)
-        for row, style in zip(table.rows, table.styles or ("",) * len(table.rows), strict=True):
+    tables = [_Drawn(table) for table in shown.tables]
+    lines = [Text(line.text, style=line.style) for line in shown.lines]
+    return Group(Text(shown.title, style="bold"), *tables, *lines)
+
+
+class _Drawn:
+    """A table that rich draws as wide as there is room."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.box import SIMPLE_HEAD  # noqa: PLC0415 only here
+        from rich.table import Table as Drawn  # noqa: PLC0415 as above
+        from rich.text import Text  # noqa: PLC0415 as above
+
+        # Two at each edge, and three between columns.
+        fitted = fit(self._table, options.max_width - 1, between=3)
+        drawn = Drawn(box=SIMPLE_HEAD, show_header=bool(fitted.header), pad_edge=False)
+        titles = fitted.header or fitted.rows[0]
+        for number, title in enumerate(titles, start=1):
+            is_free = fitted.free and number == len(titles)
+            drawn.add_column(Text(title), no_wrap=not is_free, overflow="fold" if is_free else "ellipsis")
+        for row, style in zip(fitted.rows, fitted.styles or ("",) * len(fitted.rows), strict=True):
             drawn.add_row(*(Text(cell) for cell in row), style=style)
-        parts.append(drawn)
-    parts += [Text(line.text, style=line.style) for line in shown.lines]
-    return Group(*parts)
+        yield drawn
 
 
-def _rows(table: Table) -> Iterator[str]:
-    rows = (table.header, *table.rows) if table.header else table.rows
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+def _rows(table: Table, width: int) -> Iterator[str]:
+    fitted = fit(table, width)
+    rows = [
+        tuple(cell.split("\n") for cell in row) for row in ((fitted.header,) if fitted.header else ()) + fitted.rows
+    ]
+    widths = [max(len(line) for cell in column for line in cell) for column in zip(*rows, strict=True)]
     for row in rows:
-        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for cells in zip_longest(*row, fillvalue=""):
+            yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pme_parquet._cli import exits
@@ -52,4 +53,5 @@ def _tell(error: Exception, arguments: list[str]) -> None:
     if not (isinstance(error, exits.CommandFailedError) and error.shown):
         sys.stderr.write(f"{exits.told(error)}\n")
     if "--json" in arguments:
-        put(json.dumps(exits.document(error)))
+        with suppress(exits.CommandFailedError):  # stdout cannot be written, which stderr has been told
+            put(json.dumps(exits.document(error)))

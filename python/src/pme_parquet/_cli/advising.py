@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 import pme_parquet as pme
-from pme_parquet._cli.exits import FINDING
+from pme_parquet._cli.checking import before_spark
+from pme_parquet._cli.exits import FINDING, of_problems
 from pme_parquet._cli.given import Given, TypedKms, WriteKeys
 from pme_parquet._cli.looking import tell
 from pme_parquet._cli.sessions import SparkChoice, session
@@ -17,6 +18,7 @@ from pme_parquet._cli.verifying import Part, Path_
 from pme_parquet._inspect.words import number
 from pme_parquet._plan import frame_to_plan
 from pme_parquet._report.make import make
+from pme_parquet._report.write import target_of
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,14 +38,16 @@ def doctor(
 
     `pme-parquet doctor --footer-key footer --options-file kms.json` wraps and unwraps with the key, too.
 
-    Exit 1 if there is a problem.
+    Exit 1 if there is a problem, 3 if it is a key that is missing or denied.
     """
-    enc = keys.encryption(given.options())
+    options = given.options()
+    enc = keys.encryption(options)
+    before_spark(spark, options)
     with session(spark) as running:
         diagnosis = pme.doctor(running, enc)
     tell(diagnosis, diagnosis.to_dict(), as_json=as_json)
     if not diagnosis.ok:
-        raise SystemExit(FINDING)
+        raise SystemExit(of_problems(check.found for check in diagnosis.checks if check.status == "problem"))
 
 
 @grouped
@@ -63,7 +67,9 @@ def plan(
 
     Exit 1 if the write would be refused, as where a pattern matches no column.
     """
-    enc = keys.encryption(given.options())
+    options = given.options()
+    enc = keys.encryption(options)
+    before_spark(spark, options, path)
     with session(spark) as running:
         planned = pme.plan(frame_to_plan(running, path), enc, partition_by=tuple(partition_by or ()))
     tell(planned, planned.to_dict(), as_json=as_json)
@@ -90,7 +96,9 @@ def report(
     Exit 1 if there are findings on it; the page is written all the same.
     """
     options = given.options()
+    target_of(out, path)
     if verified:
+        before_spark(spark, options, path)
         with session(spark) as running:
             made = make(path, out, spark=running, kms=TypedKms(options), sample=part.sample, progress=spark.progress)
     else:

@@ -7,18 +7,35 @@ from typing import Annotated, Any
 import typer
 from typer.rich_utils import rich_format_error
 
+from pme_parquet import __version__
 from pme_parquet._cli import advising, copying, keystores, looking, rotating, verifying
 from pme_parquet._cli.exits import INTERRUPTED, WRONG_USE, CommandFailedError
-from pme_parquet._cli.shared import Json
+from pme_parquet._cli.shared import HELP, Json
 
 app = typer.Typer(
     no_args_is_help=True,
+    context_settings=HELP,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="Look at encrypted Parquet tables, check, convert and explain them, and make keys.",
     epilog="Exit codes: 0 fine, 1 a finding, 2 wrong use, 3 the KMS said no, 4 something else failed, 130 Ctrl-C.",
 )
 app.add_typer(keystores.app, name="keys")
+
+
+def _tell_version(asked: bool) -> None:  # noqa: FBT001 as typer calls it
+    if asked:
+        looking.put(f"pme-parquet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def of_all(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What is given before a command's name."""
 
 
 @app.command()

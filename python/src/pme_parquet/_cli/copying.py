@@ -10,12 +10,14 @@ import typer
 
 from pme_parquet import _copies
 from pme_parquet._cli import partly
+from pme_parquet._cli.checking import before_spark
 from pme_parquet._cli.given import Given, TypedKms, WriteKeys, kms_options
 from pme_parquet._cli.looking import tell
 from pme_parquet._cli.parsing import merged, pairs
 from pme_parquet._cli.sessions import SparkChoice, session
 from pme_parquet._cli.shared import Json, grouped
-from pme_parquet._inspect.words import number, printable, size
+from pme_parquet._inspect.causes import Told, by_cause
+from pme_parquet._inspect.words import number, size
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def encrypt(
     enc = keys.encryption(given.options())
     options = pairs(source_option or [], SOURCE_OPTION) if in_place else _source_options(given, source_option)
     where = target or source
+    before_spark(spark, merged(options, given.options()), source, target=target)
     try:
         with session(spark) as running:
             copy = functools.partial(_copies.encrypt, in_place=True) if in_place else _copies.encrypt
@@ -95,6 +98,7 @@ def rekey(
     """
     enc = keys.encryption(given.options())
     options = _source_options(given, source_option)
+    before_spark(spark, merged(options, given.options()), source, target=target)
     with session(spark) as running:
         done = _copies.rekey(running, source, target, enc, options=options, progress=spark.progress)
     tell(_text(target, done), _document(target, done), as_json=as_json)
@@ -120,6 +124,7 @@ def decrypt(
     if not write_plaintext:
         raise typer.BadParameter("everybody who reaches the copy could read it, so it must be said.", param_hint=OPEN)
     options = given.options()
+    before_spark(spark, options, source, target=target)
     with session(spark) as running:
         done = _copies.decrypt(
             running, source, target, TypedKms(options), write_plaintext=True, progress=spark.progress
@@ -139,5 +144,5 @@ def _document(where: str, done: Copied) -> dict[str, Any]:
 def _text(where: str, done: Copied) -> str:
     told = f"{number(done.files, 'file')}, {number(done.rows, 'row')}, {number(done.pages, 'page')}, {size(done.bytes)}"
     already = f"; {number(done.already, 'file')} had been encrypted before" if done.already else ""
-    failed = [f"{printable(file.file)}: {printable(file.message)}" for file in done.failed]
+    failed = by_cause(Told(file.condition, file.file, file.message) for file in done.failed)
     return "\n".join([f"{where}: {told}{already}", *failed])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._cli.speech import spoken
 from pme_parquet._inspect.words import printable
 from pme_parquet.errors import (
     AadPrefixError,
@@ -62,7 +63,7 @@ def foreseen(error: Exception) -> bool:
 def told(error: Exception) -> str:
     """What a user is told of an error."""
     if foreseen(error):
-        return str(error)
+        return spoken(str(error))
     what = printable(str(error).strip().partition("\n")[0])
     return (
         f"pme-parquet: the command failed, because of an error that nobody foresaw, {type(error).__name__}: {what}. "
@@ -92,3 +93,9 @@ def of_findings(conditions: Iterable[str]) -> int:
     if not found:
         return 0
     return KMS_SAID_NO if found <= {error.condition for error in _OF_THE_KMS} else FINDING
+
+
+def of_problems(told: Iterable[str]) -> int:
+    """The exit code for problems of a session, by their messages: 3 if a key is missing or denied."""
+    conditions = tuple(error.condition for error in _OF_THE_KMS)
+    return KMS_SAID_NO if any(condition in one for one in told for condition in conditions) else FINDING

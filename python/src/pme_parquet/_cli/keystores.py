@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from pme_parquet._cli.looking import tell
-from pme_parquet._cli.shared import Json, grouped
+from pme_parquet._cli.shared import HELP, Json, grouped
 from pme_parquet._keystore import Keystore
 from pme_parquet._secrets import parse_reference
 
-app = typer.Typer(no_args_is_help=True, help="Make and list the keys of a Java keystore.")
+app = typer.Typer(no_args_is_help=True, context_settings=HELP, help="Make and list the keys of a Java keystore.")
 
 File = Annotated[Path, typer.Argument(help="The keystore file.")]
 Names = Annotated[list[str], typer.Argument(help="The names of the keys to make.")]

@@ -6,8 +6,10 @@ import json
 import os
 import sys
 
-from pme_parquet._cli.exits import FINDING
+from pme_parquet._cli.exits import FINDING, WRONG_USE, CommandFailedError
+from pme_parquet._cli.speech import Spoken, spoken
 from pme_parquet._inspect import inspect
+from pme_parquet._showable import Showable
 
 
 def look(path: str, *, as_json: bool) -> None:
@@ -22,7 +24,9 @@ def tell(shown: object, document: object, *, as_json: bool) -> None:
     """Writes a result to stdout: one JSON document, what rich makes of it on a terminal, or its text."""
     if as_json:
         put(json.dumps(document))
-    elif sys.stdout.isatty():
+        return
+    shown = Spoken(shown) if isinstance(shown, Showable) else spoken(str(shown))
+    if sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415 slow to import
 
         Console().print(shown, markup=False, highlight=False, soft_wrap=isinstance(shown, str))
@@ -35,6 +39,9 @@ def put(text: str) -> None:
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as failed:
         # Or Python complains at its end, when it writes the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(failed, BrokenPipeError):
+            told = f"pme-parquet: the result cannot be written to stdout: {failed.strerror}. Write it to another place."
+            raise CommandFailedError(told, WRONG_USE) from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pme_parquet._cli import exits, partly
+from pme_parquet._cli.checking import before_spark
 from pme_parquet._cli.given import Given, TypedKms, kms_options
 from pme_parquet._cli.looking import tell
 from pme_parquet._cli.parsing import master_keys, merged, pairs
@@ -67,6 +68,7 @@ def rotate(
     replaced = master_keys(master_key or [])
     new = pairs(new_option or [], "--new-option")
     new_kms = TypedKms(merged(_kept(options, new), new)) if new else None
+    before_spark(spark, options, path)
     try:
         with session(spark) as running:
             report = rotate_table(
@@ -115,6 +117,7 @@ def key_usage(
     Exit 1 if of some files it cannot be told; 3 if that is for keys that are missing or refused, and nothing else.
     """
     options = given.options()
+    before_spark(spark, options, path)
     with session(spark) as running:
         rows = [row.asDict() for row in usage_of(running, path, options=options, progress=spark.progress).collect()]
     tell(Usage(path, rows), {"path": path, "keys": rows}, as_json=as_json)

@@ -14,6 +14,8 @@ import typer
 
 from pme_parquet._cli.exits import FAILED, INTERRUPTED, WRONG_USE, CommandFailedError
 from pme_parquet._cli.parsing import pairs
+from pme_parquet._cli.speech import spoken
+from pme_parquet._cli.starting import Starting, is_interruption
 from pme_parquet._config import configure
 from pme_parquet.errors import PmeError, UnsupportedError
 
@@ -26,6 +28,7 @@ _PANEL = "Spark"
 _HOME = "127.0.0.1"
 _QUIET = {"spark.app.name": "pme-parquet", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _MOST_LINES = 12
+_INTERRUPTED = "Interrupted while Spark was starting: nothing was done. Run it again."
 
 
 @dataclass(frozen=True)
@@ -84,14 +87,14 @@ def session(choice: SparkChoice) -> Iterator[SparkSession]:
         CommandFailedError: what Spark raised and is none of ours, in a few words; or Ctrl-C, which typer would take.
     """
     settings = choice.settings()
-    active = _active()
-    spark = active
+    active = spark = None
     try:
+        active = spark = _active()
         if spark is None:
             spark = _start(settings, choice)
         yield spark
     except KeyboardInterrupt as stopped:
-        raise CommandFailedError(str(stopped) or "Interrupted. Run it again.", INTERRUPTED) from None
+        raise CommandFailedError(spoken(str(stopped)) or "Interrupted. Run it again.", INTERRUPTED) from None
     except Exception as failed:
         if isinstance(failed, PmeError) or not type(failed).__module__.startswith(("pyspark.", "py4j.")):
             raise
@@ -132,11 +135,18 @@ def _start(settings: dict[str, str], choice: SparkChoice) -> SparkSession:
     for name, value in getattr(builder, "_options", {}).items():
         conf.set(name, value)
     chatter = Chatter(shown=choice.verbose)
+    starting = Starting()
     try:
-        gateway: Any = launch_gateway(conf=conf, popen_kwargs={"stderr": chatter.file})  # type: ignore[no-untyped-call]
+        with starting.watched():
+            gateway: Any = launch_gateway(conf=conf, popen_kwargs={"stderr": chatter.file})  # type: ignore[no-untyped-call]
         SparkContext(conf=conf, gateway=gateway)
         spark = builder.getOrCreate()
-    except Exception as failed:
+    except BaseException as failed:
+        starting.end()
+        if is_interruption(failed):
+            raise KeyboardInterrupt(_INTERRUPTED) from None
+        if not isinstance(failed, Exception):
+            raise
         lines = chatter.last(_MOST_LINES) or [_in_short(failed)]
         remedy = "Check --master, --conf and --packages, and that java is JDK 17."
         told = "\n".join([f"pme-parquet: Spark did not start, because of what it said last. {remedy}", *lines])

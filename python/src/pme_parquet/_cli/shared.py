@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+HELP = {"help_option_names": ["-h", "--help"]}
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 

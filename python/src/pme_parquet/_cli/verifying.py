@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pme_parquet._cli import exits
+from pme_parquet._cli.checking import before_spark
 from pme_parquet._cli.given import Given
 from pme_parquet._cli.looking import tell
 from pme_parquet._cli.sessions import SparkChoice, session
 from pme_parquet._cli.shared import Json, grouped
-from pme_parquet._inspect.words import number, printable
+from pme_parquet._inspect.causes import Told, by_cause
+from pme_parquet._inspect.words import number
 from pme_parquet._verify import Sample
 from pme_parquet._verify import verify as verify_table
 
@@ -26,8 +28,8 @@ Path_ = Annotated[str, typer.Argument(metavar="PATH", help="A table's directory 
 class Part:
     """Which part of a table is opened."""
 
-    sample_files: Annotated[float, typer.Option(help="The fraction of files to open.")] = 1.0
-    sample_pages: Annotated[float, typer.Option(help="The fraction of data pages in them.")] = 1.0
+    sample_files: Annotated[float, typer.Option(min=0, max=1, help="The fraction of files to open.")] = 1.0
+    sample_pages: Annotated[float, typer.Option(min=0, max=1, help="The fraction of data pages in them.")] = 1.0
     sample_seed: Annotated[int, typer.Option(help="Another one chooses others.")] = 0
 
     @property
@@ -59,6 +61,7 @@ def verify(
     Exit 1 if something is wrong with the files, 3 if all that is wrong is keys that are missing or refused.
     """
     options = given.options()
+    before_spark(spark, options, path)
     with session(spark) as running:
         found = verify_table(running, path, options=options, sample=part.sample, progress=spark.progress)
         findings = [row.asDict() for row in found.collect()]
@@ -72,11 +75,8 @@ def verify(
 def _text(path: str, opened: Opened, findings: list[dict[str, Any]]) -> str:
     part = opened.plaintext_files or opened.readable_columns
     told = number(len(findings), "finding") if findings else f"all {'that is encrypted' if part else 'of it'} opens"
-    return "\n".join([f"{path}: {opened}; {told}", *(_line(finding) for finding in findings)])
+    return "\n".join([f"{path}: {opened}; {told}", *by_cause(map(_told, findings))])
 
 
-def _line(finding: dict[str, Any]) -> str:
-    """A message of ours says where; what storage threw may not."""
-    condition, message = finding["condition"], printable(finding["message"])
-    where = "" if condition.startswith("PME_") else f"{printable(finding['file'])}: "
-    return f"[{printable(condition)}] {where}{message}"
+def _told(finding: dict[str, Any]) -> Told:
+    return Told(finding["condition"], finding["file"], finding["message"], finding["column"])

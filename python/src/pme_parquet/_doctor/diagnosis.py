@@ -62,7 +62,7 @@ class Diagnosis(Showable):
         counts = Counter(check.status for check in self.checks)
         parts = (number(counts["problem"], "problem"), number(counts["warning"], "warning"), f"{counts['ok']} ok")
         rows = [row for check in self.checks for row in _rows(check)]
-        table = Table((), tuple(row for _, row in rows), tuple(style for style, _ in rows))
+        table = Table((), tuple(row for _, row in rows), tuple(style for style, _ in rows), free=True)
         return Shown(f"pme-parquet doctor: {', '.join(parts)}", (table,) if rows else ())
 
 

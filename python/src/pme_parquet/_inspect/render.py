@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pme_parquet._inspect import words
+from pme_parquet._inspect.causes import Told, by_cause
 from pme_parquet._inspect.words import printable
 from pme_parquet._shown import Line, Row, Shown, Table
 
@@ -33,10 +34,7 @@ def _title(report: Inspection) -> str:
 
 
 def _findings(report: Inspection) -> Iterator[str]:
-    findings = [finding.message for finding in report.findings]
-    yield from findings[:_MOST]
-    if len(findings) > _MOST:
-        yield f"and {len(findings) - _MOST:,} findings more: --json and to_dict() have all"
+    return by_cause(Told(finding.condition, finding.file, finding.message) for finding in report.findings)
 
 
 def _of_groups(report: Inspection) -> Table:
@@ -45,7 +43,7 @@ def _of_groups(report: Inspection) -> Table:
         file = group.example
         told = (file.footer or "not known", file.algorithm or "", words.key_ids(file), file.file)
         rows.append((f"{group.files:,}", words.size(group.bytes), *map(printable, told)))
-    return Table(("files", "size", "footer", "algorithm", "keys", "first file"), tuple(rows))
+    return Table(("files", "size", "footer", "algorithm", "keys", "first file"), tuple(rows), paths=True)
 
 
 def _of_file(file: InspectedFile) -> Iterator[Table]:

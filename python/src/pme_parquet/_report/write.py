@@ -33,6 +33,8 @@ def target_of(out: str | PathLike[str], table: str) -> Path:
         raise _refused(out, "something other than a file is there", "Choose another path.")
     if not target.parent.is_dir():
         raise _refused(out, f"there is no directory {target.parent}", "Create it.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise _refused(out, "you may not write to its directory", "Choose a path that you may write to.")
     root = local_root(table)
     if root is not None:
         _require_outside(target, Path(root).expanduser())

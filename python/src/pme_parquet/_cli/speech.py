@@ -1,0 +1,65 @@
+"""Messages in the command's own words: the connector and the Python package speak of theirs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pme_parquet._showable import Showable
+
+if TYPE_CHECKING:
+    from pme_parquet._shown import Row, Shown
+
+# Not in the middle of a name, and not in quotes: what a user named so stays as it is.
+_ALONE = r"(?<![\w/.'\"`-])"
+_VERBS = "inspect|doctor|verify|encrypt|decrypt|rotate|rekey|report|key_usage|plan"
+_OPTIONS = {
+    "footerKey": "--footer-key",
+    "columnKeys": "--column-key",
+    "uniformKey": "--uniform-key",
+    "kms": "--kms",
+    "master_keys": "--master-key",
+    "new_kms": "--new-option",
+    "key_material": "--key-material",
+}
+# What is advised in Python as a whole, before what is one word of it.
+_ADVICE = {
+    "pme.doctor(spark, kms=…)": "--kms NAME",
+    "give a pme.Encryption in place of the KMS, or options={'footerKey': …}": "--footer-key KEY",
+    "Stop the session and build it with pme.configure(SparkSession.builder), or put": "Put",
+    "Use the connector of the wheel (pme.configure)": "Use the connector of the wheel",
+    "write_plaintext=True": "--write-plaintext",
+    "in_place=True": "--in-place",
+}
+_WHOLE = re.compile("|".join(map(re.escape, _ADVICE)))
+_VERB = re.compile(rf"{_ALONE}pme\.({_VERBS})\b(\(\))?")
+_NAMED = re.compile(rf"{_ALONE}options? ({'|'.join(_OPTIONS)})(?![\w.])")
+_ARGUMENT = re.compile(rf"{_ALONE}({'|'.join(name for name in _OPTIONS if '_' in name)})(?![\w.])")
+_PLACE = re.compile(rf"{_ALONE}pme\.(?:jar_path|Keystore)(?=[:(])")
+
+
+def spoken(text: str) -> str:
+    """A message as who typed a command can use it."""
+    text = _WHOLE.sub(lambda found: _ADVICE[found[0]], text)
+    text = _VERB.sub(lambda found: f"pme-parquet {found[1].replace('_', '-')}", text)
+    text = _NAMED.sub(lambda found: _OPTIONS[found[1]], text)
+    text = _ARGUMENT.sub(lambda found: _OPTIONS[found[1]], text)
+    return _PLACE.sub("pme-parquet", text)
+
+
+class Spoken(Showable):
+    """A result whose sentences are in the command's words."""
+
+    def __init__(self, result: Showable) -> None:
+        self._result = result
+
+    @property
+    def _shown(self) -> Shown:
+        shown = self._result._shown  # noqa: SLF001 what every form of it is made of
+        tables = tuple(replace(table, rows=tuple(map(_row, table.rows))) for table in shown.tables)
+        return replace(shown, tables=tables, lines=tuple(replace(line, text=spoken(line.text)) for line in shown.lines))
+
+
+def _row(row: Row) -> Row:
+    return tuple(map(spoken, row))

@@ -1,0 +1,71 @@
+"""Many findings of one cause in one line: who reads a screen looks for causes, and `--json` has each finding."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pme_parquet._inspect.words import number, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_MOST = 20
+_MOST_COLUMNS = 8
+# A shorter name may be a word of the message.
+_SHORT = 5
+_COLUMN = re.compile(r"\bcolumn '[^']*'")
+# Numbers of pages and row groups and lengths differ within one cause; numbers in names do not.
+_NUMBER = re.compile(r"('[^']*')|\d+")
+
+
+class Told(NamedTuple):
+    """A finding as it is grouped."""
+
+    condition: str
+    file: str
+    message: str
+    column: str | None = None
+
+    @property
+    def cause(self) -> tuple[str, str]:
+        """The same for findings that differ in nothing but the place."""
+        why = self.message.removeprefix(f"[{self.condition}] ").removeprefix(self.file)
+        # Of key material beside a file, whose path has the file's directory and name in it.
+        for part in self.file.rpartition("/")[::2]:
+            why = why.replace(part, "") if len(part) > _SHORT else why
+        why = _COLUMN.sub("column", why)
+        return self.condition, _NUMBER.sub(lambda found: found[1] or "0", why)
+
+
+def by_cause(findings: Iterable[Told]) -> Iterator[str]:
+    """A line for each cause, the first finding for all that are alike."""
+    groups: dict[tuple[str, str], list[Told]] = {}
+    for finding in findings:
+        groups.setdefault(finding.cause, []).append(finding)
+    for alike in list(groups.values())[:_MOST]:
+        yield _line(alike)
+    if len(groups) > _MOST:
+        left = number(sum(map(len, list(groups.values())[_MOST:])), "finding")
+        yield f"and {left} more, of {number(len(groups) - _MOST, 'other cause')}: --json and to_dict() have all"
+
+
+def _line(alike: list[Told]) -> str:
+    first = alike[0]
+    condition = f"[{first.condition}] "
+    message = printable(first.message.removeprefix(condition))
+    # A message of ours says where; what storage threw may not.
+    where = "" if first.condition.startswith("PME_") or first.file in first.message else f"{printable(first.file)}: "
+    files = len({finding.file for finding in alike})
+    if len(alike) == 1:
+        return f"{printable(condition)}{where}{message}"
+    times = "" if files == len(alike) else f"{len(alike):,} times "
+    return f"{printable(condition)}{times}in {number(files, 'file')}{_columns(alike)}, as in {where}{message}"
+
+
+def _columns(alike: list[Told]) -> str:
+    names = list(dict.fromkeys(finding.column for finding in alike if finding.column))
+    if len(names) < 2:  # noqa: PLR2004 the message names the one
+        return ""
+    more = f" and {len(names) - _MOST_COLUMNS:,} more" if len(names) > _MOST_COLUMNS else ""
+    return f", columns {', '.join(map(printable, names[:_MOST_COLUMNS]))}{more}"

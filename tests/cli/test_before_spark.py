@@ -1,0 +1,242 @@
+"""What is wrong is told before Spark starts, and in the command's own words."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+import pme_parquet as pme
+from pme_parquet._cli import checking, sessions
+from pme_parquet._cli.speech import spoken
+from pme_parquet.errors import KeyDeniedError
+from tests.cli.commands import run
+from tests.cli.test_help import COMMANDS
+from tests.support.processes import environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPARK = ["doctor", "plan", "verify", "rotate", "key-usage", "encrypt", "rekey", "decrypt", "report"]
+
+
+@pytest.fixture(autouse=True)
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(sessions, "_active", fail)
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_HOME", "SPARK_CONF_DIR", "PME_KMS", "PME_OPTIONS_FILE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def arguments(verb: str, path: Path, *, target: Path | None = None) -> list[str | Path]:
+    """Return a command as it should be, but for what a test makes of it."""
+    more: dict[str, list[str | Path]] = {
+        "doctor": [],
+        "encrypt": [target or path.parent / "new", "--footer-key", "f"],
+        "rekey": [target or path.parent / "new", "--footer-key", "f"],
+        "decrypt": [target or path.parent / "new", "--write-plaintext"],
+        "report": ["--out", path.parent / "report.html"],
+        "plan": ["--footer-key", "f"],
+    }
+    return [verb, *([] if verb == "doctor" else [path]), *more.get(verb, [])]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "table").mkdir()
+    return tmp_path / "table"
+
+
+@pytest.mark.parametrize("verb", [verb for verb in SPARK if verb != "doctor"])
+@pytest.mark.parametrize("scheme", ["", "file:"])
+def test_a_path_where_nothing_is(tmp_path: Path, verb: str, scheme: str) -> None:
+    command = arguments(verb, tmp_path / "nowhere")
+    command[1] = f"{scheme}{command[1]}"
+    done = run(*command)
+    assert (done.code, done.out) == (2, "")
+    told = "nothing was done, because there is nothing at this path. Check the path."
+    assert done.err == f"[PME_BAD_OPTION] {command[1]}: {told}\n"
+
+
+@pytest.mark.parametrize("verb", SPARK)
+def test_a_kms_that_is_not_known(table: Path, verb: str) -> None:
+    done = run(*arguments(verb, table), "--kms", "keystor")
+    assert (done.code, done.out) == (2, "")
+    assert "--kms: there is no KMS 'keystor'." in done.err
+    assert "Did you mean keystore?" in done.err
+
+
+@pytest.mark.parametrize("verb", SPARK)
+def test_a_keystore_that_is_not_there_exits_with_3(table: Path, verb: str) -> None:
+    done = run(*arguments(verb, table), "-o", f"kms.keystore.path={table}/none.p12")
+    assert (done.code, done.out) == (3, "")
+    assert "there is no such file" in done.err
+    assert "`pme-parquet keys create`" in done.err
+
+
+@pytest.mark.parametrize("reference", ["env:PME_NOT_SET", "file:/no/such/file"])
+def test_a_secret_that_is_not_there_exits_with_3(table: Path, reference: str) -> None:
+    given = ["--kms", "vault", "-o", f"kms.vault.token={reference}"]
+    done = run("verify", table, *given)
+    assert (done.code, done.out) == (3, "")
+    assert f"-o kms.vault.token: the secret '{reference}' cannot be had" in done.err
+    # What another KMS would need is looked up by nobody.
+    checking.before_spark(sessions.SparkChoice(), {"kms": "aws", "kms.vault.token": reference}, str(table))
+
+
+@pytest.mark.parametrize("verb", ["encrypt", "rekey", "decrypt"])
+def test_a_target_where_something_is(table: Path, tmp_path: Path, verb: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("")
+    done = run(*arguments(verb, table, target=tmp_path / "full"))
+    assert (done.code, done.out) == (2, "")
+    assert "there is something" in done.err
+
+
+@pytest.mark.parametrize("verb", ["encrypt", "rekey", "decrypt", "report"])
+def test_a_directory_that_may_not_be_written(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK and access(path, mode))
+    done = run(*arguments(verb, table, target=tmp_path / "a" / "b"))
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("[PME_BAD_OPTION]")
+    assert "you may not write to" in done.err
+
+
+@pytest.mark.parametrize(
+    ("path", "choice", "variables"),
+    [
+        ("s3a://bucket/none", {}, {}),
+        ("none/*", {}, {}),
+        ("none", {"conf": ["spark.hadoop.fs.defaultFS=hdfs://namenode"]}, {}),
+        ("none", {}, {"HADOOP_CONF_DIR": "/etc/hadoop"}),
+    ],
+)
+def test_what_may_be_elsewhere_is_left_to_spark(
+    monkeypatch: pytest.MonkeyPatch, path: str, choice: dict[str, Any], variables: dict[str, str]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    checking.before_spark(sessions.SparkChoice(**choice), {}, path, target=path)
+
+
+def test_a_default_file_system_of_sparks_own_files_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    with pytest.raises(pme.BadOptionError):
+        checking.before_spark(sessions.SparkChoice(), {}, "none")
+    (tmp_path / "core-site.xml").write_text("<configuration/>")
+    checking.before_spark(sessions.SparkChoice(), {}, "none")
+
+
+@pytest.mark.parametrize("names", [(), ("keys",), *COMMANDS], ids=" ".join)
+def test_h_is_help(names: tuple[str, ...]) -> None:
+    done = run(*names, "-h")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == run(*names, "--help").out
+
+
+def test_the_version_is_told() -> None:
+    done = run("--version")
+    assert (done.code, done.out, done.err) == (0, f"pme-parquet {pme.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Copy the table with pme.rekey, or", "Copy the table with pme-parquet rekey, or"),
+        ("Use pme.key_usage, which", "Use pme-parquet key-usage, which"),
+        ("option columnKeys: 'a' matches", "--column-key: 'a' matches"),
+        ("option kms.vault.url: 'a'", "option kms.vault.url: 'a'"),
+        ("Name one: pme.doctor(spark, kms=…).", "Name one: --kms NAME."),
+        ("pme.Keystore: no keytool", "pme-parquet: no keytool"),
+        ("file:/data/pme.rekey/part: 'pme.rotate'", "file:/data/pme.rekey/part: 'pme.rotate'"),
+    ],
+)
+def test_messages_speak_of_the_command(said: str, told: str) -> None:
+    assert spoken(said) == told
+
+
+def test_nothing_that_a_keystores_command_says_is_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PME_KEYSTORE_PASSWORD", raising=False)
+    (tmp_path / "there.p12").write_text("")
+    told = [
+        run("keys", "list", tmp_path / "none.p12"),
+        run("keys", "create", tmp_path / "there.p12", "a"),
+        run("keys", "create", tmp_path / "new.p12", "a"),
+        run("keys", "create", tmp_path / "new.p12", "a", "--password", "conf:x"),
+        run("keys", "create", tmp_path / "new.p12", "a", "--password", "hunter2"),
+    ]
+    assert [done.code for done in told] == [3, 2, 2, 2, 2]
+    for done in told:
+        assert "()" not in done.err
+        assert "pme." not in done.err
+
+
+def test_a_key_that_is_refused_exits_with_3(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise KeyDeniedError("no")
+
+    monkeypatch.setattr(sessions, "_active", refuse)
+    for verb in SPARK:
+        assert run(*arguments(verb, table)).code == 3
+
+
+def test_a_result_that_cannot_be_written_is_wrong_use(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123 a device
+        done = subprocess.run(
+            [sys.executable, "-c", "from pme_parquet.cli import main; main()", "inspect", str(tmp_path), "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=environment(),
+        )
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert line.startswith("pme-parquet: the result cannot be written to stdout: No space left on device.")
+
+
+def test_ctrl_c_while_spark_starts_ends_all_that_was_started(table: Path) -> None:
+    java = table.parent / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    started = table.parent / "started"
+    os.mkfifo(started)
+    # Stands for a JVM that takes its time: it tells its number and does not end by itself.
+    java.write_text(f"#!/bin/sh\ntrap '' INT TERM\necho $$ > {started}\nsleep 600\n")
+    java.chmod(0o755)
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from pme_parquet.cli import main; main()", "verify", str(table)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment() | {"JAVA_HOME": str(java.parents[1])},
+    )
+    try:
+        jvm = int(started.read_text())
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines() == [
+        "starting Spark …",
+        "Interrupted while Spark was starting: nothing was done. Run it again.",
+    ]
+    assert not alive(jvm)
+
+
+def alive(process: int) -> bool:
+    """Return whether a process goes on; one that nobody has asked how it ended is no more."""
+    try:
+        with open(f"/proc/{process}/stat") as stat:  # noqa: PTH123 as above
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
