@@ -86,8 +86,8 @@ def test_doctor_tells_of_each_check(given: list[str]) -> None:
     assert "problem" not in statuses.values()
 
 
-def test_doctor_tries_the_key_and_exits_with_1_where_it_is_not_there(given: list[str]) -> None:
+def test_doctor_tries_the_key_and_exits_with_3_where_it_is_not_there(given: list[str]) -> None:
     done = run("doctor", "--footer-key", "nobody", *given, "--json")
-    assert done.code == 1
+    assert done.code == 3
     problems = [check["name"] for check in done.document["checks"] if check["status"] == "problem"]
     assert "key 'nobody' from driver" in problems

@@ -102,7 +102,9 @@ def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, 
     before = {file: file.stat().st_ino for file in data_files(many)}
     err = interrupted(arguments, lambda: replaced(before))
     last = err.splitlines()[-1]
-    assert last.startswith("pme.rotate was interrupted: each file is whole, under its old master keys or its new ones.")
+    assert last.startswith(
+        "pme-parquet rotate was interrupted: each file is whole, under its old master keys or its new ones."
+    )
     assert "Run it again" in last
     keys = [file.footer_key.master_key for file in pme.inspect(many).files if file.footer_key]
     assert set(keys) == {"footer", "pay"}
@@ -123,7 +125,7 @@ def test_ctrl_c_leaves_an_encryption_in_place_that_goes_on_when_it_is_run_again(
     before = {file: file.stat().st_ino for file in data_files(table)}
     err = interrupted(arguments, lambda: replaced(before))
     last = err.splitlines()[-1]
-    assert last.startswith("pme.encrypt was interrupted: each file is either encrypted or as it was.")
+    assert last.startswith("pme-parquet encrypt was interrupted: each file is either encrypted or as it was.")
     found = pme.inspect(table)
     assert {file.footer for file in found.files} == {"encrypted", "plaintext"}
     assert len(found.files) == FILES
@@ -141,7 +143,7 @@ def test_ctrl_c_leaves_no_half_of_a_copy(many: Path, given: list[str], tmp_path:
     err = interrupted(
         arguments, lambda: len(list(tmp_path.glob(".target.pme-rekey-*/attempt-*/*.parquet"))) > FILES // 20
     )
-    assert err.splitlines()[-1].startswith("pme.rekey was interrupted: there is no target")
+    assert err.splitlines()[-1].startswith("pme-parquet rekey was interrupted: there is no target")
     assert not target.exists()
     assert run(*arguments).code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["target"]

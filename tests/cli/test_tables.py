@@ -163,7 +163,8 @@ def test_key_usage_tells_what_would_be_lost(encrypted: Path, given: list[str]) -
     assert keys["pii"]["columns"] == ["name"]
     shown = run("key-usage", encrypted, *given)
     assert shown.code == 0
-    assert "unreadable without it" in shown.out
+    assert "unreadable  columns" in shown.out
+    assert max(map(len, shown.out.splitlines()[1:])) <= 80
 
 
 def test_key_usage_exits_with_1_where_a_file_does_not_tell(damaged: Path, given: list[str]) -> None:
@@ -240,6 +241,15 @@ def test_options_may_stand_in_a_file_that_the_environment_names(
     file.write_text(json.dumps(keys.options()))
     monkeypatch.setenv("PME_OPTIONS_FILE", str(file))
     assert run("verify", encrypted).code == 0
+
+
+def test_many_findings_of_one_cause_are_one_line(encrypted: Path, tmp_path: Path) -> None:
+    others = pme.Keystore(tmp_path / "others.p12", pme.env(PASSWORD_VARIABLE)).create(["footer-2"])
+    done = run("verify", encrypted, *keystore(others))
+    assert done.code in {1, 3}
+    [_, line] = done.out.splitlines()
+    assert line.startswith(f"[PME_KEY_NOT_FOUND] in {FILES} files, as in file:")
+    assert len(run("verify", encrypted, *keystore(others), "--json").document["findings"]) == FILES
 
 
 def test_control_characters_of_names_reach_no_terminal(table: Path, given: list[str]) -> None:

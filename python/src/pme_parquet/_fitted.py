@@ -71,7 +71,9 @@ def _narrowed(widths: list[int], room: int) -> list[int]:
 
 def _wrapped(cell: str, width: int) -> str:
     parts = (part for line in cell.split("\n") for part in _parts(line, width))
-    return "\n".join(part if len(part) <= width else "\n".join(wrap(part, width, break_on_hyphens=False)) for part in parts)
+    return "\n".join(
+        part if len(part) <= width else "\n".join(wrap(part, width, break_on_hyphens=False)) for part in parts
+    )
 
 
 def _parts(line: str, width: int) -> list[str]:
