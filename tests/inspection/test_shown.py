@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Clears a screen, sets a window's title, turns the direction of writing, breaks a line and HTML, and is rich's markup.
 HOSTILE = "k\x1b[2J\x1b]0;t\x07\u202e\n<script>alert(1)</script>[red]&[/red]"
 WRAPPED_TWICE = (
-    "data key 128 bits, wrapped by key encryption key a2Vr (256 bits), and that by the master key, in the file"
+    f"data key 128 bits, wrapped by key encryption key {kek_id()} (256 bits), and that by the master key, in the file"
 )
 DANGEROUS = ("\x1b", "\x07", "\u202e", "\n<", "<script>")
 
@@ -89,7 +89,7 @@ def test_one_file_as_text(tmp_path: Path) -> None:
     ]
     file.write_bytes(readable(columns, signed=True, rows=1200, groups=2))
     assert str(pme.inspect(file)).splitlines() == [
-        f"{file}: 1 file, 949 B",
+        f"{file}: 1 file, 989 B",
         "",
         "  footer      plaintext, signed",
         "  algorithm   AES_GCM_V1",

@@ -35,4 +35,4 @@ def test_options_can_be_made_where_pyspark_is_not_installed() -> None:
         "import sys; sys.modules['pyspark'] = None; import pme_parquet as pme; "
         "print(pme.Encryption(uniform_key='k').options())"
     )
-    assert _printed(code) == "{'uniformKey': 'k'}"
+    assert _printed(code) == "{'uniformKey': 'k', 'keyManagement': 'envelope'}"

@@ -2,7 +2,7 @@ package io.pmeparquet.options
 
 import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnKeys, ColumnPolicy, KeyBinding, UniformBinding, UnlistedColumns}
-import io.pmeparquet.keys.{KeyMaterial, KmsSettings, KmsUse}
+import io.pmeparquet.keys.{KmsSettings, KmsUse}
 import io.pmeparquet.PmeErrors
 
 /** The checked options of one write: where its master keys live, and how its files are encrypted. */
@@ -98,13 +98,6 @@ object Settings {
     val direct = values.choice(PmeOptions.KeyManagement) == "direct"
     val external = values.choice(PmeOptions.KeyMaterial) == "external"
     val prefix = values.text(PmeOptions.AadPrefix).map(AadPrefix.parse)
-    keys.all.find(!KeyMaterial.isKeyName(_)).foreach { id =>
-      throw PmeErrors.badOption(
-        "footerKey, columnKeys or uniformKey",
-        id,
-        "a key id without control characters"
-      )
-    }
     CryptoProvider.requireForWrite(providerOf(values))
     if (direct && !givesKeysOut(use.settings))
       throw PmeErrors.contradiction(
@@ -207,13 +200,7 @@ object Settings {
   /** The Spark read path: a value of option `scan`. */
   def scan(values: OptionValues): String = values.choice(PmeOptions.Scan)
 
-  private final case class Keys(
-      footerKey: String,
-      columnKeys: Option[ColumnKeys],
-      unlisted: UnlistedColumns
-  ) {
-    def all: Seq[String] = footerKey +: columnKeys.toSeq.flatMap(_.entries.map(_.masterKeyId))
-  }
+  private final case class Keys(footerKey: String, columnKeys: Option[ColumnKeys], unlisted: UnlistedColumns)
 
   private def writeKeys(values: OptionValues): Keys = {
     val footer = nonEmpty(values, PmeOptions.FooterKey)

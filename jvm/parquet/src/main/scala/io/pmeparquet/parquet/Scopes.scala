@@ -10,10 +10,10 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 
+import io.pmeparquet.{PmeErrors, RecentValues}
 import io.pmeparquet.keys._
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
 import io.pmeparquet.parquet.pages.{OpenFile, ReadCounters}
-import io.pmeparquet.RecentValues
 
 /**
  * One reader's or one write job's configuration, identity and caches. Nothing is cached outside a scope.
@@ -191,6 +191,12 @@ object Scopes {
   private def make(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
     val where = s"write to $tableDirectory"
     val files = settings.files
+    if (!files.masterKeys.forall(KeyMaterial.isKeyName))
+      throw PmeErrors.contradiction(
+        "footerKey, columnKeys and uniformKey",
+        "a key id has control characters, and no reader would take it",
+        "Use another id."
+      )
     // Where files of a directory differ, each is looked at before it is written: names that Spark makes are long.
     files.aadPrefix.filterNot(_.differsByFile).foreach(_.toWrite(tableDirectory, "", where))
     val opening = open(settings.use, conf, lifetimeMillis = 0)

@@ -255,6 +255,13 @@ class ParquetLayerSuite extends FunSuite {
     assert(!(scope(kms) eq scope(byDriver)))
   }
 
+  test(
+    "a key id with control characters, which could be the AAD of a module, is refused before anything is written"
+  ) {
+    val settings = writeSettings("footerKey" -> "m\u0003")
+    assertEquals(condition(Scopes.forWrite(settings, "/t", conf)), "PME_BAD_OPTION")
+  }
+
   test("a write whose key the KMS does not have fails before any file is touched") {
     assertEquals(
       condition(Scopes.forWrite(writeSettings("footerKey" -> "absent"), "/t", conf)),
