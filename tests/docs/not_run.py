@@ -19,6 +19,7 @@ NOT_RUN = {
         "spark-submit --packages ": CLUSTER,
         "keytool -genseckey -keyalg AES -keysize 256 -alias footer -storetype PKCS11": CLOUD,
     },
+    "docs/performance.md": {"make bench ": MAKE},
     "docs/migrate.md": {
         'frame.write.format("parquet")': OWN_KMS,
         'frame.write.format("pme-parquet")': OWN_KMS,

@@ -136,3 +136,13 @@ def test_key_usage_names_the_columns_of_plaintext_files(spark: SparkSession, tar
     assert (rows[0].kind, rows[0].files, rows[0].columns) == ("plaintext", 1, ["id", "name"])
     [pii] = [row for row in rows if row.master_key == "pii"]
     assert pii.unreadable_in_some_files == ["name"]
+
+
+def test_readable_columns_of_files_with_direct_keys_are_told(spark: SparkSession, target: str) -> None:
+    spark.conf.set("pme.test.direct", f"long={base64.b64encode(bytes(16)).decode()}")
+    static = {"kms": "static", "kms.static.keys": "conf:pme.test.direct", "keyManagement": "direct"}
+    keys = {"footerKey": "long", "columnKeys": "long: name", "unlistedColumns": "plaintext"}
+    save(people(spark).select("id", "name").coalesce(1), target, static | keys)
+    rows = pme.key_usage(spark, target, options=static).collect()
+    assert (rows[0].kind, rows[0].columns) == ("plaintext column", ["id"])
+    assert (rows[1].master_key, rows[1].problems) == ("long", ["PME_UNSUPPORTED"])
