@@ -139,7 +139,7 @@ def test_key_usage_names_the_columns_of_plaintext_files(spark: SparkSession, tar
 
 
 def test_readable_columns_of_files_with_direct_keys_are_told(spark: SparkSession, target: str) -> None:
-    spark.conf.set("pme.test.direct", f"long={base64.b64encode(bytes(16)).decode()}")
+    spark.conf.set("pme.test.direct", f"long={base64.b64encode(bytes(range(16))).decode()}")
     static = {"kms": "static", "kms.static.keys": "conf:pme.test.direct", "keyManagement": "direct"}
     keys = {"footerKey": "long", "columnKeys": "long: name", "unlistedColumns": "plaintext"}
     save(people(spark).select("id", "name").coalesce(1), target, static | keys)
