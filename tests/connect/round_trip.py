@@ -31,7 +31,7 @@ def main(scratch: Path, jar: str) -> dict[str, object]:
     enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn", "home"]})
     target = str(scratch / "table")
     frame = spark.createDataFrame(ROWS, SCHEMA)
-    frame.write.format("pme-parquet").options(**enc.options()).mode("overwrite").save(target)
+    pme.write(frame, target, enc, mode="overwrite")
 
     def load(**options: str) -> list[object]:
         reader = spark.read.format("pme-parquet").options(**keys.options() | options)
@@ -58,6 +58,13 @@ def main(scratch: Path, jar: str) -> dict[str, object]:
             return {"condition": error.condition, "text": str(error), "class": type(error).__name__}
         return {"condition": None}
 
+    def forgotten() -> dict[str, object]:
+        try:
+            frame.write.options(**enc.options()).parquet(str(scratch / "open"))
+        except pme.PmeError as error:
+            return {"condition": error.condition, "text": str(error), "class": type(error).__name__}
+        return {"condition": None}
+
     def in_sql(column: str, function: str, **arguments: dict[str, str]) -> list[str]:
         query = f"SELECT DISTINCT {column} FROM {call(function, target, options=keys.options(), **arguments)}"
         return sorted(row[0] for row in spark.sql(query).collect())
@@ -65,10 +72,12 @@ def main(scratch: Path, jar: str) -> dict[str, object]:
     seen = {
         "session": type(spark).__module__,
         "rows": load(),
+        "read": [list(map(plain, row)) for row in pme.read(spark, Path(target), keys).orderBy("id").collect()],
+        "format forgotten": forgotten(),
         "other keystore": condition_of(**other.options()),
         "misspelt": condition_of(footerKy="footer"),
         "unknown column": refused_write(),
-        "left behind": (scratch / "never").exists(),
+        "left behind": (scratch / "never").exists() or (scratch / "open").exists(),
         "rotated": in_sql("status", "pme_rotate", master_keys={"pii": "footer"}),
         "master keys": in_sql("master_key", "pme_key_usage"),
         "diagnosis": pme.doctor(spark, enc).to_dict(),

@@ -56,7 +56,7 @@ def test_the_session_is_a_connect_session(seen: dict[str, Any]) -> None:
 
 
 def test_a_table_written_over_connect_is_read_back(seen: dict[str, Any]) -> None:
-    assert seen["rows"] == [[number, ssn, list(home)] for number, ssn, home in ROWS]
+    assert seen["rows"] == seen["read"] == [[number, ssn, list(home)] for number, ssn, home in ROWS]
 
 
 def test_a_table_written_over_connect_is_encrypted(seen: dict[str, Any], scratch: Path) -> None:
@@ -71,6 +71,7 @@ def test_a_table_written_over_connect_is_encrypted(seen: dict[str, Any], scratch
         ("other keystore", "PME_NOT_AUTHENTIC", "NotAuthenticError", "'footer'"),
         ("misspelt", "PME_UNKNOWN_OPTION", "UnknownOptionError", "footerKey"),
         ("unknown column", "PME_UNKNOWN_COLUMN", "UnknownColumnError", "home.street"),
+        ("format forgotten", "PME_BAD_OPTION", "BadOptionError", "pme.write"),
     ],
 )
 def test_a_refusal_over_connect_is_our_error(

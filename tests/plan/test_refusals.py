@@ -56,9 +56,12 @@ def test_a_refusal_is_what_the_write_says(
 def test_keys_and_columns_the_wrong_way_round_are_told_before_the_kms_is_asked(
     spark: SparkSession, enc: pme.Encryption, target: str
 ) -> None:
-    for mode in ("overwrite", "append"):
-        with refused("PME_UNKNOWN_COLUMN", "the wrong way round", "column_keys={'pii': ['ssn']}"):
-            pme.write(people(spark), target, replace(enc, column_keys={"ssn": "pii"}), mode=mode)
+    wrong = replace(enc, column_keys={"ssn": "pii"})
+    told = ("PME_UNKNOWN_COLUMN", "the wrong way round", "column_keys={'pii': ['ssn']}")
+    with refused(*told):
+        pme.write(people(spark), target, wrong, mode="overwrite")
+    with refused(*told):
+        pme.write(people(spark), target, wrong, mode="append")
 
 
 @pytest.mark.parametrize("pattern", ["*n*", "COUNTRY"])
