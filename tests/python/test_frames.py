@@ -40,9 +40,7 @@ def test_modes_are_sparks(spark: SparkSession, enc: pme.Encryption, keys: pme.Ke
         pme.write(spark.range(2), target, enc)
 
 
-def test_an_encryption_on_read_binds_files_to_its_keys(
-    spark: SparkSession, enc: pme.Encryption, target: str
-) -> None:
+def test_an_encryption_on_read_binds_files_to_its_keys(spark: SparkSession, enc: pme.Encryption, target: str) -> None:
     pme.write(spark.range(2), target, enc)
     with refused("PME_AAD_PREFIX"):
         pme.read(spark, target, replace(enc, aad_prefix="another")).collect()

@@ -41,12 +41,12 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
     plan
   }
 
-  def check(session: SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
+  def check(session: => SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
     (plan +: plan.subqueriesAll).foreach(_.foreach { node =>
-      writes(node).flatMap(told(session, _)).foreach { case (options, format) =>
+      writes(node).flatMap(handed => told(session, handed)).foreach { case (options, format) =>
         throw PmeErrors.optionsOfOurs(options, format)
       }
-      reads(node).flatMap(told(session, _)).foreach { case (options, format) =>
+      reads(node).flatMap(handed => told(session, handed)).foreach { case (options, format) =>
         if (isNew(s"$format: $options")) logger.warn(PmeErrors.optionsOfOursOnRead(options, format))
       }
     })
@@ -67,7 +67,7 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
   }
 
   /** The options of ours, and the format that they reach, where it is another one. */
-  private def told(session: SparkSession, handed: Handed): Option[(Seq[String], String)] = {
+  private def told(session: => SparkSession, handed: Handed): Option[(Seq[String], String)] = {
     val names = ConfResolver.spelled(handed.options).keys
     // What a factory changes is looked at where it matters: plans are many, and options of ours are rare.
     if (TellingOptions.among(names, parquetEncrypts = false).isEmpty || handed.ours) None
@@ -124,8 +124,8 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
       format.isInstanceOf[PmeFileFormat]
     )
 
-  private def ofOther(format: String, options: Map[String, String], isOurs: Boolean = false) =
-    new Handed(format, options, isParquet = true)(isOurs)
+  private def ofOther(format: String, options: Map[String, String]) =
+    new Handed(format, options, isParquet = true)(false)
 
   private def ofSource(source: DataSource) = ofProvider(source.className, source.options)
 
