@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from pyspark.sql import DataFrame
@@ -129,8 +129,8 @@ VALUES = {
 FRAMES: dict[str, Callable[[DataFrame], Any]] = {
     "dropDuplicates": lambda t: t.dropDuplicates(["ssn"]).collect(),
     "distinct": lambda t: t.select("id", "ssn").distinct().count(),
-    "show after an order": lambda t: t.orderBy("ssn")._show_string(1),
-    "tail after an order": lambda t: t.orderBy("ssn")._jdf.tail(1),
+    "show after an order": lambda t: t.orderBy("ssn").show(1),
+    "tail after an order": lambda t: cast("Any", t.orderBy("ssn"))._jdf.tail(1),
     "pivot": lambda t: t.groupBy("salary").pivot("ssn", ["a"]).count().collect(),
     "mapInPandas": lambda t: t.select("ssn").mapInPandas(lambda frames: frames, "ssn string").collect(),
     "mapInArrow": lambda t: t.select("ssn").mapInArrow(lambda batches: batches, "ssn string").collect(),
@@ -273,7 +273,7 @@ def test_a_table_function_in_python_looks_at_its_arguments(spark: SparkSession) 
                 yield (text,)
                 yield (text,)
 
-    spark.udtf.register("twice", f.udtf(Twice, returnType="again string"))
+    spark.udtf.register("twice", cast("Any", f.udtf(Twice, returnType="again string")))
     with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
         spark.sql(f"SELECT id, again FROM {VIEW}, LATERAL twice(ssn)").collect()
     assert spark.sql(f"SELECT id, again, ssn FROM {VIEW}, LATERAL twice(string(id))").count() == 2
