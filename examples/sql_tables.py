@@ -2,7 +2,7 @@
 
     python examples/sql_tables.py --out /tmp/sql
 
-The options of a table hold where the password is found (``file:...``), never the password: Spark shows options.
+The session says where the keys are, and a table which keys it is under: what a table says of a KMS is not believed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def main() -> None:
         SparkSession.builder.master("local[2]").appName("sql").config("spark.sql.warehouse.dir", str(out / "warehouse"))
     )
     spark = pme.configure(builder).getOrCreate()
-    enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name", "phone"]})
+    for name, value in keys.options().items():
+        spark.conf.set(f"spark.datasource.pme-parquet.{name}", value)
+    enc = pme.Encryption(footer_key="footer", column_keys={"pii": ["name", "phone"]})
 
     # The name of the format has a hyphen, hence the backticks.
     spark.sql(
@@ -43,9 +45,6 @@ def main() -> None:
     query = "SELECT id, name, phone FROM people WHERE city = 'London'"
     spark.sql(f"CREATE TABLE londoners USING `pme-parquet` OPTIONS ({sql_options(enc.options())}) AS {query}")
 
-    # Set once for the session, the options need not stand beside each read.
-    for name, value in keys.options().items():
-        spark.conf.set(f"spark.datasource.pme-parquet.{name}", value)
     path = out / "warehouse" / "londoners"
     spark.sql(f"SELECT name, phone FROM `pme-parquet`.`{path}` ORDER BY id").show()  # noqa: S608  our own path
     spark.stop()

@@ -15,7 +15,15 @@ from zlib import crc32
 import pytest
 
 import pme_parquet as pme
-from tests.support.session import ALIASES, PASSWORD_VARIABLE, SPARK_VERSION, builder, session_settings, set_secrets
+from tests.support.session import (
+    ALIASES,
+    PASSWORD_VARIABLE,
+    SPARK_VERSION,
+    builder,
+    kms_settings,
+    session_settings,
+    set_secrets,
+)
 from tests.support.source import FORMAT, Pair, Source
 
 if TYPE_CHECKING:
@@ -172,6 +180,13 @@ def conf(spark: SparkSession) -> Conf:
                     spark.conf.set(name, old)
 
     return changed
+
+
+@pytest.fixture
+def session_kms(keys: pme.Keystore, conf: Conf) -> Iterator[None]:
+    """Have the session itself name the KMS, as it must for tables of the catalog."""
+    with conf(kms_settings(keys)):
+        yield
 
 
 @pytest.fixture

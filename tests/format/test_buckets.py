@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.support.canary import data_files
 from tests.support.frames import people
 from tests.support.source import plan, rows
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.support.source import Conf, Pair, Source
+
+pytestmark = pytest.mark.usefixtures("session_kms")
 
 
 def bucketed(spark: SparkSession, source: Source) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Pair, Source
 
+pytestmark = pytest.mark.usefixtures("session_kms")
+
 COLUMNS = "id BIGINT, name STRING, country STRING"
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Source
 
+pytestmark = pytest.mark.usefixtures("session_kms")
+
 COUNT = 20
 
 

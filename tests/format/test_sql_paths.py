@@ -58,6 +58,7 @@ def test_insert_into_a_view_writes_to_its_path(spark: SparkSession, pair: Pair) 
     assert_encrypted_footers(pair.ours.path)
 
 
+@pytest.mark.usefixtures("session_kms")
 def test_permanent_view_over_a_table(spark: SparkSession, pair: Pair) -> None:
     def job(source: Source) -> DataFrame:
         source.writer(people(spark)).saveAsTable(source.table)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.support.errors import outcome
 from tests.support.frames import people
 from tests.support.source import rows
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 
     from tests.support.source import Pair, Source
+
+pytestmark = pytest.mark.usefixtures("session_kms")
 
 
 def writer(df: DataFrame, source: Source) -> DataFrameWriterV2:

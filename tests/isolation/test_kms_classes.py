@@ -11,12 +11,15 @@ import pytest
 
 from tests.policy.expect import refused
 from tests.support import java
+from tests.support.stored import PREFIX, stored_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+
+    from tests.support.source import Conf
 
     Place = Callable[[SparkSession, str], AbstractContextManager[DataFrameReader]]
 
@@ -125,6 +128,15 @@ def test_a_table_written_under_another_realm_has_other_keys(spark: SparkSession,
     assert rows(bare(spark).option(REALM, "south").load(south)) == ROWS
     with refused("PME_NOT_AUTHENTIC", "'footer'"):
         by_north.load(south).collect()
+
+
+@pytest.mark.parametrize("caller", ["driver", "executor"])
+def test_a_class_does_not_find_what_a_table_s_definition_says(
+    spark: SparkSession, north: str, conf: Conf, caller: str
+) -> None:
+    of_session = {f"{PREFIX}kms": KMS, f"{PREFIX}kms.callFrom": caller, REALM: "north"}
+    with stored_table(spark, north, {REALM: "south"}, "id BIGINT, ssn STRING") as table, conf(of_session):
+        assert rows(spark.table(table)) == ROWS
 
 
 def test_spark_parquet_shares_keys_between_such_readers(spark: SparkSession, north: str) -> None:

@@ -13,6 +13,7 @@ from tests.kms.bend import bend_material
 from tests.policy.expect import refused, save, untouched
 from tests.support import java
 from tests.support.canary import assert_encrypted_footers
+from tests.support.stored import assert_not_of_a_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,12 +64,10 @@ def test_a_client_with_other_properties_has_other_keys(
 
 @pytest.mark.parametrize("name", [PROPERTIES, f"parquet.encryption.{PROPERTIES}"])
 def test_a_table_s_options_name_no_properties_but_the_session_s(
-    spark: SparkSession, frame: DataFrame, target: str, name: str
+    spark: SparkSession, frame: DataFrame, target: str, conf: Conf, name: str
 ) -> None:
     save(frame, target, encryption())
-    others = {"kms": KMS, name: SOUTH.options()[PROPERTIES]}
-    with refused("PME_BAD_OPTION", PROPERTIES, "credentials"):
-        read(spark, target, others).collect()
+    assert_not_of_a_table(spark, conf, target, {"kms": KMS, name: SOUTH.options()[PROPERTIES]}, name)
     # Those of the session are there without being named.
     assert rows(read(spark, target, {"kms": KMS})) == rows(frame)
 

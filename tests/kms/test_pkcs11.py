@@ -19,6 +19,7 @@ from tests.policy.expect import refused, save, untouched
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.java import java
 from tests.support.session import SOFTHSM_CONF
+from tests.support.stored import assert_not_of_a_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,15 +155,12 @@ def test_another_configuration_of_the_token_needs_its_pin_as_well(
         read(spark, target, by_pin(tokens, WRONG_PIN).options()).collect()
 
 
-def test_the_configuration_is_not_taken_from_a_read_or_a_table(
-    spark: SparkSession, tokens: Tokens, token: pme.Keystore, frame: DataFrame, target: str, tmp_path: Path
+def test_the_configuration_is_not_taken_from_a_table(
+    spark: SparkSession, tokens: Tokens, token: pme.Keystore, frame: DataFrame, target: str, conf: Conf
 ) -> None:
     save(frame, target, encryption(token).options())
-    planted = {"kms.keystore.path": str(tokens.full)}
-    with refused("PME_BAD_OPTION", "kms.keystore.path", "native code", PATH):
-        read(spark, target, token.options() | planted).collect()
-    with refused("PME_BAD_OPTION", "kms.keystore.path", "native code", PATH):
-        save(frame, str(tmp_path / "other"), encryption(token).options() | planted)
+    planted = {"kms.keystore.path": str(tokens.folder / "planted.cfg")}
+    assert_not_of_a_table(spark, conf, target, token.options() | planted, "kms.keystore.path")
 
 
 @pytest.mark.parametrize("configuration", ["library = /no/such/library.so\nname = absent\n", "something else", ""])

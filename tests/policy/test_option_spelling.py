@@ -95,6 +95,7 @@ def test_options_of_a_write_count_in_any_spelling(
         written.read(spark, AADPREFIX="orders").collect()
 
 
+@pytest.mark.usefixtures("session_kms")
 @every_spelling
 def test_options_of_a_table_in_the_catalog_count_in_any_spelling(
     spark: SparkSession, orders: Table, spelling: str

@@ -61,7 +61,7 @@ def by_stream(spark: SparkSession, table: Table, scratch: Path) -> None:
     query.awaitTermination()
 
 
-@pytest.mark.usefixtures("catalog")
+@pytest.mark.usefixtures("catalog", "session_kms")
 @pytest.mark.parametrize("way", [by_load, by_noop_write, by_catalog, by_stream])
 def test_a_plaintext_table_is_refused_however_it_is_read(
     spark: SparkSession, plain: Table, tmp_path: Path, way: Callable[[SparkSession, Table, Path], None]

@@ -61,6 +61,7 @@ def session_settings(scratch: Path) -> dict[str, str]:
     reader = os.environ.get("PME_TEST_READER")
     chosen = {"spark.datasource.pme-parquet.reader": reader} if reader else {}
     return chosen | {
+        "spark.sql.extensions": EXTENSION,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",
@@ -87,6 +88,11 @@ def set_secrets() -> None:
         del os.environ[name]
     os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
     os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
+
+
+def kms_settings(kms: pme.Keystore) -> dict[str, str]:
+    """Return the settings by which a session itself names its KMS: a table of the catalog may not."""
+    return {f"spark.datasource.pme-parquet.{name}": value for name, value in kms.options().items()}
 
 
 def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSession.Builder:

@@ -17,6 +17,23 @@ object PmeErrors {
   def contradiction(options: String, why: String, remedy: String): PmeException =
     fail(BadOption, s"options $options: they cannot be used so, because $why. $remedy")
 
+  /**
+   * @param table its full name, where it is known which one it is
+   * @param setting of the session or the Hadoop configuration
+   */
+  def storedOption(option: String, table: Option[String], setting: String): PmeException = {
+    val where = table.fold("a stored table or view")(name => s"table $name")
+    val trusted = table.fold("")(name =>
+      s"; or, if you trust its author, set spark.datasource.pme-parquet.trustedTables to $name"
+    )
+    fail(
+      BadOption,
+      s"option $option: it comes from the definition of $where, and the session does not say the same; its author must " +
+        "not choose where credentials of readers go, what code runs, or what is accepted. " +
+        s"Set $setting to that value in the session$trusted."
+    )
+  }
+
   def missingOption(option: String, why: String): PmeException =
     fail(BadOption, s"option $option: it is not set, because $why it is needed. Set $option.")
 

@@ -33,6 +33,8 @@ object KmsSettings {
    * @param identity
    *   tells apart configurations and users: a client may read whatever it likes from the Hadoop configuration
    * @param handed what the client finds in its Hadoop configuration, and nobody in another
+   * @param withheld
+   *   what a table's definition would put into that configuration, and what stands there in its place, if anything
    */
   final case class ClientClass(
       name: String,
@@ -40,7 +42,8 @@ object KmsSettings {
       instanceUrl: String,
       token: Secret,
       identity: String,
-      handed: Map[String, Secret] = Map.empty
+      handed: Map[String, Secret] = Map.empty,
+      withheld: Map[String, Option[String]] = Map.empty
   ) extends KmsSettings {
 
     /** What messages call it. */

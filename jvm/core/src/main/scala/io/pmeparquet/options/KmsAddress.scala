@@ -7,8 +7,6 @@ import io.pmeparquet.PmeErrors
 
 /** Where a KMS listens: encrypted, or not over a network. */
 final class KmsAddress private (uri: URI) {
-  def host: String = uri.getHost.toLowerCase(java.util.Locale.ROOT)
-  def isLoopback: Boolean = KmsHttp.isLoopback(host)
   override def toString: String = uri.toString.stripSuffix("/")
 }
 
@@ -21,8 +19,10 @@ object KmsAddress {
       // Without the cause: its message is the whole text, which may hold a password.
       catch { case _: URISyntaxException => throw PmeErrors.badOption(option.name, "…", Expected) }
     val more = Seq(uri.getUserInfo, uri.getQuery, uri.getFragment).exists(_ != null)
+    val path = Option(uri.getRawPath).getOrElse("").stripSuffix("/")
+    val isElsewhere = path.nonEmpty && !UrlPath.isPlain(path.stripPrefix("/"))
     // What stands before an @ may be a password.
-    if (!KmsHttp.isSafe(uri) || more)
+    if (!KmsHttp.isSafe(uri) || more || isElsewhere)
       throw PmeErrors.badOption(option.name, s"${uri.getScheme}://${uri.getHost}", Expected)
     new KmsAddress(uri)
   }

@@ -1,7 +1,5 @@
 package io.pmeparquet.options
 
-import scala.util.matching.Regex
-
 import io.pmeparquet.options.Use.Both
 
 /** The options of the KMSs that are reached by a KMS client: [[ClientKind]]. */
@@ -78,7 +76,7 @@ private[options] trait KmsClientOptions {
     "kms.properties",
     Both,
     "With a class that is an `org.apache.iceberg.encryption.KeyManagementClient`: JSON object of the texts that it is " +
-      "initialized with. The session must say the same, since they may say where credentials go."
+      "initialized with."
   )
 }
 
@@ -89,8 +87,6 @@ private[options] trait KmsClientOptions {
  * @param title what messages call the KMS
  * @param jar the artifact that the class is in, if it is not the connector's
  * @param addresses options that say where calls, and so credentials, go
- * @param ownHosts
- *   matches the names of hosts that are the provider's own, and not one of its customers': a call may hold a key
  */
 final case class ClientKind(
     name: String,
@@ -98,14 +94,11 @@ final case class ClientKind(
     className: String,
     jar: Option[String],
     options: Seq[OptionSpec],
-    addresses: Seq[OptionSpec] = Nil,
-    ownHosts: Regex = ClientKind.NoHost
+    addresses: Seq[OptionSpec] = Nil
 )
 
 object ClientKind {
   import PmeOptions._
-
-  private[options] val NoHost: Regex = "(?!)".r
 
   val all: Seq[ClientKind] = Seq(
     ClientKind(
@@ -114,9 +107,7 @@ object ClientKind {
       "io.pmeparquet.kms.aws.AwsKmsClient",
       Some("pme-parquet-kms-aws"),
       Seq(AwsRegion, AwsEndpoint, AwsEncryptionContext),
-      Seq(AwsEndpoint),
-      // A region's own, with FIPS and dual-stack ones, and those of VPC endpoints for KMS.
-      """(vpce-[a-z0-9-]+\.)?kms(-fips)?\.[a-z]+(-[a-z]+)+-\d+\.((vpce\.)?amazonaws\.com(\.cn)?|api\.aws)""".r
+      Seq(AwsEndpoint)
     ),
     ClientKind(
       "gcp",
@@ -124,8 +115,7 @@ object ClientKind {
       "io.pmeparquet.kms.gcp.GcpKmsClient",
       Some("pme-parquet-kms-gcp"),
       Seq(GcpKeyRing, GcpEndpoint, GcpCredentials),
-      Seq(GcpEndpoint),
-      """[a-z0-9-]*cloudkms[a-z0-9-]*(\.p|\.[a-z0-9-]+\.rep)?\.googleapis\.com""".r
+      Seq(GcpEndpoint)
     ),
     ClientKind(
       "azure",
@@ -133,9 +123,7 @@ object ClientKind {
       "io.pmeparquet.kms.azure.AzureKmsClient",
       Some("pme-parquet-kms-azure"),
       Seq(AzureVaultUrl, AzureTenantId, AzureClientId, AzureClientSecret, AzureAuthority, AzureAlgorithm),
-      Seq(AzureVaultUrl, AzureAuthority),
-      ("""[a-z0-9-]+\.(vault|managedhsm)\.(azure\.net|azure\.cn|usgovcloudapi\.net)|""" +
-        """login\.(microsoftonline\.(com|us)|partner\.microsoftonline\.cn)""").r
+      Seq(AzureVaultUrl, AzureAuthority)
     ),
     ClientKind("hadoop", "Hadoop KMS", "io.pmeparquet.kms.HadoopKmsClient", None, Seq(HadoopUri))
   )

@@ -17,8 +17,8 @@ private[options] trait KmsOptions extends KmsClientOptions {
     "kms.keystore.path",
     Both,
     "The Java keystore: one AES secret key per alias. Read on the driver, from any Hadoop file system. With " +
-      "`kms.keystore.type=PKCS11`: the configuration of the JVM's provider SunPKCS11, which names native code, so it is " +
-      "taken from the session or the Hadoop configuration only; without it, the provider must be installed."
+      "`kms.keystore.type=PKCS11`: the configuration of the JVM's provider SunPKCS11, which names native code; without " +
+      "it, the provider must be installed."
   )
   val KeystoreType = OptionSpec(
     "kms.keystore.type",

@@ -63,8 +63,8 @@ object VaultOptions {
     KmsSettings.Vault(
       VaultSettings(
         url.toString,
-        values.requiredText(VaultMount, "with kms=vault").stripPrefix("/").stripSuffix("/"),
-        values.text(VaultNamespace).map(_.trim).filter(_.nonEmpty),
+        UrlPath.parse(VaultMount, values.requiredText(VaultMount, "with kms=vault")),
+        values.text(VaultNamespace).map(_.trim).filter(_.nonEmpty).map(UrlPath.parse(VaultNamespace, _)),
         login(values),
         values.file(VaultCaCert),
         values.millis(KmsTimeout)
@@ -92,7 +92,7 @@ object VaultOptions {
             s"Leave one of them out."
           )
     }
-    def mount = values.text(VaultAuthMount).map(_.trim.stripPrefix("/").stripSuffix("/")).getOrElse(auth)
+    def mount = values.text(VaultAuthMount).map(UrlPath.parse(VaultAuthMount, _)).getOrElse(auth)
     auth match {
       case "token" => VaultLogin.Token(values.requiredToken(VaultToken, why))
       case "kubernetes" =>

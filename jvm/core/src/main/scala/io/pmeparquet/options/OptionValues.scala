@@ -5,18 +5,18 @@ import java.util.Locale
 import io.pmeparquet.PmeErrors
 
 /** Where a value came from, highest precedence first. */
-sealed abstract class Level(val rank: Int)
+sealed abstract class Level
 
 object Level {
 
-  /** An option of this read or write, table property included. */
-  case object Option extends Level(0)
+  /** An option of this read or write; or of the table's definition, as far as [[StoredOptions]] lets it be. */
+  case object Option extends Level
 
   /** `spark.datasource.pme-parquet.<option>` */
-  case object SessionConf extends Level(1)
+  case object SessionConf extends Level
 
   /** `parquet.encryption.*` in the Hadoop configuration. */
-  case object HadoopConf extends Level(2)
+  case object HadoopConf extends Level
 
   val all: Seq[Level] = Seq(Option, SessionConf, HadoopConf)
 }
@@ -48,7 +48,7 @@ final class OptionValues(levels: Map[Level, Map[String, String]]) {
 
   def text(option: OptionSpec): Option[String] = find(option).map(_.value)
 
-  /** What would hold without the options of this read, write or table. */
+  /** What would hold without the options of this read, write or table; none where only a default would. */
   def textOfSession(option: OptionSpec): Option[String] =
     Level.all.filter(_ != Level.Option).flatMap(at(_, option)).headOption.map(_.value)
 
@@ -91,6 +91,11 @@ object OptionValues {
 
 /** parquet-java's spelling of values, where it differs from ours. */
 private object ParquetNames {
+
+  /** The value in our terms, of an option that was given under this name, ours or parquet-java's. */
+  def ofName(name: String, option: OptionSpec, value: String): String =
+    if (name.equalsIgnoreCase(option.name)) value.trim else translate(option, value)
+
   def translate(option: OptionSpec, value: String): String = option match {
     case PmeOptions.Unlisted => fromTruth(option, value, "footerKey", "plaintext")
     case PmeOptions.KeyMaterial => fromTruth(option, value, "internal", "external")

@@ -8,7 +8,7 @@ import org.apache.hadoop.crypto.key.{KeyProviderCryptoExtension, KeyProviderFact
 import org.apache.hadoop.fs.CommonConfigurationKeysPublic._
 
 import io.pmeparquet.keys.http.KmsHttp
-import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.options.{PmeOptions, UrlPath}
 
 /** Opens the Hadoop KMS that a configuration names. */
 private[pmeparquet] object HadoopKmsAddress {
@@ -26,15 +26,7 @@ private[pmeparquet] object HadoopKmsAddress {
     KeyProviderCryptoExtension.createKeyProviderCryptoExtension(opened)
   }
 
-  /** Whether all its hosts are this one. What is no address is not. */
-  def isNear(uri: String): Boolean =
-    try
-      new URI(uri.trim).getRawAuthority match {
-        case Form(_, hosts) => areNear(hosts)
-        case _ => false
-      }
-    catch { case _: URISyntaxException => false }
-
+  /** Whether all its hosts are this one. */
   private def areNear(hosts: String) =
     hosts.split(";").forall(host => KmsHttp.isLoopback(host.takeWhile(_ != ':')))
 
@@ -51,6 +43,10 @@ private[pmeparquet] object HadoopKmsAddress {
       try new URI(set)
       // Without the cause: its message is the whole text, which may hold a password.
       catch { case _: URISyntaxException => throw unusable("it is no address") }
+    val path = Option(uri.getRawPath).getOrElse("").stripPrefix("/").stripSuffix("/")
+    val isElsewhere = Seq(uri.getRawQuery, uri.getRawFragment).exists(_ != null) ||
+      (path.nonEmpty && !UrlPath.isPlain(path))
+    if (isElsewhere) throw unusable("it has more than a path of plain names behind the port")
     (uri.getScheme, uri.getRawAuthority) match {
       case ("kms", Form(transport, hosts)) =>
         // Hadoop KMS hands keys out as they are, so what reads the network reads them.

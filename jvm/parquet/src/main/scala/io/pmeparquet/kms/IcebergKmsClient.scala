@@ -76,6 +76,9 @@ private[pmeparquet] final class IcebergKmsClient private (client: Closeable, int
 private[pmeparquet] object IcebergKmsClient {
   val InterfaceName = "org.apache.iceberg.encryption.KeyManagementClient"
 
+  def isOne(type_ : Class[_]): Boolean =
+    classOf[Closeable].isAssignableFrom(type_) && interfacesOf(type_).exists(_.getName == InterfaceName)
+
   /** None where the object is no client of Iceberg's kind. */
   def of(instance: Any): Option[KmsClient] = instance match {
     case client: Closeable =>

@@ -100,25 +100,9 @@ final class KmsClientKms private (
 object KmsClientKms {
   def open(settings: KmsSettings.ClientClass, conf: Configuration): KmsClientKms = {
     val where = s"option kms: class ${settings.name}"
-    val instance =
-      try conf.getClassByName(settings.name).getDeclaredConstructor().newInstance()
-      catch {
-        case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
-          val elsewhere = settings.jar.fold("")(jar => s"; it is in the jar $jar, which is not brought along")
-          throw PmeErrors.kmsUnavailable(
-            where,
-            s"it cannot be loaded (${failed.getClass.getSimpleName})$elsewhere",
-            failed
-          )
-      }
-    val client = instance match {
+    val client = made(clientOf(settings, conf, where), settings, where) match {
       case kms: KmsClient => kms
-      case other =>
-        IcebergKmsClient.of(other).getOrElse {
-          val kinds =
-            s"a class that is a ${classOf[KmsClient].getName} or a ${IcebergKmsClient.InterfaceName}"
-          throw PmeErrors.badOption("kms", settings.name, kinds)
-        }
+      case other => IcebergKmsClient.of(other).getOrElse(throw noClient(settings))
     }
     try
       client.initialize(
@@ -133,11 +117,50 @@ object KmsClientKms {
     new KmsClientKms(client, settings, UserGroupInformation.getCurrentUser, conf.getClassLoader)
   }
 
-  /** A configuration that is the client's alone: it may hold secrets. */
+  /** The class, of which nothing has run: neither an initializer nor a constructor, before it is known to be a client. */
+  private def clientOf(settings: KmsSettings.ClientClass, conf: Configuration, where: String): Class[_] = {
+    val found =
+      try Class.forName(settings.name, false, conf.getClassLoader)
+      catch {
+        case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
+          throw notLoaded(settings, where, failed)
+      }
+    if (!classOf[KmsClient].isAssignableFrom(found) && !IcebergKmsClient.isOne(found))
+      throw noClient(settings)
+    found
+  }
+
+  private def made(client: Class[_], settings: KmsSettings.ClientClass, where: String): Any =
+    try client.getDeclaredConstructor().newInstance()
+    catch {
+      case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
+        throw notLoaded(settings, where, failed)
+    }
+
+  private def notLoaded(settings: KmsSettings.ClientClass, where: String, failed: Throwable): PmeException = {
+    val elsewhere = settings.jar.fold("")(jar => s"; it is in the jar $jar, which is not brought along")
+    PmeErrors.kmsUnavailable(
+      where,
+      s"it cannot be loaded (${failed.getClass.getSimpleName})$elsewhere",
+      failed
+    )
+  }
+
+  private def noClient(settings: KmsSettings.ClientClass): PmeException = PmeErrors.badOption(
+    "kms",
+    settings.name,
+    s"a class that is a ${classOf[KmsClient].getName} or a ${IcebergKmsClient.InterfaceName}"
+  )
+
+  /** A configuration that is the client's alone: it may hold secrets, and nothing of a table's definition. */
   private def withHanded(settings: KmsSettings.ClientClass, conf: Configuration): Configuration =
-    if (settings.handed.isEmpty) conf
+    if (settings.handed.isEmpty && settings.withheld.isEmpty) conf
     else {
       val own = new Configuration(conf)
+      settings.withheld.foreach {
+        case (name, Some(value)) => own.set(name, value)
+        case (name, None) => own.unset(name)
+      }
       settings.handed.foreach { case (name, value) => own.set(name, value.insecureValue) }
       own
     }

@@ -45,9 +45,18 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
         if relation.fileFormat.isInstanceOf[PmeFileFormat] && relation.location
           .isInstanceOf[InMemoryFileIndex] &&
           !leaf.isStreaming && leaf.output.size == relation.schema.size &&
-          new ConfResolver(SparkSession.active).allowsV2Scan(ConfResolver.spelled(relation.options)) =>
+          PmeSparkException.translated(allowsV2Scan(relation)) =>
       Some(relation)
     case _ => None
+  }
+
+  private def allowsV2Scan(relation: HadoopFsRelation): Boolean =
+    new ConfResolver(SparkSession.active, originOf(relation))
+      .allowsV2Scan(ConfResolver.spelled(relation.options))
+
+  private def originOf(relation: HadoopFsRelation): OptionOrigin = relation.fileFormat match {
+    case ours: PmeFileFormat => ours.origin
+    case _ => OptionOrigin.Unknown
   }
 
   private def v2Relation(leaf: LogicalRelation, relation: HadoopFsRelation): LogicalPlan = {
@@ -57,7 +66,8 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
       SparkSession.active,
       new CaseInsensitiveStringMap(scala.collection.JavaConverters.mapAsJavaMap(options)),
       relation.location.rootPaths.map(_.toString),
-      Some(relation.schema)
+      Some(relation.schema),
+      originOf(relation)
     )
     val v2 = DataSourceV2Relation.create(table, None, None)
     val byName = leaf.output.map(column => column.name -> column).toMap[String, AttributeReference]

@@ -24,8 +24,13 @@ import io.pmeparquet.spark.keys.DriverRoute
  * `spark.datasource.pme-parquet.<option>` > Hadoop conf `parquet.encryption.*`. Every way into the format calls it.
  *
  * ''Driver only'': this is where references to secrets are resolved.
+ *
+ * @param origin whose the options are
  */
-final class ConfResolver(session: SparkSession) {
+final class ConfResolver private[spark] (session: SparkSession, origin: OptionOrigin) {
+
+  /** For options that the user gave to what is done with them. */
+  def this(session: SparkSession) = this(session, OptionOrigin.Frame)
 
   /** V1 unless asked for: it is the path on which Spark gives most. [[AggregatePushDown]] tells the exception. */
   def usesV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) == "v2"
@@ -77,9 +82,17 @@ final class ConfResolver(session: SparkSession) {
   def readUnjudged(options: Map[String, String]): ReadScope = read(options, _.copy(columns = None))
 
   private def read(options: Map[String, String], change: ReadSettings => ReadSettings): ReadScope = {
-    val conf = SparkAccess.hadoopConf(session, options)
     val values = valuesOf(options)
-    Scopes.forRead(kmsUse(values, conf, options), change(settingsOf(values)), conf)
+    val resolver = kmsResolver(options)
+    val settings = withoutKeyOfTable(settingsOf(values), storedIn(options))
+    Scopes.forRead(kmsUse(values, resolver), change(settings), resolver.conf)
+  }
+
+  /** Which master key is given out, for files that name none, is for the reader to say, and not for a table. */
+  private def withoutKeyOfTable(settings: ReadSettings, stored: Map[String, String]): ReadSettings = {
+    val ofTable = new OptionValues(Map(Level.Option -> ours(stored)))
+    val names = Seq(PmeOptions.FooterKey, PmeOptions.UniformKey).exists(ofTable.find(_).isDefined)
+    if (names && !settings.directKeys) settings.copy(keyOfFilesWithoutMetadata = None) else settings
   }
 
   /** What a reader with these options accepts. */
@@ -96,13 +109,20 @@ final class ConfResolver(session: SparkSession) {
 
   /** The KMS that options lead to, for the driver to call. */
   def kms(options: Map[String, String]): Kms = {
-    val conf = SparkAccess.hadoopConf(session, options)
-    KmsAccess.open(new KmsResolver(session, conf, options).resolve(valuesOf(options)), conf)
+    val values = valuesOf(options)
+    val resolver = kmsResolver(options)
+    KmsAccess.open(resolver.resolve(values), resolver.conf)
   }
 
-  private def kmsUse(values: OptionValues, conf: Configuration, options: Map[String, String]): KmsUse = {
+  /** A KMS sees no option that a definition says, unless the session trusts its table. */
+  private def kmsResolver(options: Map[String, String]): KmsResolver = {
+    val stored = storedIn(options)
+    new KmsResolver(session, options.filterNot { case (name, _) => stored.contains(name) }, stored.keySet)
+  }
+
+  private def kmsUse(values: OptionValues, resolver: KmsResolver): KmsUse = {
     val fromDriver = values.choice(PmeOptions.CallFrom) == "driver"
-    val settings = new KmsResolver(session, conf, options).resolve(values)
+    val settings = resolver.resolve(values)
     DriverRoute.warnWhereReadable(session)
     KmsUse(settings, if (fromDriver) Some(DriverRoute.open()) else None)
   }
@@ -132,7 +152,7 @@ final class ConfResolver(session: SparkSession) {
     Settings.requireKeys(values)
     Settings.forWrite(
       values,
-      kmsUse(values, conf, options),
+      kmsUse(values, kmsResolver(options)),
       SparkAccess.sqlConf(session).caseSensitiveAnalysis
     )
   }
@@ -141,19 +161,48 @@ final class ConfResolver(session: SparkSession) {
     checkNames(options)
     val session = sessionOptions
     refuseSecrets(session)
-    new OptionValues(
-      Map(
-        Level.Option -> ours(options),
-        Level.SessionConf -> session,
-        Level.HadoopConf -> ours(hadoopOptions)
-      )
+    val below = Map[Level, Map[String, String]](
+      Level.SessionConf -> session,
+      Level.HadoopConf -> ours(hadoopOptions)
     )
+    checkStored(options, new OptionValues(below))
+    new OptionValues(below + (Level.Option -> ours(options)))
+  }
+
+  private def checkStored(options: Map[String, String], session: OptionValues): Unit = {
+    val stored = storedIn(options)
+    if (stored.nonEmpty) {
+      val table = origin match {
+        case OptionOrigin.Stored(name, _) => name.map(TrustedTables.spelled)
+        case OptionOrigin.Frame => None
+      }
+      lazy val hadoop = SparkAccess.hadoopConf(this.session, Map.empty)
+      new StoredOptions(table, session, name => Option(hadoop.get(name))).check(stored)
+    }
+  }
+
+  /** Of these options, those that somebody else may have written, whom the session does not trust. */
+  private def storedIn(options: Map[String, String]): Map[String, String] = origin match {
+    case OptionOrigin.Stored(Some(name), _) if new TrustedTables(session).contains(name) => Map.empty
+    case _ => origin.stored(options)
+  }
+
+  /** Fails where an option is not one that this origin may name, or none at all. */
+  def check(options: Map[String, String]): Unit = {
+    valuesOf(options)
+    ()
   }
 
   /** Fails where an option is unknown, or holds a secret: for options that are kept before they are used. */
   def checkNames(options: Map[String, String]): Unit = {
     options.keys.foreach(UnknownOptions.check)
     refuseSecrets(ours(options))
+    if (ours(options).contains(lower(PmeOptions.TrustedTables.name)))
+      throw PmeErrors.contradiction(
+        PmeOptions.TrustedTables.name,
+        "it is an option of this read, write or table, and only the session says which tables it trusts",
+        s"Set ${ConfResolver.SessionPrefix}${PmeOptions.TrustedTables.name} in the session."
+      )
   }
 
   // Of every KMS, the chosen one or not: Spark shows the value either way.

@@ -3,53 +3,48 @@ package io.pmeparquet.spark
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
+import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{CommonConfigurationKeysPublic, Path}
+import org.apache.hadoop.fs.Path
 import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference, SecretResolver}
 import io.pmeparquet.keys.KmsSettings
-import io.pmeparquet.kms.HadoopKmsAddress
 import io.pmeparquet.options._
 
-/** Makes KMS settings of options: reads the keystore and resolves secrets. ''Driver only.'' */
+/**
+ * Makes KMS settings of options: reads the keystore and resolves secrets. ''Driver only.''
+ *
+ * @param options the user's own, which a KMS may find in its configuration
+ * @param withheld names of options that come out of a table's definition, which it may not
+ */
 private[spark] final class KmsResolver(
     session: SparkSession,
-    conf: Configuration,
-    options: Map[String, String]
+    options: Map[String, String],
+    withheld: Set[String]
 ) {
+
+  /** What a KMS is opened with. */
+  val conf: Configuration = SparkAccess.hadoopConf(session, options)
   private val secrets = new DriverSecrets(session, conf)
 
   def resolve(values: OptionValues): KmsSettings = {
     val kms = values.text(PmeOptions.Kms).orElse(PmeOptions.Kms.default).get.trim
-    kms.toLowerCase(java.util.Locale.ROOT) match {
+    kms.toLowerCase(Locale.ROOT) match {
       case "keystore" => keystore(values)
       case "static" => KmsSettings.Static(requiredSecret(values, PmeOptions.StaticKeys, "kms=static"))
       case "vault" =>
-        requireOneSource(
-          values,
-          Seq(
-            PmeOptions.VaultUrl,
-            PmeOptions.VaultNamespace,
-            PmeOptions.VaultAuthMount,
-            PmeOptions.VaultCaCert
-          ),
-          Seq(PmeOptions.VaultToken, PmeOptions.VaultSecretId, PmeOptions.VaultJwt)
-        )
         VaultOptions.settings(lookup(values))
       case _ =>
         ClientKind.named(kms) match {
           case Some(kind) =>
-            kind.addresses.foreach(requireSafeAddress(kind, _, values))
-            if (kind.options.contains(PmeOptions.HadoopUri)) requireSafeHadoopAddress(values)
+            kind.addresses.foreach(option => values.text(option).foreach(KmsAddress.parse(option, _)))
             lookup(values).millis(PmeOptions.KmsTimeout)
             clientClass(kind.className, values, kind.options :+ PmeOptions.KmsTimeout)
           case None if kms.contains('.') =>
-            requireNoHiddenAddress()
-            requireOfSession(PmeOptions.ClientProperties, values, named = Nil)
             clientClass(kms, values, Seq(PmeOptions.ClientProperties))
           case None =>
             val known = (Seq("keystore", "static", "vault") ++ ClientKind.all.map(_.name)).mkString(", ")
@@ -65,8 +60,7 @@ private[spark] final class KmsResolver(
   private def keystore(values: OptionValues): KmsSettings = {
     val storeType = values.text(PmeOptions.KeystoreType).orElse(PmeOptions.KeystoreType.default).get
     val path = values.text(PmeOptions.KeystorePath)
-    if (storeType.equalsIgnoreCase(KmsResolver.Pkcs11)) requireNotOfTable(PmeOptions.KeystorePath, values)
-    else if (path.isEmpty)
+    if (path.isEmpty && !storeType.equalsIgnoreCase(KmsResolver.Pkcs11))
       throw PmeErrors.missingOption(PmeOptions.KeystorePath.name, "with kms=keystore (the default)")
     val password = requiredSecret(values, PmeOptions.KeystorePassword, "with kms=keystore")
     KmsSettings.Keystore(
@@ -77,96 +71,6 @@ private[spark] final class KmsResolver(
       lookup(values).millis(PmeOptions.KmsTimeout)
     )
   }
-
-  /** The file of a PKCS#11 token says which native code the JVM is to load. */
-  private def requireNotOfTable(option: OptionSpec, values: OptionValues): Unit =
-    if (values.find(option).exists(_.level == Level.Option))
-      throw PmeErrors.contradiction(
-        option.name,
-        "for PKCS11 it names native code to load, and it is an option of this read, write or table",
-        s"Set spark.datasource.pme-parquet.${option.name} in the session."
-      )
-
-  /** A table's options come before the session's: it may not have the session's credential sent to an address of its own. */
-  private def requireOneSource(
-      values: OptionValues,
-      targets: Seq[OptionSpec],
-      credentials: Seq[OptionSpec]
-  ): Unit =
-    for {
-      target <- targets
-      credential <- credentials
-      asked <- values.find(target)
-      sent <- values.find(credential) if asked.level.rank < sent.level.rank
-    } throw PmeErrors.contradiction(
-      s"${target.name} and ${credential.name}",
-      s"${target.name} is an option of this read, write or table, and the credential is not",
-      "Set both in the same place."
-    )
-
-  /**
-   * Credentials of a cloud come from the machine. So a table may choose among the cloud's own hosts, and where else calls
-   * go is for the session to say.
-   */
-  private def requireSafeAddress(kind: ClientKind, option: OptionSpec, values: OptionValues): Unit =
-    values.find(option).foreach { found =>
-      val address = KmsAddress.parse(option, found.value)
-      val own = kind.ownHosts.pattern.matcher(address.host).matches()
-      if (found.level == Level.Option && !own && !address.isLoopback)
-        throw PmeErrors.contradiction(
-          option.name,
-          s"as an option of this read, write or table it may name hosts of ${kind.title} only: credentials go there",
-          s"Set spark.datasource.pme-parquet.${option.name} in the session."
-        )
-      if (!own) requireOneSource(values, Seq(option), kind.options.filter(_.secret))
-    }
-
-  /** Vault's client by its class finds its address under a name that is no option here, and the session's token elsewhere. */
-  private def requireNoHiddenAddress(): Unit = {
-    val prefix = PmeOptions.ParquetPrefix + "kms.vault."
-    options.keys.find(_.toLowerCase(java.util.Locale.ROOT).startsWith(prefix)).foreach { name =>
-      throw PmeErrors.contradiction(
-        name,
-        "as an option of this read, write or table it could send the session's credential elsewhere",
-        s"Use kms=vault with ${name.substring(PmeOptions.ParquetPrefix.length)}, or set it in the Hadoop configuration."
-      )
-    }
-  }
-
-  /**
-   * Hadoop KMS has no hosts that are a provider's own, and a user's Kerberos login or Hadoop's tokens go where it is.
-   * Hadoop's own name for its address is no option here, but an option of that name stands in the configuration.
-   */
-  private def requireSafeHadoopAddress(values: OptionValues): Unit = {
-    val name = CommonConfigurationKeysPublic.HADOOP_SECURITY_KEY_PROVIDER_PATH
-    def of(conf: Configuration) = Option(conf.getTrimmed(name))
-    val ofSession = of(session.sessionState.newHadoopConf())
-    if (of(conf) != ofSession)
-      throw PmeErrors.contradiction(
-        name,
-        "as an option of this read, write or table it could send the user's credentials elsewhere",
-        "Set it in the Hadoop configuration."
-      )
-    if (!values.text(PmeOptions.HadoopUri).exists(HadoopKmsAddress.isNear))
-      requireOfSession(PmeOptions.HadoopUri, values, ofSession.toSeq)
-  }
-
-  /**
-   * What says where the machine's or the user's credentials go, and cannot be told to be harmless: whoever defines a table
-   * may repeat what the session says, and no more.
-   *
-   * @param named what the session says in other words
-   */
-  private def requireOfSession(option: OptionSpec, values: OptionValues, named: Seq[String]): Unit =
-    values.find(option).filter(_.level == Level.Option).foreach { found =>
-      if (!(named ++ values.textOfSession(option)).exists(_.trim == found.value.trim))
-        throw PmeErrors.contradiction(
-          option.name,
-          "it is an option of this read, write or table and may say where credentials go, and the session says nothing " +
-            "of the kind",
-          s"Set spark.datasource.pme-parquet.${option.name} in the session."
-        )
-    }
 
   private def lookup(values: OptionValues): KmsValues = new KmsValues {
     override def text(option: OptionSpec): Option[String] =
@@ -201,11 +105,6 @@ private[spark] final class KmsResolver(
   /** @param handed options that the client is to find in its configuration */
   private def clientClass(name: String, values: OptionValues, handed: Seq[OptionSpec]): KmsSettings = {
     def text(option: OptionSpec) = values.text(option).orElse(option.default).get
-    requireOneSource(
-      values,
-      Seq(PmeOptions.InstanceUrl, PmeOptions.InstanceId),
-      Seq(PmeOptions.AccessToken)
-    )
     KmsSettings.ClientClass(
       name,
       text(PmeOptions.InstanceId),
@@ -214,6 +113,11 @@ private[spark] final class KmsResolver(
       identity,
       handed
         .flatMap(option => handedOn(option, values).map(PmeOptions.ParquetPrefix + option.name -> _))
+        .toMap,
+      // A job's configuration has them, some under names in small letters.
+      withheld
+        .flatMap(name => Seq(name, name.toLowerCase(Locale.ROOT)))
+        .map(name => name -> Option(conf.get(name)))
         .toMap
     )
   }
@@ -227,7 +131,7 @@ private[spark] final class KmsResolver(
   /** A digest of all that a client could look at: the configuration with the options, and the user. */
   private def identity: String = {
     val digest = java.security.MessageDigest.getInstance("SHA-256")
-    val entries = SparkAccess.hadoopConf(session, options).iterator()
+    val entries = conf.iterator()
     val lines = scala.collection.mutable.ArrayBuffer(UserGroupInformation.getCurrentUser.toString)
     while (entries.hasNext) {
       val entry = entries.next()

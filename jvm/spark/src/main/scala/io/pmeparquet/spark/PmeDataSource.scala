@@ -51,7 +51,9 @@ class PmeDataSource extends ParquetDataSourceV2 {
 
   private def table(options: CaseInsensitiveStringMap, schema: Option[StructType]): Table = {
     val paths = getPaths(options)
-    new PmeTable(getTableName(options, paths), sparkSession, getOptionsWithoutPaths(options), paths, schema)
+    val origin = if (Asker.here() == Asker.Statement) OptionOrigin.Frame else OptionOrigin.Unknown
+    val own = getOptionsWithoutPaths(options)
+    new PmeTable(getTableName(options, paths), sparkSession, own, paths, schema, origin)
   }
 
   private def viaV2(options: CaseInsensitiveStringMap): Boolean = PmeSparkException.translated {

@@ -18,6 +18,7 @@ import io.pmeparquet.spark.admin.TableFunctions
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TableFunctions.all.foreach(extensions.injectTableFunction)
+    extensions.injectPostHocResolutionRule(new NoteStatements(_))
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)
       OtherFormats.check(session, plan)

@@ -4,6 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
 import org.apache.hadoop.mapreduce.Job
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{OutputWriterFactory, PartitionedFile}
@@ -24,20 +25,37 @@ import io.pmeparquet.spark.pages.{PagesRead, RowPredicate, SparkReadRules}
 class PmeFileFormat private (
     private val dataFilters: Seq[Expression],
     private val conditions: Option[Set[String]],
-    @transient private[spark] val masked: MaskedColumns
+    @transient private[spark] val masked: MaskedColumns,
+    private val whose: FormatOrigin
 ) extends ParquetFileFormat {
   SessionSetup.install()
 
   /** As Spark makes it. */
-  def this() = this(Nil, None, new MaskedColumns)
+  def this() = this(Nil, None, new MaskedColumns, FormatOrigin(Asker.here()))
 
   /** The format of a scan with these filters. */
   private[spark] def withFilters(filters: Seq[Expression]): PmeFileFormat =
-    new PmeFileFormat(filters, conditions, masked)
+    new PmeFileFormat(filters, conditions, masked, whose)
 
   /** The format of a scan of whose columns conditions look at these, too: a recursive query is planned part by part. */
   private[spark] def withConditions(columns: Set[String]): PmeFileFormat =
-    new PmeFileFormat(dataFilters, Some(conditions.getOrElse(Set.empty) ++ columns), new MaskedColumns)
+    new PmeFileFormat(dataFilters, Some(conditions.getOrElse(Set.empty) ++ columns), new MaskedColumns, whose)
+
+  private def withWhose(other: FormatOrigin): PmeFileFormat =
+    if (other == whose) this else new PmeFileFormat(dataFilters, conditions, masked, other)
+
+  /** The format of a relation or write of which [[TellOrigins]] knows whose its options are. */
+  private[spark] def withOrigin(known: PmeFileFormat => OptionOrigin): PmeFileFormat =
+    withWhose(whose.told(known(this)))
+
+  private[spark] def notedOnce(isStatement: Boolean): PmeFileFormat = withWhose(whose.notedOnce(isStatement))
+
+  /** Whose the options of a relation of this table are, or of a write to it. */
+  private[spark] def originAt(table: CatalogTable): OptionOrigin = whose.of(table)
+
+  private[spark] def originOfNew: OptionOrigin = whose.ofNew
+
+  private[spark] def origin: OptionOrigin = whose.origin
 
   override def shortName(): String = PmeDataSource.Name
   override def toString: String = "PmeParquet"
@@ -49,7 +67,7 @@ class PmeFileFormat private (
     case _ => false
   }
 
-  private def identity = dataFilters.map(KeepFilters.withoutIds) -> conditions
+  private def identity = (dataFilters.map(KeepFilters.withoutIds), conditions, whose)
 
   override def inferSchema(
       session: SparkSession,
@@ -57,7 +75,7 @@ class PmeFileFormat private (
       files: Seq[FileStatus]
   ): Option[StructType] = PmeSparkException.translated {
     val options = ConfResolver.spelled(parameters)
-    SchemaInference.infer(session, options, files, new ConfResolver(session).read(options))
+    SchemaInference.infer(session, options, files, new ConfResolver(session, origin).read(options))
   }
 
   override def prepareWrite(
@@ -71,7 +89,7 @@ class PmeFileFormat private (
     // Streaming sinks hand over a configuration without the options, and Spark's own source then ignores them.
     SparkAccess.setOptions(conf, spelled)
     WriteRules.check(conf)
-    val resolver = new ConfResolver(session)
+    val resolver = new ConfResolver(session, origin)
     val settings = resolver.writeSettings(spelled, conf)
     ColumnPlan.check(session, dataSchema, settings.files)
     val scope = resolver.write(settings, conf, FileOutputFormat.getOutputPath(job))
@@ -88,7 +106,7 @@ class PmeFileFormat private (
       options: Map[String, String],
       hadoopConf: Configuration
   ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
-    val scope = new ConfResolver(session).scan(ConfResolver.spelled(options), requiredSchema)
+    val scope = new ConfResolver(session, origin).scan(ConfResolver.spelled(options), requiredSchema)
     PmeCryptoFactory.useForRead(hadoopConf, scope)
     // Asked for in any case: it prepares the configuration that both readers go by.
     val spark = super.buildReaderWithPartitionValues(
@@ -101,7 +119,7 @@ class PmeFileFormat private (
       hadoopConf
     )
     val opening = FileOpening(session, hadoopConf, scope, requiredSchema)
-    if (!new ConfResolver(session).usesPages(ConfResolver.spelled(options)))
+    if (!new ConfResolver(session, origin).usesPages(ConfResolver.spelled(options)))
       new GatedRead(spark, opening, gated = true)
     else {
       val conf = SparkAccess.sqlConf(session)

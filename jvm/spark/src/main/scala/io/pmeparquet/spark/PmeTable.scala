@@ -26,7 +26,8 @@ class PmeTable(
     session: SparkSession,
     tableOptions: CaseInsensitiveStringMap,
     paths: Seq[String],
-    userSchema: Option[StructType]
+    userSchema: Option[StructType],
+    origin: OptionOrigin
 ) extends FileTable(session, tableOptions, paths, userSchema) {
 
   override def formatName: String = "PmeParquet"
@@ -39,7 +40,7 @@ class PmeTable(
 
   override def inferSchema(files: Seq[FileStatus]): Option[StructType] = PmeSparkException.translated {
     val spelled = spelledOptions(tableOptions)
-    SchemaInference.infer(session, spelled, files, new ConfResolver(session).read(spelled))
+    SchemaInference.infer(session, spelled, files, new ConfResolver(session, origin).read(spelled))
   }
 
   override def newScanBuilder(scanOptions: CaseInsensitiveStringMap): ScanBuilder =
@@ -49,7 +50,7 @@ class PmeTable(
       val spelled = spelledOptions(tableOptions).filterNot { case (name, _) =>
         scanOptions.containsKey(name)
       } ++ scan
-      val scope = new ConfResolver(session).scan(spelled, dataSchema)
+      val scope = new ConfResolver(session, origin).scan(spelled, dataSchema)
       val ours = PmeCryptoFactory.readProperties(scope) + PmeTable.NothingSkipped
       val options = new CaseInsensitiveStringMap(
         (spelled.filterNot(_._1.equalsIgnoreCase(PmeTable.NothingSkipped._1)) ++ ours).asJava

@@ -42,7 +42,11 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
   private def check(write: InsertIntoHadoopFsRelationCommand): Unit = {
     val session = SparkSession.active
     val options = ConfResolver.spelled(write.options)
-    val resolver = new ConfResolver(session)
+    val origin = write.fileFormat match {
+      case ours: PmeFileFormat => ours.origin
+      case _ => OptionOrigin.Unknown
+    }
+    val resolver = new ConfResolver(session, origin)
     ColumnPlan.checkPartitions(session, write.partitionColumns.map(_.name), resolver.columnKeys(options))
     if (write.mode == SaveMode.Overwrite) {
       val conf = SparkAccess.hadoopConf(session, options)

@@ -11,7 +11,7 @@ import io.pmeparquet.spark.admin.{PlanFunctions, TableFunctions}
  * on nested fields.
  */
 private[spark] object SessionSetup {
-  private val rules = Seq(OtherFormats, PreWriteCheck, AggregatePushDown, ConditionColumns)
+  private val rules = Seq(TellOrigins, OtherFormats, PreWriteCheck, AggregatePushDown, ConditionColumns)
   private val strategies = Seq(KeepFilters, PlanFunctions)
 
   def install(): Unit =

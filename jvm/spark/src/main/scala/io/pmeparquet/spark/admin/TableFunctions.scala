@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.parquet.verify.Sample
-import io.pmeparquet.spark.{ConfResolver, PmeSparkException}
+import io.pmeparquet.spark.{ConfResolver, OptionOrigin, PmeSparkException}
+import io.pmeparquet.PmeErrors
 
 /**
  * Rotation, key usage, verification and the doctor for those who have nothing but SQL.
@@ -52,6 +53,7 @@ private[spark] object TableFunctions {
         arguments.flag("allow_unused").getOrElse(false)
       )
       settings.check()
+      refuseInDefinition("pme_rotate")
       (options +: settings.newKms.toSeq).foreach(checkNames)
       (session, path) => Rotation.rows(session, path, options, settings)
     }
@@ -90,6 +92,8 @@ private[spark] object TableFunctions {
         "with a row for each thing."
     function("pme_doctor", usage, Seq(Options, "wheel"), Doctor.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      // Elsewhere it tells of bad options in its rows.
+      if (OptionOrigin.isInDefinition) checkNames(options)
       val wheel = arguments.text("wheel")
       "" -> (Doctor.rows(_, options, wheel))
     }
@@ -120,6 +124,19 @@ private[spark] object TableFunctions {
     (FunctionIdentifier(name), info, builder)
   }
 
+  /** In the text of a stored view they are not the options of whoever reads the view. */
   private def checkNames(options: Map[String, String]): Unit =
-    SparkSession.getActiveSession.foreach(new ConfResolver(_).checkNames(options))
+    SparkSession.getActiveSession.foreach { session =>
+      if (OptionOrigin.isInDefinition) new ConfResolver(session, OptionOrigin.Unknown).check(options)
+      else new ConfResolver(session).checkNames(options)
+    }
+
+  private def refuseInDefinition(function: String): Unit =
+    if (OptionOrigin.isInDefinition)
+      throw PmeErrors.unsupported(
+        function,
+        "being part of a stored view or function",
+        "it would change files with the keys of whoever reads that",
+        "Call it in a statement of its own."
+      )
 }

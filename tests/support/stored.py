@@ -1,0 +1,48 @@
+"""Tables of the catalog whose stored options somebody else may have written."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from tests.policy.expect import refused
+from tests.support.source import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from tests.support.source import Conf
+
+PREFIX = "spark.datasource.pme-parquet."
+
+
+def unique_name() -> str:
+    """Return a name that no table has; it is too short to be taken for a key in a message."""
+    return f"stored_{uuid4().hex[:8]}"
+
+
+@contextmanager
+def stored_table(
+    spark: SparkSession, path: str, options: Mapping[str, str], columns: str = "id BIGINT"
+) -> Iterator[str]:
+    """Define a table with these options, give its name, and drop it."""
+    name = unique_name()
+    listed = ", ".join(f"'{option}' '{value}'" for option, value in options.items())
+    clause = f"OPTIONS ({listed}) " if listed else ""
+    spark.sql(f"CREATE TABLE {name} ({columns}) USING `{FORMAT}` {clause}LOCATION '{path}'")
+    try:
+        yield name
+    finally:
+        spark.sql(f"DROP TABLE {name}")
+
+
+def assert_not_of_a_table(spark: SparkSession, conf: Conf, path: str, options: dict[str, str], option: str) -> None:
+    """Fail unless a table may not say this option, where the session says all the others."""
+    others = {PREFIX + name: value for name, value in options.items() if name != option}
+    with stored_table(spark, path, options) as name, conf(others):
+        for statement in (f"SELECT * FROM {name}", f"INSERT INTO {name} VALUES (1)"):
+            with refused("PME_BAD_OPTION", option, name, "trustedTables"):
+                spark.sql(statement).collect()
