@@ -98,6 +98,13 @@ def create(spark: SparkSession, table: str, path: str, options: dict[str, str]) 
     )
 
 
+def has_run(spark: SparkSession) -> bool:
+    """Return whether the class was initialized, which happens once in a JVM."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    return jvm.System.getProperty(LOUD) is not None
+
+
 def vault(url: str) -> dict[str, str]:
     return {"kms": "vault", "kms.vault.url": url}
 
@@ -142,7 +149,7 @@ def test_a_stored_definition_sends_nothing_anywhere(
             with refused("PME_BAD_OPTION", table, "trustedTables"):
                 spark.sql(f"{statement} {table} SELECT 1, 'b'")
     assert listener.requests == []
-    assert spark.sparkContext._jvm.System.getProperty(LOUD) is None
+    assert not has_run(spark)
 
 
 def test_a_table_filled_by_the_frame_s_own_options_is_read_by_the_session_s(
@@ -162,7 +169,8 @@ def assert_trusted(spark: SparkSession, table: str, conf: Conf) -> None:
         with conf({f"{PREFIX}trustedTables": other}), refused("PME_BAD_OPTION"):
             spark.table(table).collect()
     with conf({f"{PREFIX}trustedTables": f"spark_catalog.default.x, spark_catalog.default.{table}"}):
-        assert spark.table(table).count() == 3
+        spark.sql(f"INSERT INTO {table} VALUES (3, 'c')")
+        assert spark.table(table).count() == 4
 
 
 def test_no_option_makes_a_table_trusted(spark: SparkSession, files: str, table: str) -> None:
@@ -224,6 +232,21 @@ def test_a_stored_view_s_own_options_are_nobody_s(
     assert listener.requests == []
 
 
+@pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Spark 3.5 has no functions in SQL")
+def test_a_stored_function_s_own_options_are_nobody_s(
+    spark: SparkSession, listener: Listener, files: str, table: str
+) -> None:
+    create(spark, table, files, {})
+    clause = ", ".join(f"`{name}` = '{value}'" for name, value in vault(listener.url).items())
+    for source in (f"`{FORMAT}`.`{files}`", table):
+        body = f"SELECT * FROM {source} WITH ({clause}, `kms.vault.token` = 'env:{PASSWORD_VARIABLE}')"
+        with refused("PME_BAD_OPTION", "stored"):
+            spark.sql(f"CREATE FUNCTION {table}_f() RETURNS TABLE (id BIGINT, name STRING) RETURN {body}")
+            spark.sql(f"SELECT * FROM {table}_f()").collect()
+        spark.sql(f"DROP FUNCTION IF EXISTS {table}_f")
+    assert listener.requests == []
+
+
 def test_our_functions_in_a_stored_view_take_no_kms_and_change_no_file(
     spark: SparkSession, listener: Listener, files: str, table: str
 ) -> None:
@@ -241,7 +264,7 @@ def test_our_functions_in_a_stored_view_take_no_kms_and_change_no_file(
 def test_a_class_that_is_no_kms_client_is_not_initialized(spark: SparkSession, files: str) -> None:
     with refused("PME_BAD_OPTION", "isolation.Loud"):
         spark.read.format(FORMAT).option("kms", "isolation.Loud").load(files).collect()
-    assert spark.sparkContext._jvm.System.getProperty(LOUD) is None
+    assert not has_run(spark)
 
 
 @pytest.mark.parametrize("says", [{"plaintextFiles": "allow"}, {"deniedColumns": "null"}, {"clearLevels": "allow"}])

@@ -109,6 +109,7 @@ class Job:
             f"DESCRIBE FORMATTED {self.name} name",
             f"SHOW TBLPROPERTIES {self.name}",
         ]
+        spark.conf.set("spark.datasource.pme-parquet.trustedTables", f"spark_catalog.default.{self.name}")
         for statement in statements:
             self.show("\n".join(str(row) for row in spark.sql(statement).collect()))
         stream = spark.readStream.format(FORMAT).options(**options).schema(frame.schema).load(self.path)

@@ -67,7 +67,8 @@ private[spark] object OptionOrigin {
     val at = CurrentOrigin.get
     // A view of this session alone has a name of one part.
     val isOfSession = at.objectType.contains("VIEW") && at.objectName.exists(!_.contains('.'))
-    (AnalysisContext.get.nestedViewDepth > 0 && !isOfSession) || Asker.isSqlFunction
+    val isText = AnalysisContext.get.nestedViewDepth > 0 || at.objectType.isDefined
+    (isText && !isOfSession) || Asker.isSqlFunction
   }
 }
 
@@ -160,7 +161,8 @@ private[spark] final case class FormatOrigin(
   /** Of a write to a table that is not there yet. */
   def ofNew: OptionOrigin = if (asker == Asker.Other) OptionOrigin.Unknown else OptionOrigin.Frame
 
-  def told(origin: OptionOrigin): FormatOrigin = copy(told = Some(told.getOrElse(origin)))
+  def told(origin: => OptionOrigin): FormatOrigin =
+    if (asker == Asker.Statement || told.isDefined) this else copy(told = Some(origin))
 
   def notedOnce(statement: Boolean): FormatOrigin = copy(isStatement = Some(isStatement.getOrElse(statement)))
 
