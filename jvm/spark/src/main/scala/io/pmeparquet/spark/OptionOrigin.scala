@@ -1,8 +1,7 @@
 package io.pmeparquet.spark
 
+import java.lang.StackWalker.StackFrame
 import java.util.Locale
-
-import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
@@ -51,7 +50,9 @@ private[spark] object OptionOrigin {
   }
 
   private def saidBy(table: CatalogTable): Set[(String, String)] =
-    table.storage.properties.toSeq.map { case (option, value) => option.toLowerCase(Locale.ROOT) -> value }.toSet
+    table.storage.properties.toSeq.map { case (option, value) =>
+      option.toLowerCase(Locale.ROOT) -> value
+    }.toSet
 
   /** Whether these options are more than what a table's definition says, and where its files are. */
   def hasMore(options: Map[String, String], table: CatalogTable): Boolean = {
@@ -113,7 +114,7 @@ private[spark] object Asker {
 
   /** Of the code that calls this. */
   def here(): Asker = {
-    val first = StackWalker.getInstance().walk(_.iterator().asScala.map(frame => classOf(frame)).find(known))
+    val first = callers.map(classOf).find(known)
     if (first.exists(TablesOfQueries)) TableOfQuery
     else if (first.exists(Statements) && !OptionOrigin.isInDefinition) Statement
     else Other
@@ -122,19 +123,23 @@ private[spark] object Asker {
   private def known(name: String) = Statements(name) || TablesOfQueries(name) || Ends(name)
 
   /** Functions written in SQL are analysed in no context of their own. */
-  def isSqlFunction: Boolean =
-    StackWalker
-      .getInstance()
-      .walk(_.anyMatch { frame =>
-        frame.getClassName.startsWith(Spark) &&
-        SqlFunction.exists(part => frame.getClassName.contains(part) || frame.getMethodName.contains(part))
-      })
+  def isSqlFunction: Boolean = callers.exists { frame =>
+    frame.getClassName.startsWith(Spark) &&
+    SqlFunction.exists(part => frame.getClassName.contains(part) || frame.getMethodName.contains(part))
+  }
+
+  /** Who is being called now, the last first. */
+  private def callers: Seq[StackFrame] = {
+    val frames = Seq.newBuilder[StackFrame]
+    StackWalker.getInstance().forEach(frame => { frames += frame; () })
+    frames.result()
+  }
 
   private val SqlFunction = Seq("SQLFunction", "SQLTableFunction")
   private val Spark = "org.apache.spark.sql."
 
   /** The plain name of a class of Spark's, whichever package and inner class it is in. */
-  private def classOf(frame: StackWalker.StackFrame): String = {
+  private def classOf(frame: StackFrame): String = {
     val name = frame.getClassName
     if (!name.startsWith(Spark)) "" else name.substring(name.lastIndexOf('.') + 1).takeWhile(_ != '$')
   }
