@@ -122,8 +122,7 @@ def attacks(url: str, secret: str) -> dict[str, tuple[dict[str, str], dict[str, 
         "namespace": ({"kms.vault.namespace": "evil"}, of_session),
         "header": ({"kms.vault.auth": "approle"}, of_session),
         "class": ({"kms": "isolation.Loud"}, {}),
-        "two_cases": ({"kms": "isolation.Loud", "KMS": "keystore"}, {}),
-        "two_cases_the_other_way": ({"kms": "keystore", "KMS": "isolation.Loud"}, {}),
+        "two_cases": ({"kms": "isolation.Loud", "KMS": "isolation.Other"}, {}),
         "parquet_name": ({"parquet.encryption.kms.client.class": "isolation.Loud"}, {}),
         "hadoop_name": ({"hadoop.security.credential.provider.path": "jceks://file/evil"}, {}),
         "factory": ({"parquet.crypto.factory.class": "isolation.Loud"}, {}),
@@ -247,6 +246,7 @@ def test_a_stored_function_s_own_options_are_nobody_s(
     assert listener.requests == []
 
 
+@pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Spark 3.5 takes functions of extensions for temporary ones")
 def test_our_functions_in_a_stored_view_take_no_kms_and_change_no_file(
     spark: SparkSession, listener: Listener, files: str, table: str
 ) -> None:
