@@ -114,7 +114,7 @@ def to_stream(frame: DataFrame, options: dict[str, str], scratch: Path) -> None:
     writer.start(str(scratch / "t")).awaitTermination()
 
 
-@pytest.mark.usefixtures("catalog")
+@pytest.mark.usefixtures("catalog", "session_kms")
 @pytest.mark.parametrize("way", [to_path, to_catalog, to_buckets, by_ctas, by_insert, by_write_to, to_stream])
 @pytest.mark.parametrize(
     ("settings", "condition"),
