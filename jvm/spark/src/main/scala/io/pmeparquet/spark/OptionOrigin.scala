@@ -131,7 +131,7 @@ private[spark] object Asker {
   /** Who is being called now, the last first. */
   private def callers: Seq[StackFrame] = {
     val frames = Seq.newBuilder[StackFrame]
-    StackWalker.getInstance().forEach(frame => { frames += frame; () })
+    StackWalker.getInstance().forEach { frame => frames += frame; () }
     frames.result()
   }
 
