@@ -11,6 +11,7 @@ import pytest
 import pme_parquet as pme
 from tests.policy.expect import refused
 from tests.support.frames import people
+from tests.support.session import SPARK_VERSION
 from tests.support.source import rows
 from tests.support.warnings import warnings
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 BAD = "PME_BAD_OPTION"
 FACTORY = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
 CATALOG = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
-DRIVER = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+DRIVER = "org.apache.derby." + ("jdbc.EmbeddedDriver" if SPARK_VERSION < (4, 0) else "iapi.jdbc.AutoloadedDriver")
 
 
 @pytest.fixture
