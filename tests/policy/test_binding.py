@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.inspection import test_names as names
 from tests.policy.conftest import SCHEMA, Table, copied
 from tests.policy.expect import refused, untouched
 from tests.rotation.sql import call
 from tests.support.canary import data_files
+from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -236,3 +238,15 @@ def test_columns_that_are_read_by_number_are_bound_to_no_key(
         for way in WAYS:
             with refused("PME_UNSUPPORTED", "columnKeys", setting):
                 reader.options(**bound.options | way).load(str(bound.path)).collect()
+
+
+def test_values_of_a_map_are_bound_whatever_the_file_calls_the_map(
+    spark: SparkSession, conf: Conf, tmp_path: Path
+) -> None:
+    names.write(spark, tmp_path, "optional group m { repeated group e { required int32 k; optional int32 v; } }")
+    # Which reads maps by their places.
+    with conf({"spark.sql.parquet.enableVectorizedReader": "false"}):
+        reader = spark.read.format("pme-parquet").schema("m map<int, int>")
+        reader = reader.options(kms=TEST_KMS, footerKey="footer", columnKeys="pii: m.value")
+        with refused("PME_KEY_METADATA", "'footer'", "columnKeys asks for key 'pii'"):
+            reader.load(str(tmp_path)).collect()

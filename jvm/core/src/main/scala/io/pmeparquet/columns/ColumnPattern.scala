@@ -47,9 +47,11 @@ final case class ColumnPattern(text: String, names: Seq[NamePattern]) {
  *
  * @param path the column's path in the Parquet schema: `tags.list.element`
  * @param sparkPath the same as Spark names it: `tags.element`
+ * @param asMap the same as Spark would name it to whom a schema says that there are maps: of a map it believes its own
+ *   schema, whatever the file calls what looks like one; none where nothing does
  */
-final case class LeafColumn(path: Seq[String], sparkPath: Seq[String]) {
-  def spellings: Seq[Seq[String]] = if (path == sparkPath) Seq(path) else Seq(sparkPath, path)
+final case class LeafColumn(path: Seq[String], sparkPath: Seq[String], asMap: Option[Seq[String]] = None) {
+  def spellings: Seq[Seq[String]] = (Seq(sparkPath, path) ++ asMap).distinct
 
   /** As messages show it, and as `columnKeys` reads it back. */
   def display: String = LeafColumn.shown(sparkPath)

@@ -11,8 +11,12 @@ import io.pmeparquet.columns.LeafColumn
 
 /** The leaf columns of a Parquet schema, each with its path and with the path as Spark names it. */
 object SchemaColumns {
-  def leaves(schema: MessageType): Seq[LeafColumn] =
-    schema.getFields.asScala.toList.flatMap(field => named(field, Nil, Nil))
+  def leaves(schema: MessageType): Seq[LeafColumn] = {
+    val asMaps = MapNames.of(schema)
+    schema.getFields.asScala.toList.flatMap(field => named(field, Nil, Nil)).map { leaf =>
+      leaf.copy(asMap = asMaps.get(leaf.path).filter(_ != leaf.sparkPath))
+    }
+  }
 
   /**
    * What the leaves of a footer are called, in their order. In a schema that parquet-java does not take, for a type that is

@@ -6,6 +6,8 @@ import munit.FunSuite
 import org.apache.parquet.format.{FieldRepetitionType, FileMetaData, LogicalType, SchemaElement, Type}
 import org.apache.parquet.schema.MessageTypeParser
 
+import io.pmeparquet.columns.ColumnKeys
+
 class SchemaColumnsSuite extends FunSuite {
   private val schema = MessageTypeParser.parseMessageType("""message m {
     required int32 a = 1;
@@ -66,5 +68,24 @@ class SchemaColumnsSuite extends FunSuite {
     assertEquals(SchemaColumns.namesOf(footer(leaf("d"))), names)
     // parquet-java has no value for it.
     assertEquals(SchemaColumns.namesOf(footer(leaf("d").setLogicalType(new LogicalType))), names)
+  }
+
+  test(
+    "what looks like a map can be named as one, whatever it says of itself, since Spark may read it as one"
+  ) {
+    val group =
+      "optional %s m %s { %s group kv { required int32 a; optional group b { optional int32 c; } } }"
+    for ((annotation, repetition) <- Seq("" -> "repeated", "(LIST)" -> "repeated", "(MAP)" -> "repeated")) {
+      val text = s"message m { ${group.format("group", annotation, repetition)} }"
+      val leaves = SchemaColumns.leaves(MessageTypeParser.parseMessageType(text))
+      val covered = ColumnKeys.parsePattern("m.value")
+      assertEquals(leaves.map(covered.covers(_, caseSensitive = true)), Seq(false, true), text)
+    }
+    // A struct is none.
+    val struct = MessageTypeParser.parseMessageType(
+      "message m { optional group s { optional group t { optional int32 a; optional int32 b; } } }"
+    )
+    assertEquals(SchemaColumns.leaves(struct).flatMap(_.asMap), Nil)
+    assertEquals(SchemaColumns.leaves(schema).filter(_.path.head == "m").flatMap(_.asMap), Nil)
   }
 }

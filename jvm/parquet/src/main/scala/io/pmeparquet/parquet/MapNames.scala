@@ -1,0 +1,51 @@
+package io.pmeparquet.parquet
+
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType, Type}
+
+/**
+ * What leaf columns are called where each group that may be read as a map is one. Spark's row reader takes the first two
+ * fields of what lies in it for keys and values, if the reader's schema says that it is a map, and does not ask whether the
+ * file says so: somebody who takes the annotation away must not give values another name than `m.value`.
+ */
+private[parquet] object MapNames {
+
+  /** Of columns that lie in such a group, by their paths. */
+  def of(schema: MessageType): Map[Seq[String], Seq[String]] =
+    schema.getFields.asScala
+      .flatMap(field => below(field, Seq(field.getName), Seq(field.getName), inMap = false))
+      .toMap
+
+  private def below(
+      field: Type,
+      path: Seq[String],
+      name: Seq[String],
+      inMap: Boolean
+  ): Seq[(Seq[String], Seq[String])] =
+    if (field.isPrimitive) { if (inMap) Seq(path -> name) else Nil }
+    else {
+      val group = field.asGroupType
+      val entries = entriesOf(group)
+      group.getFields.asScala.toList.flatMap { child =>
+        val inner = path :+ child.getName
+        if (!entries.contains(child)) below(child, inner, name :+ child.getName, inMap)
+        else
+          child.asGroupType.getFields.asScala.toList.zipWithIndex.flatMap { case (part, index) =>
+            val called = if (index == 0) "key" else if (index == 1) "value" else part.getName
+            below(part, inner :+ part.getName, name :+ called, inMap = true)
+          }
+      }
+    }
+
+  private def entriesOf(group: GroupType): Option[Type] = {
+    val isMap = group.getLogicalTypeAnnotation match {
+      case _: LogicalTypeAnnotation.MapLogicalTypeAnnotation => true
+      case _: LogicalTypeAnnotation.MapKeyValueTypeAnnotation => true
+      case _ => false
+    }
+    group.getFields.asScala.headOption
+      .filter(first => isMap || first.isRepetition(Type.Repetition.REPEATED))
+      .filter(first => !first.isPrimitive && first.asGroupType.getFieldCount >= 2)
+  }
+}
