@@ -113,7 +113,7 @@ class DamagedFileError(PmeError):
 
 
 class KeyMetadataError(PmeError):
-    """A file's key metadata or key material cannot be used, or a column is under another key than `columnKeys` names."""
+    """Key metadata or key material cannot be used, or a column is under another key than `columnKeys` names."""
 
     condition = "PME_KEY_METADATA"
 

@@ -8,8 +8,8 @@ import org.apache.parquet.format.{FileMetaData, RowGroup}
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.keys.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.parquet.{FileKeys, FileTail, FileVersion, ReadScope}
-import io.pmeparquet.parquet.inspect.ColumnProtection
-import io.pmeparquet.parquet.inspect.ColumnProtection.NamedChunk
+import io.pmeparquet.parquet.inspect.FoundProtection
+import io.pmeparquet.parquet.inspect.FoundProtection.NamedChunk
 import io.pmeparquet.parquet.pages.{OpenFile, ReadCounters}
 
 /**
@@ -47,7 +47,7 @@ final case class KeyUse(
  *
  * @param columns what protects each; none where the footer does not open
  */
-final case class FileUse(uses: List[KeyUse], isEncrypted: Boolean, columns: Option[List[ColumnProtection]])
+final case class FileUse(uses: List[KeyUse], isEncrypted: Boolean, columns: Option[List[FoundProtection]])
 
 /** Which master keys protect what in a file, column by column. ''Crosses the wire''. */
 final class FileUsage(scope: ReadScope) extends Serializable {
@@ -60,13 +60,13 @@ final class FileUsage(scope: ReadScope) extends Serializable {
         case FoundFile.Plaintext => ofPlaintext(file.version, conf)
         case FoundFile.WithoutWrappedKeys => withoutWrappedKeys(file.version, conf)
         case keyed: KeyedFile =>
-          val chunks = ColumnProtection.chunks(keyed.metadata, file.version.path)
+          val chunks = FoundProtection.chunks(keyed.metadata, file.version.path)
           val keys = new FileKeys(file.version.path, conf, scope)
           val footerKey = keyed.keys.find(_.column.isEmpty).map(_.material.masterKeyId)
           FileUse(
             new Uses(keyed, chunks).all.toList ++ readable(PlaintextColumn, chunks, keyed.metadata),
             isEncrypted = true,
-            Some(ColumnProtection.of(chunks)(masterKeyOf(_, keys, footerKey)).toList)
+            Some(FoundProtection.of(chunks)(masterKeyOf(_, keys, footerKey)).toList)
           )
       }
     catch { case failed: PmeException => unopened(ofTail(file.version, conf, Some(failed))) }
@@ -75,12 +75,12 @@ final class FileUsage(scope: ReadScope) extends Serializable {
 
   private def ofPlaintext(version: FileVersion, conf: Configuration): FileUse = {
     val footer = OpenFile.read(scope, version, conf, new ReadCounters).footer
-    val chunks = ColumnProtection.chunks(footer, version.path)
+    val chunks = FoundProtection.chunks(footer, version.path)
     val none = KeyUse(None, None, Plaintext, None, None, Nil, Some(0L), Some(footer.getNum_rows), Nil, None)
     FileUse(
       readable(Plaintext, chunks, footer).getOrElse(none) :: Nil,
       isEncrypted = false,
-      Some(ColumnProtection.of(chunks)(_ => None).toList)
+      Some(FoundProtection.of(chunks)(_ => None).toList)
     )
   }
 
@@ -89,9 +89,9 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     val use = ofTail(version, conf, None)
     try {
       val footer = OpenFile.read(scope, version, conf, new ReadCounters).footer
-      val chunks = ColumnProtection.chunks(footer, version.path)
+      val chunks = FoundProtection.chunks(footer, version.path)
       val keys = new FileKeys(version.path, conf, scope)
-      val columns = ColumnProtection.of(chunks)(masterKeyOf(_, keys, use.masterKeyId)).toList
+      val columns = FoundProtection.of(chunks)(masterKeyOf(_, keys, use.masterKeyId)).toList
       FileUse(use :: readable(PlaintextColumn, chunks, footer).toList, isEncrypted = true, Some(columns))
     } catch {
       case failed: PmeException =>
@@ -100,14 +100,14 @@ final class FileUsage(scope: ReadScope) extends Serializable {
   }
 
   private def masterKeyOf(one: NamedChunk, keys: FileKeys, footerKey: Option[String]): Option[String] =
-    if (one.kind == ColumnProtection.FooterKey) footerKey
+    if (one.kind == FoundProtection.FooterKey) footerKey
     else
       Option(one.chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata)
         .map(keys.masterKeyOf(_, Some(one.column)))
 
   /** Columns without a key; none where all have one. */
   private def readable(kind: String, chunks: Seq[NamedChunk], footer: FileMetaData): Option[KeyUse] = {
-    val own = chunks.filter(_.kind == ColumnProtection.Plaintext)
+    val own = chunks.filter(_.kind == FoundProtection.Plaintext)
     val names = own.map(_.column).distinct.sorted
     val bytes = own.flatMap(one => Option(one.chunk.getMeta_data)).map(_.getTotal_compressed_size).sum
     if (own.isEmpty) None
@@ -171,7 +171,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     }
 
     private def ofFooter(use: KeyUse): KeyUse = {
-      val own = chunks.filter(one => one.kind == ColumnProtection.FooterKey && one.chunk.isSetMeta_data)
+      val own = chunks.filter(one => one.kind == FoundProtection.FooterKey && one.chunk.isSetMeta_data)
       val names = own.map(_.column).distinct
       use.copy(
         columns = names,

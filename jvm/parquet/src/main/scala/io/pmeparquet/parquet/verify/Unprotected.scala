@@ -1,6 +1,6 @@
 package io.pmeparquet.parquet.verify
 
-import io.pmeparquet.parquet.inspect.ColumnProtection
+import io.pmeparquet.parquet.inspect.FoundProtection
 import io.pmeparquet.parquet.pages.OpenFile
 
 /**
@@ -21,8 +21,8 @@ private[parquet] object Unprotected {
   def of(file: OpenFile): Unprotected =
     if (!file.isEncrypted) Unprotected(files = 1)
     else {
-      val chunks = ColumnProtection.chunks(file.footer, file.version.path)
-      val (readable, encrypted) = ColumnProtection.of(chunks)(_ => None).partition(_.isReadable)
+      val chunks = FoundProtection.chunks(file.footer, file.version.path)
+      val (readable, encrypted) = FoundProtection.of(chunks)(_ => None).partition(_.isReadable)
       Unprotected(0, readable.map(_.column).toSet, encrypted.map(_.column).toSet)
     }
 }

@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.Row
 
-import io.pmeparquet.parquet.inspect.ColumnProtection
+import io.pmeparquet.parquet.inspect.FoundProtection
 import io.pmeparquet.parquet.rotation.{FileUse, ListedFile}
 
 /**
@@ -47,7 +47,7 @@ private[admin] object FilesAlike {
     }
   }
 
-  private def saidOf(found: Either[FileFailure, FileUse]): (String, Set[ColumnProtection]) = found match {
+  private def saidOf(found: Either[FileFailure, FileUse]): (String, Set[FoundProtection]) = found match {
     case Right(FileUse(_, isEncrypted, Some(columns))) =>
       (if (isEncrypted) Encrypted else Plaintext) -> columns.toSet
     case _ => Unknown -> Set.empty

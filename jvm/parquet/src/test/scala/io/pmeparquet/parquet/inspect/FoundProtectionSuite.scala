@@ -9,7 +9,7 @@ import org.apache.parquet.format._
 import io.pmeparquet.{Condition, PmeException}
 
 /** What protects each column chunk of a footer: no row group stands for the others. */
-class ColumnProtectionSuite extends FunSuite {
+class FoundProtectionSuite extends FunSuite {
   private val file = new Path("f.parquet")
 
   private def footer(rowGroups: Seq[Option[ColumnCryptoMetaData]]*): FileMetaData = {
@@ -31,16 +31,16 @@ class ColumnProtectionSuite extends FunSuite {
   )
 
   private def protections(footer: FileMetaData) =
-    ColumnProtection.of(ColumnProtection.chunks(footer, file))(one => Some(s"master key of ${one.kind}"))
+    FoundProtection.of(FoundProtection.chunks(footer, file))(one => Some(s"master key of ${one.kind}"))
 
   test("a column that one row group leaves readable is told as readable, and as encrypted") {
     val found = protections(footer(Seq(withColumnKey, withFooterKey), Seq(None, withFooterKey)))
     assertEquals(
       found,
       Seq(
-        ColumnProtection("a", "column key", Some("master key of column key")),
-        ColumnProtection("b", "footer key", Some("master key of footer key")),
-        ColumnProtection("a", "plaintext", None)
+        FoundProtection("a", "column key", Some("master key of column key")),
+        FoundProtection("b", "footer key", Some("master key of footer key")),
+        FoundProtection("a", "plaintext", None)
       )
     )
     assertEquals(found.filter(_.isReadable).map(_.column), Seq("a"))

@@ -15,11 +15,11 @@ import io.pmeparquet.PmeErrors
  * @param kind `footer key`, `column key` or `plaintext`
  * @param masterKey that the key is under; none for a plaintext column, or where nobody asked
  */
-final case class ColumnProtection(column: String, kind: String, masterKey: Option[String] = None) {
-  def isReadable: Boolean = kind == ColumnProtection.Plaintext
+final case class FoundProtection(column: String, kind: String, masterKey: Option[String] = None) {
+  def isReadable: Boolean = kind == FoundProtection.Plaintext
 }
 
-object ColumnProtection {
+object FoundProtection {
   val FooterKey = "footer key"
   val ColumnKey = "column key"
   val Plaintext = "plaintext"
@@ -39,9 +39,9 @@ object ColumnProtection {
    *
    * @param masterKey of a chunk that is encrypted
    */
-  def of(chunks: Seq[NamedChunk])(masterKey: NamedChunk => Option[String]): Seq[ColumnProtection] =
+  def of(chunks: Seq[NamedChunk])(masterKey: NamedChunk => Option[String]): Seq[FoundProtection] =
     chunks.map { one =>
-      ColumnProtection(one.column, one.kind, if (one.kind == Plaintext) None else masterKey(one))
+      FoundProtection(one.column, one.kind, if (one.kind == Plaintext) None else masterKey(one))
     }.distinct
 
   /**
