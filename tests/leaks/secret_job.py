@@ -9,6 +9,7 @@ import functools
 import json
 import sys
 import urllib.request
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,7 +123,7 @@ class Job:
         """Rotate its keys to another master key and back, tell what they protect, and copy the table under new ones."""
         spark, kms = self.spark, self.enc.kms
         assert kms is not None
-        assert not isinstance(kms, str)
+        assert not isinstance(kms, (str, Mapping))
         self.show(str(pme.rotate(spark, self.path, kms=kms, master_keys={old: new})))
         self.show(str(pme.key_usage(spark, self.path, kms=kms).collect()))
         for function in (

@@ -32,8 +32,7 @@ KMS = {"kms", "new_kms"}
 # A path that is no table's: a keystore's, which a PKCS#11 token has none of, and a secret's.
 OWN_TYPES = {"Keystore", "file"}
 
-Call = "Callable[[Any, Any, Any], Any]"
-CALLS: dict[str, Call] = {
+CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "verify": lambda spark, path, kms: pme.verify(spark, path, kms=kms),
     "key_usage": lambda spark, path, kms: pme.key_usage(spark, path, kms=kms),
     "rotate": lambda spark, path, kms: pme.rotate(spark, path, kms=kms, new_kms=kms),
@@ -154,7 +153,7 @@ def test_what_is_no_kms_is_told_and_not_repeated(kms: Any) -> None:
 def test_keys_in_place_of_an_encryption_are_told() -> None:
     for call in (lambda enc: pme.write(Anything(), "t", enc), lambda enc: pme.rekey(Anything(), "a", "b", enc)):  # type: ignore[arg-type]
         with pytest.raises(pme.BadOptionError, match="Give an Encryption"):
-            call(STORE)  # type: ignore[no-untyped-call]
+            call(STORE)
 
 
 def test_what_is_no_frame_or_session_is_told() -> None:

@@ -23,7 +23,7 @@ FITS = Connector("0.1.0", "4.0", "2.13")
 
 def kind(connector: Connector | None, spark: str = "4.1.3", scala: str = "2.13.16", wheel: str = "0.1.0") -> str | None:
     found = judged(connector, spark, scala, wheel)
-    return found and found.kind
+    return found.kind if found else None
 
 
 def test_a_connector_that_fits_is_none_of_these() -> None:

@@ -104,7 +104,7 @@ def test_a_column_of_a_later_logical_type_is_refused_by_its_name(spark: SparkSes
 def test_entries_that_may_tell_of_values_are_not_written_in_the_clear(
     spark: SparkSession, tmp_path: Path, entry: str
 ) -> None:
-    source = plain(tmp_path / "source", **{entry: CANARY.decode(), "pandas": "{}"})
+    source = plain(tmp_path / "source", list, **{entry: CANARY.decode(), "pandas": "{}"})
     with untouched(tmp_path), refused("PME_UNSUPPORTED", f"'{entry}'", never=(CANARY.decode(),)):
         pme.encrypt(spark, str(source), str(tmp_path / "target"), OPEN)
     pme.encrypt(spark, str(source), str(tmp_path / "target"), CLOSED)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ENC = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["timestamp_ns", "time64_ns"]})
 OTHER = pme.Encryption(kms=TEST_KMS, uniform_key="other")
 DAY, NOON = dt.datetime(2026, 1, 2, 3, 4, 5), dt.time(12, 0, 1)  # noqa: DTZ001 some of the types have no zone
+UTC_DAY = DAY.replace(tzinfo=dt.timezone.utc)
 COLUMNS: dict[str, tuple[pa.DataType, Any]] = {
     "bool": (pa.bool_(), True),
     **{f"{sign}int{bits}": (getattr(pa, f"{sign}int{bits}")(), bits) for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -32,7 +33,9 @@ COLUMNS: dict[str, tuple[pa.DataType, Any]] = {
     "date32": (pa.date32(), DAY.date()),
     "date64": (pa.date64(), DAY.date()),
     **{f"timestamp_{unit}": (pa.timestamp(unit), DAY) for unit in ("s", "ms", "us", "ns")},
-    **{f"zoned_{unit}": (pa.timestamp(unit, "UTC"), DAY.replace(tzinfo=dt.UTC)) for unit in ("ms", "us", "ns")},
+    **{
+        f"zoned_{unit}": (pa.timestamp(unit, "UTC"), DAY.replace(tzinfo=dt.timezone.utc)) for unit in ("ms", "us", "ns")
+    },
     **{f"time32_{unit}": (pa.time32(unit), NOON) for unit in ("s", "ms")},
     **{f"time64_{unit}": (pa.time64(unit), NOON) for unit in ("us", "ns")},
     "duration": (pa.duration("ns"), dt.timedelta(seconds=5)),

@@ -71,7 +71,7 @@ class Keyed:
     def usage(self, names: Collection[str]) -> tuple[tuple[KeyUse, ...], Protection]:
         """Which master keys protect what, and what protects each column of each file."""
         look = method_of(self.spark, "KeyUsage", "table", "pme.report")
-        arguments = (self.path, reading(self.kms, self.options))
+        arguments = (self.path, reading(self.kms, self.options, "pme.report"))
         done = watched(
             self.spark, lambda: look(*arguments), name="pme.report", progress=self.progress, interrupted=_UNFINISHED
         )
