@@ -189,6 +189,7 @@ def test_built_in_encryption_with_its_crypto_factory_is_left_alone(frame: DataFr
         frame.write.options(**javas, footerKey="footer").mode("overwrite").parquet(target)
 
 
+@pytest.mark.usefixtures("session_kms")
 def test_every_way_to_name_our_format_is_ours(
     frame: DataFrame, enc: pme.Encryption, keys: pme.Keystore, spark: SparkSession, target: str, table: str
 ) -> None:

@@ -148,7 +148,7 @@ def test_a_pattern_beside_other_partitions_covers_what_it_names(
     open_rest = {"compression": "uncompressed", "unlistedColumns": "plaintext"}
     save(residents, options | open_rest, target, "append", "country")
     assert_no_canaries(target, ["canary-ssn", "canary-city"])
-    assert spark.read.format("pme-parquet").options(**options).load(target).count() == len(ROWS)
+    assert spark.read.format("pme-parquet").options(**options, **open_rest).load(target).count() == len(ROWS)
 
 
 def test_a_partition_column_may_be_left_out_by_name(
