@@ -54,8 +54,13 @@ def table(spark: SparkSession, tmp_path: Path, kms: pme.Static) -> Path:
     return tmp_path / "table"
 
 
-def plant_a_page_as_a_wrapped_key(spark: SparkSession, tmp_path: Path, table: Path) -> None:
-    """Name the file's data key as a key-encryption key, and its dictionary page as a data key wrapped by that."""
+def plant_a_page_as_a_wrapped_key(
+    spark: SparkSession, tmp_path: Path, table: Path, kek: str = "wrappedDEK", **prefix: str
+) -> None:
+    """Name the file's data key as a key-encryption key, and its dictionary page as a data key wrapped by that.
+
+    `kek` is the field of the honest file's key material that becomes the wrapped key-encryption key.
+    """
     [file] = data_files(table)
     honest = Anatomy(file.read_bytes())
     [page] = honest.chunks[0].of(Kind.DICTIONARY_PAGE)
@@ -63,13 +68,13 @@ def plant_a_page_as_a_wrapped_key(spark: SparkSession, tmp_path: Path, table: Pa
     material |= {
         "doubleWrapping": True,
         "keyEncryptionKeyID": base64.b64encode(page.seal.aad).decode(),
-        "wrappedKEK": material["wrappedDEK"],
+        "wrappedKEK": material[kek],
         "wrappedDEK": base64.b64encode(honest.bytes_of(page)[bend.LENGTH_BYTES :]).decode(),
     }
     known = pme.Encryption(
         kms=listed(tmp_path, "known", known=struct.pack("<qq", *DAYS)), uniform_key="known", key_management="direct"
     )
-    save(spark.range(1).selectExpr(f"{FORGED}L AS day").coalesce(1), str(tmp_path / "forged"), known.options())
+    save(spark.range(1).selectExpr(f"{FORGED}L AS day").coalesce(1), str(tmp_path / "forged"), known.options() | prefix)
     [forged] = data_files(tmp_path / "forged")
     planted = table / "part-forged.parquet"
     planted.write_bytes(forged.read_bytes())
@@ -92,6 +97,22 @@ def test_a_page_is_not_taken_for_a_wrapped_key(
     assert caught.value.condition == "PME_KEY_METADATA"
     usage = pme.key_usage(spark, table, kms=kms).collect()
     assert "PME_KEY_METADATA" in [problem for use in usage for problem in use.problems]
+
+
+@pytest.mark.parametrize("kek", ["wrappedDEK", "wrappedKEK"])
+def test_a_page_whose_aad_is_as_long_as_a_key_encryption_keys_id_is_not_taken_for_a_wrapped_key(
+    spark: SparkSession, tmp_path: Path, kms: pme.Static, kek: str
+) -> None:
+    # The AAD of a dictionary page is the prefix and 13 bytes: with double wrapping it may be 16, as the id is.
+    frame = spark.range(1000).selectExpr(f"id % 2 + {DAYS[0]} AS day").coalesce(1)
+    enc = pme.Encryption(kms=kms, uniform_key="footer", aad_prefix="pay")
+    table = tmp_path / "table"
+    save(frame, str(table), enc.options() | {"compression": "none"})
+    assert len(read(spark, table, kms, aadPrefix="pay")) == 1000
+    plant_a_page_as_a_wrapped_key(spark, tmp_path, table, kek, aadPrefix="pay", storeAadPrefix="false")
+    for reader in READERS:
+        with refused("PME_NOT_AUTHENTIC", "part-forged.parquet"):
+            read(spark, table, kms, reader=reader, aadPrefix="pay")
 
 
 def footer_in_a_value() -> tuple[bytes, bytes]:

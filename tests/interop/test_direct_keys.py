@@ -118,14 +118,22 @@ def test_wrapped_keys_are_read_where_the_read_says_direct(
     assert rows(spark.read.format("pme-parquet").options(**static, **DIRECT).load(target)) == expected
 
 
-@pytest.mark.parametrize("more", [{"columnKeys": "k192: name"}, {"keyManagement": "envelope"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"footerKey": "k128", "columnKeys": "k192: name"},
+        {"footerKey": "k128", "keyManagement": "envelope"},
+        {"uniformKey": "k128", "keyManagement": "envelope"},
+    ],
+    ids=str,
+)
 def test_a_file_without_key_metadata_is_not_given_the_footer_key_of_envelopes(
-    spark: SparkSession, tmp_path: Path, static: dict[str, str], expected: Table, more: dict[str, str]
+    spark: SparkSession, tmp_path: Path, static: dict[str, str], expected: Table, options: dict[str, str]
 ) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(arrow_frame(), path, encryption_properties=pe.create_encryption_properties(KEYS[128]))
     with refused("PME_NO_KEY", "a.parquet", "keyManagement=direct"):
-        spark.read.format("pme-parquet").options(**static, footerKey="k128", **more).load(str(path)).collect()
+        spark.read.format("pme-parquet").options(**static, **options).load(str(path)).collect()
     read = spark.read.format("pme-parquet").options(**static | {"footerKey": "k128"} | DIRECT)
     assert rows(read.load(str(path))) == expected
 

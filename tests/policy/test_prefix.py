@@ -145,13 +145,22 @@ def test_a_signed_footer_with_a_longer_file_part_is_refused(spark: SparkSession,
 
 
 @pytest.mark.parametrize("prefix", ["x", "abc", "orders!", "{table}"])
-def test_a_prefix_under_which_a_page_could_pass_for_a_wrapped_key_is_refused_before_anything_is_deleted(
+def test_single_wrapping_with_a_prefix_under_which_a_page_could_pass_for_a_wrapped_key_is_refused_before_it_deletes(
     frame: DataFrame, columns: pme.Encryption, tmp_path: Path, prefix: str
 ) -> None:
     table = written(frame, columns, tmp_path / "t")
-    unfit = replace(columns, aad_prefix=prefix, store_aad_prefix=False).options()
+    unfit = replace(columns, aad_prefix=prefix, store_aad_prefix=False, double_wrapping=False).options()
     with untouched(table.path), refused("PME_BAD_OPTION", "aadPrefix", prefix):
         frame.write.format("pme-parquet").options(**unfit).mode("overwrite").save(str(table.path))
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_double_wrapping_takes_a_prefix_of_any_length(
+    spark: SparkSession, frame: DataFrame, columns: pme.Encryption, tmp_path: Path, *, stored: bool
+) -> None:
+    table = written(frame, columns, tmp_path / "payroll", aad_prefix="{table}", store_aad_prefix=stored)
+    for reader in ("pages", "spark"):
+        assert table.read(spark, aadPrefix="payroll", reader=reader).count() == frame.count()
 
 
 @pytest.mark.parametrize("in_place", [True, False])
@@ -161,7 +170,7 @@ def test_a_copy_none_of_whose_files_may_have_their_prefix_is_refused_before_anyt
     frame.write.parquet(str(tmp_path / "plain"))
     [file] = data_files(tmp_path / "plain")
     file.rename(file.with_name("abcdefg"))
-    enc = replace(columns, aad_prefix="{file}")
+    enc = replace(columns, aad_prefix="{file}", double_wrapping=False)
     with untouched(tmp_path), refused("PME_BAD_OPTION", "aadPrefix", "abcdefg"):
         if in_place:
             pme.encrypt(spark, str(tmp_path / "plain"), None, enc, in_place=True)

@@ -15,6 +15,8 @@ final class AesKey private (private val bytes: Array[Byte]) extends Serializable
   /** The bytes themselves, a copy: for a cipher, and for parquet-java, which takes keys as arrays. */
   def insecureBytes: Array[Byte] = bytes.clone()
 
+  def isZero: Boolean = bytes.forall(_ == 0)
+
   def toSecretKey: SecretKey = new SecretKeySpec(bytes, "AES")
 
   override def equals(other: Any): Boolean = other match {

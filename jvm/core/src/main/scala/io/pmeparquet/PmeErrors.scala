@@ -157,7 +157,7 @@ object PmeErrors {
   def keyNotFound(where: String, key: String, kms: String, cause: Throwable = null): PmeException =
     keyUnusable(where, key, s"$kms does not have it", cause)
 
-  def keyUnusable(where: String, key: String, why: String, cause: Throwable): PmeException =
+  def keyUnusable(where: String, key: String, why: String, cause: Throwable = null): PmeException =
     fail(
       KeyNotFound,
       s"$where: master key '$key' cannot be used, because $why. " +
@@ -239,7 +239,7 @@ object PmeErrors {
     fail(
       NoKey,
       s"$where: no key is known for it, because the file carries no key metadata. " +
-        "Name the key with footerKey or uniformKey, and set keyManagement=direct."
+        "Name the key with footerKey or uniformKey in the options of this read, and set keyManagement=direct."
     )
 
   /** Of a file that asks for a master key itself, or of who asks in its name. */
@@ -323,7 +323,17 @@ object PmeErrors {
     fail(
       BadOption,
       s"option aadPrefix: '$template' cannot be used for $where, because there it is $bytes bytes long, and in a file " +
-        s"with a prefix of ${unfit.mkString(", ")} bytes a page could be passed off as a wrapped key. Use a longer prefix."
+        s"with a prefix of ${unfit.mkString(", ")} bytes and doubleWrapping=false a page could be passed off as a " +
+        "wrapped key. Use another prefix, or doubleWrapping=true."
+    )
+
+  /** Of a file that no writer of ours makes, and that none should. */
+  def aadPrefixOfSingleWrapping(where: String, bytes: Int): PmeException =
+    fail(
+      AadPrefix,
+      s"$where: its key was wrapped with doubleWrapping=false and its AAD prefix is $bytes bytes long, and this is " +
+        "refused, because with both a wrapped key could be passed off as a page. Have the file written again, with " +
+        "another prefix or with doubleWrapping=true."
     )
 
   /** Of a file that says itself what its prefix is. */

@@ -19,11 +19,12 @@ final case class AadPrefix private (template: String) {
   /**
    * The prefix of a file that is to be written.
    *
+   * @param wrapsOnce whether the master key itself wraps the file's data keys
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for a prefix that would be mistaken ([[AadPrefix.isApart]])
    */
-  def toWrite(directory: String, fileName: String, where: String): Array[Byte] = {
+  def toWrite(directory: String, fileName: String, where: String, wrapsOnce: Boolean): Array[Byte] = {
     val prefix = bytesFor(directory, fileName)
-    if (!AadPrefix.isApart(prefix))
+    if (wrapsOnce && !AadPrefix.isApart(prefix))
       throw PmeErrors.aadPrefixLength(where, template, prefix.length, AadPrefix.unfitLengths)
     prefix
   }
@@ -49,7 +50,9 @@ object AadPrefix {
 
   /**
    * Whether modules under this prefix have other AADs than wrapped keys. A KEK's id is the AAD of what the KEK wraps; were
-   * the AAD of a page as long, a page that somebody can guess could be passed off as a wrapped key.
+   * the AAD of a page as long, a page that somebody can guess could be passed off as a wrapped key. That takes a data key
+   * that the master key wrapped, as it wraps KEKs: files whose data keys a KEK wrapped, and those with direct keys, may
+   * have any prefix.
    */
   def isApart(prefix: Array[Byte]): Boolean = !unfitLengths.contains(prefix.length)
 

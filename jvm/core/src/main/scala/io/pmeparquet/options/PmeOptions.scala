@@ -11,8 +11,8 @@ object PmeOptions extends KmsOptions {
     "footerKey",
     Both,
     "Master key of the footer, and of columns that no other key protects. On read: the key of files that carry no " +
-      "key metadata, beside `columnKeys` or `keyManagement=envelope` only with `keyManagement=direct`; with `columnKeys`, " +
-      "the key that footers must be under.",
+      "key metadata, where the read's own options name it without `columnKeys` or `keyManagement`, or with " +
+      "`keyManagement=direct`; with `columnKeys`, the key that footers must be under.",
     parquetName = Some("footer.key"),
     ofTable = OfTable.Yes
   )
@@ -30,7 +30,8 @@ object PmeOptions extends KmsOptions {
     "uniformKey",
     Both,
     "One master key for footer and all columns, instead of `footerKey` and `columnKeys`. On read: files of which anything " +
-      "is under another key are refused; and the key of files that carry no key metadata.",
+      "is under another key are refused; and the key of files that carry no key metadata, as with " +
+      "`footerKey`.",
     parquetName = Some("uniform.key"),
     ofTable = OfTable.Yes
   )

@@ -33,6 +33,15 @@ final case class FileSettings(
 
   /** Whether a key-encryption key comes between data keys and master key. */
   def wrapsTwice: Boolean = doubleWrapping && !directKeys
+
+  /**
+   * The AAD prefix of a file that is to be written.
+   *
+   * @param directory path of the directory that it may name
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for one that these files must not have
+   */
+  def prefixToWrite(directory: String, fileName: String, where: String): Option[Array[Byte]] =
+    aadPrefix.map(_.toWrite(directory, fileName, where, wrapsOnce = !doubleWrapping && !directKeys))
 }
 
 object FileSettings {
@@ -150,10 +159,15 @@ object Settings {
       for (footer <- key; columns <- values.text(PmeOptions.ColumnKeys))
         yield ColumnKeys.parse(columns).entries.map(_.masterKeyId).toSet + footer
     val direct = values.choice(PmeOptions.KeyManagement) == "direct"
-    // Alone, and with nothing said of envelopes, it names the key of files that carry no key metadata.
+    // Alone, said of this read, and with nothing said of envelopes, it names the key of files that carry no key metadata.
+    // What stands in the session or in Hadoop's configuration is there for writes.
     val alone = values.text(PmeOptions.ColumnKeys).isEmpty && values.find(PmeOptions.KeyManagement).isEmpty
+    val ofThisRead = Seq(PmeOptions.UniformKey, PmeOptions.FooterKey)
+      .flatMap(values.find(_))
+      .headOption
+      .exists(_.level == Level.Option)
     ReadSettings(
-      key.filter(_ => direct || alone),
+      key.filter(_ => direct || (alone && ofThisRead)),
       direct,
       allowed,
       columnPolicy(values, caseSensitive),

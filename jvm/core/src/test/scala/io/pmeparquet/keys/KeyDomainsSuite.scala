@@ -3,6 +3,7 @@ package io.pmeparquet.keys
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.SecureRandom
 import java.util.Base64
+import javax.crypto.AEADBadTagException
 
 import munit.FunSuite
 
@@ -66,7 +67,7 @@ class KeyDomainsSuite extends FunSuite {
   }
 
   test(
-    "prefixes under which a module would open as a wrapped key are the ones that no file is written with"
+    "prefixes under which a module would open as a wrapped key are those that no file with single wrapping is written with"
   ) {
     val open = (0 to 20).map(Array.fill(_)('p'.toByte)).filter { prefix =>
       kinds.exists { kind =>
@@ -77,15 +78,19 @@ class KeyDomainsSuite extends FunSuite {
     assertEquals(open.map(_.length), Seq(1, 3, 7))
     open.foreach { prefix =>
       val template = AadPrefix.parse("p" * prefix.length)
-      assertEquals(condition(template.toWrite("/t", "f", "w")), "PME_BAD_OPTION")
+      assertEquals(condition(template.toWrite("/t", "f", "w", wrapsOnce = true)), "PME_BAD_OPTION")
+      // A key-encryption key that the master key wrapped seals no module.
+      assertEquals(template.toWrite("/t", "f", "w", wrapsOnce = false).toSeq, prefix.toSeq)
     }
   }
 
   test("a prefix is judged by the bytes that its template becomes, for each file") {
-    assertEquals(condition(AadPrefix.parse("{table}").toWrite("/data/t/p=1", "f", "w")), "PME_BAD_OPTION")
-    assertEquals(condition(AadPrefix.parse("{file}").toWrite("/data/t", "\u20ac", "w")), "PME_BAD_OPTION")
-    assertEquals(AadPrefix.parse("{file}").toWrite("/data/t", "\u00e9", "w").length, 2)
-    assertEquals(AadPrefix.parse("{table}/{file}").toWrite("/data/t", "f.parquet", "w").length, 11)
+    def written(template: String, directory: String, file: String) =
+      AadPrefix.parse(template).toWrite(directory, file, "w", wrapsOnce = true)
+    assertEquals(condition(written("{table}", "/data/t/p=1", "f")), "PME_BAD_OPTION")
+    assertEquals(condition(written("{file}", "/data/t", "\u20ac")), "PME_BAD_OPTION")
+    assertEquals(written("{file}", "/data/t", "\u00e9").length, 2)
+    assertEquals(written("{table}/{file}", "/data/t", "f.parquet").length, 11)
   }
 
   test("a key-encryption key's id is sixteen bytes in the one form that base64 has for them") {
@@ -125,6 +130,48 @@ class KeyDomainsSuite extends FunSuite {
     val named = KeyMaterial(isFooterKey = true, "m\u0000", "d2R", None)
     assertEquals(condition(KeyMaterial.parse(named.toJson(internal = false), "f")), "PME_KEY_METADATA")
     assertEquals(condition(KeyMetadata.parse("m\u0003".getBytes(UTF_8), "f")), "PME_KEY_METADATA")
+  }
+
+  test("a key wrapped under one name opens under no other, be it a name of the same key") {
+    val named = new KmsSource(new StaticKms(Map("m" -> master, "same" -> master, "other" -> data)), 0)
+    val one = new SingleWrapper(named).wrap(data, "m", isFooterKey = true, "f")
+    def openedAs(id: String) = new DataKeyUnwrapper(named, 0).unwrap(one.copy(masterKeyId = id), "f")
+    assertEquals(openedAs("m"), data)
+    Seq("same", "other").foreach(id => assertEquals(condition(openedAs(id)), "PME_NOT_AUTHENTIC", id))
+  }
+
+  test("a footer's signature opens as no footer, and signs no other footer") {
+    val aad = aadOf(Array.emptyByteArray, ModuleKind.Footer)
+    val sealedFooter = seal(guessed, data, aad)
+    val signature = sealedFooter.take(ModuleFrame.NonceBytes) ++ sealedFooter.takeRight(ModuleFrame.TagBytes)
+    val gcm = new AesGcm(data, CryptoProvider.of("auto"))
+    def signs(content: Array[Byte]) = gcm.signs(content, 0, content.length, aad, aad.length, signature)
+    assert(signs(guessed))
+    assert(!signs(guessed.map(byte => (byte + 1).toByte)))
+    val asKey = KeyMaterial(isFooterKey = true, "m", text(signature), None)
+    assertEquals(condition(opened(asKey)), "PME_KEY_METADATA")
+    intercept[AEADBadTagException](
+      gcm.open(signature, 0, signature.length, aad, aad.length, new Array[Byte](signature.length), 0)
+    )
+  }
+
+  test(
+    "a page under CTR, of a key that serves as data key as well, opens as no wrapped key and as no module"
+  ) {
+    val page = new Array[Byte](64)
+    val nonce = page.take(ModuleFrame.NonceBytes)
+    val length = new AesCtr(master, CryptoProvider.of("auto"))
+      .open(nonce ++ guessed ++ guessed, 0, nonce.length + 32, nonce, 0, page, nonce.length)
+    val written = page.take(nonce.length + length)
+    assertEquals(
+      condition(opened(KeyMaterial(isFooterKey = true, "m", text(written), None))),
+      "PME_NOT_AUTHENTIC"
+    )
+    val aad = aadOf(Array.emptyByteArray, ModuleKind.DataPage)
+    intercept[AEADBadTagException](
+      new AesGcm(master, CryptoProvider.of("auto"))
+        .open(written, 0, written.length, aad, aad.length, new Array[Byte](64), 0)
+    )
   }
 
   test("a module opens as no other kind, and at no other place") {

@@ -80,6 +80,20 @@ class OptionsSuite extends FunSuite {
     ).foreach(options => assertEquals(condition(policy(options: _*)), "PME_BAD_OPTION", options.toString))
   }
 
+  test("a file without key metadata gets a key that this read names, and none that stands there for writes") {
+    def named(option: Map[String, String], session: Map[String, String], hadoop: Map[String, String]) =
+      Settings.forRead(values(option, session, hadoop)).keyOfFilesWithoutMetadata
+    Seq("footerKey", "uniformKey").foreach { name =>
+      val key = Map(name -> "k")
+      val none = Map.empty[String, String]
+      assertEquals(named(key, none, none), Some("k"))
+      assertEquals(named(key, Map(name -> "s"), none), Some("k"))
+      assertEquals(named(none, key, none), None)
+      assertEquals(named(none, none, Map(s"parquet.encryption.${name.stripSuffix("Key")}.key" -> "k")), None)
+      assertEquals(named(Map("keyManagement" -> "direct"), key, none), Some("k"))
+    }
+  }
+
   test("options that contradict each other are refused") {
     Seq(
       Map("uniformKey" -> "u", "footerKey" -> "f"),

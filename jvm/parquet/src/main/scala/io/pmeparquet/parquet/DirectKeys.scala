@@ -14,6 +14,12 @@ private[parquet] object DirectKeys {
         "Use keyManagement=envelope."
       )
     }
+    if (key.isZero)
+      throw PmeErrors.keyUnusable(
+        where,
+        keyId,
+        "all its bytes are zero, and parquet-java encrypts under no such key"
+      )
     bits.filter(_ != key.bits).foreach { wanted =>
       throw PmeErrors.contradiction(
         "keyManagement and dataKeyBits",

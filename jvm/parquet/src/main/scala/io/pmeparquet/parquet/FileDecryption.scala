@@ -25,7 +25,8 @@ private[parquet] object FileDecryption {
       tail: FileTail.Encrypted
   ): FileDecryptionProperties = {
     val prefix = FooterPolicy.check(path, tail, scope.settings)
-    val builder = FileDecryptionProperties.builder().withKeyRetriever(new FileKeys(path, conf, scope))
+    val keys = new FileKeys(path, conf, scope, prefix.orElse(tail.aadPrefix))
+    val builder = FileDecryptionProperties.builder().withKeyRetriever(keys)
     // parquet-java refuses plaintext files itself where properties are given: a file that is swapped between our look
     // and its own is not read. It compares the stored prefix with the one given here, too.
     prefix.foreach(builder.withAADPrefix)

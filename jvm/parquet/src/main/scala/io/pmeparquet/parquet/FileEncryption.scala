@@ -58,8 +58,8 @@ private[parquet] final class FileEncryption(
       if (columnKeys.isDefined) columns(plan) else Map.empty[ColumnPath, ColumnEncryptionProperties]
     if (listed.nonEmpty) builder.withEncryptedColumns(listed.asJava)
     if (settings.plaintextFooter) builder.withPlaintextFooter()
-    settings.aadPrefix.foreach { prefix =>
-      builder.withAADPrefix(prefix.toWrite(directory, path.getName, where))
+    settings.prefixToWrite(directory, path.getName, where).foreach { prefix =>
+      builder.withAADPrefix(prefix)
       if (!settings.storeAadPrefix) builder.withoutAADPrefixStorage()
     }
     if (beside.nonEmpty) MaterialFiles.write(path, conf, beside.toSeq)

@@ -9,10 +9,20 @@ import org.apache.parquet.crypto.DecryptionKeyRetriever
 
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.keys.{KeyMaterial, KeyMetadata, MaterialFile}
+import io.pmeparquet.options.AadPrefix
 import io.pmeparquet.parquet.files.OwnFiles
 
-/** The keys of one file, from its key metadata: what parquet-java asks when it meets one. */
-final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends DecryptionKeyRetriever {
+/**
+ * The keys of one file, from its key metadata: what parquet-java asks when it meets one.
+ *
+ * @param aadPrefix what the file is opened with; none where its keys are only named, and none is unwrapped
+ */
+final class FileKeys(
+    path: Path,
+    conf: Configuration,
+    scope: ReadScope,
+    aadPrefix: Option[Array[Byte]] = None
+) extends DecryptionKeyRetriever {
 
   private[parquet] lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
 
@@ -90,8 +100,17 @@ final class FileKeys(path: Path, conf: Configuration, scope: ReadScope) extends 
   private def materialOf(wrapped: KeyMetadata.Wrapped, where: String): KeyMaterial = {
     val one = found(wrapped, where)
     requireAllowed(one.masterKeyId, where)
+    requireApart(one, where)
     one
   }
+
+  /**
+   * A key that the master key itself wrapped may be a KEK's, and what that wrapped must open as no module of this file. Nor
+   * do writers make such files: their data keys could be called KEKs, and their pages wrapped keys.
+   */
+  private def requireApart(one: KeyMaterial, where: String): Unit =
+    for (prefix <- aadPrefix if one.kek.isEmpty && !AadPrefix.isApart(prefix))
+      throw PmeErrors.aadPrefixOfSingleWrapping(where, prefix.length)
 
   private def found(wrapped: KeyMetadata.Wrapped, where: String): KeyMaterial = wrapped match {
     case KeyMetadata.Internal(own) => own

@@ -5,8 +5,7 @@ import java.util.Arrays
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.cipher.ModuleAad
-import io.pmeparquet.keys.KeyMetadata
-import io.pmeparquet.options.{AadPrefix, EncryptionAlgorithm, ReadSettings}
+import io.pmeparquet.options.{EncryptionAlgorithm, ReadSettings}
 import io.pmeparquet.PmeErrors
 
 /** What a reader accepts of a file, decided from its tail alone, before any page is read. */
@@ -20,7 +19,7 @@ private[parquet] object FooterPolicy {
 
   /**
    * @return the AAD prefix to open the file with, where the reader gives one
-   * @throws io.pmeparquet.PmeException `PME_ALGORITHM`, `PME_AAD_PREFIX`, `PME_KEY_METADATA`
+   * @throws io.pmeparquet.PmeException `PME_ALGORITHM`, `PME_AAD_PREFIX`
    */
   def check(path: Path, tail: FileTail.Encrypted, settings: ReadSettings): Option[Array[Byte]] = {
     val file = path.toString
@@ -41,27 +40,10 @@ private[parquet] object FooterPolicy {
         throw PmeErrors.aadPrefix(file, "the file was written without one")
       case (None, None) if tail.supplyAadPrefix =>
         throw PmeErrors.aadPrefix(file, "the writer did not keep it in the file and aadPrefix is not set")
-      case _ => requireApart(file, tail)
+      case _ => ()
     }
     expected
   }
-
-  /**
-   * No file says that its modules have AADs which could be those of wrapped keys. One that the reader says does not begin
-   * as a KEK's id, which is drawn.
-   */
-  private def requireApart(file: String, tail: FileTail.Encrypted): Unit =
-    for {
-      unfit <- tail.aadPrefix if !AadPrefix.isApart(unfit)
-      metadata <- tail.footerKeyMetadata
-    } KeyMetadata.parse(metadata, s"$file, footer") match {
-      case _: KeyMetadata.Wrapped =>
-        throw PmeErrors.aadPrefix(
-          file,
-          s"it has ${unfit.length} bytes, with which a page could be passed off as a wrapped key"
-        )
-      case _: KeyMetadata.Direct => ()
-    }
 
   /**
    * Whether the footer's AAD is what the file itself says of it. Where prefix and unique part of the AAD end is told by

@@ -198,7 +198,10 @@ object Scopes {
         "Use another id."
       )
     // Where files of a directory differ, each is looked at before it is written: names that Spark makes are long.
-    files.aadPrefix.filterNot(_.differsByFile).foreach(_.toWrite(tableDirectory, "", where))
+    if (!files.aadPrefix.exists(_.differsByFile)) {
+      files.prefixToWrite(tableDirectory, "", where)
+      ()
+    }
     val opening = open(settings.use, conf, lifetimeMillis = 0)
     if (files.directKeys) files.masterKeys.foreach(DirectKeys.of(opening.source, _, files.dataKeyBits, where))
     // With single wrapping made and thrown away: a key that cannot wrap is found here and not in a task.

@@ -122,19 +122,42 @@ class ParquetLayerSuite extends FunSuite {
   }
 
   test(
-    "a file that keeps a prefix under which a page could pass for a wrapped key is refused, but with direct keys"
+    "a singly wrapped key is refused in a file with a prefix under which a wrapped key could pass for a page"
   ) {
-    val material = KeyMaterial(isFooterKey = true, "m", "d2R", None)
-    def judged(prefix: String, metadata: KeyMetadata) = FooterPolicy.check(
-      path,
-      tail(prefix = Some(prefix)).copy(footerKeyMetadata = Some(KeyMetadata.bytesOf(metadata))),
-      readSettings()
-    )
-    Seq("x", "abc", "orders!").foreach { unfit =>
-      assertEquals(condition(judged(unfit, KeyMetadata.Internal(material))), "PME_AAD_PREFIX")
-      judged(unfit, KeyMetadata.Direct("m"))
+    val source = new KmsSource(StaticKms.parse(new Secret(secretText)), 0)
+    val scope = Scopes.forRead(kms, readSettings(), conf)
+    val key = AesKey.of(Array.fill(16)(7.toByte), "test")
+    def unwrapped(prefix: String, wrapper: DataKeyWrapper, column: Option[String]) = {
+      val material = wrapper.wrap(key, "m", isFooterKey = column.isEmpty, "w")
+      new FileKeys(path, conf, scope, Some(prefix.getBytes(UTF_8)))
+        .keyOf(KeyMetadata.bytesOf(KeyMetadata.Internal(material)), column)
     }
-    judged("orders", KeyMetadata.Internal(material))
+    val (once, twice) =
+      (new SingleWrapper(source), new DoubleWrapper(JobKeks.make(source, Seq("m"), 128, "w")))
+    for (column <- Seq(None, Some("a"))) {
+      Seq("x", "abc", "payroll").foreach { unfit =>
+        assertEquals(condition(unwrapped(unfit, once, column)), "PME_AAD_PREFIX", unfit)
+        assertEquals(unwrapped(unfit, twice, column), key)
+      }
+      assertEquals(unwrapped("orders", once, column), key)
+    }
+  }
+
+  test(
+    "a master key of zeros, with which parquet-java does not encrypt, is refused before anything is written"
+  ) {
+    val zeros = "m=" + Base64.getEncoder.encodeToString(new Array[Byte](16))
+    val use = KmsUse(KmsSettings.Static(new Secret(zeros)), None)
+    val settings = writeSettingsBy(use, "uniformKey" -> "m", "keyManagement" -> "direct")
+    assertEquals(condition(Scopes.forWrite(settings, "/t", conf)), "PME_KEY_NOT_FOUND")
+  }
+
+  test("a footer that was laid open, with what its module leaves for a signature, is a plaintext file") {
+    val plain = emptyPlaintextFile
+    val end = plain.length - 8
+    val length = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(end - 4 + 28).array
+    val opened = plain.take(end) ++ Array.fill[Byte](28)(9) ++ length ++ "PAR1".getBytes
+    assertEquals(tailOf(opened), FileTail.Plaintext: FileTail)
   }
 
   test("a footer is to be shown where only the file says its prefix, and nowhere else") {

@@ -173,10 +173,12 @@ private[parquet] object FileCrypto {
       counters: ReadCounters
   ): FileCrypto = {
     val prefix = FooterPolicy.check(version.place, tail, scope.settings).orElse(tail.aadPrefix)
-    val keys = new FileKeys(version.path, conf, scope)
+    val keys = new FileKeys(version.path, conf, scope, prefix)
     def masterKey = tail.footerKeyMetadata
       .map(keys.masterKeyOf(_, None))
       .orElse(scope.settings.keyOfFilesWithoutMetadata)
+    if (tail.footerKeyMetadata.isEmpty && scope.settings.keyOfFilesWithoutMetadata.isEmpty)
+      throw PmeErrors.noKeyMetadata(version.path.toString)
     // Before the KMS is asked for anything.
     scope.settings.columns.foreach(ColumnCheck.footer(_, version.path.toString, masterKey))
     counters.keys.increment()

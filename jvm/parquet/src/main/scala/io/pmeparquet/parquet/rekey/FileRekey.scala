@@ -82,10 +82,8 @@ object FileRekey {
    *
    * @param files where they will lie
    */
-  def requirePrefixes(settings: FileSettings, files: Seq[Path]): Unit = for {
-    prefix <- settings.aadPrefix
-    file <- files
-  } prefix.toWrite(file.getParent.toUri.getPath, file.getName, file.toString)
+  def requirePrefixes(settings: FileSettings, files: Seq[Path]): Unit =
+    files.foreach(file => settings.prefixToWrite(file.getParent.toUri.getPath, file.getName, file.toString))
 
   /** The leaf columns of a file. */
   def leaves(from: ReadScope, conf: Configuration, source: Path): Seq[LeafColumn] =
