@@ -1,4 +1,4 @@
-"""The README's six lines: write a DataFrame encrypted, read it back.
+"""The README's example: write a DataFrame encrypted, read it back.
 
     export PME_KEYSTORE_PASSWORD='a long password'
     pme-parquet keys create keys.p12 footer pii
@@ -16,5 +16,5 @@ keys = pme.Keystore("keys.p12", password=pme.env("PME_KEYSTORE_PASSWORD"))
 enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name", "phone"]})
 
 people = spark.createDataFrame([(1, "Ada", "555-0101"), (2, "Grace", "555-0102")], ["id", "name", "phone"])
-people.write.format("pme-parquet").options(**enc.options()).mode("overwrite").save("people")
-spark.read.format("pme-parquet").options(**keys.options()).load("people").show()
+pme.write(people, "people", enc, mode="overwrite")
+pme.read(spark, "people", kms=keys).show()

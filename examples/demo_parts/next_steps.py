@@ -46,7 +46,7 @@ def next_steps(out: Path, people: People) -> list[Next]:
             shlex.join([tool, "verify", orders, *_options(people.analyst)]),
         ),
         Next("Read a table in Python", shlex.join([sys.executable, "-c", show])),
-        Next("The README's six lines, in a directory of their own", _quickstart(out / "quickstart", tool)),
+        Next("The README's example, in a directory of their own", _quickstart(out / "quickstart", tool)),
     ]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.cli.commands import run
+import pme_parquet as pme
+from tests.cli.commands import keystore, run
 from tests.support.canary import data_files
+from tests.support.session import PASSWORD_VARIABLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +42,9 @@ def test_plan_of_an_encrypted_table_says_so(encrypted: Path, given: list[str]) -
     done = run("plan", encrypted, "--footer-key", "footer", *given)
     assert done.code == 2
     assert "it is encrypted already" in done.err
-    assert "inspect" in done.err
+    assert "pme-parquet inspect" in done.err
+    assert "pme-parquet plan(" not in done.err
+    assert "pme." not in done.err
 
 
 def test_report_writes_a_page_with_keys_or_without(encrypted: Path, given: list[str], tmp_path: Path) -> None:
@@ -67,6 +71,18 @@ def test_report_exits_with_1_where_verification_finds_something(
     assert (done.code, done.document, done.err) == (1, {"page": str(page), "findings": 1}, "")
     assert "1 finding" in page.read_text()
     assert run("report", tmp_path, "--out", page, "--no-verify").code == 0
+
+
+def test_report_exits_with_3_where_keys_are_missing_and_nothing_else_is_found(encrypted: Path, tmp_path: Path) -> None:
+    other = pme.Keystore(tmp_path / "other.p12", pme.env(PASSWORD_VARIABLE)).create(["other"])
+    page = tmp_path / "_keys.html"
+    assert run("report", encrypted, "--out", page, *keystore(other), "--quiet").code == 3
+    assert "PME_KEY_NOT_FOUND" in page.read_text()
+    (tmp_path / "damaged").mkdir()
+    for file in data_files(encrypted):
+        (tmp_path / "damaged" / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "damaged" / "part-9.parquet").write_bytes(b"PAR1 and no more PARE")
+    assert run("report", tmp_path / "damaged", "--out", page, *keystore(other), "--quiet").code == 1
 
 
 def test_report_exits_with_1_where_inspection_finds_something(tmp_path: Path) -> None:

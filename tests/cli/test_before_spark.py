@@ -13,6 +13,7 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._cli import checking, sessions
 from pme_parquet._cli.speech import spoken
+from pme_parquet._connector import Connector, judged
 from pme_parquet.errors import KeyDeniedError
 from tests.cli.commands import run
 from tests.cli.test_help import COMMANDS
@@ -85,7 +86,7 @@ def test_a_secret_that_is_not_there_exits_with_3(table: Path, reference: str) ->
     given = ["--kms", "vault", "-o", f"kms.vault.token={reference}"]
     done = run("verify", table, *given)
     assert (done.code, done.out) == (3, "")
-    assert f"-o kms.vault.token: the secret '{reference}' cannot be had" in done.err
+    assert f"-o kms.vault.token: the secret '{reference}' is not available" in done.err
     # What another KMS would need is looked up by nobody.
     checking.before_spark(sessions.SparkChoice(), {"kms": "aws", "kms.vault.token": reference}, str(table))
 
@@ -156,12 +157,23 @@ def test_the_version_is_told() -> None:
         ("option columnKeys: 'a' matches", "--column-key: 'a' matches"),
         ("option kms.vault.url: 'a'", "option kms.vault.url: 'a'"),
         ("Name one: pme.doctor(spark, kms=…).", "Name one: --kms NAME."),
+        ("say so with allow_unused.", "say so with --allow-unused."),
         ("pme.Keystore: no keytool", "pme-parquet: no keytool"),
         ("file:/data/pme.rekey/part: 'pme.rotate'", "file:/data/pme.rekey/part: 'pme.rotate'"),
     ],
 )
 def test_messages_speak_of_the_command(said: str, told: str) -> None:
     assert spoken(said) == told
+
+
+@pytest.mark.parametrize("connector", [None, Connector("0.1.0", "3.5", "2.12")])
+def test_what_is_wrong_with_a_connector_is_told_without_python(connector: Connector | None) -> None:
+    found = judged(connector, "4.1.3", "2.13.16", "0.1.0")
+    assert found is not None
+    told = spoken(str(found.error("pme.verify")))
+    assert "pme-parquet verify" in told
+    assert not any(words in told for words in ("pme.", "Python", "kernel", "spark.stop"))
+    assert "--conf" in told or "run the command again" in told
 
 
 def test_nothing_that_a_keystores_command_says_is_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,18 @@ def test_a_column_that_some_files_leave_readable_is_told(tmp_path: Path) -> None
     assert pme.inspect(tmp_path).drift == ("1 of 3 files leaves column 'y' readable",)
 
 
+def test_letter_case_hides_no_column_that_some_files_leave_readable(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        put(
+            tmp_path,
+            name,
+            tails.readable([tails.column(b"salary", key=material("pii")), tails.column(b"z")], signed=True),
+        )
+    protected = tails.column(b"z", key=material("pii"))
+    put(tmp_path, "c", tails.readable([tails.column(b"SALARY"), protected], signed=True))
+    assert "1 of 3 files leaves column 'salary' readable" in pme.inspect(tmp_path).drift
+
+
 def test_drift_of_wrapping_and_of_where_key_material_is(tmp_path: Path) -> None:
     once = json.loads(material("pii", doubleWrapping=False))
     del once["keyEncryptionKeyID"], once["wrappedKEK"]

@@ -42,7 +42,7 @@ def test_a_table_fits_into_80_columns_and_says_as_much_as_it_can(table: Path, mo
     assert [line.strip() for line in lines] == [
         "",
         "files  size   footer     algorithm   keys, first file",
-        "2      920 B  encrypted  AES_GCM_V1  footer: key 'footer';",
+        "2      960 B  encrypted  AES_GCM_V1  footer: key 'footer';",
         "columns: not visible",
         elided(NAME, 80 - lines[4].index("part")),
     ]

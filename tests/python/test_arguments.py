@@ -78,15 +78,15 @@ class Anything:
 @pytest.fixture(autouse=True)
 def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop each function where it hands what it was given to Spark."""
-    for module in ("_verify", "_rotation", "_copies", "_plan"):
+    for module in ("_verify", "_rotation", "_copies", "_plan", "_report.keyed"):
         monkeypatch.setattr(f"pme_parquet.{module}.method_of", lambda *_: stop)
-    for module in ("_verify", "_rotation", "_copies"):
+    for module in ("_verify", "_rotation", "_copies", "_report.keyed"):
         monkeypatch.setattr(f"pme_parquet.{module}.watched", lambda _, work, **__: work())
     monkeypatch.setattr("pme_parquet._doctor.python.checks", lambda _: ())
     monkeypatch.setattr("pme_parquet._doctor.classic.checks", lambda _, options: stop(options))
     monkeypatch.setattr("pme_parquet._inspect.storage.storage", lambda path, _: stop(path))
     monkeypatch.setattr("pme_parquet._report.make.target_of", lambda *_: Path("page.html"))
-    monkeypatch.setattr("pme_parquet._report.make.gather", lambda table, _, keyed: stop(table, keyed.usage()))
+    monkeypatch.setattr("pme_parquet._report.make.gather", lambda table, _, keyed: stop(table, keyed.usage(())))
 
 
 def given(call: Callable[[Any, Any, Any], Any], path: object, kms: object) -> str:
@@ -176,6 +176,11 @@ def test_what_differs_from_defaults_is_shown_and_no_secret() -> None:
     )
     shown = repr(pme.Encryption(kms={"kms": "vault", "kms.vault.token": "s.1234"}, column_keys={"pii": ["ssn"]}))
     assert shown == "Encryption(kms={'kms': …, 'kms.vault.token': …}, column_keys={'pii': ['ssn']})"
+    mixed = {"kms": "static", "kms.static.keys": "pii=SECRETSECRET", "kms.timeoutSeconds": 30, "more": {"a": "SECRET"}}
+    shown = repr(pme.Encryption(kms=mixed, footer_key="pii"))
+    assert shown == (
+        "Encryption(kms={'kms': …, 'kms.static.keys': …, 'kms.timeoutSeconds': …, 'more': …}, footer_key='pii')"
+    )
     assert repr(pme.KmsClass("com.example.Kms", properties={"a": "b"})) == (
         "KmsClass(name='com.example.Kms', properties={'a': …})"
     )

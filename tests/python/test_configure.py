@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
-from pme_parquet import _config
+from pme_parquet import _config, _connector
 from tests.support.session import EXTENSION
 
 OURS = "/site/pme_parquet/jars/pme-parquet-spark-4.0_2.13-0.1.0.jar"
@@ -94,6 +94,16 @@ def test_a_connect_session_that_starts_its_server_here_gets_the_jar() -> None:
 
 def test_a_connect_server_elsewhere_gets_no_jar_of_ours() -> None:
     assert "spark.jars" not in pme.configure(_builder().config("spark.remote", "sc://elsewhere:15002"))._options
+
+
+def test_a_jvm_without_the_connector_is_no_matter_to_a_server_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = SimpleNamespace(_jvm=object())
+    monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace(SparkContext=context))
+    monkeypatch.setattr(_connector, "misfit", lambda _: _connector.missing("4.1.3", "2.13.16"))
+    with pytest.raises(pme.UnsupportedError):
+        pme.configure(_builder())
+    elsewhere = _builder().config("spark.remote", "sc://elsewhere:15002")
+    assert pme.configure(elsewhere) is elsewhere
 
 
 def test_the_extra_adds_amazons_provider(extra: None) -> None:

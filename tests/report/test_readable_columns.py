@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from tests.support.source import Conf
 ALL = KMS | {"footerKey": "footer", "columnKeys": "pii: name, ssn"}
 SOME = KMS | {"footerKey": "footer", "columnKeys": "pii: ssn", "unlistedColumns": "plaintext"}
 
@@ -107,6 +109,46 @@ def test_verify_finds_columns_that_only_some_files_have_encrypted(spark: SparkSe
     assert_no_secret(rows["name"].message)
     assert "not encrypted in encrypted files: id (1 file), name (1 file), tags.element (1 file)" in str(found.opened)
     assert spark.sql(f"SELECT * FROM {call('pme_verify', str(table), options=KMS)}").collect() == found.collect()
+
+
+@pytest.fixture
+def spellings(spark: SparkSession, target: str) -> str:
+    """Return a table whose second day has `SALARY`, readable, beside `salary` under `pii`."""
+    frame = people(spark).select("id", "salary").coalesce(1)
+    save(frame, f"{target}/day=1", KMS | {"footerKey": "footer", "columnKeys": "pii: salary"})
+    readable = KMS | {"footerKey": "footer", "columnKeys": "pii: id", "unlistedColumns": "plaintext"}
+    save(frame.withColumnRenamed("salary", "SALARY"), f"{target}/day=2", readable)
+    return target
+
+
+def test_letter_case_hides_no_readable_column(spark: SparkSession, spellings: str, tmp_path: Path) -> None:
+    found = pme.verify(spark, spellings, options=KMS)
+    assert [(row.column, row.condition) for row in found.collect()] == [("salary", "PME_PLAINTEXT_FILE")]
+    assert found.opened.readable_columns == {"salary": 1}
+    rows = pme.key_usage(spark, spellings, options=KMS).collect()
+    assert (rows[0].kind, rows[0].columns) == ("plaintext column", ["salary"])
+    [pii] = [row for row in rows if row.master_key == "pii"]
+    assert (pii.unreadable_columns, pii.unreadable_in_some_files) == (["id"], ["salary"])
+    told = report(spark, spellings, tmp_path / "r.html").table("Findings").rows[1:]
+    assert len([row for row in told if "salary" in " ".join(row).lower()]) == 1
+
+
+def test_letter_case_hides_no_column_under_another_key(spark: SparkSession, target: str, tmp_path: Path) -> None:
+    frame = people(spark).select("id", "salary").coalesce(1)
+    save(frame, f"{target}/day=1", KMS | {"footerKey": "footer", "columnKeys": "pii: salary"})
+    save(frame.withColumnRenamed("salary", "SALARY"), f"{target}/day=2", KMS | {"footerKey": "footer"})
+    page = report(spark, target, tmp_path / "r.html")
+    assert "Column salary is encrypted with footer key footer in 1 file, encrypted with key pii in 1 file" in page.text
+    assert "! Attention The files differ in how they are protected" in " ".join(summary(page))
+
+
+def test_where_case_is_sensitive_each_spelling_is_a_column(spark: SparkSession, spellings: str, conf: Conf) -> None:
+    with conf({"spark.sql.caseSensitive": "true"}):
+        found = pme.verify(spark, spellings, options=KMS)
+        usage = pme.key_usage(spark, spellings, options=KMS).collect()
+    assert (found.collect(), found.opened.readable_columns) == ([], {"SALARY": 1})
+    [pii] = [row for row in usage if row.master_key == "pii"]
+    assert pii.unreadable_columns == ["id", "salary"]
 
 
 def test_verify_says_what_is_readable_in_every_file(spark: SparkSession, table: Path) -> None:

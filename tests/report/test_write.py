@@ -67,6 +67,18 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(table: Path, tmp_path: Pa
         pme.report(table, out)
 
 
+def test_one_that_is_replaced_keeps_its_mode_whatever_the_umask(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    out.write_text("old")
+    out.chmod(0o664)
+    before = os.umask(0o077)
+    try:
+        pme.report(table, out)
+    finally:
+        os.umask(before)
+    assert out.stat().st_mode & 0o777 == 0o664
+
+
 def test_one_that_cannot_be_finished_leaves_the_old_one(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
+# Mappings that hold names of keys and columns, and no more.
+_OF_NAMES = {"column_keys"}
 _USER_OF_URL = re.compile(r"//[^/@\s]*@")
 
 
@@ -16,7 +18,7 @@ class Brief:
     def __repr__(self) -> str:
         of: Any = self
         told = [
-            f"{field.name}={_shown(getattr(self, field.name))}"
+            f"{field.name}={_shown(field.name, getattr(self, field.name))}"
             for field in fields(of)
             if getattr(self, field.name) != _default(field)
         ]
@@ -27,10 +29,10 @@ def _default(field: Field[Any]) -> object:
     return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
-def _shown(value: object) -> str:
-    """Texts of a user's dict may hold what they should not, and a URL a user's password."""
+def _shown(name: str, value: object) -> str:
+    """A user's dict may hold what it should not, whatever its values are; and a URL a user's password."""
     if isinstance(value, str):
         return _USER_OF_URL.sub("//…@", repr(value))
-    if isinstance(value, Mapping) and all(isinstance(one, str) for one in value.values()):
-        return f"{{{', '.join(f'{name!r}: …' for name in value)}}}"
+    if isinstance(value, Mapping) and name not in _OF_NAMES:
+        return f"{{{', '.join(f'{key!r}: …' for key in value)}}}"
     return repr(value)

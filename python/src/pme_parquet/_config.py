@@ -49,9 +49,9 @@ def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> Spa
         UnsupportedError: a session runs already, or ran in this process, whose connector is missing or does not fit.
     """
     install_errors()
-    _check_what_runs()
     if _runs_elsewhere(builder):
         return builder
+    _check_what_runs()
     jars = _ours(scala)
     extensions = _with_extension(_already_set(builder, _EXTENSIONS))
     configured = builder.config(_JARS, _appended(_already_set(builder, _JARS), jars)).config(_EXTENSIONS, extensions)

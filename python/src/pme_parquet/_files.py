@@ -41,7 +41,7 @@ def create(path: Path, content: bytes, *, mode: int) -> None:
     _sync(path.parent)
 
 
-def replace(path: Path, content: bytes, *, like: int | None = None, mode: int = 0o600) -> None:
+def replace(path: Path, content: bytes, *, like: int | None = None, mode: int = 0o600, exactly: bool = False) -> None:
     """Puts a file in the place of another one, or where there is none.
 
     Args:
@@ -49,17 +49,18 @@ def replace(path: Path, content: bytes, *, like: int | None = None, mode: int = 
         content: of the new one.
         like: a descriptor of the old one, whose owner, mode and access list the new one gets.
         mode: without it.
+        exactly: whether the umask takes nothing away from this mode, as where it is an old file's.
 
     Raises:
         OSError: the operating system does not let it; the old one is there.
     """
-    with _beside(path, content, mode, like) as staged:
+    with _beside(path, content, mode, like, exactly=exactly) as staged:
         os.replace(staged, path)  # noqa: PTH105 the one call that all of this is about
     _sync(path.parent)
 
 
 @contextmanager
-def _beside(path: Path, content: bytes, mode: int, like: int | None = None) -> Iterator[Path]:
+def _beside(path: Path, content: bytes, mode: int, like: int | None = None, *, exactly: bool = False) -> Iterator[Path]:
     staged = path.with_name(f".pme-{secrets.token_hex(16)}")
     descriptor = os.open(staged, _NEW, mode)
     try:
@@ -68,6 +69,8 @@ def _beside(path: Path, content: bytes, mode: int, like: int | None = None) -> I
             file.flush()
             if like is not None:
                 _take_after(file.fileno(), like)
+            elif exactly and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         yield staged
     finally:

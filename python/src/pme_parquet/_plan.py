@@ -193,8 +193,7 @@ def frame_to_plan(spark: SparkSession, path: PathLike) -> DataFrame:
             raise
         message = (
             f"{table}: no write of it can be planned, because it is encrypted already. pme-parquet inspect tells which "
-            "keys protect it, and key-usage, with keys, which columns. To plan other keys for it read it with its own: "
-            "pme.plan(pme.read(spark, path, kms=keys), enc)."
+            "keys protect it, and key-usage, with keys, which columns."
         )
         raise BadOptionError(message) from failed
 

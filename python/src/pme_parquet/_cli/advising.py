@@ -9,7 +9,7 @@ import typer
 
 import pme_parquet as pme
 from pme_parquet._cli.checking import before_spark
-from pme_parquet._cli.exits import FINDING, of_problems
+from pme_parquet._cli.exits import FINDING, of_findings, of_problems
 from pme_parquet._cli.given import Given, TypedKms, WriteKeys
 from pme_parquet._cli.looking import tell
 from pme_parquet._cli.sessions import SparkChoice, session
@@ -93,7 +93,8 @@ def report(
 
     `pme-parquet report people --out people.html --options-file kms.json`
 
-    Exit 1 if there are findings on it; the page is written all the same.
+    Exit 1 if there are findings on it, 3 if all of them are keys that are missing or denied; the page is written all
+    the same.
     """
     options = given.options()
     target_of(out, path)
@@ -105,5 +106,5 @@ def report(
         made = make(path, out)
     told = f"{made.page}: {number(made.findings, 'finding')}"
     tell(told, {"page": str(made.page), "findings": made.findings}, as_json=as_json)
-    if made.findings:
-        raise SystemExit(FINDING)
+    if made.conditions:
+        raise SystemExit(of_findings(made.conditions))

@@ -150,6 +150,6 @@ def _require_secret(option: str, text: str) -> None:
         why = "there is no such file"
     if why:
         raise KmsUnavailableError(
-            f"-o {option}: the secret '{printable(str(reference))}' cannot be had, because {why}. "
+            f"-o {option}: the secret '{printable(str(reference))}' is not available, because {why}. "
             "Set it, or correct the reference."
         )

@@ -54,7 +54,7 @@ def rotate(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Look at every file, and write nothing.")] = False,
     allow_unused: Annotated[
-        bool, typer.Option("--allow-unused", help="Take an OLD that no key of the table is under for no mistake.")
+        bool, typer.Option("--allow-unused", help="Do not fail if no key of the table is under one of the OLD names.")
     ] = False,
     as_json: Json = False,
 ) -> None:

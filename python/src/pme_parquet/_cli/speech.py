@@ -22,12 +22,21 @@ _OPTIONS = {
     "master_keys": "--master-key",
     "new_kms": "--new-option",
     "key_material": "--key-material",
+    "allow_unused": "--allow-unused",
 }
 # What is advised in Python as a whole, before what is one word of it.
 _ADVICE = {
     "pme.doctor(spark, kms=…)": "--kms NAME",
     "give a pme.Encryption in place of the KMS, or options={'footerKey': …}": "--footer-key KEY",
-    "Stop the session and build it with pme.configure(SparkSession.builder), or put": "Put",
+    (
+        "A session that runs cannot be given one. Restart Python, in a notebook its kernel, and build the first "
+        "session with pme.configure(SparkSession.builder); spark.stop() is not enough. Where the session is made for "
+        "you, install"
+    ): "See what sets spark.jars, --conf or spark-defaults.conf, and add",
+    (
+        "restart Python, in a notebook its kernel, and build the first session with "
+        "pme.configure(SparkSession.builder), which adds the one that fits."
+    ): "and run the command again, which adds the one that fits.",
     "Use the connector of the wheel (pme.configure)": "Use the connector of the wheel",
     "write_plaintext=True": "--write-plaintext",
     "in_place=True": "--in-place",

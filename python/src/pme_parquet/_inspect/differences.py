@@ -11,7 +11,7 @@ from pme_parquet._inspect.report import Finding, Group, InspectedFile, Key
 from pme_parquet._inspect.words import key_id, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 _MOST_SENTENCES = 20
 # A file can have more than one of these.
@@ -52,9 +52,12 @@ def groups(files: Sequence[InspectedFile]) -> tuple[Group, ...]:
 
 def drift(files: Sequence[InspectedFile]) -> tuple[str, ...]:
     """In what files are unlike the others, in sentences; rarest first."""
-    told = Counter(told for file in files for told in set(_phrases(file)))
+    # Names that differ in letter case alone are one column, as Spark has it: it is told as it is spelt first.
+    names = [column.name for file in files if file.encrypted for column in file.columns or ()]
+    spelt = {name.lower(): name for name in reversed(names)}
+    told = Counter(told for file in files for told in set(_phrases(file, spelt)))
     usual = {aspect: phrase for (aspect, phrase), _ in reversed(told.most_common())}
-    having = Counter(aspect for file in files for aspect in {aspect for aspect, _ in _phrases(file)})
+    having = Counter(aspect for file in files for aspect in {aspect for aspect, _ in _phrases(file, spelt)})
     unlike = sorted(
         (count, phrase)
         for (aspect, phrase), count in told.items()
@@ -70,7 +73,7 @@ def _agreeing(phrase: str, count: int) -> str:
     return f"{_OF_ONE.get(verb, f'{verb}s')} {rest}" if count == 1 else phrase
 
 
-def _phrases(file: InspectedFile) -> Iterator[tuple[str, str]]:
+def _phrases(file: InspectedFile, spelt: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What may be unlike other files: an aspect, and the end of a sentence."""
     yield "footer", _PHRASES[file.footer]
     if file.algorithm and file.aad_prefix:
@@ -83,8 +86,11 @@ def _phrases(file: InspectedFile) -> Iterator[tuple[str, str]]:
     for key in file.keys:
         yield from _of_key(key)
     for column in (file.encrypted and file.columns) or ():
-        does = f"encrypt column '{column.name}'" if column.encrypted_with else f"leave column '{column.name}' readable"
-        yield f"column {column.name}", does
+        name = spelt[column.name.lower()]
+        yield (
+            f"column {name}",
+            f"encrypt column '{name}'" if column.encrypted_with else f"leave column '{name}' readable",
+        )
 
 
 def _of_key(key: Key) -> Iterator[tuple[str, str]]:

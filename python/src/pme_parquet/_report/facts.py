@@ -111,19 +111,20 @@ def _examples(seen: Inspection, protection: Protection | None) -> Iterator[tuple
 
 def unlike(protection: Protection, verified: Sequence[Problem]) -> Iterator[Problem]:
     """Columns that are readable in encrypted files, and those that are not protected alike; but none told already."""
-    told = {one.column for one in verified if one.condition == PlaintextFileError.condition and one.column}
+    same = protection.column
+    told = {same(one.column) for one in verified if one.condition == PlaintextFileError.condition and one.column}
     files = sum(group.files for group in protection.encrypted)
     differences = protection.differences()
-    differing = {column for one in differences for column in one.columns}
+    differing = {same(column) for one in differences for column in one.columns}
     for column, count in protection.readable().items():
-        if column not in told | differing:
+        if same(column) not in told | differing:
             message = (
                 f"it is not encrypted in {count:,} of {number(files, 'encrypted file')}: whoever has the storage reads "
                 "its values and statistics. If that is not meant, encrypt it with pme.rekey, whose keys name it."
             )
             yield Problem(protection.first_with(column), f"column {column}", READABLE, message, "footers", column)
     for one in differences:
-        columns = tuple(column for column in one.columns if column not in told)
+        columns = tuple(column for column in one.columns if same(column) not in told)
         if columns:
             kind = READABLE if one.ways[0][0] == "readable" else DIFFERENT
             advice = "Find out who wrote them so; pme.rekey gives all files the same keys."

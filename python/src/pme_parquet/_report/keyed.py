@@ -77,7 +77,8 @@ class Keyed:
         )
         uses = tuple(_use(row.asDict()) for row in frame_of(self.spark, done.uses()).collect())
         groups = _alike(frame_of(self.spark, done.files()).collect(), names)
-        return uses, Protection(groups, done.kms(), {str(key): int(bits) for key, bits in done.masterKeyBits().items()})
+        bits = {str(key): int(bits) for key, bits in done.masterKeyBits().items()}
+        return uses, Protection(groups, done.kms(), bits, case_sensitive=done.caseSensitive())
 
     def modules(self, found: Found, file: InspectedFile) -> tuple[list[Part], str | None]:
         """The modules of a file but for its footer, or why it does not open."""

@@ -24,10 +24,15 @@ if TYPE_CHECKING:
 
 
 class Made(NamedTuple):
-    """A page that was written, and how many findings of inspection and verification are on it."""
+    """A page that was written, and the conditions of the findings on it, of inspection and of verification."""
 
     page: Path
-    findings: int
+    conditions: tuple[str, ...]
+
+    @property
+    def findings(self) -> int:
+        """How many."""
+        return len(self.conditions)
 
 
 def make(  # noqa: PLR0913 as of pme.report
@@ -52,7 +57,7 @@ def make(  # noqa: PLR0913 as of pme.report
             "with a sample, or without keys."
         ) from None
     write(page(facts, _created(), pme_parquet.__version__), target)
-    return Made(target, len(facts.problems))
+    return Made(target, tuple(one.condition for one in facts.problems))
 
 
 def _keyed(  # noqa: PLR0913, PLR0917 as above

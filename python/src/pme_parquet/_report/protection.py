@@ -84,11 +84,14 @@ class Protection:
         groups: the largest first.
         kms: what it was asked of; none where no KMS was named.
         master_key_bits: lengths of master keys, where the KMS tells.
+        case_sensitive: whether columns whose names differ in letter case alone are several. Where they are one, all
+            groups have the same spelling of it.
     """
 
     groups: tuple[Alike, ...]
     kms: str | None
     master_key_bits: Mapping[str, int]
+    case_sensitive: bool = False
 
     @property
     def encrypted(self) -> list[Alike]:
@@ -99,6 +102,10 @@ class Protection:
     def unknown_files(self) -> int:
         """Files of whose columns nothing is known."""
         return sum(group.files for group in self.groups if group.state == "unknown")
+
+    def column(self, name: str) -> str:
+        """What is equal for two spellings of a column, of which verification may have met another first."""
+        return name if self.case_sensitive else name.lower()
 
     def readable(self) -> dict[str, int]:
         """Columns without a key, and in how many encrypted files."""

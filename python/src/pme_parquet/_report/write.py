@@ -72,7 +72,9 @@ def write(content: str, target: Path) -> None:
     try:
         # A link stays a link, and what it leads to is replaced.
         place = _files.real(target) if target.is_symlink() else target
-        mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else _NEW
-        _files.replace(place, content.encode(), mode=mode)
+        if place.exists():
+            _files.replace(place, content.encode(), mode=stat.S_IMODE(place.stat().st_mode) & 0o777, exactly=True)
+        else:
+            _files.replace(place, content.encode(), mode=_NEW)
     except OSError as failed:
         raise _refused(target, str(failed.strerror or failed), "Choose a path that you may write to.") from failed

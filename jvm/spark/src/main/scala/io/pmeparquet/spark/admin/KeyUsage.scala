@@ -42,7 +42,8 @@ object KeyUsage {
         session.createDataFrame(rows(files).asJava, schema),
         session.createDataFrame(FilesAlike.rows(files).asJava, FilesAlike.schema),
         if (place eq NoKms) null else place.describe,
-        known.flatMap(key => bitsOf(place, key).map(key -> Int.box(_))).toMap.asJava
+        known.flatMap(key => bitsOf(place, key).map(key -> Int.box(_))).toMap.asJava,
+        SparkAccess.sqlConf(session).caseSensitiveAnalysis
       )
     })
 
@@ -70,7 +71,13 @@ object KeyUsage {
     val found = all.grouped(AtOnce).flatMap { files =>
       FileJob.each(session, conf, files)((file, conf) => step.counting(0)(usage.of(file, conf)))
     }
-    found.toList
+    spelt(found.toList, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
+  }
+
+  private def spelt(looked: Looked, caseSensitive: Boolean): Looked = {
+    val inOrder = looked.sortBy(_._1.path).collect { case (_, Right(use)) => use }
+    val spelling = Spellings.of(inOrder, caseSensitive)
+    looked.map { case (file, found) => file -> found.map(spelling.in) }
   }
 
   /** Opens what the options have the keys of, whatever they refuse: no row is read with it. */
@@ -171,10 +178,12 @@ object KeyUsage {
  * @param files by what protects their columns
  * @param kms what messages call it; null where none was named
  * @param masterKeyBits lengths of master keys, where the KMS tells
+ * @param caseSensitive whether columns whose names differ in letter case alone are several
  */
 final class TableUsage(
     val uses: DataFrame,
     val files: DataFrame,
     val kms: String,
-    val masterKeyBits: java.util.Map[String, Integer]
+    val masterKeyBits: java.util.Map[String, Integer],
+    val caseSensitive: Boolean
 )

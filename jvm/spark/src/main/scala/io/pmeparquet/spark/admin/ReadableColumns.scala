@@ -27,9 +27,11 @@ final class ReadableColumns private (
 private[admin] object ReadableColumns {
 
   /** @param looked what each file has, by its path */
-  def of(looked: Seq[(String, Unprotected)]): ReadableColumns = {
-    val readable = filesBy(looked)(_.readable)
-    val encrypted = filesBy(looked)(_.encrypted)
+  def of(looked: Seq[(String, Unprotected)], caseSensitive: Boolean): ReadableColumns = {
+    val names = looked.flatMap { case (_, one) => (one.readable ++ one.encrypted).toSeq.sorted }
+    val spelling = new Spellings(names, caseSensitive)
+    val readable = filesBy(looked)(_.readable.map(spelling(_)))
+    val encrypted = filesBy(looked)(_.encrypted.map(spelling(_)))
     new ReadableColumns(
       looked.map(_._2.files).sum,
       readable.map { case (column, files) => column -> files.size.toLong },

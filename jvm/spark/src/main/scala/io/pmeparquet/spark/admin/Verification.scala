@@ -72,7 +72,8 @@ object Verification {
       }
       .map { case (file, outcome) => outcome.fold(failed(file, _), identity) }
     val opened = done.map(_.opened).fold(Opened())(_ + _)
-    val readable = ReadableColumns.of(chosen.map(_.path).zip(done.map(_.unprotected)))
+    val caseSensitive = SparkAccess.sqlConf(session).caseSensitiveAnalysis
+    val readable = ReadableColumns.of(chosen.map(_.path).zip(done.map(_.unprotected)), caseSensitive)
     // Where options say what each column must have, those that differ have been told, file by file.
     val differing = if (scope.settings.columns.isDefined) Nil else readable.findings
     Run((differing ++ done.flatMap(_.findings)).map(row), opened, all.size - chosen.size, readable)
