@@ -43,8 +43,8 @@ _ADVICE = {
 }
 _WHOLE = re.compile("|".join(map(re.escape, _ADVICE)))
 _VERB = re.compile(rf"{_ALONE}pme\.({_VERBS})\b(\(\))?")
-_NAMED = re.compile(rf"{_ALONE}options? ({'|'.join(_OPTIONS)})(?![\w.])")
-_ARGUMENT = re.compile(rf"{_ALONE}({'|'.join(name for name in _OPTIONS if '_' in name)})(?![\w.])")
+_NAMED = re.compile(rf"{_ALONE}options? ({'|'.join(_OPTIONS)})(?!\w|\.\w)")
+_ARGUMENT = re.compile(rf"{_ALONE}({'|'.join(name for name in _OPTIONS if '_' in name)})(?!\w|\.\w)")
 _PLACE = re.compile(rf"{_ALONE}pme\.(?:jar_path|Keystore)(?=[:(])")
 
 
