@@ -97,6 +97,11 @@ LOOKING = {
     "LIMIT": "SELECT id FROM {t} ORDER BY ssn LIMIT 1",
     "LIMIT of a subquery": "SELECT id FROM (SELECT id, upper(ssn) AS u FROM {t} ORDER BY u) LIMIT 1",
     "OFFSET": "SELECT id FROM {t} ORDER BY ssn OFFSET 1",
+    "the first row": "SELECT first(id) FROM (SELECT id, ssn FROM {t} ORDER BY ssn)",
+    "the last row of a group": "SELECT last(id) FROM (SELECT id, ssn, salary FROM {t} ORDER BY ssn) GROUP BY salary",
+    "any value": "SELECT any_value(id) FROM (SELECT id, ssn FROM {t} ORDER BY ssn)",
+    "a list in an order": "SELECT collect_list(id) FROM (SELECT id, ssn FROM {t} ORDER BY ssn)",
+    "the first of equals": "SELECT max_by(id, 1) FROM (SELECT id, ssn FROM {t} ORDER BY ssn)",
     "a row's number by order": (
         "SELECT id FROM (SELECT id, monotonically_increasing_id() AS n FROM (SELECT id, ssn FROM {t} ORDER BY ssn)) "
         "WHERE n < 1"
@@ -117,6 +122,8 @@ VALUES = {
     "a guard against NULL": "SELECT IF(address.street IS NULL, NULL, upper(address.street)) FROM {t}",
     "aggregates": "SELECT count(ssn), max(ssn), count(*), collect_list(ssn) FROM {t}",
     "aggregates of groups": "SELECT id, max(ssn) FROM {t} GROUP BY id",
+    "the first row of another order": "SELECT first(ssn) FROM (SELECT id, ssn FROM {t} ORDER BY id)",
+    "aggregates of any order": "SELECT count(id), sum(id), max(id), stddev(id) FROM (SELECT id FROM {t} ORDER BY ssn)",
     "an order": "SELECT ssn FROM {t} ORDER BY ssn, id",
     "a limit": "SELECT id, ssn FROM {t} ORDER BY id LIMIT 2",
     "a window": "SELECT id, lag(ssn) OVER (PARTITION BY salary ORDER BY id) FROM {t}",
@@ -128,6 +135,7 @@ VALUES = {
 
 FRAMES: dict[str, Callable[[DataFrame], Any]] = {
     "dropDuplicates": lambda t: t.dropDuplicates(["ssn"]).collect(),
+    "dropDuplicates after an order": lambda t: t.orderBy("ssn").dropDuplicates(["salary"]).select("id").collect(),
     "distinct": lambda t: t.select("id", "ssn").distinct().count(),
     "show after an order": lambda t: t.orderBy("ssn").show(1),
     "tail after an order": lambda t: cast("Any", t.orderBy("ssn"))._jdf.tail(1),

@@ -11,6 +11,7 @@ import pme_parquet as pme
 from tests.policy.expect import refused, snapshot, untouched
 from tests.rotation import tables
 from tests.rotation.tables import NEW, Remembering
+from tests.support.canary import data_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +70,9 @@ def test_files_behind_a_linked_directory_are_not_rotated(
     Path(table.path, "country=de").rename(other)
     Path(table.path, "country=de").symlink_to(other)
     before = snapshot(other)
-    with untouched(table.path), refused("PME_UNSUPPORTED", "country=de", "symbolic link"):
-        pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
+    for dry_run in (False, True):
+        with untouched(table.path), refused("PME_UNSUPPORTED", "country=de", "symbolic link"):
+            pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW, dry_run=dry_run)
     assert snapshot(other) == before
 
 
@@ -78,5 +80,7 @@ def test_a_table_that_a_link_names_is_rotated(spark: SparkSession, made: Callabl
     table = made("country")
     link = tmp_path / "link"
     link.symlink_to(table.path)
+    one = link / data_files(table.path)[0].name
+    assert pme.rotate(spark, one, kms=table.kms, master_keys=NEW).counts == {"rotated": 1}
     pme.rotate(spark, link, kms=table.kms, master_keys=NEW)
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=tables.OLD))) == table.rows

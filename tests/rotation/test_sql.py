@@ -280,7 +280,6 @@ def test_key_usage_refuses_what_is_rotation_s(spark: SparkSession) -> None:
         spark.sql("SELECT * FROM pme_key_usage('t', master_keys => map())")
 
 
-@pytest.mark.xfail(reason="the extension, which pme.configure sets, gives its functions to each session", strict=False)
 def test_a_function_of_the_user_keeps_its_name(spark: SparkSession, target: str) -> None:
     session = spark.newSession()
     Path(target).mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -39,6 +40,25 @@ def test_a_source_that_is_met_nowhere_is_an_error(
     with untouched(table.path), refused("PME_BAD_OPTION", f"'{wrong}'", "footer, pay, pii", "allow_unused"):
         pme.rotate(spark, table.path, kms=table.kms, master_keys=SLIPS[slip], **more)
     assert table.client.count("wrap") == {}
+
+
+@pytest.mark.parametrize("more", [{}, {"dry_run": True}], ids=["run", "dry run"])
+def test_a_damaged_file_does_not_hide_a_source_that_is_met_nowhere(
+    spark: SparkSession, made: Callable[..., Made], more: dict[str, Any]
+) -> None:
+    table = made()
+    junk = Path(table.path, "x.parquet")
+    junk.write_bytes(b"PAR1 and no more PAR1")
+    with untouched(table.path), refused("PME_BAD_OPTION", "'pi'", "footer, pay, pii", junk.name, "Nothing was changed"):
+        pme.rotate(spark, table.path, kms=table.kms, master_keys={"pi": "pii-2"}, **more)
+    assert table.client.count("wrap") == {}
+    for names in (NEW, {"no": "one"}):
+        with pytest.raises(pme.RotationError, match=junk.name) as caught:
+            pme.rotate(spark, table.path, kms=table.kms, master_keys=names, allow_unused="no" in names, **more)
+        assert caught.value.report.counts == {
+            ("unchanged" if "no" in names else "rotated"): len(table.pages),
+            "failed": 1,
+        }
 
 
 def test_a_source_that_is_met_nowhere_may_be_allowed(spark: SparkSession, made: Callable[..., Made]) -> None:

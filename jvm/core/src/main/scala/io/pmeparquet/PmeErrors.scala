@@ -381,13 +381,23 @@ object PmeErrors {
   /**
    * @param unused master keys that keys are to be taken from
    * @param met those that keys are under
+   * @param unknown how many files failed before it was known what their keys are under, and why the first of them did
    */
-  def unusedMasterKeys(table: String, unused: Seq[String], met: Seq[String]): PmeException = fail(
-    BadOption,
-    s"$table: keys under ${unused.map(id => s"'$id'").mkString(", ")} cannot be rotated, because no file there has one: " +
-      s"its keys are under ${if (met.isEmpty) "no master key" else listed(met)}. Nothing was changed. Check the spelling; " +
-      "if a name that is met nowhere is right, say so with allow_unused."
-  )
+  def unusedMasterKeys(
+      table: String,
+      unused: Seq[String],
+      met: Seq[String],
+      unknown: Option[(Int, String)] = None
+  ): PmeException = {
+    val which = if (unknown.isEmpty) "no file there" else "no file that could be looked at"
+    fail(
+      BadOption,
+      s"$table: keys under ${unused.map(id => s"'$id'").mkString(", ")} cannot be rotated, because $which has one: " +
+        s"its keys are under ${if (met.isEmpty) "no master key" else listed(met)}. " +
+        unknown.fold("") { case (count, why) => s"Files that could not be looked at: $count; of the first: $why " } +
+        "Nothing was changed. Check the spelling; if a name that is met nowhere is right, say so with allow_unused."
+    )
+  }
 
   // ---- parts of files that this version does not know
 
@@ -437,7 +447,7 @@ object PmeErrors {
     target,
     "writing more of this copy",
     "its run was ended, or another copy came to this target first",
-    "Look what is at the target; run this again if it is not there."
+    "Check what is at the target; run this again if it is not there."
   )
 
   // ---- encryption in place
@@ -538,7 +548,7 @@ object PmeErrors {
   def summaryFilesAlone(directory: String, names: Seq[String]): PmeException =
     fail(
       PlaintextFile,
-      s"$directory: no schema can be had, because only summary files are there (${listed(names)}), which are never " +
+      s"$directory: the schema is not known, because only summary files are there (${listed(names)}), which are never " +
         "encrypted, so that anybody may have written them. Restore the data files, give a schema, or set " +
         "plaintextFiles=allow to take the schema from summary files."
     )

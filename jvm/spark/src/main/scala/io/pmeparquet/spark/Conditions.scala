@@ -1,7 +1,7 @@
 package io.pmeparquet.spark
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -29,7 +29,25 @@ private[spark] object Conditions {
   def of(node: LogicalPlan): Seq[Expression] = {
     val found = ofNode(node) ++ ofExpressions(node)
     // What is not computed from a row alone goes by where the row stands: its number, its partition, a random sequence.
-    if (node.isInstanceOf[Sample] || !found.forall(_.deterministic)) found ++ ordersBelow(node) else found
+    if (node.isInstanceOf[Sample] || takesFirst(node) || !found.forall(_.deterministic)) found ++ ordersBelow(node)
+    else found
+  }
+
+  /** Whether what a node gives may go by which of its rows come first. */
+  private def takesFirst(node: LogicalPlan): Boolean = node match {
+    case _: Deduplicate | _: DeduplicateWithinWatermark => true
+    case _ =>
+      node.expressions.exists(_.exists {
+        case one: AggregateExpression => !isOfAnyOrder(one.aggregateFunction)
+        case _ => false
+      })
+  }
+
+  /** Any other function may keep the row that comes first, as `first`, or a user's own, does. */
+  private def isOfAnyOrder(function: AggregateFunction): Boolean = function match {
+    case _: Count | _: Sum | _: Average | _: Min | _: Max => true
+    case _: CentralMomentAgg | _: HyperLogLogPlusPlus | _: BitAggregate => true
+    case _ => false
   }
 
   private def ofNode(node: LogicalPlan): Seq[Expression] = node match {

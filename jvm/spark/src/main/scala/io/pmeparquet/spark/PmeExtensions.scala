@@ -17,7 +17,7 @@ import io.pmeparquet.spark.admin.TableFunctions
  */
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    TableFunctions.all.foreach(extensions.injectTableFunction)
+    TableFunctions.ofExtension.foreach(extensions.injectTableFunction)
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)

@@ -10,14 +10,13 @@ import org.apache.hadoop.fs.Path
 object LinkedDirectories {
 
   /**
-   * @param table as the user named it, which may be a link
+   * @param table as the user named it, a directory, which may be a link, or one file: what is above it is not looked at
    * @param files found below it
    */
   def first(table: Path, files: Seq[Path], conf: Configuration): Option[Path] = {
-    def above(file: Path) =
-      Iterator.iterate(file.getParent)(_.getParent).takeWhile(one => one != null && one != table)
-    files.map(_.getParent).distinct.flatMap(directory => above(new Path(directory, "file"))).distinct.find {
-      directory => OwnFiles.find(directory, conf) == Found.Other
-    }
+    // Told by how deep they lie: a file is not above itself, and the walk ends whatever a listing made of the table's name.
+    def upTo(directory: Path) =
+      Iterator.iterate(directory)(_.getParent).takeWhile(one => one != null && one.depth > table.depth)
+    files.map(_.getParent).distinct.flatMap(upTo).distinct.find(OwnFiles.find(_, conf) == Found.Other)
   }
 }

@@ -53,13 +53,6 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
     }
   }
 
-  /**
-   * Makes an empty file, which of several attempts one alone does.
-   *
-   * @return whether this one has
-   */
-  def createAlone(): Boolean = OwnFiles.createAlone(path, conf)
-
   private def copyOf(file: Path, out: FSDataOutputStream): Unit = {
     val length = fs.getFileStatus(file).getLen
     val in = fs.open(file)

@@ -182,4 +182,15 @@ class OwnFilesSuite extends FunSuite {
       Some(link)
     )
   }
+
+  directory.test("one file is reached through a link above it, and so is a table") { root =>
+    val real = Files.createDirectories(root.resolve("real").resolve("table").resolve("day=1"))
+    val link = Files.createSymbolicLink(root.resolve("link"), root.resolve("real"))
+    val table = link.resolve("table")
+    val file = hadoop(table.resolve("day=1").resolve(write(real.resolve("a.parquet")).getFileName))
+    Seq(file, file.getParent, hadoop(table)).foreach { named =>
+      assertEquals(LinkedDirectories.first(named, Seq(file), conf), None, s"of $named")
+    }
+    assertEquals(LinkedDirectories.first(hadoop(root), Seq(file), conf), Some(hadoop(link)))
+  }
 }

@@ -7,6 +7,8 @@ import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
+import io.pmeparquet.parquet.files.OwnFiles
+
 class FileReplacementSuite extends FunSuite {
   private val Attempts = 8
   private val Rounds = 200
@@ -19,9 +21,9 @@ class FileReplacementSuite extends FunSuite {
         val file = new Path(directory.toURI.toString, s"claim-$round")
         val together = new CyclicBarrier(Attempts)
         val attempt: Callable[Boolean] = () => {
-          val one = FileReplacement.of(file, new Configuration(false))
+          val conf = new Configuration(false)
           together.await()
-          one.createAlone()
+          OwnFiles.createAlone(file, conf)
         }
         val made = Seq.fill(Attempts)(threads.submit(attempt)).map(_.get)
         assertEquals(made.count(identity), 1, s"in round $round")
@@ -36,7 +38,7 @@ class FileReplacementSuite extends FunSuite {
   test("a file that is there was made by somebody else") {
     val file = Files.createTempFile("pme-alone", ".claim")
     try
-      assert(!FileReplacement.of(new Path(file.toUri), new Configuration(false)).createAlone())
+      assert(!OwnFiles.createAlone(new Path(file.toUri), new Configuration(false)))
     finally Files.delete(file)
   }
 }

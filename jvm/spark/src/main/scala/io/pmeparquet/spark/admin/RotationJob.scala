@@ -43,18 +43,24 @@ private[admin] final class RotationJob(
   /** Whether tasks may be writing: those of a job that failed may not have ended yet. */
   private var writing = false
 
-  def run(path: Path): Seq[FileReport] =
-    if (settings.dryRun) rotate(path, TableFiles.list(path, conf))
+  def run(path: Path): Seq[FileReport] = {
+    val own = TableFiles.qualified(path.toString, conf)
+    // A dry run fails where the run would.
+    def list() = {
+      val found = TableFiles.list(path, conf)
+      TableFiles.requireNoLinks(own, found, conf)
+      found
+    }
+    if (settings.dryRun) rotate(path, list())
     else {
       val mark = RotationMark.place(TableFiles.tableOf(path, conf), aim, conf)
       try {
-        val own = TableFiles.qualified(path.toString, conf)
-        val found = TableFiles.list(path, conf)
+        val found = list()
         TableMarks.requireNoOther(own, found, mark.path, conf)
-        TableFiles.requireNoLinks(own, found, conf)
         rotate(path, found)
       } finally if (!writing) mark.remove()
     }
+  }
 
   private def aim = {
     val names = settings.masterKeys.map(_.toSeq.sorted)
@@ -70,7 +76,7 @@ private[admin] final class RotationJob(
     parts match {
       case Nil | List(_) =>
         val looked = parts.headOption.fold(Nil: Looked)(look(_, steps.reading))
-        requireMet(path, looked.map { case (_, one) => metOf(one) })
+        requireMet(path, Met.of(looked))
         part(looked, logs, steps, isFirst = true)
       case many =>
         if (settings.masterKeys.exists(_.nonEmpty)) lookAhead(path, many)
@@ -83,28 +89,21 @@ private[admin] final class RotationJob(
   /** What names ask for, among files too many to keep what was found: before the first is changed. */
   private def lookAhead(path: Path, parts: Seq[Seq[ListedFile]]): Unit = {
     val step = Progress.step(session, "looking for master keys", parts.map(_.size).sum)
-    val met = parts.map(files => unite(look(files, step).map { case (_, one) => metOf(one) }))
+    val met = parts.map(files => Met.of(look(files, step))).reduce(_ and _)
     requireMet(path, met)
-    if (!settings.dryRun)
-      unite(met).toSeq.flatten.flatMap(rotation.target).distinct.foreach(keys.tryOut(_, "rotation"))
+    if (!settings.dryRun) met.names.toSeq.flatMap(rotation.target).distinct.foreach(keys.tryOut(_, "rotation"))
   }
 
-  private def unite(met: Seq[Option[Set[String]]]): Option[Set[String]] =
-    if (met.forall(_.isDefined)) Some(met.flatten.flatten.toSet) else None
-
-  /** Master keys that a file's keys are under; none where that cannot be told. */
-  private def metOf(looked: Either[FileFailure, FileNeeds]): Option[Set[String]] = looked match {
-    case Left(_) => None
-    case Right(needs: FileNeeds.Keys) => Some(needs.met.toSet)
-    case Right(_: FileNeeds.Nothing) => Some(Set.empty)
+  /**
+   * A name that stands for nothing is a mistake, and one file that does not open, which anybody may have put there, must
+   * not hide it. Where no file opened, their failures say more than what was not met.
+   */
+  private def requireMet(path: Path, found: Met): Unit = {
+    val unused = settings.masterKeys.fold(Seq.empty[String])(_.keys.toSeq).filterNot(found.names).sorted
+    val failed = found.failed.headOption.map(first => found.failed.size -> first.message)
+    if (unused.nonEmpty && !settings.allowUnused && (failed.isEmpty || found.opened))
+      throw PmeErrors.unusedMasterKeys(path.toString, unused, found.names.toSeq.sorted, failed)
   }
-
-  /** A name that stands for nothing is a mistake. Where files failed, these are told, and what they have is not known. */
-  private def requireMet(path: Path, found: Seq[Option[Set[String]]]): Unit =
-    unite(found).filterNot(_ => settings.allowUnused).foreach { met =>
-      val unused = settings.masterKeys.fold(Seq.empty[String])(_.keys.toSeq).filterNot(met).sorted
-      if (unused.nonEmpty) throw PmeErrors.unusedMasterKeys(path.toString, unused, met.toSeq.sorted)
-    }
 
   private def look(files: Seq[ListedFile], step: ProgressStep): Looked = {
     val looking = rotation
@@ -217,6 +216,24 @@ private object RotationJob {
   type Looked = Seq[(ListedFile, Either[FileFailure, FileNeeds])]
   type Answers = Map[WrappedKey, Rewrapping.Answer]
   type Change = (ListedFile, Map[WrappedKey, WrappedKey])
+
+  /**
+   * What files told of the master keys that their keys are under.
+   *
+   * @param opened whether one of them told, be it that it has no keys
+   * @param failed of those whose keys are not known
+   */
+  final case class Met(names: Set[String], opened: Boolean, failed: Seq[FileFailure]) {
+    def and(other: Met): Met = Met(names ++ other.names, opened || other.opened, failed ++ other.failed)
+  }
+
+  object Met {
+    def of(looked: Looked): Met = {
+      val told = looked.collect { case (_, Right(needs)) => needs }
+      val names = told.collect { case needs: FileNeeds.Keys => needs.met }.flatten.toSet
+      Met(names, told.nonEmpty, looked.collect { case (_, Left(failure)) => failure })
+    }
+  }
 
   /**
    * What is to become of a file.

@@ -23,8 +23,24 @@ import io.pmeparquet.PmeErrors
 private[spark] object TableFunctions {
   type Function = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 
-  /** In the form in which extensions of a session take them. */
-  def all: Seq[Function] = Seq(rotate, keyUsage, verify, doctor)
+  private def all: Seq[Function] = Seq(rotate, keyUsage, verify, doctor)
+
+  /**
+   * As an extension of sessions brings them. Some versions of Spark look an extension's function up before one that the
+   * user registers by the same name, so each gives way to that by itself.
+   */
+  def ofExtension: Seq[Function] = all.map { case (name, info, builder) =>
+    (name, info, (arguments: Seq[Expression]) => usersOwn(name).getOrElse(builder)(arguments))
+  }
+
+  private def usersOwn(name: FunctionIdentifier): Option[Seq[Expression] => LogicalPlan] =
+    SparkSession.getActiveSession.map(_.sessionState.tableFunctionRegistry).flatMap { registry =>
+      registry
+        .listFunction()
+        .filter(_.funcName == name.funcName)
+        .find(one => registry.lookupFunction(one).exists(_.getClassName != getClass.getName))
+        .flatMap(registry.lookupFunctionBuilder)
+    }
 
   /** But for names that the user has given to other functions. */
   def install(session: SparkSession): Unit = {
