@@ -394,7 +394,9 @@ object PmeErrors {
       BadOption,
       s"$table: keys under ${unused.map(id => s"'$id'").mkString(", ")} cannot be rotated, because $which has one: " +
         s"its keys are under ${if (met.isEmpty) "no master key" else listed(met)}. " +
-        unknown.fold("") { case (count, why) => s"Files that could not be looked at: $count; of the first: $why " } +
+        unknown.fold("") { case (count, why) =>
+          s"Files that could not be looked at: $count; of the first: $why "
+        } +
         "Nothing was changed. Check the spelling; if a name that is met nowhere is right, say so with allow_unused."
     )
   }

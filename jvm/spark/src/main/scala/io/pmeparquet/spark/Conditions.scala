@@ -29,7 +29,8 @@ private[spark] object Conditions {
   def of(node: LogicalPlan): Seq[Expression] = {
     val found = ofNode(node) ++ ofExpressions(node)
     // What is not computed from a row alone goes by where the row stands: its number, its partition, a random sequence.
-    if (node.isInstanceOf[Sample] || takesFirst(node) || !found.forall(_.deterministic)) found ++ ordersBelow(node)
+    if (node.isInstanceOf[Sample] || takesFirst(node) || !found.forall(_.deterministic))
+      found ++ ordersBelow(node)
     else found
   }
 

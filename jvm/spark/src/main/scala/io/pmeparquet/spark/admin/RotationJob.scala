@@ -91,7 +91,8 @@ private[admin] final class RotationJob(
     val step = Progress.step(session, "looking for master keys", parts.map(_.size).sum)
     val met = parts.map(files => Met.of(look(files, step))).reduce(_ and _)
     requireMet(path, met)
-    if (!settings.dryRun) met.names.toSeq.flatMap(rotation.target).distinct.foreach(keys.tryOut(_, "rotation"))
+    if (!settings.dryRun)
+      met.names.toSeq.flatMap(rotation.target).distinct.foreach(keys.tryOut(_, "rotation"))
   }
 
   /**
