@@ -117,8 +117,7 @@ class PagedFileSuite extends FunSuite {
   test(
     "where only the file says its AAD prefix, a protected column has to show that the footer is a footer"
   ) {
-    val lacking =
-      kms.copy(keys = new Secret(s"f=${Base64.getEncoder.encodeToString(Array.fill(16)('f'.toByte))}"))
+    val lacking = kmsOf("f")
     def read(file: Path, use: KmsUse, options: (String, String)*): Int = {
       PagedFileSuite.scopes += 1
       val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + PagedFileSuite.scopes).toString
