@@ -105,6 +105,10 @@ def has_run(spark: SparkSession) -> bool:
     return jvm.System.getProperty(LOUD) is not None
 
 
+def clause(options: dict[str, str]) -> str:
+    return "WITH (" + ", ".join(f"`{name}` = '{value}'" for name, value in options.items()) + ")"
+
+
 def vault(url: str) -> dict[str, str]:
     return {"kms": "vault", "kms.vault.url": url}
 
@@ -213,10 +217,6 @@ def test_a_stored_view_s_own_options_are_nobody_s(
     spark: SparkSession, listener: Listener, files: str, table: str, keys: pme.Keystore
 ) -> None:
     said = vault(listener.url) | {"kms.vault.token": f"env:{PASSWORD_VARIABLE}"}
-
-    def clause(options: dict[str, str]) -> str:
-        return "WITH (" + ", ".join(f"`{name}` = '{value}'" for name, value in options.items()) + ")"
-
     create(spark, table, files, {})
     for source in (f"`{FORMAT}`.`{files}`", table):
         own = spark.sql(f"SELECT * FROM {source} {clause(keys.options())}")
@@ -231,14 +231,59 @@ def test_a_stored_view_s_own_options_are_nobody_s(
     assert listener.requests == []
 
 
+@pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="SQL of Spark 3.5 gives a relation no options")
+def test_trust_in_a_table_is_none_in_a_view_of_it(
+    spark: SparkSession, listener: Listener, files: str, table: str, keys: pme.Keystore, conf: Conf
+) -> None:
+    create(spark, table, files, keys.options())
+    said = vault(listener.url) | {"kms.vault.token": f"env:{PASSWORD_VARIABLE}"}
+    spark.sql(f"CREATE VIEW {table}_v AS SELECT * FROM {table} {clause(said)}")
+    with conf({f"{PREFIX}trustedTables": f"spark_catalog.default.{table}"}):
+        assert rows(spark.table(table)) == ROWS
+        with refused("PME_BAD_OPTION", "a stored table or view", never=("trustedTables",)):
+            spark.table(f"{table}_v").collect()
+        for source in (table, f"{table}_v"):
+            query = spark.readStream.table(source).writeStream.format("noop").trigger(availableNow=True)
+            if source == table:
+                query.start().awaitTermination()
+                continue
+            with refused("PME_BAD_OPTION"):
+                query.start().awaitTermination()
+        spark.sql(f"CREATE OR REPLACE VIEW {table}_v AS SELECT * FROM {table}")
+        assert rows(spark.table(f"{table}_v")) == ROWS
+    assert listener.requests == []
+
+
+@pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="SQL of Spark 3.5 gives a relation no options")
+def test_options_of_an_insert_are_the_statement_s(spark: SparkSession, keys: pme.Keystore, table: str) -> None:
+    spark.sql(f"CREATE TABLE {table} (id BIGINT) USING `{FORMAT}` OPTIONS (footerKey 'footer')")
+    spark.sql(f"INSERT INTO {table} {clause(keys.options())} SELECT 7")
+    assert rows(spark.read.options(**keys.options()).table(table)) == ["Row(id=7)"]
+
+
+def test_views_share_the_cache_of_their_table(
+    spark: SparkSession, keys: pme.Keystore, files: str, table: str, conf: Conf
+) -> None:
+    create(spark, table, files, {})
+    spark.sql(f"CREATE VIEW {table}_v AS SELECT * FROM {table}")
+    with conf(kms_settings(keys)):
+        for cached, reader in ((table, f"{table}_v"), (f"{table}_v", table)):
+            spark.sql(f"CACHE TABLE {cached}")
+            try:
+                plan = spark.sql(f"SELECT id FROM {reader}")._jdf.queryExecution().optimizedPlan()
+                assert "InMemoryRelation" in plan.toString()
+            finally:
+                spark.sql(f"UNCACHE TABLE {cached}")
+
+
 @pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Spark 3.5 has no functions in SQL")
 def test_a_stored_function_s_own_options_are_nobody_s(
     spark: SparkSession, listener: Listener, files: str, table: str
 ) -> None:
     create(spark, table, files, {})
-    clause = ", ".join(f"`{name}` = '{value}'" for name, value in vault(listener.url).items())
+    said = vault(listener.url) | {"kms.vault.token": f"env:{PASSWORD_VARIABLE}"}
     for source in (f"`{FORMAT}`.`{files}`", table):
-        body = f"SELECT * FROM {source} WITH ({clause}, `kms.vault.token` = 'env:{PASSWORD_VARIABLE}')"
+        body = f"SELECT * FROM {source} {clause(said)}"
         with refused("PME_BAD_OPTION", "stored"):
             spark.sql(f"CREATE FUNCTION {table}_f() RETURNS TABLE (id BIGINT, name STRING) RETURN {body}")
             spark.sql(f"SELECT * FROM {table}_f()").collect()
@@ -277,3 +322,49 @@ def test_a_table_weakens_no_policy_that_the_session_states(
         assert rows(spark.table(table)) == ROWS
         with conf({PREFIX + name: "error"}), refused("PME_BAD_OPTION", name, table):
             spark.table(table).collect()
+
+
+OF_COLUMNS = {"footerKey": "footer", "columnKeys": "pii: name"}
+
+
+@pytest.mark.parametrize(
+    ("says", "session"),
+    [
+        ({"uniformKey": "footer"}, {"columnKeys": "pii: name"}),
+        ({"columnKeys": "footer: name", "footerKey": "footer"}, {"columnKeys": "pii: name"}),
+        ({"unlistedColumns": "plaintext"}, OF_COLUMNS),
+        ({"parquet.encryption.column.keys": "pii: name", "parquet.encryption.footer.key": "footer"}, OF_COLUMNS),
+        ({"footerKey": "other"}, OF_COLUMNS),
+        ({"aadPrefix": "forged"}, {"aadPrefix": "mine"}),
+    ],
+    ids="+".join,
+)
+def test_a_table_does_not_replace_what_the_session_asks_of_columns(
+    spark: SparkSession,
+    keys: pme.Keystore,
+    files: str,
+    table: str,
+    conf: Conf,
+    says: dict[str, str],
+    session: dict[str, str],
+) -> None:
+    create(spark, table, files, says)
+    with (
+        conf(kms_settings(keys) | {PREFIX + name: value for name, value in session.items()}),
+        refused("PME_BAD_OPTION", table, next(name for name in says if session.get(name) != says[name])),
+    ):
+        spark.table(table).collect()
+
+
+def test_a_table_may_ask_the_same_of_columns_as_the_session(
+    spark: SparkSession, keys: pme.Keystore, table: str, conf: Conf
+) -> None:
+    listed = ", ".join(f"{name} '{value}'" for name, value in OF_COLUMNS.items())
+    spark.sql(f"CREATE TABLE {table} (id BIGINT, name STRING) USING `{FORMAT}` OPTIONS ({listed})")
+    with conf(kms_settings(keys)):
+        spark.sql(f"INSERT INTO {table} VALUES (0, 'a'), (1, 'a')")
+        for session in ({}, {"footerKey": "other"}, {"columnKeys": "pii: name"}, OF_COLUMNS):
+            with conf({PREFIX + name: value for name, value in session.items()}):
+                assert rows(spark.table(table)) == ROWS
+        with conf({f"{PREFIX}columnKeys": "other: name", f"{PREFIX}trustedTables": f"spark_catalog.default.{table}"}):
+            assert rows(spark.table(table)) == ROWS

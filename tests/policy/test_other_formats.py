@@ -11,7 +11,7 @@ import pytest
 import pme_parquet as pme
 from tests.policy.expect import refused
 from tests.support.frames import people
-from tests.support.session import SPARK_VERSION
+from tests.support.session import SPARK_VERSION, kms_settings
 from tests.support.source import rows
 from tests.support.warnings import warnings
 
@@ -100,6 +100,17 @@ def test_a_table_of_another_format_is_refused(
     with refused(BAD, "footerKey", "'parquet'"):
         write(frame, enc.options(), "", table)
     assert not spark.catalog.tableExists(table)
+
+
+def test_an_append_to_a_table_of_another_format_is_refused(
+    spark: SparkSession, frame: DataFrame, enc: pme.Encryption, table: str
+) -> None:
+    # Spark drops the options where the table is there.
+    frame.write.saveAsTable(table)
+    before = frame.count()
+    with refused(BAD, "footerKey", "'parquet'"):
+        frame.write.options(**enc.options()).mode("append").saveAsTable(table)
+    assert spark.table(table).count() == before
 
 
 def test_a_spelling_does_not_pass(frame: DataFrame, target: str) -> None:
@@ -191,14 +202,21 @@ def test_built_in_encryption_with_its_crypto_factory_is_left_alone(frame: DataFr
 
 @pytest.mark.usefixtures("session_kms")
 def test_every_way_to_name_our_format_is_ours(
-    frame: DataFrame, enc: pme.Encryption, keys: pme.Keystore, spark: SparkSession, target: str, table: str
+    frame: DataFrame,
+    enc: pme.Encryption,
+    keys: pme.Keystore,
+    spark: SparkSession,
+    conf: Conf,
+    target: str,
+    table: str,
 ) -> None:
     expected = rows(frame)
     for name in ("PME-Parquet", "io.pmeparquet.spark.PmeDataSource"):
         frame.write.format(name).options(**enc.options()).mode("overwrite").save(target)
         assert rows(pme.read(spark, target, keys)) == expected
         frame.write.format(name).options(**enc.options()).mode("overwrite").saveAsTable(table)
-        assert rows(spark.table(table)) == expected
+        with conf(kms_settings(keys)):
+            assert rows(spark.table(table)) == expected
 
 
 def test_a_read_by_another_format_warns_once(

@@ -182,7 +182,7 @@ object Settings {
   }
 
   /** A footer key alone asks nothing: it is the key of files that name none, and in sessions a default of writes. */
-  private def columnPolicy(values: OptionValues, caseSensitive: Boolean): Option[ColumnPolicy] = {
+  private[options] def columnPolicy(values: OptionValues, caseSensitive: Boolean): Option[ColumnPolicy] = {
     val footer = nonEmpty(values, PmeOptions.FooterKey)
     val columns = values.find(PmeOptions.ColumnKeys)
     nonEmpty(values, PmeOptions.UniformKey) match {

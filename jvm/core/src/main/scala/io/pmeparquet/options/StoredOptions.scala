@@ -2,6 +2,7 @@ package io.pmeparquet.options
 
 import java.util.Locale
 
+import io.pmeparquet.columns.{ColumnPolicy, KeyBinding}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -30,6 +31,47 @@ final class StoredOptions(table: Option[String], session: OptionValues, hadoop: 
         }
     }
 
+  /**
+   * A definition says how its own files are protected, and replaces nothing that is asked of them without it. For reads.
+   *
+   * @param options as they are spelled there
+   * @param own what holds without them
+   * @param all what holds with them
+   */
+  def checkPolicy(
+      options: Map[String, String],
+      own: OptionValues,
+      all: OptionValues,
+      caseSensitive: Boolean
+  ): Unit = {
+    for (option <- firstOf(StoredOptions.OfColumns, options, own)) {
+      val left = Settings.columnPolicy(all, caseSensitive)
+      if (
+        Settings.columnPolicy(own, caseSensitive).exists(asked => !left.exists(StoredOptions.keeps(asked, _)))
+      )
+        throw refusal(option)
+    }
+    for (option <- firstOf(Seq(PmeOptions.AadPrefix), options, own))
+      if (own.text(PmeOptions.AadPrefix).exists(prefix => !all.text(PmeOptions.AadPrefix).contains(prefix)))
+        throw refusal(option)
+  }
+
+  /** One of these that a definition says, with its name there; rather one of which something else holds without it. */
+  private def firstOf(
+      wanted: Seq[OptionSpec],
+      options: Map[String, String],
+      own: OptionValues
+  ): Option[(String, OptionSpec)] = {
+    val said = for {
+      (name, value) <- options.toSeq.sortBy(_._1) if value != null
+      option <- StoredOptions.specOf(name) if wanted.contains(option)
+    } yield (name, option, own.text(option).map(_.trim).contains(ParquetNames.ofName(name, option, value)))
+    said.sortBy(_._3).headOption.map { case (name, option, _) => name -> option }
+  }
+
+  private def refusal(option: (String, OptionSpec)) =
+    PmeErrors.storedOption(option._1, table, StoredOptions.SessionPrefix + option._2.name)
+
   private def checkOurs(name: String, option: OptionSpec, value: String): Unit = {
     val said = ParquetNames.ofName(name, option, value)
     val ofSession = session.textOfSession(option).map(_.trim)
@@ -39,7 +81,7 @@ final class StoredOptions(table: Option[String], session: OptionValues, hadoop: 
       case OfTable.No =>
         ofSession.orElse(option.default).orElse(option.values.headOption).exists(isSame(option, _, said))
     }
-    if (!allowed) throw PmeErrors.storedOption(name, table, StoredOptions.SessionPrefix + option.name)
+    if (!allowed) throw refusal(name -> option)
   }
 
   private def isSame(option: OptionSpec, one: String, other: String) =
@@ -53,8 +95,32 @@ object StoredOptions {
   private val SessionPrefix = "spark.datasource.pme-parquet."
 
   /** Names that are not ours, and that KMS clients, crypto factories and file systems go by. */
-  private val Prefixes =
-    Seq(PmeOptions.ParquetPrefix, "parquet.crypto.", "hadoop.", "fs.", "dfs.", "ipc.", "io.", "ssl.")
+  private val Prefixes = Seq(
+    PmeOptions.ParquetPrefix,
+    "parquet.crypto.",
+    "hadoop.",
+    "fs.",
+    "dfs.",
+    "ipc.",
+    "io.",
+    "ssl.",
+    "google.",
+    "yarn.",
+    "mapreduce.",
+    "javax.",
+    "net."
+  )
+
+  /** By which a read asks how columns are protected. */
+  private val OfColumns =
+    Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey, PmeOptions.Unlisted)
+
+  /** Whether the second asks all that the first does. */
+  private def keeps(asked: ColumnPolicy, left: ColumnPolicy): Boolean = (asked, left) match {
+    // Any footer key would do: a certain one is not less.
+    case (KeyBinding(None, _, _, _), binding: KeyBinding) => binding.copy(footerKey = None) == asked
+    case _ => asked == left
+  }
 
   /** Names of classes, as Hadoop and Parquet call them. */
   private val OfClass = """.*[._-](class|classes|impl|provider|providers|factory)([._-].*)?""".r.pattern

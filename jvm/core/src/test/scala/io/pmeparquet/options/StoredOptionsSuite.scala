@@ -68,7 +68,12 @@ class StoredOptionsSuite extends FunSuite {
       "hadoop.security.credential.provider.path",
       "fs.s3a.endpoint",
       "spark.sql.parquet.output.committer.class",
-      "mapreduce.outputcommitter.factory.scheme.file"
+      "mapreduce.outputcommitter.factory.scheme.file",
+      "mapreduce.job.credentials.binary",
+      "google.cloud.auth.service.account.json.keyfile",
+      "yarn.resourcemanager.principal",
+      "javax.net.ssl.trustStore",
+      "net.topology.script.file.name"
     ).foreach { name =>
       assert(refused(Map(name -> "x")).exists(_.getMessage.contains(s"spark.hadoop.$name")), name)
       assertEquals(refused(Map(name -> "x"), hadoop = Map(name -> "x")), None, name)

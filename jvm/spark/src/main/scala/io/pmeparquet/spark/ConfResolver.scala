@@ -85,6 +85,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     val values = valuesOf(options)
     val resolver = kmsResolver(options)
     val settings = withoutKeyOfTable(settingsOf(values), storedIn(options))
+    checkPolicy(options, values)
     Scopes.forRead(kmsUse(values, resolver), change(settings), resolver.conf)
   }
 
@@ -93,6 +94,18 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     val ofTable = new OptionValues(Map(Level.Option -> ours(stored)))
     val names = Seq(PmeOptions.FooterKey, PmeOptions.UniformKey).exists(ofTable.find(_).isDefined)
     if (names && !settings.directKeys) settings.copy(keyOfFilesWithoutMetadata = None) else settings
+  }
+
+  /** How columns must be protected is for the session to say, where it says it, and not for a table. */
+  private def checkPolicy(options: Map[String, String], values: OptionValues): Unit = {
+    val stored = storedIn(options)
+    if (stored.nonEmpty)
+      storedOptions(values).checkPolicy(
+        stored,
+        valuesOf(without(options, stored)),
+        values,
+        SparkAccess.sqlConf(session).caseSensitiveAnalysis
+      )
   }
 
   /** What a reader with these options accepts. */
@@ -117,8 +130,11 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   /** A KMS sees no option that a definition says, unless the session trusts its table. */
   private def kmsResolver(options: Map[String, String]): KmsResolver = {
     val stored = storedIn(options)
-    new KmsResolver(session, options.filterNot { case (name, _) => stored.contains(name) }, stored.keySet)
+    new KmsResolver(session, without(options, stored), stored.keySet)
   }
+
+  private def without(options: Map[String, String], stored: Map[String, String]): Map[String, String] =
+    options.filterNot { case (name, _) => stored.contains(name) }
 
   private def kmsUse(values: OptionValues, resolver: KmsResolver): KmsUse = {
     val fromDriver = values.choice(PmeOptions.CallFrom) == "driver"
@@ -165,27 +181,29 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
       Level.SessionConf -> session,
       Level.HadoopConf -> ours(hadoopOptions)
     )
-    checkStored(options, new OptionValues(below))
+    val stored = storedIn(options)
+    if (stored.nonEmpty) storedOptions(new OptionValues(below)).check(stored)
     new OptionValues(below + (Level.Option -> ours(options)))
   }
 
-  private def checkStored(options: Map[String, String], session: OptionValues): Unit = {
-    val stored = storedIn(options)
-    if (stored.nonEmpty) {
-      val table = origin match {
-        case OptionOrigin.Stored(name, _) => name.map(TrustedTables.spelled)
-        case OptionOrigin.Frame => None
-      }
-      lazy val hadoop = SparkAccess.hadoopConf(this.session, Map.empty)
-      new StoredOptions(table, session, name => Option(hadoop.get(name))).check(stored)
+  private def storedOptions(session: OptionValues): StoredOptions = {
+    val table = origin match {
+      // To trust it once more would not help.
+      case OptionOrigin.Stored(Some(name), _, _) if !isTrusted(name) => Some(TrustedTables.spelled(name))
+      case _ => None
     }
+    lazy val hadoop = SparkAccess.hadoopConf(this.session, Map.empty)
+    new StoredOptions(table, session, name => Option(hadoop.get(name)))
   }
 
   /** Of these options, those that somebody else may have written, whom the session does not trust. */
   private def storedIn(options: Map[String, String]): Map[String, String] = origin match {
-    case OptionOrigin.Stored(Some(name), _) if new TrustedTables(session).contains(name) => Map.empty
+    // Trust in a table is none in a view of it.
+    case table @ OptionOrigin.Stored(Some(name), _, _) if isTrusted(name) => table.beside(options)
     case _ => origin.stored(options)
   }
+
+  private def isTrusted(table: Seq[String]) = new TrustedTables(session).contains(table)
 
   /** Fails where an option is not one that this origin may name, or none at all. */
   def check(options: Map[String, String]): Unit = {

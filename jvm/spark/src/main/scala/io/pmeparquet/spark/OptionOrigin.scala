@@ -27,26 +27,34 @@ private[spark] object OptionOrigin {
 
   /**
    * @param table catalog, database and name, where it is known which one it is
-   * @param said
-   *   what its definition says, names in small letters: one may stand there twice. None where that may not be all
+   * @param said what its definition says, names in small letters: one may stand there twice
+   * @param hasMore whether options beside these may come from another definition, as a view's text
    */
-  final case class Stored(table: Option[Seq[String]], said: Option[Set[(String, String)]])
+  final case class Stored(table: Option[Seq[String]], said: Set[(String, String)], hasMore: Boolean)
       extends OptionOrigin {
 
     // What the user gave with the same value as the definition cannot be told from it.
-    override def stored(options: Map[String, String]): Map[String, String] = options.filter {
-      case (name, value) =>
-        said.forall(_.contains(name.toLowerCase(Locale.ROOT) -> value))
+    override def stored(options: Map[String, String]): Map[String, String] =
+      if (hasMore) options else options.filter(isSaid)
+
+    /** Of these options, those that may come from another definition than the table's. */
+    def beside(options: Map[String, String]): Map[String, String] =
+      if (hasMore) options.filterNot(isSaid) else Map.empty
+
+    // The path is where the catalog has the table's files.
+    private def isSaid(option: (String, String)): Boolean = {
+      val known = option._1.toLowerCase(Locale.ROOT)
+      known == "path" || said.contains(known -> option._2)
     }
   }
 
-  val Unknown: OptionOrigin = Stored(None, None)
+  val Unknown: OptionOrigin = Stored(None, Set.empty, hasMore = true)
 
   /** @param hasMore whether options beside its own may come from another definition, as a view's text */
   def of(table: CatalogTable, hasMore: Boolean): OptionOrigin = {
     val id = table.identifier
     val name = Seq(id.catalog.getOrElse("spark_catalog"), id.database.getOrElse("default"), id.table)
-    Stored(Some(name), if (hasMore) None else Some(saidBy(table)))
+    Stored(Some(name), saidBy(table), hasMore)
   }
 
   private def saidBy(table: CatalogTable): Set[(String, String)] =
@@ -55,13 +63,8 @@ private[spark] object OptionOrigin {
     }.toSet
 
   /** Whether these options are more than what a table's definition says, and where its files are. */
-  def hasMore(options: Map[String, String], table: CatalogTable): Boolean = {
-    val said = saidBy(table)
-    options.exists { case (name, value) =>
-      val known = name.toLowerCase(Locale.ROOT)
-      known != "path" && !said.contains(known -> value)
-    }
-  }
+  def hasMore(options: Map[String, String], table: CatalogTable): Boolean =
+    Stored(None, saidBy(table), hasMore = true).beside(options).nonEmpty
 
   /** Whether what is analysed at the moment is the text of a view or function that a catalog keeps. */
   def isInDefinition: Boolean = {

@@ -6,6 +6,7 @@ import java.util.UUID
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{
@@ -40,28 +41,35 @@ private[spark] object TellOrigins extends Rule[LogicalPlan] {
 }
 
 /**
- * Notes, while a statement is analysed, whether options that a relation has beside its table's own were given to the
- * statement or stand in the text of a view. Spark 3.5 knows no such text. Only sessions with [[PmeExtensions]] have this
- * rule; without it such options count as a view's. ''Driver only.''
+ * Notes, while a statement is analysed, whether options that a relation or write has beside its table's own were given to
+ * the statement or stand in the text of a view. Where there are none it notes nothing: relations of a table then are the
+ * same in a view and outside, and share what is cached. Spark 3.5 knows no such text. Only sessions with
+ * [[PmeExtensions]] have this rule; without it such options count as a view's. ''Driver only.''
  */
 private[spark] final class NoteStatements(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     lazy val isStatement = AnalysisContext.get.nestedViewDepth == 0 && !Asker.isSqlFunction
     plan.resolveOperatorsUp {
-      case relation: LogicalRelation if relation.catalogTable.isDefined =>
+      case relation: LogicalRelation if relation.catalogTable.exists(hasMore(relation, _)) =>
         val noted = PlanFields.withFormat(relation)(_.notedOnce(isStatement))
         if ((noted ne relation) && !isStatement) forget(relation)
         noted
+      // Spark has made it of a relation before this rule sees one.
+      case write: InsertIntoHadoopFsRelationCommand
+          if write.catalogTable.exists(OptionOrigin.hasMore(ConfResolver.spelled(write.options), _)) =>
+        PlanFields.withFormat(write)(_.notedOnce(isStatement))
     }
+  }
+
+  private def hasMore(relation: LogicalRelation, table: CatalogTable): Boolean = relation.relation match {
+    case files: HadoopFsRelation => OptionOrigin.hasMore(ConfResolver.spelled(files.options), table)
+    case _ => false
   }
 
   /** Spark 4.0 keeps a relation with the options that it was first resolved with, for whoever names the table next. */
   private def forget(relation: LogicalRelation): Unit =
-    for (table <- relation.catalogTable) relation.relation match {
-      case files: HadoopFsRelation if OptionOrigin.hasMore(ConfResolver.spelled(files.options), table) =>
-        session.sessionState.catalog.invalidateCachedTable(table.identifier)
-      case _ => ()
-    }
+    for (table <- relation.catalogTable)
+      session.sessionState.catalog.invalidateCachedTable(table.identifier)
 }
 
 /** Spark's case classes have grown from version to version, so their fields are put in by what they hold. */

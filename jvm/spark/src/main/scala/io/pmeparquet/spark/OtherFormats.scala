@@ -43,14 +43,19 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
 
   def check(session: => SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
     (plan +: plan.subqueriesAll).foreach(_.foreach { node =>
-      writes(node).flatMap(handed => told(session, handed)).foreach { case (options, format) =>
-        throw PmeErrors.optionsOfOurs(options, format)
-      }
+      writes(node).foreach(refuse(session, _))
       reads(node).flatMap(handed => told(session, handed)).foreach { case (options, format) =>
         if (isNew(s"$format: $options")) logger.warn(PmeErrors.optionsOfOursOnRead(options, format))
       }
     })
   }
+
+  /** Of a table that is made of a query, or added to. Where it is there already, Spark goes on without these options. */
+  def checkTable(session: => SparkSession, table: CatalogTable): Unit =
+    PmeSparkException.translated(refuse(session, ofTable(table)))
+
+  private def refuse(session: => SparkSession, handed: Handed): Unit =
+    told(session, handed).foreach { case (options, format) => throw PmeErrors.optionsOfOurs(options, format) }
 
   /**
    * Options that a read or write hands to a format.
