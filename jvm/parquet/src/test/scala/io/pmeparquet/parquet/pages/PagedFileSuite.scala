@@ -128,11 +128,11 @@ class PagedFileSuite extends FunSuite {
     Seq("footerKey", "plaintext").foreach { unlisted =>
       val file = written(named, "unlistedColumns" -> unlisted)
       assertEquals(read(file, use), RowCount)
-      assertEquals(read(file, KmsUse(lacking, None), named), RowCount)
+      assertEquals(read(file, lacking, named), RowCount)
       // The first page header of a column under the footer's key shows it, too.
-      if (unlisted == "footerKey") assertEquals(read(file, KmsUse(lacking, None)), RowCount)
+      if (unlisted == "footerKey") assertEquals(read(file, lacking), RowCount)
       else {
-        val failed = intercept[PmeException](read(file, KmsUse(lacking, None)))
+        val failed = intercept[PmeException](read(file, lacking))
         assertEquals(failed.getCondition(), "PME_AAD_PREFIX")
       }
     }
