@@ -5,14 +5,14 @@ import javax.crypto.spec.SecretKeySpec
 import javax.crypto.SecretKey
 
 /**
- * An AES key: 128, 192 or 256 bits. It does not print, compares in constant time, and gives up its bytes only to
- * who asks by a name that can be searched for. ''Crosses the wire'' only within a scope that says so.
+ * An AES key of 128, 192 or 256 bits. It does not print its bytes, compares in constant time, and returns its bytes only
+ * from a method whose name is easy to search for. ''Crosses the wire'' only within a scope that documents it.
  */
 final class AesKey private (private val bytes: Array[Byte]) extends Serializable {
 
   def bits: Int = bytes.length * 8
 
-  /** The bytes themselves, a copy: for a cipher, and for parquet-java, which takes keys as arrays. */
+  /** A copy of the bytes, for a cipher and for parquet-java, which takes keys as arrays. */
   def insecureBytes: Array[Byte] = bytes.clone()
 
   def isZero: Boolean = bytes.forall(_ == 0)
@@ -24,7 +24,7 @@ final class AesKey private (private val bytes: Array[Byte]) extends Serializable
     case _ => false
   }
 
-  // Of the size only: a hash of the bytes would say something about them.
+  // Of the size only: a hash of the bytes would reveal something about them.
   override def hashCode(): Int = bits
 
   override def toString: String = s"AesKey($bits bits)"
@@ -33,7 +33,7 @@ final class AesKey private (private val bytes: Array[Byte]) extends Serializable
 object AesKey {
   val AllowedBits: Seq[Int] = Seq(128, 192, 256)
 
-  /** @param where what the key is of, for the message should its size be wrong */
+  /** @param where what the key belongs to, for the message about a wrong size */
   def of(bytes: Array[Byte], where: String): AesKey = {
     if (!AllowedBits.contains(bytes.length * 8)) throw PmeErrors.keyOfWrongSize(where, bytes.length * 8)
     new AesKey(bytes.clone())

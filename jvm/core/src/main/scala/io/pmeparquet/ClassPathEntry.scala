@@ -7,22 +7,22 @@ import java.util.Properties
 
 import scala.collection.JavaConverters._
 
-/** A jar or a directory that classes are loaded from. Two are equal when they are the same file. */
+/** A jar or a directory from which classes are loaded. Two are equal if they are the same file. */
 final class ClassPathEntry private (val url: URL) {
 
-  /** Where it is, without what a URL may say of who may fetch it. */
+  /** Its place, without credentials that a URL may contain. */
   def shown: String =
     if (url.getProtocol == "file") identity
     else s"${url.getProtocol}://${Option(url.getHost).getOrElse("")}${Option(url.getPath).getOrElse("")}"
 
   def fileName: String = url.getPath.stripSuffix("/").split('/').last
 
-  /** What tells two jars of one name apart; none of what is no file here. */
+  /** Distinguishes two jars of the same name; none if it is not a local file. */
   lazy val digest: Option[String] =
     if (url.getPath.endsWith("/")) None
     else reading(url)(Sha256.ofAll)
 
-  /** A file of properties that is in it. */
+  /** A properties file in it. */
   def properties(path: String): Option[Map[String, String]] = {
     val at = if (url.getPath.endsWith("/")) s"$url$path" else s"jar:$url!/$path"
     reading(URI.create(at).toURL) { in =>
@@ -35,13 +35,13 @@ final class ClassPathEntry private (val url: URL) {
   private def reading[A](url: => URL)(read: InputStream => A): Option[A] =
     try {
       val connection = url.openConnection()
-      // A jar that is kept open by the JDK's cache could not be replaced.
+      // A jar that the JDK's cache keeps open could not be replaced.
       connection.setUseCaches(false)
       val in = connection.getInputStream
       try Some(read(in))
       finally in.close()
     } catch {
-      // The second where a class loader did not escape what is in a path.
+      // The second if a class loader did not escape the path.
       case _: IOException | _: IllegalArgumentException => None
     }
 
@@ -63,23 +63,23 @@ final class ClassPathEntry private (val url: URL) {
 
 object ClassPathEntry {
 
-  /** All that a resource can be loaded from, each once. The first of them is the one that is. */
+  /** Every entry that has a resource, each once. The first is the one that classes are loaded from. */
   def holding(resource: String, loaders: ClassLoader*): Seq[ClassPathEntry] =
     loaders.distinct
       .flatMap(_.getResources(resource).asScala)
       .map(url => at(of(url, resource)))
       .distinct
 
-  /** What a class was loaded from; none for those of the JVM itself. */
+  /** The entry from which a class was loaded; none for classes of the JVM. */
   def of(loaded: Class[_]): Option[ClassPathEntry] =
     Option(loaded.getProtectionDomain.getCodeSource)
       .flatMap(source => Option(source.getLocation))
       .map(at)
 
-  /** @param url of a jar, or of a directory with a slash at its end */
+  /** @param url of a jar, or of a directory with a trailing slash */
   private[pmeparquet] def at(url: URL): ClassPathEntry = new ClassPathEntry(url)
 
-  /** The name under which a class is a resource. */
+  /** The resource name of a class. */
   def resourceOf(className: String): String = className.replace('.', '/') + ".class"
 
   private def of(url: URL, resource: String): URL = url.openConnection() match {

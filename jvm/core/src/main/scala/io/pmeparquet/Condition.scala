@@ -1,6 +1,6 @@
 package io.pmeparquet
 
-/** The stable name of a failure that a user can cause or cure. `docs/errors.md` is made from this list. */
+/** The stable name of a failure that users can cause or fix. `docs/errors.md` is generated from this list. */
 sealed abstract class Condition(val name: String, val meaning: String, val remedy: String)
     extends Serializable {
   override def toString: String = name
@@ -10,96 +10,94 @@ object Condition {
   case object BadOption
       extends Condition(
         "PME_BAD_OPTION",
-        "An option has a value it cannot have, or two options contradict each other.",
-        "Use one of the values the message lists; docs/options.md describes each option."
+        "An option or argument has an invalid value, or two options contradict each other.",
+        "Use a value that the message names. docs/options.md describes each option."
       )
   case object UnknownOption
       extends Condition(
         "PME_UNKNOWN_OPTION",
-        "An option that looks like one of ours does not exist. A misspelt key option would otherwise leave " +
-          "data unencrypted.",
-        "Use the name that the message proposes."
+        "An option that looks like one of pme-parquet does not exist. A misspelt option could leave data unencrypted.",
+        "Use the name that the message suggests."
       )
   case object SecretInOption
       extends Condition(
         "PME_SECRET_IN_OPTION",
-        "A secret was written out as the value of an option, where Spark shows it in plans and catalogs.",
+        "The value of an option is a secret itself and not a reference to it. Spark shows option values in plans and catalogs.",
         "Give a reference: env:NAME, file:PATH, conf:SPARK_CONF_KEY or hadoop-credential:ALIAS."
       )
   case object NoKey
       extends Condition(
         "PME_NO_KEY",
-        "A write names no key at all, or a file names no key and the reader gives none.",
+        "A write names no key, or a file without key metadata is read without naming its key.",
         "Set footerKey or uniformKey."
       )
   case object UnknownColumn
       extends Condition(
         "PME_UNKNOWN_COLUMN",
-        "columnKeys names a column that the data does not have, or leaves out one that must have a key.",
+        "columnKeys names a column that the data does not have, or does not name a column that must have a key.",
         "Choose from the columns that the message lists."
       )
   case object KeyNotFound
       extends Condition(
         "PME_KEY_NOT_FOUND",
-        "The KMS does not have the master key.",
+        "The KMS does not have the master key, or the key cannot be used.",
         "Create the key, or correct the id; on read, use the KMS that the data was written with."
       )
   case object KeyDenied
       extends Condition(
         "PME_KEY_DENIED",
-        "The KMS has the master key but does not let this user use it.",
+        "The KMS does not let this user use the master key.",
         "Ask for access to the key, or leave out the columns that it protects."
       )
   case object KmsUnavailable
       extends Condition(
         "PME_KMS_UNAVAILABLE",
-        "The KMS, the keystore or a secret could not be reached or opened.",
+        "The KMS or the keystore cannot be reached or opened, or a secret cannot be read.",
         "Check address, network, path and password."
       )
   case object NotAuthentic
       extends Condition(
         "PME_NOT_AUTHENTIC",
-        "An AES-GCM tag does not match: wrong key, other AAD, or data that was tampered with. GCM cannot tell " +
-          "which.",
-        "Check that keys and AAD prefix are those of the writer; if they are, restore the file."
+        "An AES-GCM tag does not match: the key is wrong, the AAD is wrong, or the data was altered. GCM cannot tell which.",
+        "Check that keys and AAD prefix are those of the writer. If they are, restore the file."
       )
   case object AadPrefix
       extends Condition(
         "PME_AAD_PREFIX",
-        "The AAD prefix of a file is missing or is not the one the reader expects.",
-        "Give the prefix of the writer as aadPrefix; if it is right, the file is not the one you asked for."
+        "The AAD prefix of a file is missing, or is not the one that the reader expects.",
+        "Set aadPrefix to the prefix of the writer. If it is right, the file is not the one that you asked for."
       )
   case object Algorithm
       extends Condition(
         "PME_ALGORITHM",
-        "A file says an encryption algorithm that the reader does not accept.",
-        "Set algorithm=AES_GCM_CTR_V1 if pages without authentication are acceptable."
+        "A file is encrypted with an algorithm that the reader does not accept.",
+        "If pages without authentication are acceptable, set algorithm=AES_GCM_CTR_V1."
       )
   case object PlaintextFile
       extends Condition(
         "PME_PLAINTEXT_FILE",
-        "A file without encryption was met where encrypted files are expected.",
-        "Find out who wrote it; set plaintextFiles=allow to read such files."
+        "A file or column is not encrypted where encryption is expected.",
+        "Find out who wrote it. To read such files, set plaintextFiles=allow."
       )
   case object DamagedFile
       extends Condition(
         "PME_DAMAGED_FILE",
-        "A file is not a whole Parquet file, or its structure contradicts itself.",
+        "A file is not a complete Parquet file, or its structure contradicts itself.",
         "Restore the file from its source."
       )
   case object KeyMetadata
       extends Condition(
         "PME_KEY_METADATA",
-        "The key metadata or key material of a file cannot be used, or a column is under another key than columnKeys " +
-          "names for it.",
-        "Find out who wrote the file. Check columnKeys, that it was written with key tools of parquet-java's form, and " +
-          "that its _KEY_MATERIAL_FOR_ file lies beside it."
+        "The key metadata or key material of a file cannot be used, or a column has another key than the one that " +
+          "columnKeys names for it.",
+        "Find out who wrote the file. Check columnKeys, that the writer used parquet-java's key tools, and that the " +
+          "_KEY_MATERIAL_FOR_ file is in the same directory."
       )
   case object Unsupported
       extends Condition(
         "PME_UNSUPPORTED",
-        "Something that this version cannot do, or does not do because it would be unsafe.",
-        "The message names what can be used instead."
+        "This version cannot do this, or refuses it as unsafe.",
+        "Use what the message names instead."
       )
 
   val all: Seq[Condition] = Seq(

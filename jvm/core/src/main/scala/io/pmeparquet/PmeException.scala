@@ -4,43 +4,43 @@ import java.io.InterruptedIOException
 import java.nio.channels.ClosedByInterruptException
 
 /**
- * Every failure that a user can cause or cure.
+ * Every failure that users can cause or fix.
  *
  * It is a checked exception on purpose: Spark skips files on `RuntimeException` and `IOException` where
  * `ignoreCorruptFiles` is set, and a file whose key is missing, or a plaintext intruder, must not be skipped.
  *
  * @param problem
- *   ''where: what, because why. What to do.'', never with a key, a secret or a tag in it
+ *   ''where: what happened: why. What to do.'', never with a key, a secret or a tag in it
  */
 class PmeException(val condition: Condition, val problem: String, cause: Throwable = null)
     extends Exception(s"[${condition.name}] $problem", cause) {
 
-  /** What is remembered of a failure, told to somebody else: with the file or job that this one asks for. */
+  /** A cached failure for another caller: it names the file or job of that caller. */
   private[pmeparquet] def movedTo(where: String, from: String): PmeException =
     if (where == from || !problem.startsWith(from)) this
     else new PmeException(condition, where + problem.stripPrefix(from), getCause)
 
-  /** The condition's name, as Spark 4 asks for it. */
+  /** The condition's name, for Spark 4. */
   def getCondition(): String = condition.name
 
-  /** The condition's name, as Spark 3 asks for it. */
+  /** The condition's name, for Spark 3. */
   def getErrorClass(): String = condition.name
 }
 
 object PmeException {
 
-  /** The first of our exceptions in the chain of causes: Spark and Parquet wrap what is thrown beneath them. */
+  /** The first of our exceptions in the chain of causes: Spark and Parquet wrap exceptions. */
   def find(failure: Throwable): Option[PmeException] =
     causes(failure).collectFirst { case ours: PmeException => ours }
 
-  /** A failure and its causes, outermost first; bounded, since chains can be circular. */
+  /** A failure and its causes, outermost first; bounded, because chains can be circular. */
   def causes(failure: Throwable): Seq[Throwable] =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(MaxCauses).toList
 
-  /** Whether it was the thread that was told to stop, and nothing that failed. */
+  /** Whether the thread was cancelled and nothing failed. */
   def isOfCancelled(failure: Throwable): Boolean = causes(failure).exists {
     case _: InterruptedException | _: ClosedByInterruptException => true
-    // What extends it is a server that was too slow: SocketTimeoutException, and the like of HTTP clients.
+    // Subclasses mean a slow server: SocketTimeoutException, and similar exceptions of HTTP clients.
     case failed: InterruptedIOException => failed.getClass == classOf[InterruptedIOException]
     case _ => false
   }

@@ -3,10 +3,10 @@ package io.pmeparquet
 import java.util
 
 /**
- * What was found out lately, by what it was found out of: at most so many entries, the least used of which give way, and
- * none older than its lifetime. Two threads that want one value wait for one making of it; others do not wait.
+ * A cache of recent values with a maximum size (the least recently used entries are dropped) and a lifetime. Threads that
+ * want the same value wait for one computation of it; others do not wait.
  *
- * @param lifetimeMillis how long a value holds; 0 for not at all
+ * @param lifetimeMillis how long a value is valid; 0 for not at all
  */
 final class RecentValues[K, V](
     maxEntries: Int,
@@ -23,10 +23,10 @@ final class RecentValues[K, V](
     override def removeEldestEntry(eldest: util.Map.Entry[K, Entry]): Boolean = size() > maxEntries
   }
 
-  /** @param make not kept where it fails */
+  /** @param make computes the value; a failure is not cached */
   def get(key: K)(make: => V): V = getFor(key)(make -> lifetimeMillis)
 
-  /** As `get`, for a value that says itself how many milliseconds it holds, though no longer than others. */
+  /** As `get`, for a value that states its own lifetime in milliseconds, at most that of the cache. */
   def getFor(key: K)(make: => (V, Long)): V = {
     val entry = entryOf(key)
     entry.synchronized {
@@ -41,7 +41,7 @@ final class RecentValues[K, V](
     }
   }
 
-  /** The value, if it is known and holds. */
+  /** The value, if it is cached and valid. */
   def find(key: K): Option[V] =
     entries.synchronized(Option(entries.get(key))).flatMap(entry => entry.synchronized(live(entry)))
 
@@ -50,7 +50,7 @@ final class RecentValues[K, V](
     entry.synchronized(keep(entry, value, millis))
   }
 
-  /** Forgets what no longer holds, so that nobody finds it in the memory of the process either. */
+  /** Removes expired values, so that they do not stay in the memory of the process. */
   def sweep(): Unit = entries.synchronized {
     entries.values.removeIf(entry => !entry.inMaking && entry.value.isDefined && live(entry).isEmpty)
     ()
@@ -63,13 +63,13 @@ final class RecentValues[K, V](
     entry.value = Some(value)
     val time = now()
     val end = time + millis.min(lifetimeMillis).max(0)
-    // A lifetime may be longer than time is.
+    // The sum may overflow.
     entry.until = if (end < time) Long.MaxValue else end
   }
 }
 
 object RecentValues {
 
-  /** Unlike the time of day, it is not set back. */
+  /** Unlike the time of day, it is monotonic. */
   val monotonicMillis: () => Long = () => System.nanoTime() / 1000000
 }

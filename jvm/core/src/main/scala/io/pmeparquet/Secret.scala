@@ -3,10 +3,10 @@ package io.pmeparquet
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 
-/** A password, token or list of keys, as resolved on the driver. It does not print. */
+/** A password, token or list of keys, resolved on the driver. It does not print its text. */
 final class Secret(value: String) extends Serializable {
 
-  /** The text itself, for who must hand it on. */
+  /** The text itself, for code that must pass it on. */
   def insecureValue: String = value
 
   override def equals(other: Any): Boolean = other match {
@@ -18,7 +18,7 @@ final class Secret(value: String) extends Serializable {
 }
 
 /**
- * Where a secret is to be found: `env:NAME`, `file:PATH`, `conf:SPARK_CONF_KEY` or `hadoop-credential:ALIAS`.
+ * A reference to a secret: `env:NAME`, `file:PATH`, `conf:SPARK_CONF_KEY` or `hadoop-credential:ALIAS`.
  * Resolved on the driver only.
  */
 final case class SecretReference(kind: String, name: String) {
@@ -28,7 +28,7 @@ final case class SecretReference(kind: String, name: String) {
 object SecretReference {
   val Kinds: Seq[String] = Seq("env", "file", "conf", "hadoop-credential")
 
-  /** Reads a reference; anything else is taken for a secret written out, which is refused and not repeated. */
+  /** Parses a reference. Anything else may be a secret itself, which is refused and not repeated. */
   def parse(option: String, text: String): SecretReference = {
     val separator = text.indexOf(':')
     val kind = if (separator > 0) text.substring(0, separator).trim else ""
@@ -38,7 +38,7 @@ object SecretReference {
   }
 }
 
-/** Looks up what a [[SecretReference]] names. `conf` and `hadoop-credential` need Spark and Hadoop. */
+/** Resolves a [[SecretReference]]. `conf` and `hadoop-credential` need Spark and Hadoop. */
 trait SecretResolver {
   def resolve(option: String, reference: SecretReference): Secret
 }

@@ -4,13 +4,13 @@ import java.io.{ByteArrayInputStream, InputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 
-/** SHA-256, in hexadecimal digits. */
+/** SHA-256 as hexadecimal digits. */
 private[pmeparquet] object Sha256 {
   private val BufferBytes = 64 * 1024
 
   def ofText(text: String): String = ofAll(new ByteArrayInputStream(text.getBytes(UTF_8)))
 
-  /** Of all that is left of a stream. */
+  /** Of the rest of a stream. */
   def ofAll(in: InputStream): String = {
     val sha = MessageDigest.getInstance("SHA-256")
     val buffer = new Array[Byte](BufferBytes)

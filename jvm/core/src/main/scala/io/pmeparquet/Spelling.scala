@@ -2,14 +2,14 @@ package io.pmeparquet
 
 import java.util.Locale
 
-/** Which of some names one was most likely meant to be. Case does not count. */
+/** Finds the names that a misspelt name most likely means. Case is ignored. */
 object Spelling {
 
-  /** All of them, the nearest first. */
+  /** All names, the nearest first. */
   def nearest(name: String, names: Seq[String]): Seq[String] =
     names.map(one => one -> distance(name, one)).sortBy(_._2).map(_._1)
 
-  /** Levenshtein's distance, two rows at a time. */
+  /** The Levenshtein distance, with two rows in memory. */
   def distance(one: String, other: String): Int = {
     val (a, b) = (one.toLowerCase(Locale.ROOT), other.toLowerCase(Locale.ROOT))
     var above = Array.range(0, b.length + 1)

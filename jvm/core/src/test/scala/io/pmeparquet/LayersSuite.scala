@@ -21,7 +21,7 @@ class LayersSuite extends FunSuite {
       .walk(jvm.resolve(module).resolve("src/main"))
       .iterator()
       .asScala
-      .filter(_.toString.endsWith(".scala"))
+      .filter(file => Seq(".scala", ".java").exists(file.toString.endsWith(_)))
     val found =
       files.filter(file => mentions(file, text)).map(_.toString).toList
     found
@@ -33,6 +33,13 @@ class LayersSuite extends FunSuite {
 
   test("core knows no Hadoop, no Parquet and no Spark")(
     assertEquals(mentions("core", "import org.apache."), Nil)
+  )
+  test("core knows no kms")(assertEquals(mentions("core", "io.pmeparquet.kms"), Nil))
+  test("kms knows no Spark and none of parquet's packages")(
+    assertEquals(
+      mentions("kms", "org.apache.spark") ++ mentions("kms", "import io.pmeparquet.parquet"),
+      Nil
+    )
   )
   test("parquet knows no Spark")(assertEquals(mentions("parquet", "org.apache.spark"), Nil))
   test("spark calls no cipher")(assertEquals(mentions("spark", "javax.crypto"), Nil))

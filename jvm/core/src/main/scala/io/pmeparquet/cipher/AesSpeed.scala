@@ -5,30 +5,30 @@ import java.lang.management.ManagementFactory
 import io.pmeparquet.AesKey
 
 /**
- * How quickly a thread of this JVM opens AES-GCM modules.
+ * How fast a thread of this JVM opens AES-GCM modules.
  *
- * @param gigabytesPerSecond of plaintext, in time that the thread had a processor
+ * @param gigabytesPerSecond of plaintext, in CPU time of the thread
  */
 final case class AesSpeed(keyBits: Int, moduleBytes: Int, gigabytesPerSecond: Double)
 
 object AesSpeed {
 
-  /** Sizes of pages as they are met most. */
+  /** Common sizes of pages. */
   val ModuleSizes: Seq[Int] = Seq(1024 * 1024, 64 * 1024)
 
-  /** Measures for some 1.5 seconds at most, the time included that the compiler needs. */
+  /** Measures for at most about 1.5 seconds, including the time of the compiler. */
   def measure(provider: CryptoProvider): Seq[AesSpeed] = {
     WarmUp.run(provider, WarmUpNanos)
     val patience = System.nanoTime() + PatienceNanos
-    // What was compiled for short modules is thrown away when it meets a long one, so these come first.
+    // The JVM discards code compiled for short modules when it meets a long one, so long ones come first.
     for (bits <- Seq(128, 256); size <- ModuleSizes)
       yield AesSpeed(bits, size, best(provider, bits, size, patience))
   }
 
   /**
-   * The best of some rounds: what else runs on the machine, and the compiler, can only make one slower.
+   * The best of some rounds: other load and the compiler can only make a round slower.
    *
-   * @param patience until when it is hoped that slow code gets compiled
+   * @param patience how long to wait for slow code to be compiled
    */
   private def best(provider: CryptoProvider, bits: Int, size: Int, patience: Long): Double = {
     val cipher = new AesGcm(AesKey.of(new Array[Byte](bits / 8), "speed"), provider)
@@ -55,7 +55,7 @@ object AesSpeed {
 
   private val aad = new Array[Byte](32)
 
-  /** What interpreted code never comes near. */
+  /** Faster than any interpreted code. */
   private val CompiledGigabytesPerSecond = 0.5
 
   private val WarmUpNanos = 250L * 1000 * 1000

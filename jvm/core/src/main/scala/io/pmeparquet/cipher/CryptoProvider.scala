@@ -10,35 +10,35 @@ import scala.util.control.NonFatal
 import io.pmeparquet.{ClassPathEntry, PmeErrors, PmeException}
 
 /**
- * The JCE provider that the modules of a read are opened with. It has passed its self-test.
+ * The JCE provider that opens the modules of a read. It has passed its self-test.
  *
- * @param option the value of option `cryptoProvider` that it stands for
+ * @param option the value of option `cryptoProvider` that selected it
  */
-final class CryptoProvider private (val provider: Provider, val option: String) {
+final class CryptoProvider private (val provider: Provider, val option: String) extends CipherSource {
 
-  // Amazon's provider has no AES-CTR; the JVM's own serves then.
+  // Amazon's provider has no AES-CTR; the JVM's own is used then.
   private lazy val counterMode: Provider =
     try Cipher.getInstance(AesCtr.Transformation, provider).getProvider
     catch { case _: GeneralSecurityException => Cipher.getInstance(AesCtr.Transformation).getProvider }
 
-  /** By the provider itself, which is quicker than by name and takes no other that has the same name. */
-  private[cipher] def gcm(): Cipher = Cipher.getInstance(AesGcm.Transformation, provider)
+  /** From the provider itself, which is faster than by name and cannot be another one of the same name. */
+  override private[cipher] def gcm(): Cipher = Cipher.getInstance(AesGcm.Transformation, provider)
 
-  private[cipher] def ctr(): Cipher = Cipher.getInstance(AesCtr.Transformation, counterMode)
+  override private[cipher] def ctr(): Cipher = Cipher.getInstance(AesCtr.Transformation, counterMode)
 
-  def name: String = provider.getName
+  override def name: String = provider.getName
 
   override def toString: String = s"CryptoProvider($name ${provider.getVersionStr})"
 }
 
 object CryptoProvider {
 
-  /** The value of option `cryptoProvider` that leaves the choice to us. */
+  /** The value of option `cryptoProvider` for an automatic choice. */
   val Auto = "auto"
 
   /**
-   * Providers that can be taken off the class path without being installed, by their JCE names. Amazon's comes first: it
-   * is as quick in a cold JVM as in a warm one.
+   * Providers that can be loaded from the class path without being installed, by their JCE names. Amazon's comes first,
+   * because it is as fast in a cold JVM as in a warm one.
    */
   private val OnClassPath = Seq(
     "AmazonCorrettoCryptoProvider" -> "com.amazon.corretto.crypto.provider.AmazonCorrettoCryptoProvider",
@@ -47,36 +47,36 @@ object CryptoProvider {
     "BCFIPS" -> "org.bouncycastle.jcajce.provider.BouncyCastleFipsProvider"
   )
 
-  /** What `auto` takes where it is there; all else is slower than the JVM's own. */
+  /** What `auto` uses if it is there; all others are slower than the JVM's own. */
   private val Preferred = "AmazonCorrettoCryptoProvider"
 
   private val chosen = new java.util.concurrent.ConcurrentHashMap[String, CryptoProvider]
 
   /**
    * @param name the value of option `cryptoProvider`
-   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` where a named provider is not there or fails its self-test
+   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if a named provider is missing or fails its self-test
    */
   def of(name: String): CryptoProvider = chosen.computeIfAbsent(name, choose)
 
-  /** parquet-java takes the first provider of the JVM that has AES-GCM; a write that asks for another is refused. */
+  /** parquet-java uses the first provider of the JVM with AES-GCM; a write that names another is refused. */
   def requireForWrite(name: String): Unit = {
     val first = firstOfJvm.getName
     if (!name.equalsIgnoreCase(Auto) && !name.equalsIgnoreCase(first))
       throw PmeErrors.unsupported(
         "option cryptoProvider",
-        s"'$name' to write",
+        s"writing with '$name'",
         s"parquet-java encrypts with the first provider of the JVM, which is $first",
         "Use auto, or put the provider first in the JVM's java.security."
       )
   }
 
-  /** Gets the provider ready that parquet-java will encrypt with. */
+  /** Prepares the provider with which parquet-java encrypts. */
   def prepareForWrite(): Unit = WarmUp.start(untested(firstOfJvm))
 
-  /** What the JVM takes for AES-GCM where nobody names a provider. */
+  /** The JVM's default provider of AES-GCM. */
   private def firstOfJvm: Provider = Cipher.getInstance(AesGcm.Transformation).getProvider
 
-  /** As `of`, but anew: what is chosen depends on the class loader of the thread. */
+  /** As `of`, but not cached: the choice depends on the class loader of the thread. */
   private[cipher] def choose(name: String): CryptoProvider =
     if (name.equalsIgnoreCase(Auto)) {
       val quick = find(Preferred).filter(SelfTest.failure(_).isEmpty)
@@ -114,13 +114,13 @@ object CryptoProvider {
           .asInstanceOf[Provider]
       )
     catch {
-      // Not there, or not for this machine: who named it is told so, and who did not gets the JVM's own.
+      // Missing, or not for this machine: an error if it was named, else the JVM's own is used.
       case _: ReflectiveOperationException | _: LinkageError | _: IOException => None
     }
 
   /**
-   * The native libraries of Amazon's jars have one name on every processor, so of two jars on a class path either would
-   * load that of the first. The jar for this machine is then loaded by itself.
+   * The native libraries in Amazon's jars have the same name for every processor, so with two jars on the class path both
+   * would load that of the first. The jar for this machine is then loaded separately.
    */
   private def loaderOf(className: String): ClassLoader = {
     val jars = ClassPathEntry.holding(ClassPathEntry.resourceOf(className), loader)
@@ -128,7 +128,7 @@ object CryptoProvider {
     ours.fold(loader)(jar => new URLClassLoader(Array(jar.url), ClassLoader.getPlatformClassLoader))
   }
 
-  /** As Amazon's jars are named. */
+  /** The names of Amazon's jars. */
   private val Platform = if (System.getProperty("os.arch") == "aarch64") "linux-aarch_64" else "linux-x86_64"
 
   private def loader: ClassLoader =
@@ -145,7 +145,7 @@ object CryptoProvider {
   private[cipher] def untested(provider: Provider): CryptoProvider =
     new CryptoProvider(provider, provider.getName)
 
-  /** Known answers: a provider that gets them wrong, or takes a wrong tag for right, is not used. */
+  /** Known answers: a provider that gets one wrong, or accepts a wrong tag, is not used. */
   private object SelfTest {
     def failure(provider: Provider): Option[String] =
       try KnownAnswers.check(untested(provider))

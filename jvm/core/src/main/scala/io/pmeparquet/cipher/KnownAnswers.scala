@@ -5,9 +5,8 @@ import javax.crypto.AEADBadTagException
 import io.pmeparquet.AesKey
 
 /**
- * Known answers that a provider must give before a page is trusted to it. GCM: test cases 4 and 16 of McGrew and Viega's
- * submission to NIST, a key of 128 bits and one of 256. CTR: the same, since
- * GCM enciphers with CTR (SP 800-38D §7.1).
+ * Known answers that a provider must give before it is used. GCM: test cases 4 and 16 of McGrew and Viega's submission to
+ * NIST, with keys of 128 and 256 bits. CTR: the same, because GCM encrypts with CTR (SP 800-38D §7.1).
  */
 private object KnownAnswers {
   private final case class Gcm(key: String, nonce: String, aad: String, plain: String, ciphertext: String)
@@ -36,20 +35,20 @@ private object KnownAnswers {
     )
   )
 
-  /** @return what went wrong, where anything did */
-  def check(provider: CryptoProvider): Option[String] = {
+  /** @return what went wrong, if anything did */
+  def check(provider: CipherSource): Option[String] = {
     val wrong = gcm.filterNot(opens(provider, _)).map(one => s"AES-GCM with ${one.key.length * 4} bits")
     val lax = gcm.filterNot(refusesBentTag(provider, _)).map(_ => "a wrong tag is taken for right")
     val ctr = if (decryptsCtr(provider)) Nil else Seq("AES-CTR")
     (wrong ++ lax ++ ctr).headOption
   }
 
-  private def opens(provider: CryptoProvider, one: Gcm): Boolean = {
+  private def opens(provider: CipherSource, one: Gcm): Boolean = {
     val (out, length) = open(provider, one, hex(one.nonce + one.ciphertext))
     java.util.Arrays.equals(out.take(length), hex(one.plain))
   }
 
-  private def refusesBentTag(provider: CryptoProvider, one: Gcm): Boolean = {
+  private def refusesBentTag(provider: CipherSource, one: Gcm): Boolean = {
     val bent = hex(one.nonce + one.ciphertext)
     bent(bent.length - 1) = (bent.last ^ 1).toByte
     try {
@@ -58,14 +57,14 @@ private object KnownAnswers {
     } catch { case _: AEADBadTagException => true }
   }
 
-  private def open(provider: CryptoProvider, one: Gcm, module: Array[Byte]): (Array[Byte], Int) = {
+  private def open(provider: CipherSource, one: Gcm, module: Array[Byte]): (Array[Byte], Int) = {
     val out = new Array[Byte](module.length)
     val aad = hex(one.aad)
     out -> new AesGcm(key(one.key), provider).open(module, 0, module.length, aad, aad.length, out, 0)
   }
 
-  // GCM uses counter 1 for its tag and enciphers from 2 on; a first block of any content takes up 1.
-  private def decryptsCtr(provider: CryptoProvider): Boolean = gcm.forall { one =>
+  // GCM uses counter 1 for its tag and encrypts from 2 on; a first block of any content uses up 1.
+  private def decryptsCtr(provider: CipherSource): Boolean = gcm.forall { one =>
     val ciphertext = hex(one.ciphertext)
     val module = hex(one.nonce) ++ new Array[Byte](16) ++ ciphertext.dropRight(ModuleFrame.TagBytes)
     val out = new Array[Byte](module.length)

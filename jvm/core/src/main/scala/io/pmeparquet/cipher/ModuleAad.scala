@@ -2,7 +2,7 @@ package io.pmeparquet.cipher
 
 /**
  * The AAD of the modules of one column chunk, or of the footer (specification §4.4): file AAD ‖ kind ‖ row group ordinal ‖
- * column ordinal ‖ page ordinal, ordinals as two bytes, little endian. One array serves all modules of the chunk in turn.
+ * column ordinal ‖ page ordinal, ordinals as two bytes, little endian. One array is reused for all modules of the chunk.
  *
  * @param fileAad AAD prefix ‖ aad_file_unique
  */
@@ -13,7 +13,7 @@ final class ModuleAad(fileAad: Array[Byte], rowGroup: Int, column: Int) {
   putShort(fileAad.length + RowGroupAt, rowGroup)
   putShort(fileAad.length + ColumnAt, column)
 
-  /** The array that [[select]] fills; valid to the length that it returns. */
+  /** The array that [[select]] fills; valid up to the length that it returns. */
   def bytes: Array[Byte] = array
 
   /** @return how many bytes of [[bytes]] are the AAD of this module */
@@ -40,10 +40,10 @@ object ModuleAad {
   private val PageAt = 5
   private val SuffixBytes = 7
 
-  /** `aad_file_unique`, behind the prefix in the file's AAD (specification §4.4.1): a fixed length keeps them apart. */
+  /** `aad_file_unique` follows the prefix in the file AAD (specification §4.4.1); its fixed length separates them. */
   val FileUniqueBytes = 8
 
-  /** Whether some module's AAD is as long as this in a file with a prefix of that length. */
+  /** Whether the AAD of some module has this length in a file with a prefix of that length. */
   def canBe(aadBytes: Int, prefixBytes: Int): Boolean =
     Seq(RowGroupAt, PageAt, SuffixBytes).exists(prefixBytes + FileUniqueBytes + _ == aadBytes)
 

@@ -7,19 +7,19 @@ import javax.crypto.Cipher
 import io.pmeparquet.AesKey
 
 /**
- * Opens modules under one key, from and into arrays of the caller. For one thread: a JCE cipher is neither safe to share
- * nor quick to give another key.
+ * Opens modules with one key, from and into arrays of the caller. For one thread: JCE ciphers are not thread-safe, and
+ * changing their key is slow.
  */
 sealed trait ModuleCipher {
 
-  /** What a module is longer than its plaintext, its length field included. */
+  /** How much longer a module is than its plaintext, including its length field. */
   def overheadBytes: Int
 
   /**
    * @param in the module after its length field: nonce ‖ ciphertext, and for GCM ‖ tag
-   * @param aad the module's AAD, of which the first `aadLength` bytes count; not looked at by CTR
+   * @param aad the first `aadLength` bytes are the AAD of the module; CTR ignores them
    * @return length of the plaintext, from `outOffset` on
-   * @throws javax.crypto.AEADBadTagException where the tag does not match; then nothing of `out` is to be trusted
+   * @throws javax.crypto.AEADBadTagException if the tag does not match; then nothing in `out` can be trusted
    */
   def open(
       in: Array[Byte],
@@ -33,7 +33,7 @@ sealed trait ModuleCipher {
 }
 
 /** AES-GCM with a nonce of 96 bits and a tag of 128 (specification §4.2.1, §4.2.2). */
-final class AesGcm(key: AesKey, provider: CryptoProvider) extends ModuleCipher {
+final class AesGcm(key: AesKey, provider: CipherSource) extends ModuleCipher {
   private val secret = key.toSecretKey
   private val cipher = provider.gcm()
 
@@ -55,14 +55,14 @@ final class AesGcm(key: AesKey, provider: CryptoProvider) extends ModuleCipher {
   }
 
   /**
-   * Encrypts under a nonce that is drawn for it.
+   * Encrypts with a random nonce.
    *
    * @return nonce ‖ ciphertext ‖ tag
    */
   def seal(content: Array[Byte], aad: Array[Byte], aadLength: Int, random: SecureRandom): Array[Byte] = {
     val nonce = new Array[Byte](ModuleFrame.NonceBytes)
     random.nextBytes(nonce)
-    // A cipher of its own, as for signatures.
+    // A separate cipher, as for signatures.
     val sealing = provider.gcm()
     sealing.init(Cipher.ENCRYPT_MODE, secret, AesGcm.parameters(nonce, 0))
     sealing.updateAAD(aad, 0, aadLength)
@@ -70,8 +70,8 @@ final class AesGcm(key: AesKey, provider: CryptoProvider) extends ModuleCipher {
   }
 
   /**
-   * Whether the tag of a plaintext footer's signature is that of its content (specification §5.5): the content is
-   * encrypted anew and the tags are compared in constant time.
+   * Whether the signature of a plaintext footer matches its content (specification §5.5): the content is encrypted again,
+   * and the tags are compared in constant time.
    *
    * @param signature nonce ‖ tag
    */
@@ -83,7 +83,7 @@ final class AesGcm(key: AesKey, provider: CryptoProvider) extends ModuleCipher {
       aadLength: Int,
       signature: Array[Byte]
   ): Boolean = {
-    // A cipher of its own: the JVM's refuses to encrypt twice with one nonce, and a file may be opened twice.
+    // A separate cipher: the JVM's refuses to encrypt twice with one nonce, and a file may be opened twice.
     val signing = provider.gcm()
     signing.init(Cipher.ENCRYPT_MODE, secret, AesGcm.parameters(signature, 0))
     signing.updateAAD(aad, 0, aadLength)
@@ -102,8 +102,8 @@ object AesGcm {
     new GCMParameterSpec(ModuleFrame.TagBytes * 8, nonce, offset, ModuleFrame.NonceBytes)
 }
 
-/** AES-CTR whose counter block is the nonce and a counter of 32 bits that starts at 1 (specification §4.2.2). */
-final class AesCtr(key: AesKey, provider: CryptoProvider) extends ModuleCipher {
+/** AES-CTR with a counter block of the nonce and a 32-bit counter that starts at 1 (specification §4.2.2). */
+final class AesCtr(key: AesKey, provider: CipherSource) extends ModuleCipher {
   private val secret = key.toSecretKey
   private val cipher = provider.ctr()
   private val block = new Array[Byte](AesCtr.BlockBytes)

@@ -1,27 +1,27 @@
 package io.pmeparquet.cipher
 
 /**
- * How an encrypted module stands in a file (specification §5.1): length (4 bytes, little endian) ‖ nonce ‖ ciphertext,
- * and for GCM ‖ tag. The length counts what follows it.
+ * The layout of an encrypted module in a file (specification §5.1): length (4 bytes, little endian) ‖ nonce ‖ ciphertext,
+ * and for GCM ‖ tag. The length is that of everything after it.
  */
 object ModuleFrame {
   val LengthBytes = 4
   val NonceBytes = 12
   val TagBytes = 16
 
-  /** What a GCM module is longer than its plaintext. */
+  /** How much longer a GCM module is than its plaintext. */
   val GcmOverheadBytes: Int = LengthBytes + NonceBytes + TagBytes
 
-  /** What a CTR module is longer than its plaintext. */
+  /** How much longer a CTR module is than its plaintext. */
   val CtrOverheadBytes: Int = LengthBytes + NonceBytes
 
   /** The signature after a plaintext footer: nonce ‖ tag (specification §5.5). */
   val SignatureBytes: Int = NonceBytes + TagBytes
 
-  /** A length as it stands before a module, or behind a footer. */
+  /** A length before a module, or after a footer. */
   def lengthOf(length: Int): Array[Byte] = Array.tabulate(LengthBytes)(at => (length >>> 8 * at).toByte)
 
-  /** The length that stands at a place in an array; any 32-bit number, to be checked before it is used. */
+  /** The length at an offset in an array: any 32-bit number, to be checked before use. */
   def lengthAt(bytes: Array[Byte], at: Int): Int =
     (bytes(at) & 0xff) | (bytes(at + 1) & 0xff) << 8 | (bytes(at + 2) & 0xff) << 16 | (bytes(
       at + 3

@@ -1,9 +1,9 @@
 package io.pmeparquet.cipher
 
-/** What an encrypted module holds; the names and codes of specification §4.4.2. */
+/** The kinds of encrypted modules, with the names and codes of specification §4.4.2. */
 sealed abstract class ModuleKind(private[cipher] val code: Byte, val name: String) {
 
-  /** Whether pages of a chunk tell themselves apart by an ordinal. */
+  /** Whether an ordinal distinguishes the pages of a chunk. */
   private[cipher] def hasPageOrdinal: Boolean = false
 }
 

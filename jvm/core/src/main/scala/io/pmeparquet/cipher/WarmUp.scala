@@ -10,34 +10,34 @@ import scala.util.control.NonFatal
 import io.pmeparquet.AesKey
 
 /**
- * Shows AES-GCM to the JIT compiler before the first page needs it. Until the JVM's own provider is compiled it runs at a
- * fiftieth of its speed, and with pages of 1 MiB that lasts for hundreds of megabytes, in every new executor: compiled
- * code that has only met short messages is thrown away when it meets a long one, and interpreted again. What has met
+ * Has the JIT compiler compile AES-GCM before the first page needs it. Until the JVM's own provider is compiled, it runs at
+ * a fiftieth of its speed, and with pages of 1 MiB that lasts for hundreds of megabytes in every new executor: the JVM
+ * discards code that has only met short messages when it meets a long one, and interprets it again. Code that has met
  * both is compiled once.
  */
 private[cipher] object WarmUp {
   private val started = new AtomicBoolean
 
-  /** Begins in the background, once in a JVM. Encryption profits as decryption does. */
-  def start(provider: CryptoProvider): Unit =
+  /** Starts in the background, once per JVM. It speeds up both encryption and decryption. */
+  def start(provider: CipherSource): Unit =
     if (provider.name == NeedsIt && started.compareAndSet(false, true)) {
       val thread = new Thread(() => attempt(provider), "pme-parquet-warm-up")
       thread.setDaemon(true)
       thread.start()
     }
 
-  private def attempt(provider: CryptoProvider): Unit =
+  private def attempt(provider: CipherSource): Unit =
     try {
       run(provider, MaxCpuNanos)
       ()
     } catch {
-      // Nothing waits for this, and a read that fails alike says so itself; Spark ends an executor for what a thread of
-      // it does not catch.
+      // Nothing waits for this, and a read that fails in the same way reports it. Spark ends an executor when a thread does
+      // not catch an exception.
       case NonFatal(_) | _: LinkageError | _: OutOfMemoryError => ()
     }
 
-  /** @return how many messages were opened before they were all done, or the time of this thread was used up */
-  def run(provider: CryptoProvider, maxCpuNanos: Long): Int = {
+  /** @return how many messages were opened until all were, or the CPU time of this thread was used up */
+  def run(provider: CipherSource, maxCpuNanos: Long): Int = {
     val threads = ManagementFactory.getThreadMXBean
     val end = threads.getCurrentThreadCpuTime + maxCpuNanos
     val cipher = new AesGcm(key, provider)
@@ -53,7 +53,7 @@ private[cipher] object WarmUp {
     opened
   }
 
-  private def sealedMessage(size: Int, provider: CryptoProvider): Array[Byte] = {
+  private def sealedMessage(size: Int, provider: CipherSource): Array[Byte] = {
     val nonce = new Array[Byte](ModuleFrame.NonceBytes)
     nonce(0) = (size >> 8).toByte
     val cipher = provider.gcm()
@@ -66,14 +66,14 @@ private[cipher] object WarmUp {
     nonce ++ cipher.doFinal(new Array[Byte](size))
   }
 
-  // Protects nothing.
+  // This key protects nothing.
   private def key = AesKey.of(Array.tabulate(16)(_.toByte), "warm-up")
   private val aad = new Array[Byte](32)
 
-  /** The only provider that has to be compiled: others are native code, or slow in any case. */
+  /** The only provider that needs compilation: others are native code, or slow anyway. */
   private val NeedsIt = "SunJCE"
 
-  /** Found by trying: shorter or fewer, and the first pages of 1 MiB are slow again. */
+  /** Found by experiment: with shorter or fewer messages, the first pages of 1 MiB are slow again. */
   private val LongBytes = 256 * 1024
   private val ShortBytes = 256
   private val ShortPerLong = 600

@@ -8,10 +8,10 @@ import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonToken}
 
 import io.pmeparquet.PmeErrors
 
-/** The value of `columnKeys`: which master key protects which columns, in the order they were named. */
+/** The value of `columnKeys`: which master key protects which columns, in the order of the option. */
 final case class ColumnKeys(entries: Seq[ColumnKeys.Entry]) {
 
-  /** Those of them that cover any of the columns: a table's files need not all have all of its columns. */
+  /** The entries that cover any of the columns: not all files of a table need to have all its columns. */
   def of(leaves: Seq[LeafColumn], caseSensitive: Boolean): ColumnKeys =
     ColumnKeys(entries.filter(entry => leaves.exists(entry.pattern.covers(_, caseSensitive))))
 }
@@ -21,14 +21,14 @@ object ColumnKeys {
 
   val OptionName = "columnKeys"
 
-  /** `key: col, col.*; key2: col`, or JSON `{"key": ["col"]}` for key ids with `:` and odd column names. */
+  /** `key: col, col.*; key2: col`, or JSON `{"key": ["col"]}` for key ids with `:` and unusual column names. */
   def parse(text: String): ColumnKeys = {
     val entries = if (text.trim.startsWith("{")) parseJson(text) else new Grammar(text).parse()
     if (entries.isEmpty) throw PmeErrors.badColumnKeys(text, 0, "it names no column")
     ColumnKeys(entries)
   }
 
-  /** A column name alone, as it stands in JSON: `` a.b.`c.d` ``. */
+  /** A single column name, as in JSON: `` a.b.`c.d` ``. */
   def parsePattern(text: String): ColumnPattern = {
     val grammar = new Grammar(text)
     val pattern = grammar.column()
@@ -48,20 +48,21 @@ object ColumnKeys {
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
         val key = parser.getCurrentName
         if (key.trim.isEmpty) throw unreadable("a key id is empty")
-        if (parser.nextToken() != JsonToken.START_ARRAY) throw unreadable("a key needs a list of columns")
+        if (parser.nextToken() != JsonToken.START_ARRAY)
+          throw unreadable("a key id must be followed by a list of columns")
         while (parser.nextToken() == JsonToken.VALUE_STRING)
           entries += Entry(key, parsePattern(parser.getText))
         if (parser.currentToken() != JsonToken.END_ARRAY)
-          throw unreadable("a list of columns holds only names")
+          throw unreadable("a list of columns must hold names only")
       }
       if (parser.currentToken() != JsonToken.END_OBJECT || parser.nextToken() != null)
-        throw unreadable("it does not end where its JSON object ends")
+        throw unreadable("there is text after the end of the JSON object")
     } catch { case bad: IOException => throw unreadable(s"it is not JSON (${bad.getClass.getSimpleName})") }
     finally parser.close()
     entries.toSeq
   }
 
-  /** The text grammar, read from left to right. */
+  /** The text grammar, parsed from left to right. */
   private final class Grammar(text: String) {
     private var at = 0
 
@@ -97,7 +98,7 @@ object ColumnKeys {
       }
       val spelled = text.substring(start, at).trim
       skipBlanks()
-      // 'address.*' says the same as 'address': all that lies below.
+      // 'address.*' means the same as 'address': everything below it.
       ColumnPattern(spelled, names.toSeq)
     }
 

@@ -5,19 +5,18 @@ import io.pmeparquet.columns.ColumnProtection.{ColumnKey, FooterKey, Plaintext}
 import io.pmeparquet.PmeErrors
 
 /**
- * How the columns of each file have to be protected, for a reader that takes nothing else. Options of the read say it
- * ([[KeyBinding]]); what a table keeps of itself may say it instead. ''Crosses the wire''. Policies that ask for the same
- * are equal.
+ * How the columns of each file must be protected; a reader refuses all other files. It comes from options of the read
+ * ([[KeyBinding]]) or from metadata of a table. ''Crosses the wire''. Policies with the same requirements are equal.
  */
 trait ColumnPolicy extends Serializable {
 
-  /** What is asked of the footer's key; none: nothing. */
+  /** What the footer's key must be; none for any. */
   def footer: Option[Asked]
 
   /**
-   * What is asked of each leaf column of a file.
+   * What the protection of each leaf column of a file must be.
    *
-   * @throws io.pmeparquet.PmeException where the policy contradicts itself over these columns
+   * @throws io.pmeparquet.PmeException if the policy contradicts itself for these columns
    */
   def of(leaves: Seq[LeafColumn]): Seq[Asked]
 }
@@ -25,15 +24,15 @@ trait ColumnPolicy extends Serializable {
 object ColumnPolicy {
 
   /**
-   * @param accepted what meets it, the usual first; none: nothing does
-   * @param by who asks, as users know it
+   * @param accepted the protections that satisfy it, the usual one first; empty if none does
+   * @param by the option that requires it
    */
   final case class Asked(accepted: Seq[ColumnProtection], by: String) {
 
-    /** @param footerKey the master key that the footer's key is under */
+    /** @param footerKey the master key of the footer's key */
     def isMetBy(found: ColumnProtection, footerKey: Option[String]): Boolean = accepted.exists { wanted =>
       wanted == found || ((wanted, found) match {
-        // The same master key opens it either way.
+        // The same master key opens it in both cases.
         case (ColumnKey(id), FooterKey) => footerKey.contains(id)
         case (FooterKey, ColumnKey(id)) => footerKey.contains(id)
         case _ => false
@@ -47,10 +46,10 @@ object ColumnPolicy {
 }
 
 /**
- * Columns bound to their keys by `columnKeys`, `unlistedColumns` and `footerKey` of a read, which mean there what they mean
- * to a write. A pattern may match nothing: a table's files need not all have all of its columns.
+ * Columns bound to their keys by `columnKeys`, `unlistedColumns` and `footerKey` of a read, with the same meaning as on a
+ * write. A pattern may match no column: not all files of a table need to have all its columns.
  *
- * @param footerKey none: any
+ * @param footerKey none for any
  */
 final case class KeyBinding(
     footerKey: Option[String],
@@ -70,13 +69,13 @@ final case class KeyBinding(
       val by = if (column.by.isEmpty) s"unlistedColumns=${unlisted.optionValue}" else ColumnKeys.OptionName
       Asked(column.protection.toSeq, by)
     }
-    // Of a file without any of the listed columns, writers make one that is encrypted as a whole: see FileEncryption.
+    // Writers encrypt a file without any of the listed columns as a whole: see FileEncryption.
     if (asked.forall(_.accepted == Seq(Plaintext))) asked.map(_.copy(accepted = Seq(Plaintext, FooterKey)))
     else asked
   }
 }
 
-/** `uniformKey` of a read: everything is under this key. */
+/** `uniformKey` of a read: everything must have this key. */
 final case class UniformBinding(key: String) extends ColumnPolicy {
   private def asked = Asked(ColumnKey(key), "uniformKey")
   override def footer: Option[Asked] = Some(asked)

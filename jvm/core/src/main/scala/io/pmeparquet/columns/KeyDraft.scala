@@ -3,14 +3,14 @@ package io.pmeparquet.columns
 import io.pmeparquet.{PmeErrors, PmeException, Spelling}
 
 /**
- * What `columnKeys` and `unlistedColumns` say of the leaf columns of one schema, right or wrong. Without a refusal it is a
- * [[KeyPlan]].
+ * The result of `columnKeys` and `unlistedColumns` for the leaf columns of one schema, valid or not. Without a refusal it is
+ * a [[KeyPlan]].
  *
- * @param unmatched of `columnKeys`, what matches no column
+ * @param unmatched entries of `columnKeys` that match no column
  */
 final case class KeyDraft(columns: Seq[KeyDraft.Column], unmatched: Seq[ColumnKeys.Entry]) {
 
-  /** Why a write refuses it, what a write says before the others. */
+  /** Why a write refuses it; a write raises the first. */
   def refusals: Seq[PmeException] = {
     val (without, several) = columns.filter(_.protection.isEmpty).partition(_.by.isEmpty)
     val unknown = unmatched.map { entry =>
@@ -24,7 +24,7 @@ final case class KeyDraft(columns: Seq[KeyDraft.Column], unmatched: Seq[ColumnKe
     unknown ++ twice ++ unlisted
   }
 
-  /** What a pattern that matches nothing was most likely meant to name: columns and what they lie in, nearest first. */
+  /** Columns, and the columns around them, that a pattern without a match most likely means; the nearest first. */
   def nearest(pattern: ColumnPattern): Seq[String] =
     Spelling.nearest(pattern.text, columns.flatMap(_.leaf.places).distinct).take(KeyDraft.MostNearest)
 
@@ -37,7 +37,7 @@ object KeyDraft {
 
   /**
    * @param by the entries of `columnKeys` that cover it
-   * @param protection none where a write refuses the column
+   * @param protection none if a write refuses the column
    */
   final case class Column(leaf: LeafColumn, by: Seq[ColumnKeys.Entry], protection: Option[ColumnProtection]) {
     def keys: Seq[String] = keysOf(by)
@@ -65,7 +65,7 @@ object KeyDraft {
   }
 
   /**
-   * The entries that take in a partition column, with that column: its values stand readable in the names of directories.
+   * The entries that match a partition column, with that column: its values are readable in directory names.
    */
   def ofPartitions(
       columns: Seq[String],

@@ -11,10 +11,10 @@ import java.util.concurrent.{
 
 import scala.util.Try
 
-/** The threads of this JVM that call a KMS where several calls can be made at the same time. */
-private[keys] object KmsThreads {
+/** The threads of this JVM for concurrent calls of a KMS. */
+private[pmeparquet] object KmsThreads {
 
-  /** As many calls as go out at once. */
+  /** The number of concurrent calls. */
   val Most = 32
   private val IdleSeconds = 30L
 
@@ -36,8 +36,8 @@ private[keys] object KmsThreads {
   }
 
   /**
-   * Makes all calls, in this thread where there is but one. It makes those too that no other has begun: a call may itself
-   * have others made here, and if all threads only waited, none would make them.
+   * Makes all calls; a single one in this thread. This thread also makes calls that no other thread has begun: a call may
+   * itself make other calls here, and if all threads only waited, nobody would make them.
    */
   def all[A](calls: Seq[() => A]): Seq[A] =
     if (calls.size < 2) calls.map(_())
@@ -46,7 +46,7 @@ private[keys] object KmsThreads {
       try {
         tasks.drop(1).foreach(threads.execute(_))
         tasks.foreach(_.run())
-        // All of them have ended before a failure is told.
+        // All calls have ended before a failure is thrown.
         tasks.map(task => Try(task.get)).map(_.get)
       } catch { case failed: ExecutionException => throw failed.getCause }
       finally tasks.foreach(_.cancel(true))

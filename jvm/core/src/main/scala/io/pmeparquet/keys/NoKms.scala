@@ -2,7 +2,7 @@ package io.pmeparquet.keys
 
 import io.pmeparquet.{AesKey, PmeErrors}
 
-/** For who looks at files without a KMS. */
+/** For reading files without a KMS. */
 object NoKms extends Kms {
   override def describe: String = "a reader without a KMS"
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =

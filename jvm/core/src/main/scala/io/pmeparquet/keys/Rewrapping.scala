@@ -7,10 +7,10 @@ import scala.collection.mutable
 import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
 
 /**
- * Wraps keys anew, each distinct one once, and shows that what came of it opens before anybody lets go of what was.
+ * Wraps each distinct key again once, and verifies that the result unwraps to the same key before the old one is replaced.
  * ''Driver only.''
  *
- * @param source unwraps by `kms`, and remembers what it unwrapped
+ * @param source unwraps with `kms`, and caches what it unwrapped
  */
 final class Rewrapping(kms: RotationKms, source: KmsSource) {
   import Rewrapping._
@@ -18,12 +18,12 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
   private val known = mutable.Map.empty[WrappedKey, Answer]
 
   /**
-   * @param keys with the master key that each is to go under. All of them have proved to be keys of their files: a KMS is
-   *   not made to open and wrap what somebody put in their place
-   * @return for each of them what it became, itself where it was done before, or why it could not be
+   * @param keys with the new master key of each. All of them are proven keys of their files, so the KMS is not made to
+   *   unwrap and wrap what an attacker put in their place
+   * @return for each key its new form (the same if it was done before), or why it could not be wrapped
    */
   def apply(keys: Seq[(WrappedKey, String)], where: String): Map[WrappedKey, Answer] = {
-    // Keys that come later are asked for again, of which the first tells whether the KMS serves by now.
+    // Later keys are asked for again; the first of them shows whether the KMS works again.
     known --= known.collect { case (key, answer) if isUnavailable(answer) => key }
     val missing = keys.distinct.filterNot { case (key, _) => known.contains(key) }
     val answers = source.unwrap(missing.map(_._1), where)
@@ -40,7 +40,7 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
     keys.map { case (key, _) => key -> known(key) }.toMap
   }
 
-  /** Has a random key wrapped and unwrapped. */
+  /** Wraps and unwraps a random key. */
   def tryOut(masterKeyId: String, where: String): Unit = {
     val key = AesKey.random(Rewrapping.TrialBits, new SecureRandom)
     val wrapped = kms.wrap(key, masterKeyId, where)
@@ -49,15 +49,15 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
   }
 
   private def opensAsAnother(where: String) =
-    PmeErrors.kmsUnavailable(where, s"what ${kms.describe} wrapped opens as another key")
+    PmeErrors.kmsUnavailable(where, s"${kms.describe} wrapped a key, but unwraps it to a different one")
 
-  /** What [[apply]] would say if nothing failed, without asking the KMS; of what is not yet wrapped, no wrapped form. */
+  /** What [[apply]] would return without failures, without calling the KMS; keys that are not done have no wrapped form. */
   def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Answer] =
     keys.map { case (key, masterKeyId) =>
       key -> Right(if (kms.isDone(key)) key else WrappedKey(masterKeyId, "", key.kekId))
     }.toMap
 
-  /** The first group by itself: a KMS that does not serve is asked once. */
+  /** The first group separately, so that a KMS that is down is called once. */
   private def wrapAll(groups: Seq[Seq[Job]], where: String): Unit = {
     def attempts(some: Seq[Seq[Job]]) = KmsThreads.all(some.map(jobs => () => attempt(jobs, where))).flatten
     val first = attempts(groups.take(1))
@@ -68,7 +68,7 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
     (first ++ others).foreach { case (job, answer) => known(job.key) = answer }
   }
 
-  /** @param jobs all from one master key to one */
+  /** @param jobs all with the same old and new master key */
   private def attempt(jobs: Seq[Job], where: String): Seq[(Job, Answer)] = {
     val (from, to) = jobs.head.way
     val keys = jobs.map(job => job.key -> job.lent.key)
@@ -78,7 +78,7 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
     val answers: Seq[(Job, Answer)] = made.map { case (job, wrapped) =>
       job -> wrapped.flatMap(text => opened(text).flatMap(key => proven(job, text, key, where)))
     }
-    // Nothing was refused where the rotation itself was ended.
+    // A cancelled rotation is not a refusal.
     answers.foreach {
       case (_, Left(failed)) if PmeException.isOfCancelled(failed) => throw failed
       case _ => ()
@@ -94,12 +94,12 @@ final class Rewrapping(kms: RotationKms, source: KmsSource) {
 object Rewrapping {
   private val TrialBits = 128
 
-  /** What a key became, or why it could not be wrapped anew. */
+  /** The new form of a key, or why it could not be wrapped. */
   type Answer = Either[PmeException, WrappedKey]
 
   private final case class Job(key: WrappedKey, lent: LentKey, masterKeyId: String) {
 
-    /** From which master key to which. */
+    /** The old and the new master key. */
     def way: (String, String) = key.masterKeyId -> masterKeyId
   }
 

@@ -5,8 +5,8 @@ import java.util.concurrent.ConcurrentHashMap
 import io.pmeparquet.{AesKey, PmeException}
 
 /**
- * The master keys of a rotation: where keys come from, and where they go. A key that the first does not open is tried
- * with the second, since a rotation that was ended begins again among files that it has done. ''Driver only.''
+ * The old and the new KMS of a rotation. A key that the first does not unwrap is tried with the second, because a rotation
+ * that is run again meets files that are done. ''Driver only.''
  */
 final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
   private val done = ConcurrentHashMap.newKeySet[(String, String)]
@@ -29,7 +29,7 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
       where: String
   ): Seq[Either[PmeException, AesKey]] = {
     val first = before.unwrapAll(wrapped, masterKeyId, where)
-    // Whatever it says of them: clients of users' own have many words for a key that another KMS wrapped.
+    // Whatever the error: clients of users fail in many ways for a key that another KMS wrapped.
     val missing = wrapped.zip(first).collect {
       case (one, Left(failed)) if !PmeException.isOfCancelled(failed) => one
     }
@@ -45,10 +45,10 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
 
   override def directKey(id: String, where: String): Option[AesKey] = before.directKey(id, where)
 
-  /** Whether a key that was unwrapped is already where it is to go. */
+  /** Whether a key is already wrapped by its new master key. */
   private[keys] def isDone(key: WrappedKey): Boolean = done.contains(key.masterKeyId -> key.wrapped)
 
-  /** Keys under one master key wrapped anew: within the KMS, where they only go to a new version of it. */
+  /** Wraps keys of one master key again; within the KMS if they only move to its newest version. */
   private[keys] def wrapAnew(
       keys: Seq[(WrappedKey, AesKey)],
       from: String,
@@ -60,7 +60,7 @@ final class RotationKms(before: Kms, after: Option[Kms]) extends Kms {
     within.getOrElse(target.wrapAll(keys.map(_._2), to, where))
   }
 
-  /** Asks the KMS itself, and only that which wrapped them. */
+  /** Calls the KMS itself, and only the one that wrapped them. */
   private[keys] def opened(
       wrapped: Seq[String],
       masterKeyId: String,

@@ -1,24 +1,25 @@
-package io.pmeparquet.keys
+package io.pmeparquet.material
 
 import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
+import io.pmeparquet.keys.{KeySource, WrappedKey}
 
 /**
- * Gets data keys back. What the source unwrapped is kept for as long as the source says, so that it is asked once per
- * distinct wrapped key and not once per file, column and look at them. One per read scope and JVM: what one reader's KMS
- * gave is never seen by another.
+ * Unwraps data keys. It caches what the source unwrapped for the time that the source allows, so that the source is asked
+ * once per distinct wrapped key, and not for every file and column. There is one per read scope and JVM, so no reader sees
+ * the keys of another.
  *
- * @param mostMillis no key is kept longer, whatever the source says
+ * @param mostMillis the longest time for which a key is cached, whatever the source allows
  */
 final class DataKeyUnwrapper(
     source: KeySource,
     mostMillis: Long,
     now: () => Long = RecentValues.monotonicMillis
 ) {
-  // By the whole of what the KMS sees, and the id beside it: altered material never meets an honest entry.
+  // The cache key is everything that the KMS sees, and the id: altered material cannot match a valid entry.
   private val unwrapped = new RecentValues[WrappedKey, AesKey](DataKeyUnwrapper.MaxKept, mostMillis, now)
   private val named = new RecentValues[String, AesKey](DataKeyUnwrapper.MaxKept, mostMillis, now)
 
-  /** @param where the file and column the key is of, for messages */
+  /** @param where the file and column of the key, for messages */
   def unwrap(material: KeyMaterial, where: String): AesKey = {
     val key = bySource(material.wrappedKey, where)
     material.kek.fold(key) { kek =>
@@ -33,11 +34,11 @@ final class DataKeyUnwrapper(
   }
 
   /**
-   * Asks for all keys at once that will be wanted one by one. What is refused is told to who then wants it.
+   * Asks at once for all keys that will be needed one by one. A refusal is reported when the key is needed.
    */
   def prepare(materials: Seq[KeyMaterial], where: String): Unit = {
     val missing = materials.map(_.wrappedKey).distinct.filter(unwrapped.find(_).isEmpty)
-    // What is not to be kept at all would be asked for twice.
+    // Without caching each key would be asked for twice.
     if (missing.size > 1 && mostMillis > 0)
       missing.zip(source.unwrap(missing, where)).foreach {
         case (wrapped, Right(lent)) => unwrapped.put(wrapped, lent.key, lent.millis)
@@ -49,8 +50,8 @@ final class DataKeyUnwrapper(
     source.directKey(keyId, where).getOrElse {
       throw PmeErrors.unsupported(
         where,
-        s"the data key '$keyId' by name",
-        s"keys do not leave ${source.describe}",
+        s"using master key '$keyId' as a data key",
+        s"${source.describe} does not give keys out",
         "Use kms=keystore or kms=static."
       )
     }

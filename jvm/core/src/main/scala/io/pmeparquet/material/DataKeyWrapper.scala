@@ -1,16 +1,17 @@
-package io.pmeparquet.keys
+package io.pmeparquet.material
 
 import java.security.SecureRandom
 import java.util.Base64
 
+import io.pmeparquet.keys.{KeySource, KmsSource}
 import io.pmeparquet.AesKey
 
-/** Makes the wrapped form of a file's data keys (envelope encryption). One per write job. */
+/** Wraps the data keys of files (envelope encryption). One per write job. */
 trait DataKeyWrapper {
   def wrap(dek: AesKey, masterKeyId: String, isFooterKey: Boolean, where: String): KeyMaterial
 }
 
-/** `doubleWrapping=false`: the master key wraps each data key, with a call of the KMS for each. */
+/** `doubleWrapping=false`: the master key wraps each data key, with one KMS call each. */
 final class SingleWrapper(source: KeySource) extends DataKeyWrapper {
   override def wrap(dek: AesKey, masterKeyId: String, isFooterKey: Boolean, where: String): KeyMaterial = {
     val instance = if (isFooterKey) Some(source.instance) else None
@@ -18,7 +19,7 @@ final class SingleWrapper(source: KeySource) extends DataKeyWrapper {
   }
 }
 
-/** `doubleWrapping=true`: data keys are wrapped by the job's key-encryption keys, without the KMS. */
+/** `doubleWrapping=true`: the key-encryption keys of the job wrap data keys, without the KMS. */
 final class DoubleWrapper(keks: JobKeks) extends DataKeyWrapper {
   private val random = new SecureRandom
 
@@ -38,10 +39,10 @@ final class DoubleWrapper(keks: JobKeks) extends DataKeyWrapper {
 }
 
 /**
- * The key-encryption keys of one write job: one per master key, wrapped by the KMS once, on the driver. A job wraps one
+ * The key-encryption keys of one write job: one per master key, which the KMS wraps once, on the driver. A job wraps one
  * data key per file and column; each JVM counts its own.
  *
- * ''Crosses the wire'' within the job's scope: it lets executors write without the KMS. Prints no key.
+ * ''Crosses the wire'' within the scope of the job, so that executors can write without the KMS. It does not print keys.
  *
  * @param instance the KMS as key material names it: instance id and url
  */
@@ -58,7 +59,7 @@ object JobKeks {
     @transient lazy val used: Invocations = new Invocations
   }
 
-  /** @throws io.pmeparquet.PmeException what the KMS says of a master key it does not have or does not give */
+  /** @throws io.pmeparquet.PmeException if the KMS does not have a master key or refuses it */
   def make(source: KmsSource, masterKeyIds: Seq[String], bits: Int, where: String): JobKeks = {
     val random = new SecureRandom
     val keys = masterKeyIds.distinct.map(AesKey.random(bits, random) -> _)

@@ -1,4 +1,4 @@
-package io.pmeparquet.keys
+package io.pmeparquet.material
 
 import java.io.{IOException, StringWriter}
 
@@ -7,8 +7,8 @@ import scala.collection.mutable
 import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonToken}
 
 /**
- * JSON objects one level deep, of strings and booleans: the form of key metadata and key material. Anything else, and
- * any name that stands twice, is refused.
+ * Flat JSON objects of strings and booleans: the format of key metadata and key material. Everything else is refused,
+ * including duplicate names.
  */
 private[pmeparquet] object FlatJson {
 
@@ -31,11 +31,11 @@ private[pmeparquet] object FlatJson {
           case JsonToken.VALUE_STRING => fields += name -> Text(parser.getText)
           case JsonToken.VALUE_TRUE => fields += name -> Flag(true)
           case JsonToken.VALUE_FALSE => fields += name -> Flag(false)
-          case _ => throw new Malformed("a field is neither text nor true or false")
+          case _ => throw new Malformed("the value of a field is neither a string nor true or false")
         }
       }
       if (parser.currentToken() != JsonToken.END_OBJECT || parser.nextToken() != null)
-        throw new Malformed("it does not end where its JSON object ends")
+        throw new Malformed("there is text after the end of the JSON object")
       fields.toMap
     } catch {
       case failed: IOException => throw new Malformed("it is not JSON", failed)

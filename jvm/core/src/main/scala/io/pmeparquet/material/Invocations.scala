@@ -1,11 +1,11 @@
-package io.pmeparquet.keys
+package io.pmeparquet.material
 
 import java.util.concurrent.atomic.AtomicLong
 
 /**
- * How often this JVM has encrypted under one key with a random nonce of 96 bits. The specification (§4.1.3, after NIST
- * SP 800-38D §8.3) allows 2^32 times in all, beyond which a nonce may repeat and GCM breaks. Of keys that wrap keys;
- * parquet-java counts those that encrypt modules, a file each.
+ * Counts how often this JVM has encrypted with one key and a random nonce of 96 bits. The specification (§4.1.3, from NIST
+ * SP 800-38D §8.3) allows 2^32 times in total; beyond that a nonce may repeat, which breaks GCM. This is for keys that wrap
+ * keys; parquet-java counts for keys that encrypt the modules of a file.
  */
 final class Invocations(limit: Long = Invocations.Limit) {
   private val used = new AtomicLong

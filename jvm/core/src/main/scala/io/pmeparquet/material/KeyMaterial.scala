@@ -1,21 +1,22 @@
-package io.pmeparquet.keys
+package io.pmeparquet.material
 
 import java.util.Base64
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.keys.FlatJson.{Flag, Text, Value}
+import io.pmeparquet.keys.WrappedKey
+import io.pmeparquet.material.FlatJson.{Flag, Text, Value}
 
 /**
- * What must be known to get a data key back from the KMS, in the JSON form of parquet-java's key tools (`PKMT1`).
+ * What is needed to unwrap a data key with the KMS, in the JSON format of parquet-java's key tools (`PKMT1`).
  *
  * @param kek
- *   with double wrapping, the key-encryption key in between; none with single wrapping
+ *   the key-encryption key; none with single wrapping
  * @param kms
- *   instance id and url of the KMS, which parquet-java keeps with the footer key. They are written for other readers;
- *   nothing a file says chooses where a credential goes, so they are not read.
+ *   instance id and URL of the KMS, which parquet-java stores with the footer key. They are written for other readers, but
+ *   not read: a file must not determine where credentials go.
  * @param rotatedFrom
- *   the master key that a rotation took it from: a field of ours, which other readers pass over. It tells a rotation that is
- *   run again what it has done from a name that was never right, and nothing else is made of it.
+ *   the master key that a rotation replaced: a field of ours, which other readers ignore. With it a rotation that is run again
+ *   can distinguish its own work from a misspelt name. It has no other use.
  */
 final case class KeyMaterial(
     isFooterKey: Boolean,
@@ -27,13 +28,13 @@ final case class KeyMaterial(
 ) {
   import KeyMaterial.Field
 
-  /** What of it the master key wrapped: all that the KMS sees, and the KEK's id beside it. */
+  /** The part that the master key wrapped: everything that the KMS sees, and the id of the KEK. */
   def wrappedKey: WrappedKey = kek match {
     case None => WrappedKey(masterKeyId, wrappedDek, None)
     case Some(key) => WrappedKey(masterKeyId, key.wrapped, Some(key.id))
   }
 
-  /** The same data key, with what the master key wrapped wrapped anew. */
+  /** The same data key, with another wrapped form of what the master key wraps. */
   def rewrapped(by: WrappedKey): KeyMaterial = {
     val from = if (by.masterKeyId == masterKeyId) rotatedFrom else Some(masterKeyId)
     val to = copy(masterKeyId = by.masterKeyId, rotatedFrom = from)
@@ -43,7 +44,7 @@ final case class KeyMaterial(
     }
   }
 
-  /** @param internal whether it stands in the file itself, as key metadata, or in a file beside */
+  /** @param internal whether it is stored in the file itself, as key metadata, or in a separate file */
   def toJson(internal: Boolean): String = {
     val fields = Seq.newBuilder[(String, Value)]
     fields += Field.Type -> Text(KeyMaterial.Type1)
@@ -67,44 +68,44 @@ final case class KeyMaterial(
 
 object KeyMaterial {
 
-  /** @param id base64 of the KEK's random id; its bytes are the AAD under which it wraps data keys */
+  /** @param id base64 of the random id of the KEK; its bytes are the AAD of the data keys that it wraps */
   final case class Kek(id: String, wrapped: String)
 
   val Type1 = "PKMT1"
   val KekIdBytes = 16
 
-  /** The names under which a file's keys stand in its material beside, when they do. */
+  /** The names of a file's keys in separate key material. */
   val FooterReference = "footerKey"
   def columnReference(ordinal: Int): String = s"columnKey$ordinal"
 
   /**
-   * The AAD under which a KEK wrapped data keys: the KEK's id, as every writer draws it. A master key wraps data keys and
-   * KEKs alike, so a data key can be called a KEK. Nothing that a data key seals opens under an AAD of this length: no AAD
-   * of a module is as long ([[io.pmeparquet.options.AadPrefix]]).
+   * The AAD with which a KEK wraps data keys: its random id. A master key wraps both data keys and KEKs, so a data key can be
+   * passed off as a KEK. Nothing that a data key encrypts opens with an AAD of this length, because no AAD of a module has
+   * it ([[io.pmeparquet.options.AadPrefix]]).
    *
    * @throws io.pmeparquet.PmeException `PME_KEY_METADATA`
    */
   def kekAad(id: String, where: String): Array[Byte] = {
     def unusable(why: String, cause: Throwable = null) =
-      PmeErrors.keyMetadata(where, s"the id of its key-encryption key is not $why", cause)
+      PmeErrors.keyMetadata(where, s"the id of the key-encryption key is not $why", cause)
     val bytes =
       try Base64.getDecoder.decode(id)
       catch { case bad: IllegalArgumentException => throw unusable("base64", bad) }
     if (bytes.length != KekIdBytes || Base64.getEncoder.encodeToString(bytes) != id)
-      throw unusable(s"$KekIdBytes bytes in base64, as every writer draws it")
+      throw unusable(s"$KekIdBytes bytes in base64")
     bytes
   }
 
   /**
-   * Whether a key may have this name. The name of a key is the AAD of what it wraps, and before the ordinals in a module's
-   * AAD stands a module's type, a control character: so a key that encrypts modules as well takes neither for the other.
+   * Whether a key may have this name. The name of a key is the AAD of what it wraps. The AAD of a module contains the type of
+   * the module, a control character, so the two cannot be confused if one key encrypts modules, too.
    */
   def isKeyName(id: String): Boolean = !id.exists(Character.isISOControl(_))
 
-  /** Key material is a few hundred bytes; no master-key id or wrapped key needs more than this. */
+  /** Key material has a few hundred bytes; no master-key id or wrapped key needs more than this. */
   val MaxBytes: Int = 64 * 1024
 
-  private[keys] object Field {
+  private[pmeparquet] object Field {
     val Type = "keyMaterialType"
     val InternalStorage = "internalStorage"
     val Reference = "keyReference"
@@ -121,7 +122,7 @@ object KeyMaterial {
 
   def parse(json: String, where: String): KeyMaterial = of(Fields.parse(json, where))
 
-  private[keys] def of(fields: Fields): KeyMaterial = {
+  private[pmeparquet] def of(fields: Fields): KeyMaterial = {
     fields.requireType()
     val kek =
       if (fields.flag(Field.DoubleWrapping))
@@ -137,16 +138,16 @@ object KeyMaterial {
   }
 
   /** The fields of a JSON object, each asked for by name and type. */
-  private[keys] final class Fields(values: Map[String, Value], where: String) {
+  private[pmeparquet] final class Fields(values: Map[String, Value], where: String) {
     def requireType(): Unit =
       if (text(Field.Type) != Type1)
-        throw PmeErrors.keyMetadata(where, s"its key material is not of type $Type1")
+        throw PmeErrors.keyMetadata(where, s"the key material is not of type $Type1")
     def text(name: String): String = values.get(name) match {
       case Some(Text(value)) if value.nonEmpty => value
-      case _ => throw PmeErrors.keyMetadata(where, s"it has no text '$name'")
+      case _ => throw PmeErrors.keyMetadata(where, s"it has no string field '$name'")
     }
 
-    /** Checked here, so that there is no material whose id is the AAD of something else ([[kekAad]]). */
+    /** Checked here, so that no material has an id that is the AAD of something else ([[kekAad]]). */
     def kekId: String = {
       val id = text(Field.KekId)
       kekAad(id, where)
@@ -154,17 +155,17 @@ object KeyMaterial {
     }
     def masterKeyId: String = {
       val id = text(Field.MasterKeyId)
-      if (!isKeyName(id)) throw PmeErrors.keyMetadata(where, "its master-key id has control characters")
+      if (!isKeyName(id)) throw PmeErrors.keyMetadata(where, "the master-key id has control characters")
       id
     }
     def textIfAny(name: String): Option[String] = values.get(name).map(_ => text(name))
     def flag(name: String): Boolean = values.get(name) match {
       case Some(Flag(value)) => value
-      case _ => throw PmeErrors.keyMetadata(where, s"it has no true or false '$name'")
+      case _ => throw PmeErrors.keyMetadata(where, s"it has no true or false field '$name'")
     }
   }
 
-  private[keys] object Fields {
+  private[pmeparquet] object Fields {
     def parse(json: String, where: String): Fields = {
       if (json.length > MaxBytes) throw tooLong(where)
       try new Fields(FlatJson.parse(json), where)

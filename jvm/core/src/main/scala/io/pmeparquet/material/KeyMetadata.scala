@@ -1,30 +1,30 @@
-package io.pmeparquet.keys
+package io.pmeparquet.material
 
 import java.nio.charset.{CharacterCodingException, CodingErrorAction}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.ByteBuffer
 
-import io.pmeparquet.keys.KeyMaterial.{Field, Fields}
+import io.pmeparquet.material.KeyMaterial.{Field, Fields}
 import io.pmeparquet.PmeErrors
 
 /**
- * What a file keeps with a key (Parquet `key_metadata`, specification §4.3): the key material itself, a reference to
- * material in a file beside, or the name of the data key.
+ * The metadata of a key in a file (Parquet `key_metadata`, specification §4.3): the key material itself, a reference to
+ * material in a separate file, or the name of the data key.
  */
 sealed trait KeyMetadata
 
 object KeyMetadata {
 
-  /** A data key that was wrapped, and where its material is. */
+  /** A wrapped data key, and where its material is. */
   sealed trait Wrapped extends KeyMetadata
 
   /** `keyMaterial=internal` */
   final case class Internal(material: KeyMaterial) extends Wrapped
 
-  /** `keyMaterial=external`: the material stands under this name in `_KEY_MATERIAL_FOR_<file>.json`. */
+  /** `keyMaterial=external`: the material has this name in `_KEY_MATERIAL_FOR_<file>.json`. */
   final case class External(reference: String) extends Wrapped
 
-  /** `keyManagement=direct`: the data key is the KMS's key of this name. */
+  /** `keyManagement=direct`: the data key is the key of this name in the KMS. */
   final case class Direct(keyId: String) extends KeyMetadata
 
   private val MaxDirectCharacters = 1024
@@ -38,7 +38,7 @@ object KeyMetadata {
       if (fields.flag(Field.InternalStorage)) Internal(KeyMaterial.of(fields))
       else External(fields.text(Field.Reference))
     } else {
-      // A quote is none of a name's, but of JSON that was altered: what it holds is not to be told in messages.
+      // Names have no quotes; altered JSON has. Messages must not show its content.
       if (
         text.isEmpty || text.length > MaxDirectCharacters || text
           .contains('"') || !KeyMaterial.isKeyName(text)

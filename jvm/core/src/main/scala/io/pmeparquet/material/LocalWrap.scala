@@ -1,4 +1,4 @@
-package io.pmeparquet.keys
+package io.pmeparquet.material
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.{GeneralSecurityException, Provider, ProviderException, SecureRandom}
@@ -9,9 +9,9 @@ import javax.crypto.spec.GCMParameterSpec
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
 
 /**
- * A key encrypted under another key with AES-GCM, in the form of parquet-java's `KeyToolkit.encryptKeyLocally`:
- * `base64(nonce ‖ ciphertext ‖ tag)`. The AAD is the id of the wrapping key, so a wrapped key cannot be passed off
- * as wrapped by another.
+ * A key encrypted with another key and AES-GCM, in the format of parquet-java's `KeyToolkit.encryptKeyLocally`:
+ * `base64(nonce ‖ ciphertext ‖ tag)`. The AAD is the id of the wrapping key, so a wrapped key cannot be passed off as
+ * wrapped by another key.
  */
 object LocalWrap {
   val NonceBytes = 12
@@ -19,12 +19,12 @@ object LocalWrap {
 
   private val transformation = "AES/GCM/NoPadding"
 
-  /** The longest key is 32 bytes; what is wrapped is never longer than that and its framing. */
+  /** The longest key has 32 bytes; a wrapped key is never longer than that and its framing. */
   private val MaxWrappedBytes = NonceBytes + AesKey.AllowedBits.max / 8 + TagBytes
 
   /**
-   * @param where what the key is of, for messages
-   * @param provider where the wrapping key lives, for a key that cannot leave its provider
+   * @param where what the key belongs to, for messages
+   * @param provider the provider of the wrapping key, for a key that cannot leave it
    */
   def wrap(
       key: AesKey,
@@ -43,12 +43,12 @@ object LocalWrap {
       Base64.getEncoder.encodeToString(nonce ++ cipher.doFinal(key.insecureBytes))
     } catch {
       case failed @ (_: GeneralSecurityException | _: ProviderException) =>
-        throw PmeErrors.kmsUnavailable(where, s"a key does not wrap (${failed.getClass.getName})", failed)
+        throw PmeErrors.kmsUnavailable(where, s"a key cannot be wrapped (${failed.getClass.getName})", failed)
     }
   }
 
   /**
-   * @param where what the key is of, for messages
+   * @param where what the key belongs to, for messages
    * @param masterKey the id of the wrapping key, for messages
    */
   def unwrap(

@@ -1,8 +1,8 @@
-package io.pmeparquet.keys
+package io.pmeparquet.material
 
 import io.pmeparquet.PmeErrors
 
-/** The content of `_KEY_MATERIAL_FOR_<file>.json`: a file's key material by reference (`keyMaterial=external`). */
+/** The content of `_KEY_MATERIAL_FOR_<file>.json`: the key material of a file by reference (`keyMaterial=external`). */
 object MaterialFile {
   val Prefix = "_KEY_MATERIAL_FOR_"
   val Suffix = ".json"
@@ -23,7 +23,8 @@ object MaterialFile {
       catch { case bad: FlatJson.Malformed => throw PmeErrors.keyMetadata(where, bad.getMessage, bad) }
     entries.map {
       case (reference, FlatJson.Text(material)) => reference -> KeyMaterial.parse(material, where)
-      case (reference, _) => throw PmeErrors.keyMetadata(where, s"its entry '$reference' is not text")
+      case (reference, _) =>
+        throw PmeErrors.keyMetadata(where, s"the value of its entry '$reference' is not a string")
     }
   }
 }

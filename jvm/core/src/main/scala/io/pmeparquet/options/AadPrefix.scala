@@ -4,23 +4,23 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util.regex.{Matcher, Pattern}
 
 import io.pmeparquet.cipher.ModuleAad
-import io.pmeparquet.keys.KeyMaterial
+import io.pmeparquet.material.KeyMaterial
 import io.pmeparquet.PmeErrors
 
 /**
  * The value of `aadPrefix`: text, or a template of `{table}`, `{path}` and `{file}` (specification §4.4.1).
  *
- * `{path}` is the path of the table's directory without scheme and host, `{table}` that directory's name, `{file}` the
- * file's name. The table's directory is the file's without trailing `name=value` directories, so that writer and
- * reader agree on it without a catalog.
+ * `{path}` is the path of the table's directory without scheme and host, `{table}` its last part, `{file}` the name of the
+ * file. The table's directory is that of the file without trailing `name=value` directories, so that writers and readers
+ * agree on it without a catalog.
  */
 final case class AadPrefix private (template: String) {
 
   /**
-   * The prefix of a file that is to be written.
+   * The prefix of a file to write.
    *
    * @param wrapsOnce whether the master key itself wraps the file's data keys
-   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for a prefix that would be mistaken ([[AadPrefix.isApart]])
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for a prefix that is not safe ([[AadPrefix.isApart]])
    */
   def toWrite(directory: String, fileName: String, where: String, wrapsOnce: Boolean): Array[Byte] = {
     val prefix = bytesFor(directory, fileName)
@@ -33,8 +33,8 @@ final case class AadPrefix private (template: String) {
   def differsByFile: Boolean = template.contains("{file}")
 
   /**
-   * @param directory path of the directory the file is (or will be) read from, without scheme and host
-   * @param fileName its name there
+   * @param directory path of the directory of the file, without scheme and host
+   * @param fileName its name
    */
   def bytesFor(directory: String, fileName: String): Array[Byte] = {
     val path = AadPrefix.tableDirectory(directory)
@@ -49,10 +49,10 @@ final case class AadPrefix private (template: String) {
 object AadPrefix {
 
   /**
-   * Whether modules under this prefix have other AADs than wrapped keys. A KEK's id is the AAD of what the KEK wraps; were
-   * the AAD of a page as long, a page that somebody can guess could be passed off as a wrapped key. That takes a data key
-   * that the master key wrapped, as it wraps KEKs: files whose data keys a KEK wrapped, and those with direct keys, may
-   * have any prefix.
+   * Whether modules with this prefix have other AADs than wrapped keys. The id of a KEK is the AAD of what it wraps. If the
+   * AAD of a page had the same length, a page with known content could be passed off as a wrapped key. That needs a data key
+   * that is wrapped by the master key itself, as KEKs are: files whose data keys are wrapped by a KEK, and files with direct
+   * keys, may have any prefix.
    */
   def isApart(prefix: Array[Byte]): Boolean = !unfitLengths.contains(prefix.length)
 
@@ -62,7 +62,7 @@ object AadPrefix {
   private val placeholder = Pattern.compile("\\{([^{}]*)\\}")
   private val names = Seq("table", "path", "file")
 
-  /** Prefixes are concatenated to every module's AAD; there is no use for a long one. */
+  /** The AAD of every module contains the prefix; long ones are of no use. */
   private val MaxCharacters = 4096
 
   def parse(template: String): AadPrefix = {
@@ -70,7 +70,7 @@ object AadPrefix {
       PmeErrors.badOption(
         "aadPrefix",
         template.take(100),
-        s"text or a template of {table}, {path}, {file}; $why"
+        s"text or a template of {table}, {path} and {file} ($why)"
       )
     if (template.isEmpty) throw unusable("it is empty")
     if (template.length > MaxCharacters) throw unusable(s"it is longer than $MaxCharacters characters")

@@ -2,34 +2,34 @@ package io.pmeparquet.options
 
 import io.pmeparquet.options.Use.Both
 
-/** The options of the KMSs that are reached by a KMS client: [[ClientKind]]. */
+/** The options of KMSs with a KMS client: [[ClientKind]]. */
 private[options] trait KmsClientOptions {
   val AwsRegion = OptionSpec(
     "kms.aws.region",
     Both,
-    "The region of AWS KMS; by default what the AWS SDK finds in the process. A key that is named by its ARN is asked " +
-      "for in the ARN's region."
+    "The region of AWS KMS. The default is the region that the AWS SDK finds in the process. For a key that is named by " +
+      "its ARN, the region of the ARN is used."
   )
   val AwsEndpoint = OptionSpec(
     "kms.aws.endpoint",
     Both,
-    "Address of AWS KMS, if it is not the region's own: of a VPC endpoint or a test server."
+    "Address of AWS KMS, if it is not the default of the region: a VPC endpoint or a test server."
   )
   val AwsEncryptionContext = OptionSpec(
     "kms.aws.encryptionContext",
     Both,
-    "JSON object of texts that keys are bound to: AWS KMS unwraps a key only with the context it was wrapped with, " +
-      "and logs it. It is no secret."
+    "JSON object of strings that keys are bound to. AWS KMS unwraps a key only with the context that it was wrapped with, " +
+      "and logs the context, so it must not hold secrets."
   )
   val GcpKeyRing = OptionSpec(
     "kms.gcp.keyRing",
     Both,
-    "`projects/P/locations/L/keyRings/R`: where keys are that are not named in full."
+    "Key ring of keys that are not named in full: `projects/P/locations/L/keyRings/R`."
   )
   val GcpEndpoint = OptionSpec(
     "kms.gcp.endpoint",
     Both,
-    "Address of Cloud KMS, if it is not Google's own: of a private endpoint or a test server."
+    "Address of Cloud KMS, if it is not Google's default: a private endpoint or a test server."
   )
   val GcpCredentials = OptionSpec(
     "kms.gcp.credentials",
@@ -46,8 +46,8 @@ private[options] trait KmsClientOptions {
   val AzureClientId = OptionSpec(
     "kms.azure.clientId",
     Both,
-    "With a client secret: the application to log in as. Without one: the user-assigned managed identity to use, " +
-      "if it is not the machine's own."
+    "With a client secret: the application to log in as. Without one: the user-assigned managed identity to use in place " +
+      "of the machine's own."
   )
   val AzureClientSecret = OptionSpec(
     "kms.azure.clientSecret",
@@ -58,77 +58,23 @@ private[options] trait KmsClientOptions {
   val AzureAuthority = OptionSpec(
     "kms.azure.authority",
     Both,
-    "Where to log in with a client secret, if it is not `https://login.microsoftonline.com`: for other clouds, or a " +
-      "test server."
+    "Where to log in with a client secret, if not at `https://login.microsoftonline.com`: another cloud, or a test server."
   )
   val AzureAlgorithm = OptionSpec(
     "kms.azure.algorithm",
     Both,
-    "How keys wrap: `RSA-OAEP-256` and `RSA-OAEP` with RSA keys, the others with the AES keys of a managed HSM.",
+    "The wrapping algorithm: `RSA-OAEP-256` and `RSA-OAEP` for RSA keys, the others for AES keys of a managed HSM.",
     values = Seq("RSA-OAEP-256", "RSA-OAEP", "A128KW", "A192KW", "A256KW")
   )
   val HadoopUri = OptionSpec(
     "kms.hadoop.uri",
     Both,
-    "Address of a Hadoop KMS: `kms://https@HOST:PORT/kms`; by default Hadoop's `hadoop.security.key.provider.path`."
+    "Address of a Hadoop KMS: `kms://https@HOST:PORT/kms`. The default is Hadoop's `hadoop.security.key.provider.path`."
   )
   val ClientProperties = OptionSpec(
     "kms.properties",
     Both,
-    "With a class that is an `org.apache.iceberg.encryption.KeyManagementClient`: JSON object of the texts that it is " +
-      "initialized with."
+    "With a class that is an `org.apache.iceberg.encryption.KeyManagementClient`: JSON object of the strings that " +
+      "initialize it."
   )
-}
-
-/**
- * A KMS that is reached by a class that is a KMS client of parquet-java's, under a short name. The client finds each
- * option in its Hadoop configuration behind `parquet.encryption.`, so it serves Spark's own `parquet` source as well.
- *
- * @param title what messages call the KMS
- * @param jar the artifact that the class is in, if it is not the connector's
- * @param addresses options that say where calls, and so credentials, go
- */
-final case class ClientKind(
-    name: String,
-    title: String,
-    className: String,
-    jar: Option[String],
-    options: Seq[OptionSpec],
-    addresses: Seq[OptionSpec] = Nil
-)
-
-object ClientKind {
-  import PmeOptions._
-
-  val all: Seq[ClientKind] = Seq(
-    ClientKind(
-      "aws",
-      "AWS KMS",
-      "io.pmeparquet.kms.aws.AwsKmsClient",
-      Some("pme-parquet-kms-aws"),
-      Seq(AwsRegion, AwsEndpoint, AwsEncryptionContext),
-      Seq(AwsEndpoint)
-    ),
-    ClientKind(
-      "gcp",
-      "Google Cloud KMS",
-      "io.pmeparquet.kms.gcp.GcpKmsClient",
-      Some("pme-parquet-kms-gcp"),
-      Seq(GcpKeyRing, GcpEndpoint, GcpCredentials),
-      Seq(GcpEndpoint)
-    ),
-    ClientKind(
-      "azure",
-      "Azure Key Vault",
-      "io.pmeparquet.kms.azure.AzureKmsClient",
-      Some("pme-parquet-kms-azure"),
-      Seq(AzureVaultUrl, AzureTenantId, AzureClientId, AzureClientSecret, AzureAuthority, AzureAlgorithm),
-      Seq(AzureVaultUrl, AzureAuthority)
-    ),
-    ClientKind("hadoop", "Hadoop KMS", "io.pmeparquet.kms.HadoopKmsClient", None, Seq(HadoopUri))
-  )
-
-  /** @param kms its short name, or its class's */
-  def named(kms: String): Option[ClientKind] =
-    all.find(kind => kind.name.equalsIgnoreCase(kms) || kind.className == kms)
 }

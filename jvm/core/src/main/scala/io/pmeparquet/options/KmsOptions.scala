@@ -2,8 +2,9 @@ package io.pmeparquet.options
 
 import io.pmeparquet.options.Use.Both
 
-/** The options that say where master keys live and how to reach them. */
+/** The options of KMSs. */
 private[options] trait KmsOptions extends KmsClientOptions {
+  // Names are registered in `KmsAccess` of `jvm/kms` and in `ClientKind`; a test compares them with this description.
   val Kms = OptionSpec(
     "kms",
     Both,
@@ -16,35 +17,35 @@ private[options] trait KmsOptions extends KmsClientOptions {
   val KeystorePath = OptionSpec(
     "kms.keystore.path",
     Both,
-    "The Java keystore: one AES secret key per alias. Read on the driver, from any Hadoop file system. With " +
-      "`kms.keystore.type=PKCS11`: the configuration of the JVM's provider SunPKCS11, which names native code; without " +
-      "it, the provider must be installed."
+    "The Java keystore, with one AES secret key per alias. The driver reads it from any Hadoop file system. With " +
+      "`kms.keystore.type=PKCS11`: the configuration of the JVM's SunPKCS11 provider, which names native code. Without a " +
+      "path, that provider must be installed."
   )
   val KeystoreType = OptionSpec(
     "kms.keystore.type",
     Both,
     "The keystore's type: `PKCS12`, `BCFKS` where BouncyCastle is on the class path, `PKCS11` for a token or HSM, or " +
-      "any type an installed security provider has.",
+      "any other type of an installed security provider.",
     default = Some("PKCS12")
   )
   val KeystorePassword =
     OptionSpec(
       "kms.keystore.password",
       Both,
-      "Reference to the password of keystore and keys; of a PKCS#11 token, its PIN.",
+      "Reference to the password of the keystore and its keys, or to the PIN of a PKCS#11 token.",
       secret = true
     )
   val StaticKeys = OptionSpec(
     "kms.static.keys",
     Both,
-    "Reference to a secret that lists the keys, as lines `name=base64key`. For tests and first steps.",
+    "Reference to a secret with the keys, as lines `name=base64key`. For tests and first steps only.",
     secret = true
   )
   val VaultUrl = OptionSpec(
     "kms.vault.url",
     Both,
-    "Address of HashiCorp Vault or OpenBao, as `https://HOST:PORT`. `http://` is for loopback addresses, since the " +
-      "token travels with each call."
+    "Address of HashiCorp Vault or OpenBao: `https://HOST:PORT`. `http://` is for loopback addresses only, because each " +
+      "call sends the token."
   )
   val VaultMount = OptionSpec(
     "kms.vault.mount",
@@ -52,18 +53,18 @@ private[options] trait KmsOptions extends KmsClientOptions {
     "Where the transit engine is mounted.",
     default = Some("transit")
   )
-  val VaultNamespace = OptionSpec("kms.vault.namespace", Both, "The namespace that engine and login are in.")
+  val VaultNamespace =
+    OptionSpec("kms.vault.namespace", Both, "The namespace of the transit engine and of the login.")
   val VaultAuth = OptionSpec(
     "kms.vault.auth",
     Both,
-    "How Vault knows the user: by a token that somebody made, or by a login with a Kubernetes service account or an " +
-      "AppRole.",
+    "How to authenticate to Vault: with a token, or with a login of a Kubernetes service account or an AppRole.",
     values = Seq("token", "kubernetes", "approle")
   )
   val VaultToken =
     OptionSpec("kms.vault.token", Both, "With `kms.vault.auth=token`: reference to the token.", secret = true)
   val VaultRole =
-    OptionSpec("kms.vault.role", Both, "The Kubernetes role, or the AppRole's `role_id`, to log in with.")
+    OptionSpec("kms.vault.role", Both, "The Kubernetes role or the AppRole's `role_id` to log in with.")
   val VaultSecretId =
     OptionSpec(
       "kms.vault.secretId",
@@ -86,21 +87,20 @@ private[options] trait KmsOptions extends KmsClientOptions {
   val VaultCaCert = OptionSpec(
     "kms.vault.caCert",
     Both,
-    "A PEM file of the certificates that are trusted to vouch for Vault, in place of the JVM's. Read on the driver, " +
-      "from any Hadoop file system."
+    "A PEM file of CA certificates to trust for Vault in place of the JVM's. The driver reads it from any Hadoop file system."
   )
   val KmsTimeout = OptionSpec(
     "kms.timeoutSeconds",
     Both,
-    "All the time that one call of a KMS, to wrap or unwrap a key, may take, with login and further attempts. With " +
-      "Vault, a login may take as long again, and so may opening a PKCS#11 token.",
+    "Time limit of one KMS call that wraps or unwraps a key, including login and retries. A login to Vault, and opening a " +
+      "PKCS#11 token, may take the same time in addition.",
     default = Some("30")
   )
   val CallFrom = OptionSpec(
     "kms.callFrom",
     Both,
-    "Who talks to the KMS. `driver`: executors ask the driver, which asks the KMS once for each key; they hold no " +
-      "credential and need no route to the KMS. `executor`: each executor for itself, with the credentials it is handed.",
+    "Who calls the KMS. `driver`: executors ask the driver, which calls the KMS once for each key; executors hold no " +
+      "credentials and need no route to the KMS. `executor`: each executor calls the KMS, with credentials that it receives.",
     values = Seq("driver", "executor")
   )
 

@@ -1,6 +1,6 @@
 package io.pmeparquet.options
 
-/** What an option is for. */
+/** Whether an option applies to reads, writes or both. */
 sealed abstract class Use(val text: String)
 
 object Use {
@@ -9,34 +9,34 @@ object Use {
   case object Both extends Use("both")
 }
 
-/** Whether the definition of a table, as a catalog keeps it, may say an option: whoever reads the table did not write it. */
+/** Whether the definition of a table in a catalog may set an option: its author is not the reader. */
 sealed abstract class OfTable
 
 object OfTable {
 
-  /** It says where credentials go, what code runs, or which keys are given out. */
+  /** It determines where credentials go, which code runs, or which keys are given out. */
   case object No extends OfTable
 
-  /** It says what a reader accepts, or what a write leaves readable: the first value, or what the session says if it does. */
+  /** It determines what a reader accepts, or what a write leaves readable: only the default, or the value of the session. */
   case object UnlessSessionSays extends OfTable
 
-  /** It says what the files are, or which of equal ways is taken. */
+  /** It describes the files, or selects one of several equivalent ways. */
   case object Yes extends OfTable
 }
 
 /**
- * An option of the format, declared once: `docs/options.md` is made from this.
+ * An option of the format. `docs/options.md` is generated from these.
  *
  * @param values
- *   the allowed values, the default first, where they can be listed
+ *   the allowed values, the default first, if they can be listed
  * @param default
- *   in words, where there is one
+ *   the default, if there is one
  * @param parquetName
- *   the name parquet-java has for it, without `parquet.encryption.`
+ *   its name in parquet-java, without `parquet.encryption.`
  * @param secret
  *   whether the value must be a reference to a secret
  * @param ofTable
- *   whether the definition of a table may say it
+ *   whether the definition of a table may set it
  */
 final case class OptionSpec(
     name: String,
@@ -50,6 +50,6 @@ final case class OptionSpec(
     since: String = "0.1.0"
 ) {
 
-  /** The option as messages and documents name its values. */
+  /** The allowed values, as text. */
   def allowed: String = values.mkString(", ")
 }

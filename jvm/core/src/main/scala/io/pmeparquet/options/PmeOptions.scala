@@ -10,9 +10,9 @@ object PmeOptions extends KmsOptions {
   val FooterKey = OptionSpec(
     "footerKey",
     Both,
-    "Master key of the footer, and of columns that no other key protects. On read: the key of files that carry no " +
-      "key metadata, where the read's own options name it without `columnKeys` or `keyManagement`, or with " +
-      "`keyManagement=direct`; with `columnKeys`, the key that footers must be under.",
+    "Master key of the footer, and of columns that no other key protects. On read with `columnKeys`: the key that " +
+      "footers must have. It is also the key of files without key metadata, if the options of the read itself set it with " +
+      "`keyManagement=direct`, or with neither `columnKeys` nor `keyManagement`.",
     parquetName = Some("footer.key"),
     ofTable = OfTable.Yes
   )
@@ -20,27 +20,26 @@ object PmeOptions extends KmsOptions {
     "columnKeys",
     Both,
     "Master keys of columns: `key: col, col.*; key2: col`, or JSON `{\"key\": [\"col\"]}`. A struct, list or map name " +
-      "covers its leaves; `*` matches within one name; backticks quote odd names. A name that matches nothing is an " +
-      "error on write. On read: each column of each file must be under the key that is named for it, and other columns " +
-      "as `unlistedColumns` says, or the file is refused.",
+      "covers its leaves; `*` matches within one name; backticks quote names with special characters. On write, a name that " +
+      "matches no column is an error. On read, a file is refused unless each column has the key that is named for it, and " +
+      "all other columns have what `unlistedColumns` requires.",
     parquetName = Some("column.keys"),
     ofTable = OfTable.Yes
   )
   val UniformKey = OptionSpec(
     "uniformKey",
     Both,
-    "One master key for footer and all columns, instead of `footerKey` and `columnKeys`. On read: files of which anything " +
-      "is under another key are refused; and the key of files that carry no key metadata, as with " +
-      "`footerKey`.",
+    "One master key for footer and all columns, instead of `footerKey` and `columnKeys`. On read: files in which anything " +
+      "has another key are refused. Like `footerKey`, it also names the key of files without key metadata.",
     parquetName = Some("uniform.key"),
     ofTable = OfTable.Yes
   )
   val Unlisted = OptionSpec(
     "unlistedColumns",
     Both,
-    "What happens to columns that `columnKeys` does not name: the footer's key, no key, an error. On read, with " +
-      "`columnKeys`: what they must have. With parquet-java's `column.keys`, parquet-java's " +
-      "default holds: plaintext, unless `complete.columns` is true.",
+    "What happens to columns that `columnKeys` does not name: they get the footer's key, they stay plaintext, or the write " +
+      "fails. On read with `columnKeys`: what these columns must have. With parquet-java's `column.keys`, parquet-java's " +
+      "default applies: plaintext, unless `complete.columns` is true.",
     values = UnlistedColumns.all.map(_.optionValue),
     parquetName = Some("complete.columns"),
     ofTable = OfTable.UnlessSessionSays
@@ -48,8 +47,8 @@ object PmeOptions extends KmsOptions {
   val Algorithm = OptionSpec(
     "algorithm",
     Both,
-    "On write: the algorithm. On read: `AES_GCM_V1` refuses a file that says CTR, `AES_GCM_CTR_V1` accepts both. " +
-      "Under CTR, pages are not authenticated.",
+    "On write: the algorithm. On read: `AES_GCM_V1` refuses files with `AES_GCM_CTR_V1`; `AES_GCM_CTR_V1` accepts both. " +
+      "`AES_GCM_CTR_V1` does not authenticate pages.",
     values = Seq("AES_GCM_V1", "AES_GCM_CTR_V1"),
     parquetName = Some("algorithm"),
     ofTable = OfTable.UnlessSessionSays
@@ -57,8 +56,8 @@ object PmeOptions extends KmsOptions {
   val PlaintextFooter = OptionSpec(
     "plaintextFooter",
     Write,
-    "Leave the footer readable, and sign it, so that readers without keys can read unencrypted columns. Schema, row " +
-      "counts and key ids are then readable.",
+    "Sign the footer instead of encrypting it, so that readers without keys can read unencrypted columns. Schema, row " +
+      "counts and key ids are then readable by everybody.",
     values = truth,
     parquetName = Some("plaintext.footer"),
     ofTable = OfTable.UnlessSessionSays
@@ -82,8 +81,8 @@ object PmeOptions extends KmsOptions {
   val DoubleWrapping = OptionSpec(
     "doubleWrapping",
     Write,
-    "`true`: the data key is wrapped by a key-encryption key and that by the master key, so that the KMS is called " +
-      "once per master key. `false`: the master key wraps each data key.",
+    "`true`: a key-encryption key wraps data keys, and the master key wraps it, so the KMS is called once per master " +
+      "key. `false`: the master key wraps each data key.",
     values = Seq("true", "false"),
     parquetName = Some("double.wrapping"),
     ofTable = OfTable.Yes
@@ -91,7 +90,8 @@ object PmeOptions extends KmsOptions {
   val KeyMaterial = OptionSpec(
     "keyMaterial",
     Write,
-    "`internal`: key material stands in the file. `external`: in `_KEY_MATERIAL_FOR_<file>.json` beside it.",
+    "Where wrapped keys are stored. `internal`: in the file. `external`: in `_KEY_MATERIAL_FOR_<file>.json` in the same " +
+      "directory.",
     values = Seq("internal", "external"),
     parquetName = Some("key.material.store.internally"),
     ofTable = OfTable.Yes
@@ -99,116 +99,118 @@ object PmeOptions extends KmsOptions {
   val KeyManagement = OptionSpec(
     "keyManagement",
     Both,
-    "`envelope`: fresh data keys per file, wrapped under master keys. `direct` (keystore and static only): the named " +
-      "key is the data key. On read: only `direct` takes a master key for a data key, and it takes wrapped keys as " +
-      "well; else a file that names one is refused. Files without key metadata: see `footerKey`.",
+    "`envelope`: each file gets new data keys, which master keys wrap. `direct` (keystore and static only): the named " +
+      "key is the data key. On read, `direct` reads both kinds of files; `envelope` refuses a file that names a master " +
+      "key as its data key. For files without key metadata see `footerKey`.",
     values = Seq("envelope", "direct")
   )
   val AadPrefix = OptionSpec(
     "aadPrefix",
     Both,
     "AAD prefix, which binds files to a place: text, or a template of `{table}`, `{path}`, `{file}`. On read: the " +
-      "prefix the files must have.",
+      "prefix that files must have.",
     ofTable = OfTable.Yes
   )
   val StoreAadPrefix = OptionSpec(
     "storeAadPrefix",
     Write,
-    "Keep the prefix in the file, or make readers supply it.",
+    "`true`: the file contains the prefix. `false`: readers must set `aadPrefix`.",
     values = Seq("true", "false"),
     ofTable = OfTable.Yes
   )
   val PlaintextFiles = OptionSpec(
     "plaintextFiles",
     Read,
-    "What happens when a file without encryption is met.",
+    "Whether files without encryption are an error or are read.",
     values = Seq("error", "allow"),
     ofTable = OfTable.UnlessSessionSays
   )
   val ClearLevels = OptionSpec(
     "clearLevels",
     Read,
-    "V2 data pages whose repetition and definition levels lie outside the ciphertext, as parquet-java writes them.",
+    "Whether to read V2 data pages whose repetition and definition levels are outside the ciphertext, as parquet-java " +
+      "writes them.",
     values = Seq("error", "allow"),
     ofTable = OfTable.UnlessSessionSays
   )
   val DeniedColumns = OptionSpec(
     "deniedColumns",
     Read,
-    "A selected column whose key the KMS refuses to this reader (`PME_KEY_DENIED`, and nothing else): fail; read it as " +
-      "NULL; leave it out of the schema where that is inferred, and read it as NULL elsewhere. Not with `reader=spark`.",
+    "What happens to a selected column if the KMS refuses its key to this reader (`PME_KEY_DENIED` only). `error`: the " +
+      "query fails. `null`: the column reads as NULL. `drop`: it is left out of an inferred schema, and reads as NULL " +
+      "elsewhere. Not with `reader=spark`.",
     values = Seq("error", "null", "drop"),
     ofTable = OfTable.UnlessSessionSays
   )
   val DeniedPredicates = OptionSpec(
     "deniedPredicates",
     Read,
-    "Conditions on a column that is read as NULL because its key was refused: fail, or see NULLs.",
+    "What happens to conditions on a column that reads as NULL because its key was refused. `error`: the query fails. " +
+      "`null`: they see NULL.",
     values = Seq("error", "null"),
     ofTable = OfTable.UnlessSessionSays
   )
   val Reader = OptionSpec(
     "reader",
     Read,
-    "`pages`: our page pipeline, in which every length that a file names is checked before it is believed. `spark`: " +
-      "Spark's own readers behind our policy, which reads each column chunk once before them, to judge its lengths. " +
-      "`auto` takes `pages`. Where a Spark was changed so that `pages` does not " +
-      "fit it, `spark` is taken and a warning says why.",
+    "`pages`: the page pipeline of pme-parquet, which checks every length in a file before using it. `spark`: Spark's own " +
+      "readers, after a first pass over each column chunk that checks its lengths. `auto` uses `pages`. If `pages` does " +
+      "not work with a modified Spark, `spark` is used, and a warning gives the reason.",
     values = Seq("auto", "pages", "spark"),
     ofTable = OfTable.Yes
   )
   val Scan = OptionSpec(
     "scan",
     Read,
-    "The Spark read path. `auto` takes `v1`, which has `_metadata`, dynamic partition pruning and bucketed joins, and " +
-      "`v2` for aggregates that footers can answer, where `spark.sql.parquet.aggregatePushdown` is true.",
+    "The Spark read path. `auto` uses `v1`, which supports `_metadata`, dynamic partition pruning and bucketed joins. It " +
+      "uses `v2` for aggregates that footers can answer if `spark.sql.parquet.aggregatePushdown` is true.",
     values = Seq("auto", "v2", "v1"),
     ofTable = OfTable.Yes
   )
   val CryptoProvider = OptionSpec(
     "cryptoProvider",
     Both,
-    "The JCE provider that `reader=pages` decrypts with, by name: installed, or on the class path. It must pass a " +
-      "self-test. `auto` takes Amazon's where it is on the class path, else the JVM's own. Writes and `reader=spark` " +
-      "use the provider that comes first in the JVM; a write that names another is refused.",
+    "Name of the JCE provider that `reader=pages` decrypts with. It must be installed or on the class path, and must pass " +
+      "a self-test. `auto` uses Amazon's if it is on the class path, else the JVM's own. Writes and `reader=spark` " +
+      "always use the first provider of the JVM; a write that names another is refused.",
     default = Some("auto")
   )
 
   val TrustedTables = OptionSpec(
     "trustedTables",
     Both,
-    "Of the session only: tables of the catalog, as `catalog.database.table`, comma-separated, whose stored options may " +
-      "name a KMS, addresses, credentials, files and classes. Those of other tables may not, unless the session says the " +
-      "same."
+    "Session setting only: the tables, as `catalog.database.table` separated by commas, whose stored options may name a " +
+      "KMS, addresses, credentials, files and classes. Stored options of other tables may do so only if the session sets " +
+      "the same values."
   )
 
-  // parquet-java's options that have no name of ours. Their names are parquet-java's.
+  // Options of parquet-java without a name of ours.
   val InstanceId =
     OptionSpec(
       "parquet.encryption.kms.instance.id",
       Both,
-      "Handed to a KMS class.",
+      "Passed to a KMS class.",
       default = Some("DEFAULT")
     )
   val InstanceUrl =
     OptionSpec(
       "parquet.encryption.kms.instance.url",
       Both,
-      "Handed to a KMS class.",
+      "Passed to a KMS class.",
       default = Some("DEFAULT")
     )
   val AccessToken = OptionSpec(
     "parquet.encryption.key.access.token",
     Both,
-    "Handed to a KMS class. As an option it must be a reference to a secret; in the Hadoop configuration the token " +
-      "itself may stand, as parquet-java has it.",
+    "Passed to a KMS class. As an option it must be a reference to a secret. In the Hadoop configuration it may be the " +
+      "token itself, as in parquet-java.",
     default = Some("DEFAULT"),
     secret = true
   )
   val CacheLifetime = OptionSpec(
     "parquet.encryption.cache.lifetime.seconds",
     Both,
-    "How long an unwrapped key-encryption key is used before the KMS is asked again.",
+    "How many seconds an unwrapped key-encryption key is used before the KMS is called again.",
     default = Some("600")
   )
 
@@ -241,15 +243,4 @@ object PmeOptions extends KmsOptions {
   )
 
   val ParquetPrefix = "parquet.encryption."
-
-  /** The full name of an option of ours where parquet-java's are, if it has one there. */
-  def parquetNameOf(option: OptionSpec): Option[String] =
-    option.parquetName
-      .map(ParquetPrefix + _)
-      .orElse(Some(option.name).filter(_.startsWith(ParquetPrefix)))
-      // Its client would find it under this name as well, so it is checked under this name as well.
-      .orElse(
-        Some(ParquetPrefix + option.name)
-          .filter(_ => option == ClientProperties || ClientKind.all.exists(_.options.contains(option)))
-      )
 }

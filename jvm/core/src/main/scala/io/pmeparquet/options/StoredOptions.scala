@@ -6,19 +6,19 @@ import io.pmeparquet.columns.{ColumnPolicy, KeyBinding}
 import io.pmeparquet.PmeErrors
 
 /**
- * Options that stand in the definition of a table or view, as a catalog keeps it. Whoever defines a table must not send
- * the credentials of whoever reads it anywhere: so it names no KMS, credential, address, file or class, and nothing else
- * that it is not expressly allowed to. ''Driver only.''
+ * Options in the definition of a table or view in a catalog. The author of a table must not determine where the credentials
+ * of its readers go, so a definition must not name a KMS, credential, address, file or class, or anything else that is not
+ * explicitly allowed. ''Driver only.''
  *
- * @param table its full name, where one is known
- * @param session what the session and the Hadoop configuration say
- * @param hadoop the session's Hadoop configuration
+ * @param table its full name, if known
+ * @param session the settings of the session and the Hadoop configuration
+ * @param hadoop the Hadoop configuration of the session
  */
 final class StoredOptions(table: Option[String], session: OptionValues, hadoop: String => Option[String]) {
 
   /**
-   * @param options as they are spelled there
-   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for the first that it may not say
+   * @param options with the names of the definition
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for the first that it must not set
    */
   def check(options: Map[String, String]): Unit =
     options.toSeq.sortBy(_._1).foreach { case (name, value) =>
@@ -32,11 +32,11 @@ final class StoredOptions(table: Option[String], session: OptionValues, hadoop: 
     }
 
   /**
-   * A definition says how its own files are protected, and replaces nothing that is asked of them without it. For reads.
+   * A definition may describe how its files are protected, but must not replace a requirement of the reader. For reads.
    *
-   * @param options as they are spelled there
-   * @param own what holds without them
-   * @param all what holds with them
+   * @param options with the names of the definition
+   * @param own the effective values without them
+   * @param all the effective values with them
    */
   def checkPolicy(
       options: Map[String, String],
@@ -56,7 +56,7 @@ final class StoredOptions(table: Option[String], session: OptionValues, hadoop: 
         throw refusal(option)
   }
 
-  /** One of these that a definition says, with its name there; rather one of which something else holds without it. */
+  /** One of these that the definition sets, with its name there; preferably one with another value without it. */
   private def firstOf(
       wanted: Seq[OptionSpec],
       options: Map[String, String],
@@ -94,7 +94,7 @@ final class StoredOptions(table: Option[String], session: OptionValues, hadoop: 
 object StoredOptions {
   private val SessionPrefix = "spark.datasource.pme-parquet."
 
-  /** Names that are not ours, and that KMS clients, crypto factories and file systems go by. */
+  /** Names that are not ours, but that KMS clients, crypto factories and file systems use. */
   private val Prefixes = Seq(
     PmeOptions.ParquetPrefix,
     "parquet.crypto.",
@@ -111,18 +111,18 @@ object StoredOptions {
     "net."
   )
 
-  /** By which a read asks how columns are protected. */
+  /** Options with which a read requires a protection of columns. */
   private val OfColumns =
     Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey, PmeOptions.Unlisted)
 
-  /** Whether the second asks all that the first does. */
+  /** Whether the second requires everything that the first requires. */
   private def keeps(asked: ColumnPolicy, left: ColumnPolicy): Boolean = (asked, left) match {
-    // Any footer key would do: a certain one is not less.
+    // The first accepts any footer key, so a certain one requires no less.
     case (KeyBinding(None, _, _, _), binding: KeyBinding) => binding.copy(footerKey = None) == asked
     case _ => asked == left
   }
 
-  /** Names of classes, as Hadoop and Parquet call them. */
+  /** Option names of classes in Hadoop and Parquet. */
   private val OfClass = """.*[._-](class|classes|impl|provider|providers|factory)([._-].*)?""".r.pattern
 
   private def isForClients(name: String) = {
@@ -131,7 +131,7 @@ object StoredOptions {
   }
 
   private val byName: Map[String, OptionSpec] = PmeOptions.all
-    .flatMap(option => (option.name +: PmeOptions.parquetNameOf(option).toSeq).map(lower(_) -> option))
+    .flatMap(option => (option.name +: ParquetNames.of(option).toSeq).map(lower(_) -> option))
     .toMap
 
   private def specOf(name: String): Option[OptionSpec] = byName.get(lower(name))

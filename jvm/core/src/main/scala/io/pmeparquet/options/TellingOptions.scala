@@ -3,8 +3,8 @@ package io.pmeparquet.options
 import java.util.Locale
 
 /**
- * Names of options by which a read or write shows that it was meant for us, whatever format it names. Names that other
- * formats use in a sense of their own are none of them, and `Encryption.options()` never consists of those alone.
+ * Names of options that show that a read or write was meant for this format, whatever format it names. Names that other
+ * formats use with another meaning are not among them, and `Encryption.options()` never consists of those alone.
  */
 object TellingOptions {
   private val shared = Set(PmeOptions.Algorithm, PmeOptions.Reader, PmeOptions.Scan)
@@ -17,18 +17,18 @@ object TellingOptions {
       .map(lower)
       .toSet
 
-  // By which parquet-java is asked to encrypt, where it has a crypto factory.
+  // With a crypto factory, these make parquet-java encrypt.
   private val javas: Set[String] =
     Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey)
-      .flatMap(PmeOptions.parquetNameOf(_))
+      .flatMap(ParquetNames.of(_))
       .map(lower)
       .toSet
 
   /**
    * @param parquetEncrypts
-   *   whether parquet-java has a crypto factory: its own names then do what they say, and a KMS that is named is its KMS
+   *   whether parquet-java has a crypto factory: then its own names have their effect, and a named KMS is its KMS
    * @return
-   *   those of the names, in any case, that ask for a protection which another format would not give
+   *   the names, in any case, that request a protection that another format would not give
    */
   def among(names: Iterable[String], parquetEncrypts: Boolean): Seq[String] =
     names.filter(name => asks(lower(name), parquetEncrypts)).toSeq.distinct.sorted

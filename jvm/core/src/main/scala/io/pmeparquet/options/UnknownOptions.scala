@@ -5,15 +5,15 @@ import java.util.Locale
 import io.pmeparquet.{PmeErrors, PmeException, Spelling}
 
 /**
- * Finds misspelt options. Names that are not ours belong to Spark's `parquet` source and are left alone, but for those
- * that begin with `kms` or are a slip of the finger away from one of ours.
+ * Finds misspelt options. Names that are not ours belong to Spark's `parquet` source and are accepted, except those that
+ * begin with `kms` or are a typo away from one of ours.
  */
 object UnknownOptions {
   private val ours: Seq[String] =
-    (PmeOptions.all.map(_.name) ++ PmeOptions.all.flatMap(PmeOptions.parquetNameOf(_))).distinct
+    (PmeOptions.all.map(_.name) ++ PmeOptions.all.flatMap(ParquetNames.of(_))).distinct
   private val known: Set[String] = ours.map(lower).toSet
 
-  /** Options of other sources that happen to lie near a name of ours, and that generic code hands to every source. */
+  /** Options of other sources with a name similar to ours, which generic code passes to every source. */
   private val Namesakes = Set("header")
 
   def isKnown(name: String): Boolean = known.contains(lower(name))
@@ -23,7 +23,7 @@ object UnknownOptions {
     val text = lower(name)
     if (!known.contains(text) && !Namesakes.contains(text)) {
       val isOurs = text.startsWith("kms")
-      // Asked of every option of every query: what differs more in length cannot be a slip.
+      // For speed, as every option of every query is checked: a larger difference in length is not a typo.
       val near = if (isOurs) ours else ours.filter(one => math.abs(one.length - name.length) <= MostSlips)
       Spelling
         .nearest(name, near)
@@ -33,11 +33,11 @@ object UnknownOptions {
     }
   }
 
-  /** For a name below our own prefix of the session configuration: there, nothing is anybody else's. */
+  /** For a session setting with our own prefix, where every name must be ours. */
   def unknownSessionConf(fullName: String, name: String): PmeException =
     PmeErrors.unknownOption("session conf", fullName, Spelling.nearest(name, ours).head)
 
-  // Short names lie near too many words for two slips to be telling.
+  // Short names are similar to too many words to allow two typos.
   private def tolerance(name: String): Int = if (name.length <= 5) 1 else MostSlips
 
   private val MostSlips = 2

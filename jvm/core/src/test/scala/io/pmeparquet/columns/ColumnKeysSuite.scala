@@ -52,10 +52,13 @@ class ColumnKeysSuite extends FunSuite {
     Seq("ssn: pii", """{"SSN": ["pii"]}""", "address.zip: pii").foreach { text =>
       val told = intercept[PmeException](plan(text))
       assertEquals(told.getCondition(), "PME_UNKNOWN_COLUMN")
-      assert(told.getMessage.contains("the wrong way round: it maps a key to its columns"), told.getMessage)
+      assert(
+        told.getMessage.contains("The mapping is probably reversed: columnKeys maps a key to its columns"),
+        told.getMessage
+      )
     }
     val told = intercept[PmeException](plan("pii: sssn")).getMessage
-    assert(!told.contains("wrong way round"), told)
+    assert(!told.contains("reversed"), told)
   }
 
   test("a star matches within one name, and is a character in backticks") {

@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path, Paths}
 
 import munit.FunSuite
 
-import io.pmeparquet.options.{OptionSpec, PmeOptions}
+import io.pmeparquet.options.{OptionSpec, ParquetNames, PmeOptions}
 import io.pmeparquet.Condition
 
 /** `docs/options.md` and `docs/errors.md` are made from the code. `UPDATE_DOCS=1` rewrites them. */
@@ -24,11 +24,11 @@ class GeneratedDocsSuite extends FunSuite {
       "",
       "Precedence: option of this read or write > session conf `spark.datasource.pme-parquet.<option>` > Hadoop conf " +
         "`parquet.encryption.*`. Names are case-insensitive. Anything else (`compression`, `mergeSchema`, " +
-        "`parquet.*`, …) means what it means to Spark's own `parquet` source. An unknown option that begins with " +
-        "`kms`, or that is a slip away from a name below, is an error.",
+        "`parquet.*`, …) means the same as for Spark's own `parquet` source. An unknown option that begins with " +
+        "`kms`, or that is one typo away from a name below, is an error.",
       "",
       "A *secret reference* is `env:NAME`, `file:PATH`, `conf:SPARK_CONF_KEY` or `hadoop-credential:ALIAS`, resolved " +
-        "on the driver. A secret written out as a value is refused.",
+        "on the driver. A secret itself is refused as a value.",
       "",
       "| option | values (default first) | for | since | meaning |",
       "|---|---|---|---|---|"
@@ -36,13 +36,13 @@ class GeneratedDocsSuite extends FunSuite {
       "",
       "## Names of parquet-java",
       "",
-      "Taken as options, from the session and from the Hadoop configuration. Where both names are set at the same " +
-        "place and differ, that is an error.",
+      "These names work as options, in the session and in the Hadoop configuration. If both names are set in the same " +
+        "place to different values, that is an error.",
       "",
       "| parquet-java | here |",
       "|---|---|"
     ) ++ PmeOptions.all.flatMap(option => option.parquetName.map(_ => option)).map { option =>
-      s"| `${PmeOptions.parquetNameOf(option).get}` | `${option.name}` |"
+      s"| `${ParquetNames.of(option).get}` | `${option.name}` |"
     } ++ Seq(
       "",
       "`complete.columns` is `true` for `unlistedColumns=footerKey` and `false` for `plaintext`, which is its default; " +
@@ -67,15 +67,29 @@ class GeneratedDocsSuite extends FunSuite {
       "# Errors",
       "",
       "Every failure that a user can cause or cure is a `PmeException` (on the JVM) or a subclass of " +
-        "`pme_parquet.PmeError` (in Python), with one of these conditions at the head of its message, in " +
-        "`getCondition`/`getErrorClass`, and in `.condition`. Messages say *where: what, because why. What to do.* " +
-        "None holds a key, a secret or a tag.",
+        "`pme_parquet.PmeError` (in Python), with one of these conditions at the beginning of its " +
+        "message, in `getCondition`/`getErrorClass`, and in `.condition`. A message has the form *where: what happened: " +
+        "why, if known. What to do.* No message contains a key, a secret or a tag.",
       "",
       "| condition | meaning | what to do |",
       "|---|---|---|"
-    ) ++ Condition.all.map(c => s"| `${c.name}` | ${c.meaning} | ${c.remedy} |") :+ ""
+    ) ++ Condition.all.map(c => s"| `${c.name}` | ${c.meaning} | ${c.remedy} |") ++ Seq(
+      "",
+      "## All messages",
+      "",
+      "The messages of the JVM, by condition. Text between ‹ and › is replaced when an error is raised; ‹why› is a reason " +
+        "from elsewhere, such as a library or the answer of a KMS. The Python package raises some more."
+    ) ++ Condition.all.flatMap(messages) :+ ""
     lines.mkString("\n")
   }
+
+  private def messages(condition: Condition): Seq[String] =
+    Seq("", s"### `${condition.name}`", "", "| message |", "|---|") ++
+      allMessages
+        .getOrElse(condition, Nil)
+        .map(message => s"| ${message.replace("|", "\\|").replace("*", "\\*")} |")
+
+  private lazy val allMessages = new Messages(docs.resolveSibling("jvm")).byCondition
 
   private def same(name: String, expected: String): Unit = {
     val file = docs.resolve(name)

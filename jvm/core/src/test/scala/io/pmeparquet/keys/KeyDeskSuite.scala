@@ -17,18 +17,19 @@ import scala.collection.JavaConverters._
 import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
+import io.pmeparquet.material.{DataKeyUnwrapper, KeyMaterial}
 
 /** The way of keys from the KMS over the driver to executors, without Spark. */
 class KeyDeskSuite extends FunSuite {
   private val random = new SecureRandom
   private val master = Seq("a", "b").map(_ -> AesKey.random(256, random)).toMap
-  private val static = new StaticKms(master)
+  private val static = new HeldKeys(master)
   private var asked = 0
 
   private object Here extends KeyRoute {
     override def ask(request: Array[Byte], where: String): Array[Byte] = {
       asked += 1
-      KeyDesk.answer(request)
+      KeyDesks.answer(request)
     }
   }
 
@@ -39,7 +40,7 @@ class KeyDeskSuite extends FunSuite {
   test("keys come in the order they were asked for, with their time, and refusals among them") {
     var clock = 0L
     val source = new KmsSource(new CountingKms(static), 1000, () => clock)
-    val desk = KeyDesk.open(source, Here, toRead)
+    val desk = KeyDesks.open(source, Here, toRead)
     val (one, two) = (AesKey.random(128, random), AesKey.random(192, random))
     val wanted = Seq(wrapped(one, "a"), WrappedKey("absent", "x", Some("id")), wrapped(two, "b"))
     val first = desk.unwrap(wanted, "file f")
@@ -53,7 +54,7 @@ class KeyDeskSuite extends FunSuite {
   test("wrapping and direct keys go by the desk too, with their refusals") {
     val source = new KmsSource(static, 1000)
     def desk(areDirect: Boolean) =
-      KeyDesk.open(source, Here, KeyGrants.toWrite(Seq("a", "absent"), areDirect))
+      KeyDesks.open(source, Here, KeyGrants.toWrite(Seq("a", "absent"), areDirect))
     val key = AesKey.random(128, random)
     assertEquals(static.unwrap(desk(false).wrap(key, "a", "t"), "a", "t"), key)
     assertEquals(desk(true).directKey("a", "t"), Some(master("a")))
@@ -66,13 +67,13 @@ class KeyDeskSuite extends FunSuite {
     val source = new KmsSource(static, 1000)
     val key = AesKey.random(128, random)
     def condition(ask: => Any) = intercept[PmeException](ask).getCondition()
-    val read = KeyDesk.open(source, Here, toRead)
+    val read = KeyDesks.open(source, Here, toRead)
     assertEquals(condition(read.directKey("a", "file f")), "PME_KEY_METADATA")
     assertEquals(condition(read.wrap(key, "a", "t")), "PME_KEY_DENIED")
-    val direct = KeyDesk.open(source, Here, KeyGrants.toRead(_ == "a"))
+    val direct = KeyDesks.open(source, Here, KeyGrants.toRead(_ == "a"))
     assertEquals(direct.directKey("a", "t"), Some(master("a")))
     assertEquals(condition(direct.directKey("b", "t")), "PME_KEY_METADATA")
-    def write(areDirect: Boolean) = KeyDesk.open(source, Here, KeyGrants.toWrite(Seq("a"), areDirect))
+    def write(areDirect: Boolean) = KeyDesks.open(source, Here, KeyGrants.toWrite(Seq("a"), areDirect))
     assertEquals(condition(write(areDirect = false).wrap(key, "b", "t")), "PME_KEY_DENIED")
     assertEquals(condition(write(areDirect = false).directKey("a", "t")), "PME_KEY_METADATA")
     assertEquals(condition(write(areDirect = true).wrap(key, "a", "t")), "PME_KEY_DENIED")
@@ -85,19 +86,19 @@ class KeyDeskSuite extends FunSuite {
   test("a desk crosses the wire without the KMS, prints no id, and answers nobody else") {
     val source = new KmsSource(static, 1000)
     val bytes = new ByteArrayOutputStream
-    new ObjectOutputStream(bytes).writeObject(KeyDesk.open(source, Route, toRead))
+    new ObjectOutputStream(bytes).writeObject(KeyDesks.open(source, Route, toRead))
     val copy =
       new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[KeyDesk]
     val key = AesKey.random(128, random)
     assertEquals(copy.unwrap(Seq(wrapped(key, "a")), "t").head.map(_.key).toOption, Some(key))
     assert(!master.values.exists(secret => bytes.toByteArray.containsSlice(secret.insecureBytes)))
-    assertEquals(copy.toString, "KeyDesk(kms=static)")
+    assertEquals(copy.toString, "KeyDesk(held keys)")
     val strange = KeyMessages.bytesOf("no such id", KeyRequest.Unwrap(Seq(wrapped(key, "a")), "t"))
     assertEquals(
-      failure(KeyMessages.keysOf(KeyDesk.answer(strange), 1, "t").head),
+      failure(KeyMessages.keysOf(KeyDesks.answer(strange), 1, "t").head),
       Some("PME_KMS_UNAVAILABLE")
     )
-    assertEquals(source.describe, "kms=static")
+    assertEquals(source.describe, "held keys")
   }
 
   test("many who want the same keys at the same time are one call for each key") {
@@ -149,7 +150,7 @@ class KeyDeskSuite extends FunSuite {
     var clock = 0L
     val kms = new CountingKms(static)
     val source = new KmsSource(kms, 1000, () => clock)
-    val unwrapper = new DataKeyUnwrapper(KeyDesk.open(source, Here, toRead), 1000, () => clock)
+    val unwrapper = new DataKeyUnwrapper(KeyDesks.open(source, Here, toRead), 1000, () => clock)
     val key = AesKey.random(128, random)
     val material = KeyMaterial(isFooterKey = true, "a", static.wrap(key, "a", "t"), None)
     clock = 100
@@ -167,7 +168,7 @@ class KeyDeskSuite extends FunSuite {
   test("keys that are prepared are one request, and are then at hand") {
     val kms = new CountingKms(static)
     val source = new KmsSource(kms, 60000)
-    val unwrapper = new DataKeyUnwrapper(KeyDesk.open(source, Here, toRead), 60000)
+    val unwrapper = new DataKeyUnwrapper(KeyDesks.open(source, Here, toRead), 60000)
     val materials = Seq("a", "b", "absent").map { id =>
       val text = if (id == "absent") "x" else static.wrap(AesKey.random(128, random), id, "t")
       KeyMaterial(isFooterKey = false, id, text, None)
@@ -196,5 +197,5 @@ private final class FailingKms(cause: Exception) extends Kms {
 
 /** As Spark's, it holds nothing. */
 private case object Route extends KeyRoute {
-  override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesk.answer(request)
+  override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesks.answer(request)
 }

@@ -13,7 +13,7 @@ import io.pmeparquet.{AesKey, PmeErrors, PmeException}
 /** Several keys at once: by whom a KMS is asked for them, how often, and who is told what. */
 class KmsBatchSuite extends FunSuite {
   private val random = new SecureRandom
-  private val static = new StaticKms(Seq("a", "b", "c").map(_ -> AesKey.random(256, random)).toMap)
+  private val static = new HeldKeys(Seq("a", "b", "c").map(_ -> AesKey.random(256, random)).toMap)
 
   private def newKeys(count: Int) = Seq.fill(count)(AesKey.random(128, random))
   private def conditions(answers: Seq[Either[PmeException, Any]]) =

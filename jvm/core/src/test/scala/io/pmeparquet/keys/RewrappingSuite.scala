@@ -9,7 +9,7 @@ import io.pmeparquet.{AesKey, PmeErrors}
 /** Keys wrapped anew: each once, each shown to open, and never more calls than it takes. */
 class RewrappingSuite extends FunSuite {
   private val random = new SecureRandom
-  private def masters(names: String*) = new StaticKms(names.map(_ -> AesKey.random(256, random)).toMap)
+  private def masters(names: String*) = new HeldKeys(names.map(_ -> AesKey.random(256, random)).toMap)
 
   private def rewrapping(before: Kms, after: Option[Kms] = None) = {
     val kms = new RotationKms(before, after)

@@ -15,8 +15,10 @@ class ClientKindSuite extends FunSuite {
   test("what a client is handed is found, and so checked, under the name that the client reads as well") {
     ClientKind.all
       .flatMap(_.options)
-      .foreach(option =>
-        assertEquals(PmeOptions.parquetNameOf(option), Some("parquet.encryption." + option.name))
-      )
+      .foreach(option => assertEquals(ParquetNames.of(option), Some("parquet.encryption." + option.name)))
   }
+
+  test("every option of a client is an option of the format")(
+    ClientKind.all.flatMap(_.options).foreach(option => assert(PmeOptions.all.contains(option), option.name))
+  )
 }

@@ -4,12 +4,12 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import munit.FunSuite
 
-import io.pmeparquet.{PmeException, Secret}
 import io.pmeparquet.columns.{ColumnKeys, KeyBinding, UniformBinding, UnlistedColumns}
 import io.pmeparquet.keys.{KmsSettings, KmsUse}
+import io.pmeparquet.PmeException
 
 class OptionsSuite extends FunSuite {
-  private val kms = KmsUse(KmsSettings.Static(new Secret("x")), None)
+  private val kms = KmsUse(InProcess, None)
   private def values(
       option: Map[String, String],
       session: Map[String, String] = Map.empty,
@@ -189,4 +189,9 @@ class OptionsSuite extends FunSuite {
       assertEquals(condition(AadPrefix.parse(text)), "PME_BAD_OPTION")
     )
   }
+}
+
+private case object InProcess extends KmsSettings {
+  override def kind: String = "static"
+  override def isInProcess: Boolean = true
 }

@@ -34,7 +34,7 @@ class StoredOptionsSuite extends FunSuite {
 
   test("every option of a KMS is refused, under each of its names and in any case") {
     PmeOptions.kmsOptions.foreach { option =>
-      (option.name +: PmeOptions.parquetNameOf(option).toSeq)
+      (option.name +: ParquetNames.of(option).toSeq)
         .flatMap(name => Seq(name, name.toUpperCase))
         .foreach { name =>
           val failed = refused(Map(name -> "executor-of-evil"))

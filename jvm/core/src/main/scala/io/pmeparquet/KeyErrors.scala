@@ -1,0 +1,86 @@
+package io.pmeparquet
+
+import io.pmeparquet.Condition._
+
+/** Master keys, key metadata, and the KMS. */
+private[pmeparquet] trait KeyErrors extends ErrorTexts {
+
+  def keyNotFound(where: String, key: String, kms: String, cause: Throwable = null): PmeException =
+    keyUnusable(where, key, s"$kms does not have it", cause)
+
+  def keyUnusable(where: String, key: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      KeyNotFound,
+      s"$where: master key '$key' cannot be used: $why. " +
+        "Create the key or correct its id; on read, use the KMS that the data was written with.",
+      cause
+    )
+
+  def keyDenied(where: String, key: String, kms: String, cause: Throwable): PmeException =
+    fail(
+      KeyDenied,
+      s"$where: $kms does not let this user use master key '$key'. " +
+        "Ask for access, or leave out the columns that it protects.",
+      cause
+    )
+
+  def kmsUnavailable(where: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      KmsUnavailable,
+      s"$where: the KMS cannot be used: $why. Check address, path, password and network.",
+      cause
+    )
+
+  def keyOfWrongSize(where: String, bits: Int): PmeException =
+    fail(
+      KeyMetadata,
+      s"$where: the key is $bits bits long, which is not a valid length of an AES key. Use a key of 128, 192 or 256 bits."
+    )
+
+  def wrappedKeyNotAuthentic(where: String, key: String, cause: Throwable = null): PmeException =
+    wrappedKeyRefused(
+      where,
+      key,
+      "its authentication tag does not match, so either the master key of that name is not the writer's, or the key " +
+        "material was altered (AES-GCM cannot tell which)",
+      cause
+    )
+
+  def wrappedKeyRefused(where: String, key: String, why: String, cause: Throwable): PmeException =
+    fail(
+      NotAuthentic,
+      s"$where: a key wrapped with '$key' cannot be unwrapped: $why. Check that this is the KMS of the writer.",
+      cause
+    )
+
+  def keyMetadata(where: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      KeyMetadata,
+      s"$where: the key metadata cannot be used: $why. " +
+        "Check how the file was written, and that its key material is complete.",
+      cause
+    )
+
+  def noKeyMetadata(where: String): PmeException =
+    fail(
+      NoKey,
+      s"$where: the file has no key metadata, so its key is not known. " +
+        "Name the key with footerKey or uniformKey in the options of this read, and set keyManagement=direct."
+    )
+
+  /** Of a file that asks for a master key itself, or of a request in its name. */
+  def directKeyRefused(where: String, key: String): PmeException =
+    fail(
+      KeyMetadata,
+      s"$where: the file names key '$key' as its data key, but master keys are used as data keys only with " +
+        "keyManagement=direct. Find out who wrote the file. If the table was written that way, set keyManagement=direct."
+    )
+
+  /** Of a request that the read or write it came from has no grant for. */
+  def keyRequestRefused(where: String, what: String): PmeException =
+    fail(
+      KeyDenied,
+      s"$where: the driver refused $what: the read or write that it came from does not need it. " +
+        "Check who can connect to the driver's port."
+    )
+}

@@ -1,0 +1,91 @@
+package io.pmeparquet
+
+import io.pmeparquet.Condition._
+
+/** Options, arguments of SQL functions, and references to secrets. */
+private[pmeparquet] trait OptionErrors extends ErrorTexts {
+
+  /** @param allowed what the option can have, after "Use" */
+  def badOption(option: String, value: String, allowed: String): PmeException =
+    fail(BadOption, s"option $option: '$value' is not a valid value. Use $allowed.")
+
+  /** @param options the name of one or of several */
+  def contradiction(options: String, why: String, remedy: String): PmeException =
+    fail(BadOption, s"option${if (options.contains(' ')) "s" else ""} $options: $why. $remedy")
+
+  /**
+   * @param table its full name, if it is known which one it is
+   * @param setting of the session or the Hadoop configuration
+   */
+  def storedOption(option: String, table: Option[String], setting: String): PmeException = {
+    val where = table.fold("a stored table or view")(name => s"table $name")
+    val trusted = table.fold("")(name =>
+      s", or, if you trust the author of the table, set spark.datasource.pme-parquet.trustedTables to $name"
+    )
+    fail(
+      BadOption,
+      s"option $option: the definition of $where sets it, and the session does not set the same value. The author of a " +
+        "table or view must not choose where readers send their credentials, which code runs, or what is accepted. " +
+        s"Set $setting to that value in the session$trusted."
+    )
+  }
+
+  /** @param when it is required, as "with kms=vault" */
+  def missingOption(option: String, when: String): PmeException =
+    fail(BadOption, s"option $option: it is not set, but is required $when. Set $option.")
+
+  def unknownOption(where: String, name: String, nearest: String): PmeException =
+    fail(
+      UnknownOption,
+      s"$where '$name': there is no such option. A misspelt option could leave data unprotected. " +
+        s"Did you mean '$nearest'?"
+    )
+
+  /** Of a function in SQL. The message does not repeat the value, which may be that of an option. */
+  def badArgument(function: String, argument: String, why: String, remedy: String): PmeException =
+    fail(BadOption, s"$function: argument $argument: $why. $remedy")
+
+  def unknownArgument(function: String, name: String, nearest: String, all: Seq[String]): PmeException =
+    fail(
+      UnknownOption,
+      s"$function: there is no argument '$name'. Did you mean '$nearest'? The arguments are ${listed(all)}."
+    )
+
+  def secretInOption(option: String): PmeException =
+    fail(
+      SecretInOption,
+      s"option $option: the value is not a reference to a secret. Spark shows option values in plans and catalogs, so " +
+        "secrets are not accepted as values. Use env:NAME, file:PATH, conf:SPARK_CONF_KEY or hadoop-credential:ALIAS."
+    )
+
+  def secretNotFound(option: String, reference: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      KmsUnavailable,
+      s"option $option: the driver cannot read the secret '$reference': $why. " +
+        "Set it before Spark starts, or correct the reference.",
+      cause
+    )
+
+  def unsupported(
+      where: String,
+      what: String,
+      why: String,
+      remedy: String,
+      cause: Throwable = null
+  ): PmeException = refused(where, s"$what is not supported: $why", remedy, cause)
+
+  /** Of a write that would leave data in plaintext although it has options of ours. */
+  def optionsOfOurs(options: Seq[String], format: String): PmeException =
+    fail(
+      BadOption,
+      s"write: pme-parquet options (${listed(options)}) were passed to the format '$format', which ignores them; the data " +
+        "would be written in plaintext. Write with format(\"pme-parquet\"), in Python with pme.write, or remove these " +
+        "options."
+    )
+
+  /** The same of a read, as a warning. */
+  def optionsOfOursOnRead(options: Seq[String], format: String): String =
+    s"read: pme-parquet options (${listed(options)}) were passed to the format '$format', which ignores them; the data " +
+      "that it reads is not authenticated. Read with format(\"pme-parquet\"), in Python with pme.read, or remove these " +
+      "options."
+}

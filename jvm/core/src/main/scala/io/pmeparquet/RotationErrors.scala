@@ -1,0 +1,37 @@
+package io.pmeparquet
+
+import io.pmeparquet.Condition._
+
+/** The rotation of master keys. */
+private[pmeparquet] trait RotationErrors extends ErrorTexts {
+
+  def rotationUnderWay(table: String, mark: String): PmeException =
+    refused(
+      table,
+      s"this table cannot be rotated now: a rotation with other arguments has not ended ($mark)",
+      s"Run that one again until it ends. If it no longer runs and is not wanted, delete $mark."
+    )
+
+  /**
+   * @param unused master keys that keys are to be taken from
+   * @param met those that keys are under
+   * @param unknown how many files failed before their keys were known, and why the first of them did
+   */
+  def unusedMasterKeys(
+      table: String,
+      unused: Seq[String],
+      met: Seq[String],
+      unknown: Option[(Int, String)] = None
+  ): PmeException = {
+    val keys = unused.map(id => s"'$id'").mkString(", ")
+    val where = if (unknown.isEmpty) "no file of the table" else "no file that could be read"
+    val used =
+      if (met.isEmpty) "The table uses no master key" else s"The master keys in use are ${listed(met)}"
+    fail(
+      BadOption,
+      s"$table: nothing was rotated: $where has a key under $keys. $used. " +
+        unknown.fold("") { case (count, why) => s"Files that could not be read: $count. The first: $why " } +
+        "Check the spelling. If a key that no file uses is right, allow it with allow_unused."
+    )
+  }
+}

@@ -1,0 +1,79 @@
+package io.pmeparquet.keys
+
+import java.lang.ref.WeakReference
+import java.util.concurrent.ConcurrentHashMap
+import java.util.UUID
+
+import io.pmeparquet.{PmeErrors, PmeException, Secret}
+
+/**
+ * What is given out at a desk: no more than its read or write has a use for, whatever an executor asks. ''Driver only.''
+ *
+ * @param unwraps whether keys are unwrapped
+ * @param wraps under which master keys keys are wrapped
+ * @param direct which master keys are given out themselves
+ */
+final case class KeyGrants(unwraps: Boolean, wraps: String => Boolean, direct: String => Boolean)
+
+object KeyGrants {
+  private val none: String => Boolean = _ => false
+
+  def toRead(direct: String => Boolean): KeyGrants = KeyGrants(unwraps = true, none, direct)
+
+  /** @param masterKeys of the write */
+  def toWrite(masterKeys: Seq[String], areDirect: Boolean): KeyGrants = {
+    val own: String => Boolean = masterKeys.contains(_)
+    KeyGrants(unwraps = false, if (areDirect) none else own, if (areDirect) own else none)
+  }
+}
+
+/** The register of this driver's desks: opens them, and answers what executors ask at them. ''Driver only.'' */
+object KeyDesks {
+  private final class Opened(source: KeySource, val grants: KeyGrants) {
+    private val reference = new WeakReference(source)
+    def found: Option[KeySource] = Option(reference.get())
+  }
+
+  private val open = new ConcurrentHashMap[String, Opened]
+
+  /** @param source to be kept by who opens the desk, for as long as keys are to be had at it */
+  def open(source: KeySource, route: KeyRoute, grants: KeyGrants): KeyDesk = {
+    val id = UUID.randomUUID().toString
+    open.values.removeIf(_.found.isEmpty)
+    open.put(id, new Opened(source, grants))
+    new KeyDesk(new Secret(id), route, source.describe, source.instance)
+  }
+
+  /** The driver's side: what answers a request that came by the route. */
+  def answer(message: Array[Byte]): Array[Byte] = {
+    val (id, request) = KeyMessages.requestOf(message)
+    val desk = Option(open.get(id))
+    def at[A](isGranted: KeyGrants => Boolean, refusal: => PmeException)(
+        ask: KeySource => A
+    ): Either[PmeException, A] =
+      try {
+        val source = desk.flatMap(_.found).getOrElse(throw closed(request.where))
+        if (!desk.exists(one => isGranted(one.grants))) throw refusal
+        Right(ask(source))
+      } catch { case failed: PmeException => Left(failed) }
+    def refused(what: String) = PmeErrors.keyRequestRefused(request.where, what)
+    request match {
+      case KeyRequest.Unwrap(keys, where) =>
+        KeyMessages.bytesOfKeys(
+          at(_.unwraps, refused("a request to unwrap keys"))(_.unwrap(keys, where))
+            .fold(failed => keys.map(_ => Left(failed)), identity)
+        )
+      case KeyRequest.Wrap(key, id, where) =>
+        KeyMessages.bytesOfText(
+          at(_.wraps(id), refused(s"a request to wrap a key with '$id'"))(_.wrap(key, id, where))
+        )
+      case KeyRequest.Direct(keyId, where) =>
+        KeyMessages.bytesOfDirect(
+          at(_.direct(keyId), PmeErrors.directKeyRefused(where, keyId))(_.directKey(keyId, where))
+        )
+    }
+  }
+
+  private def closed(where: String) =
+    PmeErrors.kmsUnavailable(where, "this read or write has ended, or the driver has restarted")
+}
