@@ -8,7 +8,9 @@ import org.apache.hadoop.crypto.key.KeyProviderCryptoExtension
 import org.apache.hadoop.crypto.key.KeyProviderCryptoExtension.EncryptedKeyVersion
 import org.apache.parquet.crypto.keytools.KmsClient
 
-import io.pmeparquet.keys.LocalWrap
+import io.pmeparquet.kms.client.{ClientTerms, ConfValues, KmsFailure}
+import io.pmeparquet.kms.hadoop.{HadoopKmsAddress, HadoopKmsCalls, HadoopWrapped}
+import io.pmeparquet.material.LocalWrap
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.AesKey
 
@@ -29,7 +31,7 @@ final class HadoopKmsClient extends KmsClient {
   /** Where a file's key material says a KMS is, which parquet-java hands over, nobody asks. */
   override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
     ClientTerms.inItsTerms {
-      calls = new HadoopKmsCalls(new ConfValues(conf, token).millis(PmeOptions.KmsTimeout))
+      calls = new HadoopKmsCalls(new ConfValues(conf).millis(PmeOptions.KmsTimeout))
       val opened = HadoopKmsAddress.open(conf, calls.timeoutSeconds)
       provider = opened
       ClientTerms.closeAfter(this, new Closeable { override def close(): Unit = opened.close() })
@@ -79,7 +81,7 @@ final class HadoopKmsClient extends KmsClient {
     catch {
       case _: NumberFormatException | _: NoSuchElementException =>
         throw KmsFailure.unavailable(
-          "Hadoop KMS gave a key of a version that is none of the master key's",
+          "Hadoop KMS returned a key version that does not belong to the master key",
           null
         )
     }

@@ -7,6 +7,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.{KeyAccessDeniedException, ParquetCryptoRuntimeException}
 import org.apache.parquet.crypto.keytools.KmsClient
 
+import io.pmeparquet.kms.client.KmsFailure
+
 /**
  * What Python implements for `pme.PythonKms`. Texts only, and no exceptions: one of Python's would bring its traceback,
  * and in that whatever it says.
@@ -29,7 +31,7 @@ final class PythonKms extends KmsClient {
   override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
     known = Option(conf.get(PythonKms.IdName)).flatMap(id => Option(PythonKms.known.get(id))).getOrElse {
       throw failed(
-        "it is not known to this process; it needs kms.callFrom=driver, and the session that it was made in"
+        "this process does not have it; a KMS in Python needs kms.callFrom=driver and the session in which it was created"
       )
     }
 
@@ -39,7 +41,7 @@ final class PythonKms extends KmsClient {
   override def unwrapKey(wrappedKey: String, masterKeyId: String): Array[Byte] = {
     val key = result(call("unwrap", wrappedKey, masterKeyId))
     try Base64.getDecoder.decode(key)
-    catch { case _: IllegalArgumentException => throw failed("it gave something that is no key") }
+    catch { case _: IllegalArgumentException => throw failed("it returned something that is not a key") }
   }
 
   private def call(what: String, value: String, masterKeyId: String) =
@@ -50,16 +52,14 @@ final class PythonKms extends KmsClient {
     case Array("denied", _) => throw new KeyAccessDeniedException("the KMS in Python refused the key")
     case Array("missing", _) => throw new ParquetCryptoRuntimeException("the KMS in Python has no such key")
     case Array("failed", kind) => throw failed(s"it raised $kind")
-    case _ => throw failed("it gave no answer that is one")
+    case _ => throw failed("its answer cannot be read")
   }
 
-  private def failed(why: String) = new PythonKms.Failed(why)
+  // It repeats nothing of what the client said.
+  private def failed(why: String) = KmsFailure.unavailable(why, null)
 }
 
 object PythonKms {
-
-  /** @param why to be told: it has nothing of what the client said */
-  private[pmeparquet] final class Failed(val why: String) extends RuntimeException(why)
 
   /** The option that says which: not one of parquet-java's, whose values become part of files. */
   private val IdName = "pme.python.kms"

@@ -9,6 +9,15 @@ import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeException}
 import io.pmeparquet.cipher._
+import io.pmeparquet.kms.local.StaticKms
+import io.pmeparquet.material.{
+  DataKeyUnwrapper,
+  DoubleWrapper,
+  JobKeks,
+  KeyMaterial,
+  KeyMetadata,
+  SingleWrapper
+}
 import io.pmeparquet.options.AadPrefix
 
 /** What one kind of key sealed does not open as another kind of thing: the pairs of docs/threat-model.md. */

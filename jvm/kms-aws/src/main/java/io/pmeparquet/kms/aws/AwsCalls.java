@@ -16,8 +16,8 @@ import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.kms.KmsClient;
 
-import io.pmeparquet.kms.Deadline;
-import io.pmeparquet.kms.KmsFailure;
+import io.pmeparquet.kms.client.Deadline;
+import io.pmeparquet.kms.client.KmsFailure;
 
 /**
  * The two calls of AWS KMS that are needed, with an SDK client for each region.

@@ -9,7 +9,7 @@ import software.amazon.awssdk.core.exception.ApiCallTimeoutException;
 import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.core.exception.SdkServiceException;
 
-import io.pmeparquet.kms.KmsFailure;
+import io.pmeparquet.kms.client.KmsFailure;
 
 /**
  * What failures of the SDK and of AWS KMS mean to who wants a key. The errors are those of the API reference's
@@ -39,19 +39,19 @@ final class AwsFailures {
 
   static KmsFailure ofCredentials(Throwable failed) {
     return KmsFailure.unavailable(
-        "the AWS SDK finds no credentials that it can use: it looks in system properties, the environment, web identity, "
-            + "profiles, and at the container and the instance",
+        "the AWS SDK found no usable credentials: it searched system properties, the environment, web identity, "
+            + "profiles, and the metadata of container and instance",
         failed);
   }
 
   static KmsFailure noAnswer() {
-    return KmsFailure.unavailable("what answers is not AWS KMS: it gave no answer that can be read", null);
+    return KmsFailure.unavailable("the endpoint is not AWS KMS: its answer cannot be read", null);
   }
 
   private static KmsFailure ofAnswer(AwsServiceException failed, String keyId) {
     String code = failed.awsErrorDetails() == null ? null : failed.awsErrorDetails().errorCode();
     if (code == null) {
-      return KmsFailure.unavailable("AWS KMS answered with status " + failed.statusCode() + " and no error", null);
+      return KmsFailure.unavailable("AWS KMS answered with status " + failed.statusCode() + " and no error code", null);
     }
     String key = "key '" + keyId + "'";
     switch (code) {
@@ -62,22 +62,22 @@ final class AwsFailures {
       case "DisabledException":
         return KmsFailure.missing(key + " is disabled in AWS KMS", failed);
       case "KMSInvalidStateException":
-        return KmsFailure.missing(key + " is in a state of AWS KMS in which it cannot be used: to be deleted, or so", failed);
+        return KmsFailure.missing(key + " is in a state in which AWS KMS does not use it, such as pending deletion", failed);
       case "InvalidKeyUsageException":
         return KmsFailure.missing(key + " is not for symmetric encryption", failed);
       case "InvalidArnException":
-        return KmsFailure.missing("AWS KMS does not take the id of " + key, failed);
+        return KmsFailure.missing("AWS KMS does not accept the id of " + key, failed);
       case "InvalidCiphertextException":
       case "IncorrectKeyException":
         return KmsFailure.notAuthentic(
-            "AWS KMS does not open it with "
+            "AWS KMS does not unwrap it with "
                 + key
                 + ": it was wrapped with another key or another encryption context, or was altered",
             failed);
       default:
         return KmsFailure.unavailable(
             failed.isThrottlingException()
-                ? "AWS KMS throttles calls (" + code + "), again after pauses"
+                ? "AWS KMS throttles calls (" + code + "), also after retries"
                 : "AWS KMS answered " + code,
             failed);
     }

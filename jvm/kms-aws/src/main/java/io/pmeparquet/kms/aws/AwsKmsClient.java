@@ -5,7 +5,7 @@ import java.util.Base64;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.crypto.keytools.KmsClient;
 
-import io.pmeparquet.kms.KmsFailure;
+import io.pmeparquet.kms.client.KmsFailure;
 
 /**
  * AWS KMS as a KMS client of parquet-java: {@code kms=aws}, and for Spark's own {@code parquet} source
@@ -33,7 +33,8 @@ public final class AwsKmsClient implements KmsClient {
   @Override
   public byte[] unwrapKey(String wrappedKey, String masterKeyId) {
     if (wrappedKey.length() > MAX_WRAPPED) {
-      throw KmsFailure.notAuthentic("it is " + wrappedKey.length() + " characters long, which no wrapped key is", null);
+      throw KmsFailure.notAuthentic(
+          "it is " + wrappedKey.length() + " characters long, which is not a valid length of a wrapped key", null);
     }
     return calls.decrypt(decoded(wrappedKey), masterKeyId.trim());
   }
@@ -42,7 +43,7 @@ public final class AwsKmsClient implements KmsClient {
     try {
       return Base64.getDecoder().decode(wrappedKey);
     } catch (IllegalArgumentException failed) {
-      throw KmsFailure.notAuthentic("it is no base64, and so was not wrapped by this client", failed);
+      throw KmsFailure.notAuthentic("it is not base64, so this client did not wrap it", failed);
     }
   }
 }

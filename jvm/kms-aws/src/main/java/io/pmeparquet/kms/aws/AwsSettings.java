@@ -15,8 +15,8 @@ import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 
-import io.pmeparquet.kms.KmsClientSettings;
-import io.pmeparquet.kms.KmsFailure;
+import io.pmeparquet.kms.client.KmsClientSettings;
+import io.pmeparquet.kms.client.KmsFailure;
 
 /**
  * What the client is told: the options {@code kms.aws.*}, each behind {@code parquet.encryption.}.
@@ -39,7 +39,7 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
     KmsClientSettings settings = new KmsClientSettings(conf);
     Optional<String> region = settings.text(REGION);
     if (region.isPresent() && !REGION_NAME.matcher(region.get()).matches()) {
-      throw KmsFailure.badSetting(REGION, "'" + region.get() + "' is no name of a region");
+      throw KmsFailure.badSetting(REGION, "'" + region.get() + "' is not the name of a region");
     }
     return new AwsSettings(
         region,
@@ -55,7 +55,7 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
     }
     var arn = KEY_ARN.matcher(keyId);
     if (!arn.matches()) {
-      throw KmsFailure.missing("'" + keyId + "' is no ARN of a key of AWS KMS", null);
+      throw KmsFailure.missing("'" + keyId + "' is not the ARN of an AWS KMS key", null);
     }
     return Optional.of(Region.of(arn.group(1)));
   }
@@ -66,7 +66,7 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
       return DefaultAwsRegionProviderChain.builder().build().getRegion();
     } catch (SdkException failed) {
       throw KmsFailure.badSetting(
-          REGION, "it is not set, the AWS SDK finds no region in the process, and the key's id is no ARN", failed);
+          REGION, "it is not set, the AWS SDK found no region in the process, and the key's id is not an ARN", failed);
     }
   }
 
@@ -97,6 +97,6 @@ record AwsSettings(Optional<String> region, Optional<URI> endpoint, Map<String, 
   }
 
   private static KmsFailure noContext() {
-    return KmsFailure.badSetting(CONTEXT, "it is no JSON object whose values are texts");
+    return KmsFailure.badSetting(CONTEXT, "it is not a JSON object of strings");
   }
 }

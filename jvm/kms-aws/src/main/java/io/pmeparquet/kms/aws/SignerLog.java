@@ -5,7 +5,7 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.core.config.Configurator;
 import software.amazon.awssdk.http.auth.aws.signer.AwsV4HttpSigner;
 
-import io.pmeparquet.kms.KmsFailure;
+import io.pmeparquet.kms.client.KmsFailure;
 
 /**
  * What the AWS SDK logs of requests that it signs: at DEBUG all their headers, and so the session token of a role. It is
@@ -24,7 +24,7 @@ final class SignerLog {
     if (isOpen()) {
       Configurator.setAllLevels(PACKAGE, Level.INFO);
       if (isOpen()) {
-        throw KmsFailure.unavailable("its SDK would log the session token, and cannot be kept from it by Log4j", null);
+        throw KmsFailure.unavailable("the AWS SDK would log the session token, and Log4j cannot stop it", null);
       }
     }
   }

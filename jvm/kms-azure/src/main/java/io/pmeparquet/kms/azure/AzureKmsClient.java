@@ -9,10 +9,10 @@ import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.crypto.keytools.KmsClient;
 
-import io.pmeparquet.kms.KmsClientSettings;
-import io.pmeparquet.kms.KmsFailure;
-import io.pmeparquet.kms.KmsLogin;
-import io.pmeparquet.kms.KmsRest;
+import io.pmeparquet.kms.client.KmsClientSettings;
+import io.pmeparquet.kms.client.KmsFailure;
+import io.pmeparquet.kms.client.KmsLogin;
+import io.pmeparquet.kms.client.KmsRest;
 
 /**
  * Azure Key Vault, or a managed HSM, as a KMS client of parquet-java: {@code kms=azure}, and for Spark's own {@code
@@ -63,7 +63,7 @@ public final class AzureKmsClient implements KmsClient {
     KmsRest.Answer answer = ask(path + "/wrapkey", value);
     if (isBadParameter(answer)) {
       throw KmsFailure.badSetting(
-          "kms.azure.algorithm", kms + " does not wrap by " + algorithm + " with the key '" + key.group(1) + "'");
+          "kms.azure.algorithm", kms + " does not wrap with " + algorithm + " and the key '" + key.group(1) + "'");
     }
     requireServed(answer);
     String kid = answer.text("kid");
@@ -81,11 +81,11 @@ public final class AzureKmsClient implements KmsClient {
     Matcher key = parsed(masterKeyId);
     Matcher wrapped = WRAPPED.matcher(wrappedKey);
     if (!wrapped.matches()) {
-      throw KmsFailure.notAuthentic("it is not of the form that this client writes", null);
+      throw KmsFailure.notAuthentic("it does not have the form that this client writes", null);
     }
     KmsRest.Answer answer = ask(key.group(1) + "/" + wrapped.group(1) + "/unwrapkey", wrapped.group(2));
     if (isBadParameter(answer)) {
-      throw KmsFailure.notAuthentic(kms + " does not take it for one that this key wrapped by " + algorithm, null);
+      throw KmsFailure.notAuthentic(kms + " says that this key did not wrap it with " + algorithm, null);
     }
     requireServed(answer);
     try {
@@ -119,7 +119,7 @@ public final class AzureKmsClient implements KmsClient {
       case 200:
         return;
       case 401:
-        throw KmsFailure.unavailable(kms + " does not take the token of the login, not even a new one", null);
+        throw KmsFailure.unavailable(kms + " refuses the token of the login, even a new one", null);
       case 403:
         // What stands before the vault may forbid as well, and that is no word about a key.
         if (code == null) {
@@ -142,12 +142,12 @@ public final class AzureKmsClient implements KmsClient {
       return KmsFailure.missing("it " + UNUSABLE.get(why) + " in " + kms, null);
     }
     if (why.equals("ForbiddenByFirewall") || why.equals("ForbiddenByConnection")) {
-      return KmsFailure.unavailable("the network rules of " + kms + " let no call from here through", null);
+      return KmsFailure.unavailable("the network rules of " + kms + " block calls from here", null);
     }
     return KmsFailure.denied(kms + " does not let this user use the key", null);
   }
 
   private String strange(KmsRest.Answer answer) {
-    return kms + " gave an answer with status " + answer.status() + " that is none of Key Vault";
+    return kms + " gave an answer with status " + answer.status() + " that is not from Key Vault";
   }
 }

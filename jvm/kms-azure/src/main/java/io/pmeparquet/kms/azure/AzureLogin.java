@@ -11,10 +11,10 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-import io.pmeparquet.kms.KmsClientSettings;
-import io.pmeparquet.kms.KmsFailure;
-import io.pmeparquet.kms.KmsLogin;
-import io.pmeparquet.kms.KmsRest;
+import io.pmeparquet.kms.client.KmsClientSettings;
+import io.pmeparquet.kms.client.KmsFailure;
+import io.pmeparquet.kms.client.KmsLogin;
+import io.pmeparquet.kms.client.KmsRest;
 
 /**
  * Where access tokens of Azure's come from. They are asked for with a client secret, if there is one; or else as the
@@ -86,7 +86,7 @@ final class AzureLogin {
     boolean isSecret = proofName.equals("client_secret");
     String tenant = required(settings, "kms.azure.tenantId", "AZURE_TENANT_ID", isSecret);
     if (!tenant.matches("[0-9A-Za-z][0-9A-Za-z.-]*")) {
-      throw KmsFailure.badSetting("kms.azure.tenantId", "it is no id or name of a tenant");
+      throw KmsFailure.badSetting("kms.azure.tenantId", "it is not the id or name of a tenant");
     }
     Map<String, String> fields = new LinkedHashMap<>();
     fields.put("grant_type", "client_credentials");

@@ -9,10 +9,10 @@ import java.util.zip.CRC32C;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.crypto.keytools.KmsClient;
 
-import io.pmeparquet.kms.KmsClientSettings;
-import io.pmeparquet.kms.KmsFailure;
-import io.pmeparquet.kms.KmsLogin;
-import io.pmeparquet.kms.KmsRest;
+import io.pmeparquet.kms.client.KmsClientSettings;
+import io.pmeparquet.kms.client.KmsFailure;
+import io.pmeparquet.kms.client.KmsLogin;
+import io.pmeparquet.kms.client.KmsRest;
 
 /**
  * Google Cloud KMS as a KMS client of parquet-java: {@code kms=gcp}, and for Spark's own {@code parquet} source
@@ -68,11 +68,11 @@ public final class GcpKmsClient implements KmsClient {
     try {
       ciphertext = Base64.getDecoder().decode(wrappedKey);
     } catch (IllegalArgumentException failed) {
-      throw KmsFailure.notAuthentic("it is no base64, and so was not wrapped by this client", failed);
+      throw KmsFailure.notAuthentic("it is not base64, so this client did not wrap it", failed);
     }
     KmsRest.Answer answer = ask(name + ":decrypt", "ciphertext", ciphertext);
     if ("INVALID_ARGUMENT".equals(answer.text("error", "status"))) {
-      throw KmsFailure.notAuthentic(kms + " does not take it for one that this key wrapped", null);
+      throw KmsFailure.notAuthentic(kms + " says that this key did not wrap it", null);
     }
     requireServed(answer);
     return checked(answer, "plaintext");
@@ -83,7 +83,7 @@ public final class GcpKmsClient implements KmsClient {
     String id = masterKeyId.trim();
     String name = keyRing != null && SHORT_KEY.matcher(id).matches() ? keyRing + "/cryptoKeys/" + id : id;
     if (!FULL_KEY.matcher(name).matches()) {
-      String or = keyRing == null ? ", and no kms.gcp.keyRing is set that it could be in" : "";
+      String or = keyRing == null ? ", and kms.gcp.keyRing is not set" : "";
       throw KmsFailure.missing(
           "its id is not of the form projects/P/locations/L/keyRings/R/cryptoKeys/K" + or, null);
     }
@@ -105,7 +105,7 @@ public final class GcpKmsClient implements KmsClient {
       case "FAILED_PRECONDITION":
         throw KmsFailure.missing("its version is disabled or destroyed in " + kms, null);
       case "UNAUTHENTICATED":
-        throw KmsFailure.unavailable(kms + " does not take the token of the login, not even a new one", null);
+        throw KmsFailure.unavailable(kms + " refuses the token of the login, even a new one", null);
       default:
         if (answer.status() != 200) {
           throw KmsFailure.unavailable(strange(answer), null);
@@ -122,9 +122,9 @@ public final class GcpKmsClient implements KmsClient {
     if (reasons.isEmpty() || reasons.contains("IAM_PERMISSION_DENIED")) {
       return KmsFailure.denied(kms + " does not let this user use the key", null);
     }
-    String reason = reasons.stream().filter(text -> REASON.matcher(text).matches()).findFirst().orElse("a reason of its own");
+    String reason = reasons.stream().filter(text -> REASON.matcher(text).matches()).findFirst().orElse("not given");
     return KmsFailure.unavailable(
-        kms + " serves no call for a reason that is no permission on a key (" + reason + ")", null);
+        kms + " refused the call, for a reason other than a permission on a key (reason: " + reason + ")", null);
   }
 
   /** The bytes of this field; they may have been damaged on their way. */
@@ -140,13 +140,13 @@ public final class GcpKmsClient implements KmsClient {
       throw KmsFailure.unavailable(strange(answer), null);
     }
     if (!crc32c(bytes).equals(answer.value(field + "Crc32c"))) {
-      throw KmsFailure.unavailable("the checksum in the answer of " + kms + " does not fit the answer", null);
+      throw KmsFailure.unavailable("the checksum in the answer of " + kms + " does not match the answer", null);
     }
     return bytes;
   }
 
   private String strange(KmsRest.Answer answer) {
-    return kms + " gave an answer with status " + answer.status() + " that is none of Cloud KMS";
+    return kms + " gave an answer with status " + answer.status() + " that is not from Cloud KMS";
   }
 
   private static String base64(byte[] bytes) {

@@ -13,9 +13,9 @@ import com.google.auth.oauth2.AccessToken;
 import com.google.auth.oauth2.GoogleCredentials;
 import com.google.auth.oauth2.ServiceAccountCredentials;
 
-import io.pmeparquet.kms.KmsClientSettings;
-import io.pmeparquet.kms.KmsFailure;
-import io.pmeparquet.kms.KmsLogin;
+import io.pmeparquet.kms.client.KmsClientSettings;
+import io.pmeparquet.kms.client.KmsFailure;
+import io.pmeparquet.kms.client.KmsLogin;
 
 /** Where access tokens of Google's come from: google-auth fetches them, and others shortly before they end. */
 final class GoogleLogin implements KmsLogin.Issuer {
@@ -54,7 +54,7 @@ final class GoogleLogin implements KmsLogin.Issuer {
       throw refused(failed);
     }
     if (headers.values().stream().anyMatch(value -> !value.matches("[ -~]+"))) {
-      throw KmsFailure.unavailable("the login at Google gave a token that is none", null);
+      throw KmsFailure.unavailable("the login at Google gave a token that cannot be used", null);
     }
     return new KmsLogin.Pass(headers, secondsOf(credentials.getAccessToken()) - EARLY_SECONDS);
   }
@@ -71,7 +71,7 @@ final class GoogleLogin implements KmsLogin.Issuer {
           .createScoped(SCOPES);
     } catch (IOException | RuntimeException failed) {
       // Without the cause, whose message may repeat a part of the key.
-      throw KmsFailure.badSetting("kms.gcp.credentials", "it does not refer to the JSON of a service account's key");
+      throw KmsFailure.badSetting("kms.gcp.credentials", "the secret is not the JSON of a service account's key");
     }
   }
 
@@ -79,7 +79,7 @@ final class GoogleLogin implements KmsLogin.Issuer {
     try {
       return GoogleCredentials.getApplicationDefault().createScoped(SCOPES);
     } catch (IOException failed) {
-      throw KmsFailure.unavailable("this machine has no application default credentials of Google's", failed);
+      throw KmsFailure.unavailable("this machine has no application default credentials for Google Cloud", failed);
     }
   }
 
@@ -90,6 +90,6 @@ final class GoogleLogin implements KmsLogin.Issuer {
       }
     }
     return KmsFailure.unavailable(
-        "the login at Google could not be done (" + failed.getClass().getSimpleName() + ")", failed);
+        "the login at Google failed (" + failed.getClass().getSimpleName() + ")", failed);
   }
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.kms;
+package io.pmeparquet.kms.client;
 
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -53,7 +53,7 @@ public final class Deadline {
       throw KmsFailure.unavailable(late(what, limitMillis), slow);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      throw KmsFailure.unavailable(what + " was waited for, and the waiting was interrupted", interrupted);
+      throw KmsFailure.unavailable("waiting for " + what + " was interrupted", interrupted);
     }
   }
 

@@ -1,4 +1,4 @@
-package io.pmeparquet.kms;
+package io.pmeparquet.kms.client;
 
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException;
 
@@ -40,28 +40,28 @@ public final class KmsFailure extends ParquetCryptoRuntimeException {
     return new KmsFailure(Kind.DENIED, why, null, cause);
   }
 
-  /** @param why as part of a sentence: "the key cannot be used, because …" */
+  /** @param why a clause: "the key cannot be used: …" */
   public static KmsFailure missing(String why, Throwable cause) {
     return new KmsFailure(Kind.MISSING, why, null, cause);
   }
 
-  /** @param why as part of a sentence: "the wrapped key does not open, because …" */
+  /** @param why a clause: "the wrapped key cannot be unwrapped: …" */
   public static KmsFailure notAuthentic(String why, Throwable cause) {
     return new KmsFailure(Kind.NOT_AUTHENTIC, why, null, cause);
   }
 
-  /** @param why as part of a sentence: "the KMS cannot be used, because …" */
+  /** @param why a clause: "the KMS cannot be used: …" */
   public static KmsFailure unavailable(String why, Throwable cause) {
     return new KmsFailure(Kind.UNAVAILABLE, why, null, cause);
   }
 
-  /** @param why as part of a sentence: "option …: it cannot be used so, because …" */
+  /** @param why a clause: "option …: …" */
   public static KmsFailure badSetting(String option, String why) {
     return badSetting(option, why, null);
   }
 
   /**
-   * @param why as part of a sentence: "option …: it cannot be used so, because …"
+   * @param why a clause that follows the option: "option …: it is not a region"
    * @param cause none whose message repeats the setting, in which somebody may have put a secret
    */
   public static KmsFailure badSetting(String option, String why, Throwable cause) {

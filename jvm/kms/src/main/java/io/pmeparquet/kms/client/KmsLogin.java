@@ -1,4 +1,4 @@
-package io.pmeparquet.kms;
+package io.pmeparquet.kms.client;
 
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -126,6 +126,6 @@ public final class KmsLogin {
   }
 
   private KmsFailure undone(Throwable failed) {
-    return KmsFailure.unavailable(name + " could not be done (" + failed.getClass().getSimpleName() + ")", failed);
+    return KmsFailure.unavailable(name + " failed (" + failed.getClass().getSimpleName() + ")", failed);
   }
 }

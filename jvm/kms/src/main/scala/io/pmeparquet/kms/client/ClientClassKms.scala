@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.kms.client
 
 import java.security.PrivilegedAction
 
@@ -7,45 +7,13 @@ import org.apache.hadoop.security.UserGroupInformation
 import org.apache.parquet.crypto.keytools.KmsClient
 import org.apache.parquet.crypto.KeyAccessDeniedException
 
-import io.pmeparquet.{AesKey, PmeErrors, PmeException, Secret}
-import io.pmeparquet.keys.{KeyDesk, KeySource, KeystoreKms, Kms, KmsSettings, KmsSource, StaticKms}
-import io.pmeparquet.keys.vault.VaultKms
-import io.pmeparquet.kms.{IcebergKmsClient, KmsFailure, PythonKms}
-
-/** Opens the KMS that settings describe. */
-object KmsAccess {
-  def open(settings: KmsSettings, conf: Configuration): Kms = settings match {
-    case KmsSettings.Keystore(name, storeType, content, password, timeoutMillis) =>
-      KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password, timeoutMillis)
-    case KmsSettings.Static(keys) => StaticKms.parse(keys)
-    case KmsSettings.Vault(at) => new VaultKms(at)
-    case client: KmsSettings.ClientClass => KmsClientKms.open(client, conf)
-  }
-}
-
-/** How a scope comes by keys in a JVM that is not the one it was made in. ''Crosses the wire'' with it. */
-private[parquet] sealed trait KeyAccess extends Serializable {
-  def open(conf: Configuration, lifetimeMillis: Long): KeySource
-}
-
-private[parquet] object KeyAccess {
-
-  /** `kms.callFrom=driver` */
-  final case class AtDriver(desk: KeyDesk) extends KeyAccess {
-    override def open(conf: Configuration, lifetimeMillis: Long): KeySource = desk
-  }
-
-  /** `kms.callFrom=executor` */
-  final case class AtKms(settings: KmsSettings) extends KeyAccess {
-    override def open(conf: Configuration, lifetimeMillis: Long): KeySource =
-      new KmsSource(KmsAccess.open(settings, conf), lifetimeMillis)
-  }
-}
+import io.pmeparquet.{AesKey, PmeErrors, PmeException}
+import io.pmeparquet.keys.Kms
 
 /** Any `org.apache.parquet.crypto.keytools.KmsClient`, as parquet-java's users write them, or one of Iceberg's kind. */
-final class KmsClientKms private (
+final class ClientClassKms private (
     client: KmsClient,
-    settings: KmsSettings.ClientClass,
+    settings: ClientClassSettings,
     user: UserGroupInformation,
     loader: ClassLoader
 ) extends Kms {
@@ -84,7 +52,7 @@ final class KmsClientKms private (
     try asOpened(call)
     catch {
       case ours: PmeException => throw ours
-      case failed: RuntimeException => throw KmsClientKms.translate(failed, masterKeyId, where, describe)
+      case failed: RuntimeException => throw ClientClassKms.translate(failed, masterKeyId, where, describe)
     }
 
   /** Calls come on threads of ours, which are of whoever was there when they were made. */
@@ -97,12 +65,12 @@ final class KmsClientKms private (
   }
 }
 
-object KmsClientKms {
-  def open(settings: KmsSettings.ClientClass, conf: Configuration): KmsClientKms = {
+object ClientClassKms {
+  def open(settings: ClientClassSettings, conf: Configuration): ClientClassKms = {
     val where = s"option kms: class ${settings.name}"
     val client = made(clientOf(settings, conf, where), settings, where) match {
       case kms: KmsClient => kms
-      case other => IcebergKmsClient.of(other).getOrElse(throw noClient(settings))
+      case other => IcebergClient.of(other).getOrElse(throw noClient(settings))
     }
     try
       client.initialize(
@@ -114,46 +82,46 @@ object KmsClientKms {
     catch {
       case failed: RuntimeException => throw translate(failed, "(all)", where, settings.title)
     }
-    new KmsClientKms(client, settings, UserGroupInformation.getCurrentUser, conf.getClassLoader)
+    new ClientClassKms(client, settings, UserGroupInformation.getCurrentUser, conf.getClassLoader)
   }
 
   /** The class, of which nothing has run: neither an initializer nor a constructor, before it is known to be a client. */
-  private def clientOf(settings: KmsSettings.ClientClass, conf: Configuration, where: String): Class[_] = {
+  private def clientOf(settings: ClientClassSettings, conf: Configuration, where: String): Class[_] = {
     val found =
       try Class.forName(settings.name, false, conf.getClassLoader)
       catch {
         case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
           throw notLoaded(settings, where, failed)
       }
-    if (!classOf[KmsClient].isAssignableFrom(found) && !IcebergKmsClient.isOne(found))
+    if (!classOf[KmsClient].isAssignableFrom(found) && !IcebergClient.isOne(found))
       throw noClient(settings)
     found
   }
 
-  private def made(client: Class[_], settings: KmsSettings.ClientClass, where: String): Any =
+  private def made(client: Class[_], settings: ClientClassSettings, where: String): Any =
     try client.getDeclaredConstructor().newInstance()
     catch {
       case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
         throw notLoaded(settings, where, failed)
     }
 
-  private def notLoaded(settings: KmsSettings.ClientClass, where: String, failed: Throwable): PmeException = {
-    val elsewhere = settings.jar.fold("")(jar => s"; it is in the jar $jar, which is not brought along")
+  private def notLoaded(settings: ClientClassSettings, where: String, failed: Throwable): PmeException = {
+    val elsewhere = settings.jar.fold("")(jar => s"; it is in the jar $jar, which is not on the class path")
     PmeErrors.kmsUnavailable(
       where,
-      s"it cannot be loaded (${failed.getClass.getSimpleName})$elsewhere",
+      s"the class cannot be loaded (${failed.getClass.getSimpleName})$elsewhere",
       failed
     )
   }
 
-  private def noClient(settings: KmsSettings.ClientClass): PmeException = PmeErrors.badOption(
+  private def noClient(settings: ClientClassSettings): PmeException = PmeErrors.badOption(
     "kms",
     settings.name,
-    s"a class that is a ${classOf[KmsClient].getName} or a ${IcebergKmsClient.InterfaceName}"
+    s"a class that is a ${classOf[KmsClient].getName} or a ${IcebergClient.InterfaceName}"
   )
 
   /** A configuration that is the client's alone: it may hold secrets, and nothing of a table's definition. */
-  private def withHanded(settings: KmsSettings.ClientClass, conf: Configuration): Configuration =
+  private def withHanded(settings: ClientClassSettings, conf: Configuration): Configuration =
     if (settings.handed.isEmpty && settings.withheld.isEmpty) conf
     else {
       val own = new Configuration(conf)
@@ -182,12 +150,6 @@ object KmsClientKms {
       PmeErrors.keyDenied(where, masterKeyId, kms, failed)
     else if (causes.exists(_.isInstanceOf[javax.crypto.AEADBadTagException]))
       PmeErrors.wrappedKeyNotAuthentic(where, masterKeyId, failed)
-    else if (causes.exists(_.isInstanceOf[PythonKms.Failed]))
-      PmeErrors.kmsUnavailable(
-        where,
-        causes.collectFirst { case python: PythonKms.Failed => python.why }.get,
-        failed
-      )
     else if (causes.exists(_.isInstanceOf[java.io.IOException]))
       PmeErrors.kmsUnavailable(where, s"$kms could not be reached", failed)
     else PmeErrors.keyNotFound(where, masterKeyId, kms, failed)
@@ -200,8 +162,7 @@ object KmsClientKms {
       case KmsFailure.Kind.NOT_AUTHENTIC =>
         PmeErrors.wrappedKeyRefused(where, masterKeyId, told.getMessage, told)
       case KmsFailure.Kind.UNAVAILABLE => PmeErrors.kmsUnavailable(where, told.getMessage, told)
-      case KmsFailure.Kind.BAD_SETTING => PmeErrors.contradiction(told.option, told.getMessage, "Correct it.")
+      case KmsFailure.Kind.BAD_SETTING =>
+        PmeErrors.contradiction(told.option, told.getMessage, "Correct this setting.")
     }
-
-  val DefaultToken: Secret = new Secret(KmsClient.KEY_ACCESS_TOKEN_DEFAULT)
 }

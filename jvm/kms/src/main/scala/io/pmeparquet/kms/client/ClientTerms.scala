@@ -1,4 +1,4 @@
-package io.pmeparquet.kms
+package io.pmeparquet.kms.client
 
 import java.io.Closeable
 import java.lang.ref.Cleaner

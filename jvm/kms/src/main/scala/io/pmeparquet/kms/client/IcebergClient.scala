@@ -1,4 +1,4 @@
-package io.pmeparquet.kms
+package io.pmeparquet.kms.client
 
 import java.io.Closeable
 import java.lang.reflect.InvocationTargetException
@@ -13,7 +13,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.keytools.KmsClient
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 
-import io.pmeparquet.keys.http.KmsHttp
+import io.pmeparquet.kms.http.Json
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.PmeErrors
 
@@ -23,7 +23,7 @@ import io.pmeparquet.PmeErrors
  *
  * @param interface Iceberg's, as the client's class loader has it
  */
-private[pmeparquet] final class IcebergKmsClient private (client: Closeable, interface: Class[_])
+private[pmeparquet] final class IcebergClient private (client: Closeable, interface: Class[_])
     extends KmsClient {
   private val wrap = method("wrapKey", classOf[ByteBuffer], classOf[String])
   private val unwrap = method("unwrapKey", classOf[ByteBuffer], classOf[String])
@@ -35,7 +35,7 @@ private[pmeparquet] final class IcebergKmsClient private (client: Closeable, int
       token: String
   ): Unit = {
     ClientTerms.closeAfter(this, client)
-    call(method("initialize", classOf[util.Map[_, _]]), IcebergKmsClient.properties(conf))
+    call(method("initialize", classOf[util.Map[_, _]]), IcebergClient.properties(conf))
     ()
   }
 
@@ -47,7 +47,7 @@ private[pmeparquet] final class IcebergKmsClient private (client: Closeable, int
       try Base64.getDecoder.decode(wrappedKey)
       catch {
         case failed: IllegalArgumentException =>
-          throw PmeErrors.keyMetadata("wrapped key", "a wrapped key is not base64", failed)
+          throw PmeErrors.keyMetadata("wrapped key", "it is not base64", failed)
       }
     bytes(call(unwrap, ByteBuffer.wrap(wrapped), masterKeyId)).orNull
   }
@@ -73,7 +73,7 @@ private[pmeparquet] final class IcebergKmsClient private (client: Closeable, int
   }
 }
 
-private[pmeparquet] object IcebergKmsClient {
+private[pmeparquet] object IcebergClient {
   val InterfaceName = "org.apache.iceberg.encryption.KeyManagementClient"
 
   def isOne(type_ : Class[_]): Boolean =
@@ -84,7 +84,7 @@ private[pmeparquet] object IcebergKmsClient {
     case client: Closeable =>
       interfacesOf(client.getClass)
         .find(_.getName == InterfaceName)
-        .map(interface => new IcebergKmsClient(client, interface))
+        .map(interface => new IcebergClient(client, interface))
     case _ => None
   }
 
@@ -96,11 +96,11 @@ private[pmeparquet] object IcebergKmsClient {
   private def properties(conf: Configuration): util.Map[String, String] = {
     val name = PmeOptions.ClientProperties.name
     // Not repeated: somebody may have put a secret there.
-    def unusable = KmsFailure.badSetting(name, "it is no JSON object of texts")
+    def unusable = KmsFailure.badSetting(name, "it is not a JSON object of strings")
     Option(conf.get(PmeOptions.ParquetPrefix + name)).fold(util.Collections.emptyMap[String, String]) {
       json =>
         val parsed =
-          try KmsHttp.Json.readTree(json)
+          try Json.mapper.readTree(json)
           catch { case _: JsonProcessingException => throw unusable }
         if (parsed == null || !parsed.isObject) throw unusable
         val texts = new util.TreeMap[String, String]

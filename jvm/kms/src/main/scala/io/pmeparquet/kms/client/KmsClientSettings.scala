@@ -1,12 +1,12 @@
-package io.pmeparquet.kms
+package io.pmeparquet.kms.client
 
 import java.util.Optional
 
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, Secret}
-import io.pmeparquet.keys.Kms
-import io.pmeparquet.options.{KmsAddress, OptionSpec, PmeOptions}
+import io.pmeparquet.kms.http.ServerAddress
+import io.pmeparquet.options.{OptionSpec, PmeOptions}
 
 /**
  * What KMS clients in jars of their own are told: our options, which their Hadoop configuration has behind
@@ -14,7 +14,7 @@ import io.pmeparquet.options.{KmsAddress, OptionSpec, PmeOptions}
  * version.
  */
 final class KmsClientSettings(conf: Configuration) {
-  private val values = new ConfValues(conf, Kms.Default)
+  private val values = new ConfValues(conf)
 
   def text(name: String): Optional[String] = toJava(textOf(named(name)))
 
@@ -27,7 +27,7 @@ final class KmsClientSettings(conf: Configuration) {
   /** `https://HOST:PORT`, or `http://` with a loopback address. */
   def address(name: String): Optional[String] = {
     val option = named(name)
-    toJava(textOf(option).map(KmsAddress.parse(option, _).toString))
+    toJava(textOf(option).map(ServerAddress.parse(option, _).toString))
   }
 
   /** One of the values that the option lists, the first of which is the default. */

@@ -1,4 +1,4 @@
-package io.pmeparquet.kms
+package io.pmeparquet.kms.client
 
 import java.net.URI
 import java.nio.charset.StandardCharsets.UTF_8
@@ -7,8 +7,7 @@ import java.util
 import scala.annotation.varargs
 import scala.collection.JavaConverters._
 
-import io.pmeparquet.keys.http.KmsHttp
-import io.pmeparquet.keys.http.KmsHttp.{Body, Request}
+import io.pmeparquet.kms.http.{Answer => HttpAnswer, Body, Json, JsonHttp, Request}
 
 /**
  * The HTTP of KMS clients in jars of their own: JSON, further attempts, a time for all of them. Only Java's types stand
@@ -20,7 +19,7 @@ import io.pmeparquet.keys.http.KmsHttp.{Body, Request}
 final class KmsRest private (kms: String, timeoutMillis: Long, isDirect: Boolean) {
   def this(kms: String, timeoutMillis: Long) = this(kms, timeoutMillis, isDirect = false)
 
-  private val http = new KmsHttp(kms, timeoutMillis, isDirect = isDirect)
+  private val http = new JsonHttp(kms, timeoutMillis, isDirect = isDirect)
 
   /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
   def get(url: String, headers: util.Map[String, String]): KmsRest.Answer =
@@ -33,7 +32,7 @@ final class KmsRest private (kms: String, timeoutMillis: Long, isDirect: Boolean
       body: util.Map[String, String],
       deadline: Deadline
   ): KmsRest.Answer =
-    call(url, headers, Some(Body.json(KmsHttp.Json.valueToTree(body))), deadline.leftMillis)
+    call(url, headers, Some(Body.json(Json.mapper.valueToTree(body))), deadline.leftMillis)
 
   /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
   def postForm(url: String, headers: util.Map[String, String], body: String): KmsRest.Answer = {
@@ -57,7 +56,7 @@ object KmsRest {
   /** For what answers on this machine only: a proxy of the JVM's would ask its own. */
   def direct(kms: String, timeoutMillis: Long): KmsRest = new KmsRest(kms, timeoutMillis, isDirect = true)
 
-  final class Answer private[kms] (answer: KmsHttp.Answer) {
+  final class Answer private[kms] (answer: HttpAnswer) {
     def status: Int = answer.status
 
     /** The text at this path in the answer's JSON; null where there is none. */

@@ -1,4 +1,4 @@
-package io.pmeparquet.kms
+package io.pmeparquet.kms.hadoop
 
 import java.io.IOException
 import java.net.{URI, URISyntaxException}
@@ -7,8 +7,9 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.crypto.key.{KeyProviderCryptoExtension, KeyProviderFactory}
 import org.apache.hadoop.fs.CommonConfigurationKeysPublic._
 
-import io.pmeparquet.keys.http.KmsHttp
-import io.pmeparquet.options.{PmeOptions, UrlPath}
+import io.pmeparquet.kms.client.KmsFailure
+import io.pmeparquet.kms.http.{ServerAddress, UrlPath}
+import io.pmeparquet.options.PmeOptions
 
 /** Opens the Hadoop KMS that a configuration names. */
 private[pmeparquet] object HadoopKmsAddress {
@@ -28,7 +29,7 @@ private[pmeparquet] object HadoopKmsAddress {
 
   /** Whether all its hosts are this one. */
   private def areNear(hosts: String) =
-    hosts.split(";").forall(host => KmsHttp.isLoopback(host.takeWhile(_ != ':')))
+    hosts.split(";").forall(host => ServerAddress.isLoopback(host.takeWhile(_ != ':')))
 
   private def of(conf: Configuration): URI = {
     val name = PmeOptions.HadoopUri.name
@@ -41,18 +42,18 @@ private[pmeparquet] object HadoopKmsAddress {
     def unusable(why: String) = KmsFailure.badSetting(name, why)
     val uri =
       try new URI(set)
-      // Without the cause: its message is the whole text, which may hold a password.
-      catch { case _: URISyntaxException => throw unusable("it is no address") }
+      // Without the cause: its message has the whole text, which may contain a password.
+      catch { case _: URISyntaxException => throw unusable("it is not a URL") }
     val path = Option(uri.getRawPath).getOrElse("").stripPrefix("/").stripSuffix("/")
     val isElsewhere = Seq(uri.getRawQuery, uri.getRawFragment).exists(_ != null) ||
       (path.nonEmpty && !UrlPath.isPlain(path))
-    if (isElsewhere) throw unusable("it has more than a path of plain names behind the port")
+    if (isElsewhere) throw unusable("it has more than a plain path after the port")
     (uri.getScheme, uri.getRawAuthority) match {
       case ("kms", Form(transport, hosts)) =>
         // Hadoop KMS hands keys out as they are, so what reads the network reads them.
         if (transport == "http" && !areNear(hosts))
           throw unusable(
-            "keys would cross the network readable, since it begins with kms://http@ and not kms://https@"
+            "kms://http@ sends keys over the network unencrypted; it must begin with kms://https@"
           )
         uri
       case _ => throw unusable("it is not of the form kms://https@HOST:PORT/kms")

@@ -1,4 +1,4 @@
-package io.pmeparquet.kms
+package io.pmeparquet.kms.hadoop
 
 import java.security.PrivilegedExceptionAction
 import java.util.concurrent.{Callable, ExecutionException, FutureTask, TimeUnit, TimeoutException}
@@ -7,6 +7,7 @@ import org.apache.hadoop.security.authentication.client.AuthenticationException
 import org.apache.hadoop.security.authorize.AuthorizationException
 import org.apache.hadoop.security.UserGroupInformation
 
+import io.pmeparquet.kms.client.KmsFailure
 import io.pmeparquet.PmeException
 
 /** Calls of a Hadoop KMS: their time is limited, and their failures are told in our terms. */
@@ -60,12 +61,12 @@ private[kms] object HadoopKmsCalls {
     if (any(_.isInstanceOf[AuthorizationException]) || says(NotAuthorized))
       KmsFailure.denied(s"Hadoop KMS does not let this user use key '$masterKeyId'", failed)
     else if (any(_.isInstanceOf[AuthenticationException]))
-      KmsFailure.unavailable("Hadoop KMS does not take this user's login", failed)
+      KmsFailure.unavailable("Hadoop KMS refused the login of this user", failed)
     else if (says(NoSuchKey) || any(isNotFound))
       KmsFailure.missing(s"Hadoop KMS does not have key '$masterKeyId'", failed)
     else
       KmsFailure.unavailable(
-        s"Hadoop KMS failed to serve a call (${causes.last.getClass.getSimpleName})",
+        s"a call to Hadoop KMS failed (${causes.last.getClass.getSimpleName})",
         failed
       )
   }

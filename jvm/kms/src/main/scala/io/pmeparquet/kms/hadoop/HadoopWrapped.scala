@@ -1,4 +1,4 @@
-package io.pmeparquet.kms
+package io.pmeparquet.kms.hadoop
 
 import java.util.Base64
 
@@ -30,7 +30,7 @@ private[kms] object HadoopWrapped {
 
   /** @throws io.pmeparquet.PmeException for anything that [[HadoopWrapped.toString]] does not make */
   def parse(text: String): HadoopWrapped = {
-    def unusable = PmeErrors.keyMetadata("wrapped key", "a wrapped key is none of Hadoop KMS's")
+    def unusable = PmeErrors.keyMetadata("wrapped key", "it was not wrapped by Hadoop KMS")
     if (text.length > MaxLength) throw unusable
     text match {
       case Form(version, iv, eek, key) =>

@@ -1,4 +1,4 @@
-package io.pmeparquet.keys.http
+package io.pmeparquet.kms.http
 
 import java.io.ByteArrayOutputStream
 import java.net.http.HttpResponse.{BodyHandler, BodySubscriber}
@@ -6,7 +6,7 @@ import java.nio.ByteBuffer
 import java.util
 import java.util.concurrent.{CompletableFuture, CompletionStage, Flow}
 
-/** The body of an answer, as long as it is no longer than a KMS's answers are; else nothing. */
+/** The body of an answer, unless it is longer than answers of a KMS. */
 private final class LimitedBody extends BodySubscriber[Array[Byte]] {
   private val body = new CompletableFuture[Array[Byte]]
   private val bytes = new ByteArrayOutputStream

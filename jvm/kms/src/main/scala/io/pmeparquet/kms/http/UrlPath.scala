@@ -1,16 +1,17 @@
-package io.pmeparquet.options
+package io.pmeparquet.kms.http
 
+import io.pmeparquet.options.OptionSpec
 import io.pmeparquet.PmeErrors
 
 /**
- * Names that become a part of the path of a request, or of a header that a server takes for one: a mount, a namespace.
- * None leads to another place than the one that it seems to name.
+ * Names that become part of the path of a request, or of a header that a server uses as one: a mount, a namespace. They
+ * cannot lead to another place than they appear to name.
  */
 object UrlPath {
 
   /**
    * @return the path without slashes around it
-   * @throws io.pmeparquet.PmeException for `..`, empty parts, and what has a meaning of its own in an address
+   * @throws io.pmeparquet.PmeException for `..`, empty parts, and characters with a special meaning in a URL
    */
   def parse(option: OptionSpec, text: String): String = {
     val path = text.trim.stripPrefix("/").stripSuffix("/")
@@ -18,24 +19,24 @@ object UrlPath {
       throw PmeErrors.badOption(
         option.name,
         shown(text),
-        "names with single slashes between them, none of them . or .."
+        "names other than . and .., separated by single slashes"
       )
     path
   }
 
-  /** Whether each of its parts is a name and nothing else. */
+  /** Whether all its parts are plain names. */
   def isPlain(path: String): Boolean = {
     val parts = path.split("/", -1)
     parts.forall(part => part.nonEmpty && part != "." && part != "..") && path.forall(isPlain)
   }
 
-  // An encoded sign is one that somebody decodes further on; what follows a semicolon some servers leave out.
+  // Another server may decode an encoded character; some servers ignore what follows a semicolon.
   private def isPlain(character: Char): Boolean = character match {
     case '?' | '#' | '%' | '\\' | ';' => false
     case _ => !Character.isISOControl(character) && !Special(Character.getType(character))
   }
 
-  // Line ends, signs that cannot be seen, and halves of signs.
+  // Line ends, invisible characters, and unpaired surrogates.
   private val Special: Set[Int] = Set(
     Character.LINE_SEPARATOR,
     Character.PARAGRAPH_SEPARATOR,

@@ -1,4 +1,4 @@
-package io.pmeparquet.keys
+package io.pmeparquet.kms.local
 
 import java.io.{ByteArrayInputStream, IOException}
 import java.security._
@@ -6,13 +6,15 @@ import java.util.concurrent.ConcurrentHashMap
 import javax.crypto.SecretKey
 
 import io.pmeparquet.{AesKey, PmeErrors, Secret}
+import io.pmeparquet.keys.Kms
+import io.pmeparquet.material.LocalWrap
 
 /**
- * `kms=keystore`: a Java keystore that holds one AES secret key per alias, the alias being the master-key id.
- * PKCS12 by default, BCFKS where BouncyCastle is on the class path, or any type an installed provider has.
+ * `kms=keystore`: a Java keystore with one AES secret key per alias; the alias is the master-key id. PKCS12 by default,
+ * BCFKS if BouncyCastle is on the class path, or any type of an installed provider.
  *
- * Keys that can leave the keystore wrap as `KeyToolkit.encryptKeyLocally` does; keys that cannot (PKCS#11) wrap in
- * the same form inside their provider.
+ * Keys that can leave the keystore wrap as `KeyToolkit.encryptKeyLocally` does; keys that cannot (PKCS#11) wrap in the same
+ * format inside their provider.
  */
 final class KeystoreKms private (
     name: String,
@@ -22,7 +24,7 @@ final class KeystoreKms private (
 ) extends Kms {
   private val random = new SecureRandom
 
-  // Opening an entry derives a key from the password, which is slow on purpose.
+  // Opening an entry derives a key from the password, which is intentionally slow.
   private val opened = new ConcurrentHashMap[String, SecretKey]
 
   override def describe: String = s"keystore $name"
@@ -41,7 +43,7 @@ final class KeystoreKms private (
   override def directKey(id: String, where: String): Option[AesKey] =
     withMaster(id, where)((master, _) => Option(master.getEncoded).map(AesKey.of(_, where)))
 
-  /** In limited time where it is a token that is asked. A key that cannot leave its provider is used there. */
+  /** With a time limit for tokens. A key that cannot leave its provider is used there. */
   private def withMaster[A](id: String, where: String)(use: (SecretKey, Option[Provider]) => A): A = {
     def used() = {
       val master = opened.computeIfAbsent(id, load(_, where))
@@ -51,27 +53,27 @@ final class KeystoreKms private (
   }
 
   /**
-   * Files name the key by the text that is given here. PKCS12 finds `pii` by `PII`; nothing else does, and a rotation
-   * from `pii` would pass over files that say `PII`. What is there already still opens.
+   * Files contain this name of the key. PKCS12 finds `pii` by `PII`, but nothing else does, and a rotation of `pii` would
+   * ignore files that name `PII`. Existing files still open.
    */
   private def requireAsStored(id: String, where: String): Unit = if (token.isEmpty) {
     val aliases = java.util.Collections.list(keystore.aliases())
     if (!aliases.contains(id)) {
       val stored =
         aliases.stream().filter(alias => alias.equalsIgnoreCase(id)).findFirst().orElse("another one")
-      throw PmeErrors.keyUnusable(where, id, s"its name in $describe is '$stored', in other letters", null)
+      throw PmeErrors.keyUnusable(where, id, s"its name in $describe is '$stored', in another case", null)
     }
   }
 
   private def load(id: String, where: String): SecretKey = {
-    // Aliases compare as the keystore's type compares them: PKCS12 without case.
+    // The keystore type determines how aliases compare: PKCS12 ignores case.
     val key =
       try keystore.getKey(id, password)
       catch {
         case failed @ (_: UnrecoverableKeyException | _: NoSuchAlgorithmException | _: KeyStoreException) =>
           throw PmeErrors.kmsUnavailable(
             where,
-            s"$describe does not open entry '$id' with its password",
+            s"the password of $describe does not open its entry '$id'",
             failed
           )
       }
@@ -79,7 +81,7 @@ final class KeystoreKms private (
       case secret: SecretKey => secret
       case null => throw PmeErrors.keyNotFound(where, id, describe)
       case _ =>
-        throw PmeErrors.keyNotFound(where, id, s"$describe (its entry of that name is no secret key; it)")
+        throw PmeErrors.keyUnusable(where, id, s"its entry in $describe is not a secret key")
     }
   }
 }
@@ -87,9 +89,9 @@ final class KeystoreKms private (
 object KeystoreKms {
 
   /**
-   * @param name what messages call the keystore
+   * @param name the name of the keystore in messages
    * @param content the keystore file; for PKCS11 the configuration of its provider, or none for an installed one
-   * @param timeoutMillis all that one call of a token may take
+   * @param timeoutMillis time limit of one call of a token
    */
   def open(
       name: String,
@@ -116,7 +118,7 @@ object KeystoreKms {
       case failed: IOException =>
         val why =
           if (failed.getCause.isInstanceOf[UnrecoverableKeyException]) "its password is wrong"
-          else s"it is no whole $storeType keystore"
+          else s"it is not a complete $storeType keystore"
         throw PmeErrors.kmsUnavailable(s"keystore $name", why, failed)
       case failed: GeneralSecurityException =>
         throw PmeErrors.kmsUnavailable(s"keystore $name", s"it cannot be opened as $storeType", failed)
@@ -141,7 +143,7 @@ object KeystoreKms {
         )
     }
 
-  // The provider is used for this keystore only; it is not installed, so the JVM's other code sees no difference.
+  // The provider is used for this keystore only and is not installed, so other code in the JVM is not affected.
   private def bouncyCastle(): Provider =
     try
       Thread

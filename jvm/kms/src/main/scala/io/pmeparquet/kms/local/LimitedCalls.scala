@@ -1,17 +1,17 @@
-package io.pmeparquet.keys
+package io.pmeparquet.kms.local
 
 import java.util.concurrent.{Callable, ExecutionException, FutureTask, Semaphore, TimeUnit, TimeoutException}
 
 import io.pmeparquet.{PmeErrors, RecentValues}
 
 /**
- * Calls that may hang in native code, which no interrupt ends. Each has a thread of its own, which is left alone when time
- * is up. Then nobody calls for ten seconds: they are told. And one that hangs keeps its place among `most`, so that of what
- * hangs for good no more threads than that wait.
+ * Calls that may hang in native code, which cannot be interrupted. Each has its own thread, which is abandoned after the
+ * time limit. For ten seconds after that, all calls fail at once. A hanging call keeps its place among `most`, so at most
+ * that many threads hang.
  *
- * @param what as the beginning of a sentence: "… gave no answer within 30 s"
+ * @param what the beginning of a sentence: "… gave no answer within 30 s"
  */
-private[keys] final class LimitedCalls(
+private[kms] final class LimitedCalls(
     what: String,
     most: Int,
     now: () => Long = RecentValues.monotonicMillis
@@ -61,8 +61,8 @@ private[keys] final class LimitedCalls(
   }
 }
 
-private[keys] object LimitedCalls {
+private[kms] object LimitedCalls {
 
-  /** As long as a failed login is told, too. */
+  /** As long as a failed login is cached, too. */
   val ToldMillis = 10000L
 }

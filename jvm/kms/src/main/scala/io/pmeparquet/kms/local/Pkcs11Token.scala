@@ -1,4 +1,4 @@
-package io.pmeparquet.keys
+package io.pmeparquet.kms.local
 
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
@@ -12,22 +12,22 @@ import scala.collection.mutable
 import io.pmeparquet.{PmeErrors, PmeException, RecentValues, Secret}
 
 /**
- * A PKCS#11 token (an HSM, a smart card, SoftHSM), through the JVM's provider SunPKCS11. Keys stay in the token, which
- * encrypts with them. Where it hangs, what asks it fails in time, and other tokens are not waited with.
+ * A PKCS#11 token (an HSM, a smart card, SoftHSM), through the JVM's SunPKCS11 provider. Keys stay in the token, which
+ * encrypts with them. If it hangs, calls fail after a time limit, and other tokens are not affected.
  *
- * A process is logged in to a token as a whole, and a token that it is logged in to takes any PIN. So the PIN that was let
- * in is kept here, and another one is refused.
+ * A process is logged in to a token as a whole, and a token accepts any PIN from a process that is already logged in. So the
+ * accepted PIN is kept here, and another one is refused.
  *
- * @param configured makes the provider, for a token of that name
+ * @param configured creates the provider for a token of that name
  */
-private[keys] final class Pkcs11Token private (configured: String => Provider, now: () => Long) {
+private[kms] final class Pkcs11Token private (configured: String => Provider, now: () => Long) {
   import Pkcs11Token._
 
-  // One at a time: of two who log in together, the second would be let in with any PIN.
+  // One at a time: of two concurrent logins, the second would succeed with any PIN.
   private val openings = new LimitedCalls("the token", most = 1, now)
   private val uses = new LimitedCalls("the token", MostUses, now)
 
-  // Those who open have them, one after the other.
+  // Used while opening, one after the other.
   private var provider = Option.empty[Provider]
   private var admitted = Option.empty[Secret]
   private var refused = Option.empty[Refused]
@@ -39,7 +39,7 @@ private[keys] final class Pkcs11Token private (configured: String => Provider, n
 
   private def opened(name: String, where: String, pin: Secret): KeyStore = {
     def unusable(why: String, cause: Throwable = null) = PmeErrors.kmsUnavailable(where, why, cause)
-    // A token that is asked too often with a wrong PIN locks itself.
+    // A token locks itself after too many attempts with a wrong PIN.
     refused
       .filter(old => old.pin == pin && now() < old.until)
       .foreach(old => throw old.failure.movedTo(where, from = old.where))
@@ -47,7 +47,7 @@ private[keys] final class Pkcs11Token private (configured: String => Provider, n
     catch {
       case failed @ (_: InvalidParameterException | _: ProviderException |
           _: UnsupportedOperationException) =>
-        throw unusable("it is no configuration of SunPKCS11 that leads to a token", failed)
+        throw unusable("it is not a SunPKCS11 configuration that leads to a token", failed)
     }
     val login = new Login(pin)
     val keystore =
@@ -57,7 +57,7 @@ private[keys] final class Pkcs11Token private (configured: String => Provider, n
         store
       } catch {
         case failed: IOException if failed.getCause.isInstanceOf[LoginException] =>
-          val failure = unusable("the token does not take its PIN", failed)
+          val failure = unusable("the token does not accept the PIN", failed)
           refused = Some(Refused(pin, failure, where, now() + LimitedCalls.ToldMillis))
           throw failure
         case failed @ (_: IOException | _: GeneralSecurityException | _: ProviderException) =>
@@ -72,25 +72,25 @@ private[keys] final class Pkcs11Token private (configured: String => Provider, n
   }
 }
 
-private[keys] object Pkcs11Token {
+private[kms] object Pkcs11Token {
   val KeystoreType = "PKCS11"
 
-  /** Calls of a token that are under way at the same time; so many threads wait at most for one that hangs. */
+  /** Concurrent calls of a token, and so the most threads that can hang. */
   private val MostUses = 8
 
-  /** @param uses what asks the token, beside opening it */
+  /** @param uses calls of the token, apart from opening it */
   final class Opened(val keystore: KeyStore, uses: LimitedCalls, timeoutMillis: Long) {
     def use[A](where: String)(call: => A): A = uses(where, timeoutMillis)(call)
   }
 
-  // A library is loaded once in a process, and stays.
+  // A process loads a library once and does not unload it.
   private val byConfiguration = mutable.Map.empty[String, Pkcs11Token]
   private val byProvider = new util.IdentityHashMap[Provider, Pkcs11Token]
 
   /**
-   * @param name what messages call the token
-   * @param configuration of SunPKCS11; without one, an installed provider is taken
-   * @param timeoutMillis all that one call of the token may take
+   * @param name the name of the token in messages
+   * @param configuration of SunPKCS11; without one, an installed provider is used
+   * @param timeoutMillis time limit of one call of the token
    */
   def open(
       name: String,
@@ -122,13 +122,13 @@ private[keys] object Pkcs11Token {
     }
 
   private def bare(name: String): Provider = Option(Security.getProvider("SunPKCS11")).getOrElse {
-    throw PmeErrors.kmsUnavailable(s"keystore $name", "this JVM has no provider SunPKCS11")
+    throw PmeErrors.kmsUnavailable(s"keystore $name", "this JVM does not have the SunPKCS11 provider")
   }
 
-  /** What SunPKCS11 takes for a configuration and not for the name of a file. */
+  /** The prefix by which SunPKCS11 recognizes a configuration and not the name of a file. */
   private val InlineMark = "--"
 
-  /** A PIN that the token does not take, told for a while to who comes with it. */
+  /** A PIN that the token refused; calls with it fail at once for a while. */
   private final case class Refused(pin: Secret, failure: PmeException, where: String, until: Long)
 
   private final class Login(pin: Secret) extends CallbackHandler {

@@ -1,11 +1,13 @@
-package io.pmeparquet.keys
+package io.pmeparquet.kms.local
 
 import java.security.SecureRandom
 import java.util.Base64
 
 import io.pmeparquet.{AesKey, PmeErrors, Secret}
+import io.pmeparquet.keys.Kms
+import io.pmeparquet.material.LocalWrap
 
-/** `kms=static`: master keys listed in one secret, as lines `name=base64key`. For tests and first steps. */
+/** `kms=static`: master keys in a secret, as lines `name=base64key`. For tests and first steps. */
 final class StaticKms(keys: Map[String, AesKey]) extends Kms {
   private val random = new SecureRandom
 
@@ -32,7 +34,7 @@ final class StaticKms(keys: Map[String, AesKey]) extends Kms {
 object StaticKms {
   val KeysOption = "kms.static.keys"
 
-  /** Empty lines and lines that begin with `#` are passed over. */
+  /** Empty lines and lines that begin with `#` are ignored. */
   def parse(secret: Secret): StaticKms = {
     val lines = secret.insecureValue.split("\r?\n").map(_.trim).zipWithIndex
     val keys = lines.collect {
@@ -43,12 +45,12 @@ object StaticKms {
       throw PmeErrors.contradiction(KeysOption, s"key '$name' is listed twice", "List it once.")
     }
     if (keys.isEmpty)
-      throw PmeErrors.contradiction(KeysOption, "it lists no key", "Add lines 'name=base64key'.")
+      throw PmeErrors.contradiction(KeysOption, "it lists no keys", "Add lines 'name=base64key'.")
     new StaticKms(keys.toMap)
   }
 
   private def keyOf(line: String, number: Int): (String, AesKey) = {
-    // The line itself is never part of a message: it holds a key.
+    // Messages never contain the line itself, which has a key.
     def unusable(why: String) =
       PmeErrors.contradiction(KeysOption, s"line $number $why", "Write 'name=base64key'.")
     val separator = line.indexOf('=')
@@ -56,9 +58,9 @@ object StaticKms {
     val name = line.substring(0, separator).trim
     val bytes =
       try Base64.getDecoder.decode(line.substring(separator + 1).trim)
-      catch { case _: IllegalArgumentException => throw unusable("holds something that is not base64") }
+      catch { case _: IllegalArgumentException => throw unusable("has a value that is not base64") }
     if (!AesKey.AllowedBits.contains(bytes.length * 8))
-      throw unusable(s"holds ${bytes.length} bytes, which is no AES key (16, 24 or 32 bytes)")
+      throw unusable(s"holds ${bytes.length} bytes; an AES key has 16, 24 or 32")
     name -> AesKey.of(bytes, s"$KeysOption line $number")
   }
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.keys.vault
+package io.pmeparquet.kms.vault
 
 import java.net.{URI, URLEncoder}
 import java.nio.charset.StandardCharsets.UTF_8
@@ -9,18 +9,17 @@ import scala.collection.JavaConverters._
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.pmeparquet.{PmeErrors, PmeException, Secret}
-import io.pmeparquet.keys.http.KmsHttp
-import io.pmeparquet.keys.http.KmsHttp.{Answer, Body, Request}
+import io.pmeparquet.kms.http.{Answer, Body, Json, JsonHttp, Request}
 
-/** Vault's HTTP API, version 1, as far as it is needed here: one call, and what its refusals mean. */
-private[vault] final class VaultApi(settings: VaultSettings, clock: KmsHttp.Clock) {
+/** The part of Vault's HTTP API, version 1, that is needed here: one call, and its errors. */
+private[vault] final class VaultApi(settings: VaultSettings, clock: JsonHttp.Clock) {
   import VaultApi._
 
   val describe: String = s"Vault at ${settings.address}"
   private val http =
-    new KmsHttp(describe, settings.timeoutMillis, settings.authorities.map(_.insecureBytes), clock)
+    new JsonHttp(describe, settings.timeoutMillis, settings.authorities.map(_.insecureBytes), clock)
 
-  /** @param path below `/v1/`, its parts not yet encoded */
+  /** @param path below `/v1/`, with parts that are not encoded */
   def post(path: Seq[String], token: Option[Secret], fields: (String, String)*)(where: String): Answer =
     send(path, token, Some(VaultApi.body(fields: _*)))(where)
 
@@ -36,23 +35,23 @@ private[vault] final class VaultApi(settings: VaultSettings, clock: KmsHttp.Cloc
     answer
   }
 
-  /** An answer that is no refusal that Vault's API knows: another server, or something before it. */
+  /** An answer that Vault's API does not define: from another server, or a proxy. */
   def strange(answer: Answer, where: String): PmeException =
     PmeErrors.kmsUnavailable(
       where,
-      s"$describe gave an answer with status ${answer.status} that is none of Vault's transit engine"
+      s"$describe gave an answer with status ${answer.status} that is not from Vault's transit engine"
     )
 }
 
 private[vault] object VaultApi {
 
   def body(fields: (String, String)*): ObjectNode = {
-    val node = KmsHttp.Json.createObjectNode()
+    val node = Json.mapper.createObjectNode()
     fields.foreach { case (name, value) => node.put(name, value) }
     node
   }
 
-  /** What Vault says went wrong, in small letters. It is compared and never shown. */
+  /** Vault's errors in lower case. They are compared and never shown. */
   def errors(answer: Answer): Seq[String] =
     answer.body
       .path("errors")
@@ -69,7 +68,7 @@ private[vault] object VaultApi {
 
   private val SealedStatus = 503
 
-  /** A part of a path; a mount may have several, and of a key's name a slash is no part. */
+  /** A part of a path. A mount may have several; the name of a key has no slash. */
   private def encoded(part: String): String =
     part.split("/").map(piece => URLEncoder.encode(piece, UTF_8).replace("+", "%20")).mkString("/")
 }

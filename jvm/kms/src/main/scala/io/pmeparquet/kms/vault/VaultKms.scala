@@ -1,4 +1,4 @@
-package io.pmeparquet.keys.vault
+package io.pmeparquet.kms.vault
 
 import java.util.{Base64, Locale}
 
@@ -9,15 +9,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, Secret}
-import io.pmeparquet.keys.http.KmsHttp
-import io.pmeparquet.keys.http.KmsHttp.Answer
 import io.pmeparquet.keys.Kms
+import io.pmeparquet.kms.http.{Answer, JsonHttp}
 
 /**
- * `kms=vault`: HashiCorp Vault's or OpenBao's transit engine. A master-key id is the name of a transit key; a wrapped key
- * is Vault's ciphertext, `vault:v1:…`, made without associated data, which `rewrap` could not keep.
+ * `kms=vault`: the transit engine of HashiCorp Vault or OpenBao. A master-key id is the name of a transit key; a wrapped key
+ * is Vault's ciphertext, `vault:v1:…`, without associated data, which `rewrap` would not preserve.
  */
-final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.SystemClock) extends Kms {
+final class VaultKms(settings: VaultSettings, clock: JsonHttp.Clock = JsonHttp.SystemClock) extends Kms {
   import VaultApi.says
   import VaultKms._
 
@@ -52,7 +51,7 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
       where: String
   ): Seq[Either[PmeException, AesKey]] = all(Decrypt, wrapped, masterKeyId, where)
 
-  /** Keys that can be exported are for other uses. */
+  /** Not even for exportable keys, which are for other uses. */
   override def directKey(id: String, where: String): Option[AesKey] = None
 
   private def one[A](call: Call[A], input: String, keyId: String, where: String): A = {
@@ -101,7 +100,7 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
       .getOrElse(throw api.strange(answer, where))
 
   private def transit(what: String, keyId: String, body: ObjectNode, where: String): Answer = {
-    // It becomes a part of the path of a request.
+    // It becomes part of the path of a request.
     if (!keyId.matches(KeyName)) throw PmeErrors.keyNotFound(where, keyId, describe)
     def ask(token: Secret) = api.send(Seq(settings.mount, what, keyId), Some(token), Some(body))(where)
     val token = tokens.token(where)
@@ -111,14 +110,14 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
     else tokens.afterIfOver(token, where).fold(first)(ask)
   }
 
-  /** Newer Vaults say so. Of older ones it must be asked: they answer this as they answer a key that is not allowed. */
+  /** Newer versions of Vault report this. Older ones give the same answer as for a key that is not allowed. */
   private def refusesToken(answer: Answer) =
     says(answer, "invalid token", "bad token", "missing client token")
 
   private def granted(answer: Answer, keyId: String, where: String): Answer = answer.status match {
     case Ok => answer
     case Forbidden if refusesToken(answer) => throw tokens.refusal(where)
-    // What stands before Vault may forbid as well, and that is no word about a key.
+    // A proxy before Vault may refuse as well, which does not concern the key.
     case Forbidden if says(answer, "permission denied") =>
       throw PmeErrors.keyDenied(where, keyId, describe, null)
     case NotFound if says(answer, "no handler for route", "unsupported path") =>
@@ -126,13 +125,16 @@ final class VaultKms(settings: VaultSettings, clock: KmsHttp.Clock = KmsHttp.Sys
     case _ => throw refusal(VaultApi.errors(answer), keyId, where).getOrElse(api.strange(answer, where))
   }
 
-  /** What the transit engine says of a key or a wrapped key, in small letters. */
+  /** The failure for errors of the transit engine about a key or a wrapped key, which are in lower case. */
   private def refusal(errors: Seq[String], keyId: String, where: String): Option[PmeException] = {
     def say(words: String*) = errors.exists(error => words.exists(error.contains(_)))
     if (say("key not found", "no such key")) Some(PmeErrors.keyNotFound(where, keyId, describe))
-    // Versions that a key no longer decrypts with.
+    // Versions of a key that are no longer allowed to decrypt.
     else if (say("disallowed by policy", "key version"))
-      Some(PmeErrors.keyNotFound(where, s"$keyId, in the version that wrapped this", describe))
+      Some(
+        PmeErrors
+          .keyUnusable(where, keyId, s"$describe no longer decrypts with the version of it that was used")
+      )
     else if (say("authentication failed", "invalid ciphertext", "unable to decrypt"))
       Some(PmeErrors.wrappedKeyNotAuthentic(where, keyId))
     else None
@@ -144,16 +146,16 @@ private object VaultKms {
   val Forbidden = 403
   val NotFound = 404
 
-  /** As many keys as one request asks for. */
+  /** The most keys of one request. */
   val MostInBatch = 250
 
-  /** What Vault lets a key be called. */
+  /** The names that Vault allows for keys. */
   val KeyName: String = "\\w(?:[\\w.-]*\\w)?"
 
   /**
    * A call of the transit engine, by the names of its fields.
    *
-   * @param read what comes out; none where it is nothing that can
+   * @param read reads the result; none if it is not valid
    */
   final case class Call[A](name: String, input: String, output: String, read: (String, String) => Option[A])
 

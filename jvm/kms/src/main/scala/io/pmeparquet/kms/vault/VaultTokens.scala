@@ -1,20 +1,19 @@
-package io.pmeparquet.keys.vault
+package io.pmeparquet.kms.vault
 
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 
 import io.pmeparquet.{PmeErrors, PmeException, Secret}
-import io.pmeparquet.keys.http.KmsHttp
-import io.pmeparquet.keys.http.KmsHttp.Answer
+import io.pmeparquet.kms.http.{Answer, JsonHttp}
 
-/** The token of one Vault and one identity: got by logging in, renewed before it ends, and got anew when it has ended. */
-private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: KmsHttp.Clock) {
+/** The token of one Vault and identity: it comes from a login, is renewed before it expires, and replaced when it has. */
+private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: JsonHttp.Clock) {
   import VaultTokens._
 
   private var current: Option[Lease] = None
 
-  /** What failed, to be told to others for a while in place of trying again: they wait for this one to end. */
+  /** A failure that all calls get for a while without another attempt. */
   private var refused: Option[Refused] = None
 
   private def remembering[A](where: String)(attempt: => A): A = {
@@ -32,11 +31,11 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
 
   def refusal(where: String): PmeException = PmeErrors.kmsUnavailable(
     where,
-    s"${api.describe} takes the token for none: it is wrong, its time is over, or it may not look itself up, as " +
+    s"${api.describe} refused the token: it is wrong, it has expired, or it may not look itself up, as " +
       "Vault's default policy allows"
   )
 
-  /** A token that should be good. */
+  /** A token that should be valid. */
   def token(where: String): Secret = synchronized {
     val lease = current match {
       case None => remembering(where)(fresh(where))
@@ -48,11 +47,11 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
   }
 
   /**
-   * Another token, where Vault, which said `permission denied` and no more, meant the token; none where it meant the key.
-   * In one step, so that of many who are refused at the same time one asks.
+   * Another token, if `permission denied` from Vault was about the token; none if it was about the key. Atomic, so that one
+   * of many concurrent calls checks it.
    */
   def afterIfOver(token: Secret, where: String): Option[Secret] = synchronized {
-    // One that is no longer the current one was found to be over by another thread.
+    // Another thread has already replaced a token that is no longer current.
     val isOver = current.filter(_.token == token).forall { lease =>
       clock.millis() >= lease.goodUntil && {
         val known = remembering(where)(isKnown(token, where))
@@ -72,7 +71,7 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
     }
   }
 
-  /** Another token than one that is over. */
+  /** A token to replace an expired one. */
   def after(over: Secret, where: String): Secret = synchronized {
     if (current.exists(_.token == over)) current = None
     login match {
@@ -82,7 +81,7 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
   }
 
   private def fresh(where: String): Lease = login match {
-    // How long it lasts is asked when it has been used for a while: most jobs never need to know.
+    // Its lifetime is looked up after it has been used for a while: most jobs never need it.
     case VaultLogin.Token(value) => Lease(value, clock.millis() + UnknownMillis, goodUntil = clock.millis())
     case VaultLogin.Kubernetes(role, jwt, mount) =>
       loggedIn(mount, "role" -> role, "jwt" -> textOf(jwt, where))(where)
@@ -114,7 +113,7 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
     }
   }
 
-  /** A token that cannot be renewed is used on: Vault tells when it is over. */
+  /** A token that cannot be renewed stays in use until Vault reports that it has expired. */
   private def renewed(old: Lease, where: String): Lease =
     try {
       val answer = api.post(Seq("auth", "token", "renew-self"), Some(old.token))(where)
@@ -123,7 +122,7 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
         case _ => fresh(where)
       })
     } catch {
-      // Half of its time is left, and what it is wanted for may be served though this was not.
+      // Half of its lifetime is left, and the call itself may succeed although the renewal failed.
       case _: PmeException => old.copy(renewAt = clock.millis() + RefusalMillis)
     }
 
@@ -138,20 +137,20 @@ private[vault] final class VaultTokens(api: VaultApi, login: VaultLogin, clock: 
 private object VaultTokens {
 
   /**
-   * @param renewAt when half of its time is over
-   * @param goodUntil till when Vault, which has just given or shown it, need not be asked whether it is one
+   * @param renewAt when half of its lifetime is over
+   * @param goodUntil until when it need not be checked, because Vault has just issued or confirmed it
    */
   final case class Lease(token: Secret, renewAt: Long, goodUntil: Long)
 
   final case class Refused(failure: PmeException, where: String, until: Long)
 
-  /** Vault's default policy lets every token ask for itself. */
+  /** Vault's default policy lets every token look itself up. */
   val LookUp: Seq[String] = Seq("auth", "token", "lookup-self")
 
   val Ok = 200
   val Forbidden = 403
   val RefusalMillis = 10000L
 
-  /** After which a token is renewed that says no time. */
+  /** When to renew a token without a stated lifetime. */
   val UnknownMillis: Long = 5 * 60 * 1000L
 }

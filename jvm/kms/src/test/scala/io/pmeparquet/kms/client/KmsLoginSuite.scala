@@ -1,4 +1,4 @@
-package io.pmeparquet.kms
+package io.pmeparquet.kms.client
 
 import java.util.concurrent.{Callable, ExecutionException, TimeUnit}
 import java.util.concurrent.atomic.AtomicLong
@@ -51,7 +51,7 @@ class KmsLoginSuite extends FunSuite {
 
   test("what an issuer throws that is no failure of a KMS is one, named by its class") {
     val logins = new Logins()(_ => throw new IllegalArgumentException("not to be shown"))
-    assertEquals(logins.failure(), "the login at a test could not be done (IllegalArgumentException)")
+    assertEquals(logins.failure(), "the login at a test failed (IllegalArgumentException)")
   }
 
   test("a login that hangs is told as well, and is not waited for again") {

@@ -1,8 +1,9 @@
-package io.pmeparquet.options
+package io.pmeparquet.kms.http
 
 import munit.FunSuite
 
 import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.options.PmeOptions
 
 class UrlPathSuite extends FunSuite {
   private val hostile = Seq(
@@ -45,10 +46,10 @@ class UrlPathSuite extends FunSuite {
 
   test("an address has no path that leads elsewhere") {
     hostile.filter(text => text.forall(_ > ' ') && !text.forall(_ == '/')).foreach { text =>
-      intercept[PmeException](KmsAddress.parse(PmeOptions.VaultUrl, s"https://vault:8200/$text"))
+      intercept[PmeException](ServerAddress.parse(PmeOptions.VaultUrl, s"https://vault:8200/$text"))
     }
     Seq("https://vault:8200", "https://vault:8200/", "https://proxy/team/vault").foreach(text =>
-      assertEquals(KmsAddress.parse(PmeOptions.VaultUrl, text).toString, text.stripSuffix("/"))
+      assertEquals(ServerAddress.parse(PmeOptions.VaultUrl, text).toString, text.stripSuffix("/"))
     )
   }
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.keys
+package io.pmeparquet.kms.local
 
 import java.io.{IOException, InputStream, OutputStream}
 import java.security._
@@ -12,7 +12,7 @@ import javax.security.auth.login.FailedLoginException
 
 import scala.collection.JavaConverters._
 
-import io.pmeparquet.keys.FakeToken.Step
+import io.pmeparquet.kms.local.FakeToken.Step
 
 /**
  * A security provider that behaves as SunPKCS11 does with a token: one key, `m`, which does not leave it, a PIN that it asks

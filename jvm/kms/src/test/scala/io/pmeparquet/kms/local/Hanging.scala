@@ -1,9 +1,9 @@
-package io.pmeparquet.keys
+package io.pmeparquet.kms.local
 
 import java.util.concurrent.CountDownLatch
 
 /** What hangs as native code does: no interrupt helps, only its release. */
-private[keys] final class Hanging {
+private[kms] final class Hanging {
   private val released = new CountDownLatch(1)
 
   def hang(): Unit = while (released.getCount > 0)

@@ -1,4 +1,4 @@
-package io.pmeparquet.keys
+package io.pmeparquet.kms.local
 
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger

@@ -1,4 +1,4 @@
-package io.pmeparquet.keys
+package io.pmeparquet.kms.local
 
 import java.security.{SecureRandom, Security}
 import java.util.concurrent.{Callable, Executors}
@@ -7,7 +7,7 @@ import java.util.Collections
 import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
-import io.pmeparquet.keys.FakeToken.Step
+import io.pmeparquet.kms.local.FakeToken.Step
 
 /** `kms.keystore.type=PKCS11` on a token that hangs, by a provider that stands where an installed SunPKCS11 would. */
 class Pkcs11TokenSuite extends FunSuite {
@@ -85,7 +85,7 @@ class Pkcs11TokenSuite extends FunSuite {
   test("a PIN that the token does not take is not tried again at once, and another one is") {
     withToken { token =>
       val wrong = new Secret("0000")
-      (1 to 5).foreach(_ => assert(unavailable(open(Late, wrong)).contains("does not take its PIN")))
+      (1 to 5).foreach(_ => assert(unavailable(open(Late, wrong)).contains("does not accept the PIN")))
       assertEquals(token.count(Step.Open), 1)
       open(Late).wrap(key, "m", "t")
     }

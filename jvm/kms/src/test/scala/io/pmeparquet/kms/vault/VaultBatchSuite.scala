@@ -1,4 +1,4 @@
-package io.pmeparquet.keys.vault
+package io.pmeparquet.kms.vault
 
 import java.security.SecureRandom
 import java.util.Base64

@@ -1,10 +1,10 @@
-package io.pmeparquet.keys.vault
+package io.pmeparquet.kms.vault
 
 import scala.collection.JavaConverters._
 
 import io.pmeparquet.keys.{KmsSource, WrappedKey}
-import io.pmeparquet.keys.http.KmsHttp
-import io.pmeparquet.options.{KmsAddress, PmeOptions}
+import io.pmeparquet.kms.http.{JsonHttp, ServerAddress}
+import io.pmeparquet.options.PmeOptions
 
 class VaultKmsSuite extends VaultSuite {
 
@@ -67,7 +67,7 @@ class VaultKmsSuite extends VaultSuite {
   test("no more than six attempts are made, and none that would end after the time that is given") {
     asking(Seq.fill(20)(Reply(503, "")): _*) { (kms, vault, _) =>
       assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE")
-      assertEquals(vault.paths.size, KmsHttp.MaxAttempts)
+      assertEquals(vault.paths.size, JsonHttp.MaxAttempts)
     }
     asking(Reply(429, "", Map("Retry-After" -> "60")), wrapped) { (kms, vault, _) =>
       assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE")
@@ -151,9 +151,9 @@ class VaultKmsSuite extends VaultSuite {
   }
 
   test("where it cannot be asked what was meant, Vault is taken to be out of order, and not asked by each") {
-    asking(denied +: Seq.fill(KmsHttp.MaxAttempts)(Reply(503, "")) :+ denied: _*) { (kms, vault, _) =>
+    asking(denied +: Seq.fill(JsonHttp.MaxAttempts)(Reply(503, "")) :+ denied: _*) { (kms, vault, _) =>
       (1 to 2).foreach(_ => assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE"))
-      assertEquals(vault.paths.count(_ == lookUp), KmsHttp.MaxAttempts)
+      assertEquals(vault.paths.count(_ == lookUp), JsonHttp.MaxAttempts)
     }
   }
 
@@ -222,7 +222,7 @@ class VaultKmsSuite extends VaultSuite {
   test("addresses that would send a token readable, or hold a password, are refused and not repeated whole") {
     Seq("https://vault:8200", "http://127.0.0.1:8200", "http://localhost:8200/", "http://[::1]:8200").foreach {
       address =>
-        assertEquals(KmsAddress.parse(PmeOptions.VaultUrl, address).toString, address.stripSuffix("/"))
+        assertEquals(ServerAddress.parse(PmeOptions.VaultUrl, address).toString, address.stripSuffix("/"))
     }
     Seq(
       "http://vault:8200",
@@ -234,7 +234,7 @@ class VaultKmsSuite extends VaultSuite {
       "",
       "https://"
     ).foreach(address =>
-      assertEquals(condition(KmsAddress.parse(PmeOptions.VaultUrl, address)), "PME_BAD_OPTION", address)
+      assertEquals(condition(ServerAddress.parse(PmeOptions.VaultUrl, address)), "PME_BAD_OPTION", address)
     )
   }
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.keys.vault
+package io.pmeparquet.kms.vault
 
 import java.net.InetSocketAddress
 import java.nio.charset.StandardCharsets.UTF_8
@@ -12,7 +12,7 @@ import com.sun.net.httpserver.{HttpExchange, HttpServer}
 import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
-import io.pmeparquet.keys.http.KmsHttp
+import io.pmeparquet.kms.http.JsonHttp
 
 /** Tests of Vault's client, against a server that says what it is told to. */
 abstract class VaultSuite extends FunSuite {
@@ -46,7 +46,7 @@ abstract class VaultSuite extends FunSuite {
   }
 
   /** Time that passes only where somebody sleeps, or a test says so. */
-  final class Clock extends KmsHttp.Clock {
+  final class Clock extends JsonHttp.Clock {
     @volatile var now = 0L
     val pauses = new ConcurrentLinkedQueue[Long]
     override def millis(): Long = now

@@ -1,0 +1,59 @@
+package io.pmeparquet.kms
+
+import java.util.Locale
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.keys.{Kms, KmsSettings}
+import io.pmeparquet.kms.client.{ClientClassKms, ClientClassOptions, ClientClassSettings, DriverValues}
+import io.pmeparquet.kms.local.{KeystoreKms, KeystoreOptions, KeystoreSettings, StaticKms, StaticSettings}
+import io.pmeparquet.kms.vault.{VaultKms, VaultOptions, VaultSettings}
+import io.pmeparquet.options.{ClientKind, PmeOptions}
+import io.pmeparquet.PmeErrors
+
+/**
+ * The register of KMSs: what the option `kms` may say, how the options of each become settings, and how settings become
+ * a KMS. Clouds, Hadoop and other classes that implement parquet-java's `KmsClient` are listed in `ClientKind` of core.
+ */
+object KmsAccess {
+
+  /** The KMSs that need code of their own here, by the value of option `kms`. Each has a case in `open`. */
+  private val own: Seq[(String, DriverValues => KmsSettings)] = Seq(
+    "keystore" -> (KeystoreOptions.settings(_)),
+    "static" -> (KeystoreOptions.static(_)),
+    "vault" -> (VaultOptions.settings(_))
+  )
+
+  /** Every short name that the option `kms` takes. */
+  val names: Seq[String] = own.map(_._1) ++ ClientKind.all.map(_.name)
+
+  /**
+   * The settings that options make, with all secrets resolved. ''Driver only.''
+   *
+   * @throws io.pmeparquet.PmeException for what is missing, of no use or unsafe
+   */
+  def settings(values: DriverValues): KmsSettings = {
+    val kms = values.text(PmeOptions.Kms).get.trim
+    own
+      .collectFirst { case (name, make) if name == kms.toLowerCase(Locale.ROOT) => make(values) }
+      .orElse(ClientKind.named(kms).map(ClientClassOptions.ofKind(_, values)))
+      .orElse(if (kms.contains('.')) Some(ClientClassOptions.ofClass(kms, values)) else None)
+      .getOrElse {
+        throw PmeErrors.badOption(
+          PmeOptions.Kms.name,
+          kms,
+          s"${names.mkString(", ")}, or the full name of a KmsClient class"
+        )
+      }
+  }
+
+  /** Opens the KMS that settings describe. */
+  def open(settings: KmsSettings, conf: Configuration): Kms = settings match {
+    case KeystoreSettings(name, storeType, content, password, timeoutMillis) =>
+      KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password, timeoutMillis)
+    case StaticSettings(keys) => StaticKms.parse(keys)
+    case vault: VaultSettings => new VaultKms(vault)
+    case client: ClientClassSettings => ClientClassKms.open(client, conf)
+    case other => throw new IllegalStateException(s"internal error: no KMS client for ${other.kind}")
+  }
+}

@@ -1,0 +1,78 @@
+package io.pmeparquet.kms.client
+
+import io.pmeparquet.{PmeErrors, Secret}
+import io.pmeparquet.keys.FileContent
+import io.pmeparquet.options.OptionSpec
+
+/** The source of the settings of a KMS: options on the driver, or a Hadoop configuration. */
+trait ClientValues {
+
+  /** The value, or the option's default. */
+  def text(option: OptionSpec): Option[String]
+
+  /** Whether it is set. */
+  def isSet(option: OptionSpec): Boolean
+
+  /** The secret that the option refers to; none if it is not set and has no default. */
+  def secret(option: OptionSpec): Option[Secret]
+
+  /** The content of the file that the option names. */
+  def file(option: OptionSpec): Option[FileContent]
+
+  /**
+   * The content of a file.
+   *
+   * @param where what messages call it
+   */
+  def content(path: String, where: String): FileContent
+
+  def requiredText(option: OptionSpec, why: String): String =
+    text(option).map(_.trim).filter(_.nonEmpty).getOrElse(throw PmeErrors.missingOption(option.name, why))
+
+  def requiredSecret(option: OptionSpec, why: String): Secret =
+    secret(option).getOrElse(throw PmeErrors.missingOption(option.name, why))
+
+  /** A secret that is sent in a header or field, without the trailing line end of files and variables. */
+  def requiredToken(option: OptionSpec, why: String): Secret = {
+    val text = requiredSecret(option, why).insecureValue.trim
+    if (text.isEmpty || !text.forall(character => character > ' ' && character < 0x7f.toChar))
+      throw PmeErrors.badOption(
+        option.name,
+        "…",
+        "a reference to a token of letters, digits and signs only"
+      )
+    new Secret(text)
+  }
+
+  /** A number of seconds, as milliseconds. */
+  def millis(option: OptionSpec): Long = {
+    val value = requiredText(option, "for every KMS")
+    val seconds =
+      try value.toInt
+      catch { case _: NumberFormatException => 0 }
+    if (seconds < 1 || seconds > ClientValues.MaxSeconds)
+      throw PmeErrors.badOption(
+        option.name,
+        value,
+        s"a number of seconds from 1 to ${ClientValues.MaxSeconds}"
+      )
+    seconds * 1000L
+  }
+}
+
+/** Options as the driver looks them up, and what only the driver knows of a read or write. */
+trait DriverValues extends ClientValues {
+
+  /** What parquet-java hands to a client class as its access token. */
+  def accessToken: Secret
+
+  /** A digest of all that a client class could look at: the configuration with the options, and the user. */
+  def identity: String
+
+  /** What a table's definition would put into the configuration, and the value that replaces it, if any. */
+  def withheld: Map[String, Option[String]]
+}
+
+object ClientValues {
+  private val MaxSeconds = 3600
+}
