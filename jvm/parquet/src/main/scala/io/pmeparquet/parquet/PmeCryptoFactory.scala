@@ -5,6 +5,10 @@ import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto._
 import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 
+import io.pmeparquet.parquet.admission.FileDecryption
+import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
+import io.pmeparquet.parquet.write.FileEncryption
+
 /**
  * Where parquet-java asks how to encrypt and decrypt a file. It makes one by class name from the Hadoop configuration
  * for every file, so all state is in the scope that the configuration names.

@@ -14,17 +14,24 @@ import org.apache.parquet.format.{FileMetaData, SchemaElement, Util}
 import org.apache.parquet.schema.MessageTypeParser
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
-import io.pmeparquet.keys._
-import io.pmeparquet.options._
+import io.pmeparquet.keys.{KeyDesks, KeyRoute, KmsSource, KmsUse}
+import io.pmeparquet.kms.local.{StaticKms, StaticSettings}
+import io.pmeparquet.material.{DataKeyWrapper, DoubleWrapper, JobKeks, KeyMetadata, LocalWrap, SingleWrapper}
+import io.pmeparquet.options.{Level, OptionValues, Settings}
+import io.pmeparquet.parquet.admission.{Admissions, FooterPolicy}
+import io.pmeparquet.parquet.bytes.{FileTail, FileVersion}
+import io.pmeparquet.parquet.schema.SchemaColumns
+import io.pmeparquet.parquet.scope.{FileKeys, Scopes}
+import io.pmeparquet.parquet.write.WriteRules
 
 class ParquetLayerSuite extends FunSuite {
   private val master = Array.tabulate(16)(_.toByte)
   private val secretText = "m=" + Base64.getEncoder.encodeToString(master)
-  private val kms = KmsUse(KmsSettings.Static(new Secret(secretText)), None)
+  private val kms = KmsUse(StaticSettings(new Secret(secretText)), None)
 
   /** The driver, as executors reach it, without a network. */
   private object Here extends KeyRoute {
-    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesk.answer(request)
+    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesks.answer(request)
   }
   private val byDriver = kms.copy(route = Some(Here))
   private val conf = new Configuration(false)
@@ -147,7 +154,7 @@ class ParquetLayerSuite extends FunSuite {
     "a master key of zeros, with which parquet-java does not encrypt, is refused before anything is written"
   ) {
     val zeros = "m=" + Base64.getEncoder.encodeToString(new Array[Byte](16))
-    val use = KmsUse(KmsSettings.Static(new Secret(zeros)), None)
+    val use = KmsUse(StaticSettings(new Secret(zeros)), None)
     val settings = writeSettingsBy(use, "uniformKey" -> "m", "keyManagement" -> "direct")
     assertEquals(condition(Scopes.forWrite(settings, "/t", conf)), "PME_KEY_NOT_FOUND")
   }
@@ -206,18 +213,18 @@ class ParquetLayerSuite extends FunSuite {
     Files.write(file, "PAR1....PAR1".getBytes)
     val hadoop = new Path(file.toUri)
     var clock = 0L
-    val admissions = new Admissions(() => clock)
+    val tails = Admissions.tails(() => clock)
     // A file that cannot be read is not remembered; one that can stays known while its bytes go bad under one name.
-    intercept[PmeException](admissions.tailOf(hadoop, conf))
+    intercept[PmeException](Admissions.tailOf(tails, hadoop, conf))
     Files.write(file, emptyPlaintextFile)
-    assertEquals(admissions.tailOf(hadoop, conf), FileTail.Plaintext: FileTail)
+    assertEquals(Admissions.tailOf(tails, hadoop, conf), FileTail.Plaintext: FileTail)
     val (length, modified) = (Files.size(file), Files.getLastModifiedTime(file))
     Files.write(file, new Array[Byte](length.toInt))
     Files.setLastModifiedTime(file, modified)
     clock = Admissions.LifetimeMillis - 1
-    assertEquals(admissions.tailOf(hadoop, conf), FileTail.Plaintext: FileTail)
+    assertEquals(Admissions.tailOf(tails, hadoop, conf), FileTail.Plaintext: FileTail)
     clock = Admissions.LifetimeMillis
-    assertEquals(condition(admissions.tailOf(hadoop, conf)), "PME_DAMAGED_FILE")
+    assertEquals(condition(Admissions.tailOf(tails, hadoop, conf)), "PME_DAMAGED_FILE")
     Files.delete(file)
   }
 
@@ -273,7 +280,7 @@ class ParquetLayerSuite extends FunSuite {
   test("readers with equal settings share a scope, readers with other keys do not") {
     def scope(use: KmsUse) = Scopes.forRead(use, readSettings(), conf)
     assert(scope(kms) eq scope(kms))
-    val other = KmsSettings.Static(new Secret("n=" + Base64.getEncoder.encodeToString(master)))
+    val other = StaticSettings(new Secret("n=" + Base64.getEncoder.encodeToString(master)))
     assert(!(scope(kms) eq scope(KmsUse(other, None))))
     assert(!(scope(kms) eq scope(byDriver)))
   }

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.admission
 
 import java.nio.ByteBuffer
 
@@ -30,7 +30,7 @@ private[parquet] final class ColumnCheck(
    * Of each column that is protected otherwise, in whichever row group first, why it is refused.
    *
    * @param leaves in the order of the file's columns
-   * @throws io.pmeparquet.PmeException where the policy contradicts itself over these columns
+   * @throws io.pmeparquet.PmeException if the policy contradicts itself for these columns
    */
   def columns(leaves: Seq[LeafColumn], groups: Seq[RowGroup]): Seq[(LeafColumn, PmeException)] = for {
     ((leaf, asked), ordinal) <- leaves.zip(policy.of(leaves)).zipWithIndex
@@ -63,7 +63,7 @@ private[parquet] final class ColumnCheck(
       Option(chunk.getMeta_data).map(_.getPath_in_schema)
     paths.find(path => path == null || path.asScala != leaf.path).foreach { path =>
       val other = Option(path).fold("none")(_.asScala.mkString("."))
-      throw PmeErrors.damaged(where, s"its metadata is that of column $other")
+      throw PmeErrors.damaged(where, s"its metadata belongs to column $other")
     }
   }
 
@@ -72,7 +72,7 @@ private[parquet] final class ColumnCheck(
     if (crypto == null) Plaintext
     else if (crypto.isSetENCRYPTION_WITH_FOOTER_KEY) FooterKey
     else if (!crypto.isSetENCRYPTION_WITH_COLUMN_KEY)
-      throw PmeErrors.damaged(where, "it does not say what it is encrypted with")
+      throw PmeErrors.damaged(where, "it does not state its encryption key")
     else {
       val metadata = crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata
       if (metadata == null) throw PmeErrors.noKeyMetadata(where)
@@ -101,14 +101,14 @@ private[parquet] object ColumnCheck {
   ): PmeException = {
     val is = found match {
       case Plaintext => "plaintext"
-      case FooterKey => "under the footer's key" + footerKey.fold("")(id => s", '$id'")
-      case ColumnKey(id) => s"under key '$id'"
+      case FooterKey => "encrypted with the footer's key" + footerKey.fold("")(id => s", '$id'")
+      case ColumnKey(id) => s"encrypted with key '$id'"
     }
     val wanted = asked.accepted.headOption match {
       case Some(Plaintext) => "plaintext"
       case Some(FooterKey) => "the footer's key"
       case Some(ColumnKey(id)) => s"key '$id'"
-      case None => "a name in columnKeys"
+      case None => "an entry in columnKeys"
     }
     PmeErrors.otherProtection(where, is, asked.by, wanted)
   }

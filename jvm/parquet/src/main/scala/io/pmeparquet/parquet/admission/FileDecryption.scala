@@ -1,17 +1,20 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.admission
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.FileDecryptionProperties
 
-import io.pmeparquet.{AesKey, PmeErrors, RecentValues}
+import io.pmeparquet.{PmeErrors, RecentValues}
+import io.pmeparquet.options.ReadSettings
+import io.pmeparquet.parquet.bytes.{FileTail, FileVersion}
+import io.pmeparquet.parquet.scope.{FileKeys, ReadScope, ScopeCache}
 
 /** Admits files to a read: their tail is read and judged, then parquet-java is told how to open them. */
 private[parquet] object FileDecryption {
 
   /** @return what opens the file; none for a plaintext file that is allowed */
   def admit(scope: ReadScope, path: Path, conf: Configuration): Option[FileDecryptionProperties] =
-    scope.admissions.tailOf(path, conf) match {
+    Admissions.tailOf(scope.cache(Admissions), path, conf) match {
       case FileTail.Plaintext =>
         if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(path.toString)
         None
@@ -31,35 +34,29 @@ private[parquet] object FileDecryption {
     // and its own is not read. It compares the stored prefix with the one given here, too.
     prefix.foreach(builder.withAADPrefix)
     if (tail.footerKeyMetadata.isEmpty)
-      builder.withFooterKey(footerKeyWithoutMetadata(scope, path, conf).insecureBytes)
+      builder.withFooterKey(FileKeys.footerKeyWithoutMetadata(scope, path, conf).insecureBytes)
     builder.build()
-  }
-
-  /** The key that the reader names for files that name none. */
-  def footerKeyWithoutMetadata(scope: ReadScope, path: Path, conf: Configuration): AesKey = {
-    val keyId =
-      scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))
-    scope.unwrapper(conf).direct(keyId, s"$path, footer")
   }
 }
 
 /**
- * The tails this scope has read in this JVM. Spark builds read options about three times per split, each time asking
+ * The tails that a scope has read in this JVM. Spark builds read options about three times per split, and each time asks
  * the crypto factory.
  */
-private[parquet] final class Admissions(now: () => Long = RecentValues.monotonicMillis) {
-  private val tails =
-    new RecentValues[FileVersion, FileTail](Admissions.MaxFiles, Admissions.LifetimeMillis, now)
-
-  def tailOf(path: Path, conf: Configuration): FileTail = {
-    val file = FileVersion.of(path, conf)
-    tails.get(file)(FileTail.read(conf, file))
-  }
-}
-
-private[parquet] object Admissions {
+private[parquet] object Admissions extends ScopeCache[FileVersion, FileTail] {
   private val MaxFiles = 1000
 
   /** Long enough to open a split; who alters files can forge their length and time. */
   private[parquet] val LifetimeMillis = 5000L
+
+  override def empty(settings: ReadSettings): RecentValues[FileVersion, FileTail] =
+    tails(RecentValues.monotonicMillis)
+
+  private[parquet] def tails(now: () => Long): RecentValues[FileVersion, FileTail] =
+    new RecentValues(MaxFiles, LifetimeMillis, now)
+
+  def tailOf(tails: RecentValues[FileVersion, FileTail], path: Path, conf: Configuration): FileTail = {
+    val file = FileVersion.of(path, conf)
+    tails.get(file)(FileTail.read(conf, file))
+  }
 }

@@ -1,11 +1,10 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.admission
 
 import scala.collection.JavaConverters._
 
 import org.apache.parquet.format.{FileMetaData, SchemaElement}
 
-import io.pmeparquet.parquet.pages.ThriftBounds.{Fields, Unknown}
-import io.pmeparquet.parquet.FileTail
+import io.pmeparquet.parquet.bytes.{FileTail, Segment, ThriftBounds, ThriftFields, UnknownField}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -26,7 +25,7 @@ private[parquet] object FooterFields {
   def unknown(content: Segment, file: String): Seq[String] = parse(file) {
     val end = ThriftBounds.end(content.array, content.at, content.until)
     val behind = (end until content.until).exists(at => content.array(at) != 0)
-    fields(content, end).map(described) ++ (if (behind) Seq("bytes behind its end") else Nil)
+    fields(content, end).map(described) ++ (if (behind) Seq("bytes after its end") else Nil)
   }
 
   /** The same of `FileCryptoMetaData`, which stands before an encrypted footer. */
@@ -35,7 +34,7 @@ private[parquet] object FooterFields {
 
   /** The same without extensions, which who writes a footer again leaves out, as what lies behind it. */
   def unknownToCopies(content: Segment, file: String): Seq[String] =
-    parse(file)(fields(content, content.until)).filterNot(_ == Unknown(OfFile, Extension)).map(described)
+    parse(file)(fields(content, content.until)).filterNot(_ == UnknownField(OfFile, Extension)).map(described)
 
   private def fields(content: Segment, until: Int) =
     ThriftBounds.unknown(content.array, content.at, until, ofFooter).distinct
@@ -51,7 +50,7 @@ private[parquet] object FooterFields {
         throw PmeErrors.unsupported(
           s"$file, column '${element.getName}'",
           "writing a column of this logical type",
-          "this version, or its parquet-java, does not know the type, and its values may lie outside the column",
+          "this version, or its parquet-java, does not know the type, and its values may be stored outside the column",
           "Use a later version, or Spark 4 in place of Spark 3.5."
         )
     }
@@ -64,14 +63,14 @@ private[parquet] object FooterFields {
   /** From `STRING` to `GEOGRAPHY`; 9 was never given. */
   private val LogicalTypes = (1 to 18).toSet - 9
 
-  private def described(one: Unknown) = s"field ${one.number} of ${one.struct}"
+  private def described(one: UnknownField) = s"field ${one.number} of ${one.struct}"
 
   private def parse[A](file: String)(read: => A) = FileTail.parse(file, "its footer")(read)
 
   private val OfFile = "FileMetaData"
 
-  private def struct(name: String, last: Int, below: (Int, Fields)*): Fields =
-    new Fields((1 to last).map(_ -> Fields.none).toMap ++ below, Some(name))
+  private def struct(name: String, last: Int, below: (Int, ThriftFields)*): ThriftFields =
+    new ThriftFields((1 to last).map(_ -> ThriftFields.none).toMap ++ below, Some(name))
 
   private val unit = struct("TimeUnit", 3)
   private val algorithm =
@@ -79,7 +78,7 @@ private[parquet] object FooterFields {
   private val keyValue = struct("KeyValue", 2)
 
   // Which of the union is set is looked at in what was parsed, which tells the column.
-  private val logicalType = new Fields(
+  private val logicalType = new ThriftFields(
     Map(
       5 -> struct("DecimalType", 2),
       7 -> struct("TimeType", 2, 2 -> unit),

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.admission
 
 import java.util.Arrays
 
@@ -6,6 +6,7 @@ import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.cipher.ModuleAad
 import io.pmeparquet.options.{EncryptionAlgorithm, ReadSettings}
+import io.pmeparquet.parquet.bytes.FileTail
 import io.pmeparquet.PmeErrors
 
 /** What a reader accepts of a file, decided from its tail alone, before any page is read. */
@@ -28,18 +29,18 @@ private[parquet] object FooterPolicy {
     if (tail.aadFileUnique.length != AadFileUniqueBytes)
       throw PmeErrors.aadPrefix(
         file,
-        s"aad_file_unique is ${tail.aadFileUnique.length} bytes long where $AadFileUniqueBytes are required"
+        s"aad_file_unique is ${tail.aadFileUnique.length} bytes long instead of $AadFileUniqueBytes"
       )
     val expected = settings.aadPrefix.map(_.bytesFor(path.getParent.toUri.getPath, path.getName))
     (expected, tail.aadPrefix) match {
       case (_, Some(_)) if tail.supplyAadPrefix =>
-        throw PmeErrors.aadPrefix(file, "the file both keeps a prefix and says that it does not")
+        throw PmeErrors.aadPrefix(file, "the file contains a prefix, but states that it does not")
       case (Some(wanted), Some(stored)) if !Arrays.equals(wanted, stored) =>
-        throw PmeErrors.aadPrefix(file, "the file keeps another one")
+        throw PmeErrors.aadPrefix(file, "the file contains a different one")
       case (Some(_), None) if !tail.supplyAadPrefix =>
         throw PmeErrors.aadPrefix(file, "the file was written without one")
       case (None, None) if tail.supplyAadPrefix =>
-        throw PmeErrors.aadPrefix(file, "the writer did not keep it in the file and aadPrefix is not set")
+        throw PmeErrors.aadPrefix(file, "the file does not contain it, and aadPrefix is not set")
       case _ => ()
     }
     expected

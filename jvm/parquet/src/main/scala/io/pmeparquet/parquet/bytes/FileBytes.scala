@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.bytes
 
 import java.io.{Closeable, EOFException}
 
@@ -7,31 +7,7 @@ import scala.collection.mutable
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker}
 
-import io.pmeparquet.parquet.FileVersion
 import io.pmeparquet.PmeErrors
-
-/** A part of a file: `length` bytes from `offset` on. */
-private[parquet] final case class Range(offset: Long, length: Int) {
-  def end: Long = offset + length
-}
-
-/** Bytes of a file, wherever in an array they lie: byte `offset` of the file is `array(at)`. */
-private[parquet] final class Segment(val array: Array[Byte], val at: Int, val offset: Long, val length: Int) {
-  def end: Long = offset + length
-  def until: Int = at + length
-
-  def copied: Array[Byte] = java.util.Arrays.copyOfRange(array, at, until)
-
-  /** Whether all that a range names is in it. */
-  def holds(range: Range): Boolean = range.length >= 0 && range.offset >= offset && range.end <= end
-
-  /** The part of it that a range names. */
-  def slice(range: Range): Segment = {
-    if (!holds(range))
-      throw new IllegalStateException(s"internal error: $range is not in $offset..$end")
-    new Segment(array, at + (range.offset - offset).toInt, range.offset, range.length)
-  }
-}
 
 /**
  * Reads parts of one file, few and large: neighbours in one read. For one thread.
@@ -113,12 +89,14 @@ private[parquet] final class FileBytes(
     if (range.offset < 0 || range.length < 0 || range.offset > file.length - range.length)
       throw PmeErrors.damaged(
         file.path.toString,
-        s"bytes ${range.offset} to ${range.end} are spoken of where it has ${file.length}"
+        s"the file has ${file.length} bytes, but refers to bytes ${range.offset} to ${range.end}"
       )
 
   private def cutIsDamage[A](read: => A): A =
     try read
-    catch { case cut: EOFException => throw PmeErrors.damaged(file.path.toString, "it ends too early", cut) }
+    catch {
+      case cut: EOFException => throw PmeErrors.damaged(file.path.toString, "the data ends too early", cut)
+    }
 
   private def count(range: Range): Unit = {
     counters.reads.increment()
@@ -136,7 +114,7 @@ private[parquet] object FileBytes {
   /** Larger arrays are slow to get from the garbage collector, and larger reads gain nothing. */
   private val MaxMergedBytes = 16 * 1024 * 1024
 
-  private[pages] def merged(ranges: Seq[Range]): Seq[Range] = {
+  private[parquet] def merged(ranges: Seq[Range]): Seq[Range] = {
     val result = mutable.ArrayBuffer.empty[Range]
     ranges.sortBy(_.offset).foreach { range =>
       result.lastOption match {

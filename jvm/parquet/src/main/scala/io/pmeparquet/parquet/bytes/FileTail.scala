@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.bytes
 
 import java.io.{ByteArrayInputStream, IOException}
 
@@ -8,7 +8,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.{EncryptionAlgorithm, FileMetaData, Util}
 
 import io.pmeparquet.cipher.ModuleFrame
-import io.pmeparquet.parquet.pages._
 import io.pmeparquet.PmeErrors
 
 /** What the tail of a file says of its encryption, before any key is used (specification §5.2 and §5.3). */
@@ -26,6 +25,12 @@ private[parquet] object FileTail {
       aadFileUnique: Array[Byte],
       footerKeyMetadata: Option[Array[Byte]]
   ) extends FileTail
+
+  /** The footer's metadata, from bytes that may have more behind it. */
+  def metadata(bytes: Segment, file: String): FileMetaData = {
+    val end = structEnd(bytes, file)
+    parse(file, "its footer")(Util.readFileMetaData(stream(bytes, end)))
+  }
 
   def read(conf: Configuration, file: FileVersion): FileTail = {
     val bytes = new FileBytes(file, conf, new ReadCounters)
@@ -58,7 +63,10 @@ private[parquet] object FileTail {
     val module = ModuleFrame.lengthAt(bytes.array, end)
     val left = bytes.until - end - ModuleFrame.LengthBytes
     if (module != left)
-      throw PmeErrors.damaged(file, s"its footer module says $module bytes where $left are left for it")
+      throw PmeErrors.damaged(
+        file,
+        s"the length of its footer module is $module bytes, but $left bytes are left"
+      )
     end
   }
 
@@ -84,7 +92,7 @@ private[parquet] object FileTail {
   private[parquet] def parse[A](file: String, what: String)(read: => A): A =
     try read
     catch {
-      case failed @ (_: IOException | _: RuntimeException | _: ThriftBounds.Unbounded) =>
+      case failed @ (_: IOException | _: RuntimeException | _: ThriftUnbounded) =>
         throw PmeErrors.damaged(file, s"$what is not readable", failed)
       // Not kept as a cause: Spark ends an executor on whose failure an error of the virtual machine is found.
       case _: StackOverflowError => throw PmeErrors.damaged(file, s"$what is nested too deeply")
@@ -103,7 +111,7 @@ private[parquet] object FileTail {
       } else if (algorithm.isSetAES_GCM_CTR_V1) {
         val ctr = algorithm.getAES_GCM_CTR_V1
         (true, ctr.getAad_prefix, ctr.isSupply_aad_prefix, ctr.getAad_file_unique)
-      } else throw PmeErrors.damaged(file, "it names no known encryption algorithm")
+      } else throw PmeErrors.damaged(file, "it names an unknown encryption algorithm")
     Encrypted(
       plaintextFooter,
       ctr,

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.bytes
 
 import java.nio.charset.StandardCharsets.US_ASCII
 
@@ -42,13 +42,16 @@ private[parquet] object FooterBytes {
     val footerLength = ModuleFrame.lengthAt(tail.array, tail.until - TailBytes)
     val magic = new String(tail.array, tail.until - MagicBytes, MagicBytes, US_ASCII)
     if (magic != EncryptedFooter && magic != PlainFooter)
-      throw PmeErrors.damaged(file, "it does not end with PAR1 or PARE")
+      throw PmeErrors.damaged(file, "it does not end in PAR1 or PARE")
     if (footerLength <= 0 || footerLength > length - MinFileBytes)
-      throw PmeErrors.damaged(file, s"its footer cannot be $footerLength bytes long in $length bytes")
-    if (footerLength > Limits.FooterBytes)
       throw PmeErrors.damaged(
         file,
-        s"its footer says $footerLength bytes, and more than ${Limits.FooterBytes} are not parsed in a heap of this size"
+        s"its footer cannot be $footerLength bytes long in a file of $length bytes"
+      )
+    if (footerLength > Limits.FooterLength)
+      throw PmeErrors.damaged(
+        file,
+        s"the length of its footer is $footerLength bytes; with this heap size at most ${Limits.FooterLength} are parsed"
       )
     val range = Range(length - TailBytes - footerLength, footerLength)
     new FooterBytes(

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.bytes
 
 /**
  * What a file may claim before we believe it. A length read from a file is checked against one of these and against what
@@ -14,7 +14,7 @@ private[parquet] object Limits {
    * A footer of a table of ten thousand columns and a thousand row groups stays below 512 MiB. Thrift makes objects of
    * some thirty times its size of a footer, so in a small heap less is allowed.
    */
-  val FooterBytes: Int = fraction(32, 512 * Mebibyte)
+  val FooterLength: Int = fraction(32, 512 * Mebibyte)
 
   /** A page header may hold the smallest and largest value of its page. */
   val PageHeaderBytes: Int = 16 * Mebibyte

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.bytes
 
 import java.io.{EOFException, FileNotFoundException, IOException}
 import java.nio.BufferUnderflowException
@@ -43,7 +43,7 @@ object ParquetFailures {
     known(failed, file, what).orElse {
       val causes = PmeException.causes(failed)
       if (causes.exists(cause => isSparks(cause) && !isNoDecoder(cause)) || causes.exists(isOtherType)) None
-      else if (causes.exists(isOfDecoder)) Some(PmeErrors.damaged(file, s"$what does not decode", failed))
+      else if (causes.exists(isOfDecoder)) Some(PmeErrors.damaged(file, s"$what cannot be decoded", failed))
       else if (causes.exists(isNoDecoder))
         Some(
           PmeErrors.unsupported(

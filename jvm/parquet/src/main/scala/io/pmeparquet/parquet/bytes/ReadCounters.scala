@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.bytes
 
 import java.util.concurrent.atomic.LongAdder
 
@@ -26,7 +26,7 @@ final class ReadCounters(all: Option[ReadCounters]) {
 }
 
 /** May be counted with and asked by any thread. */
-final class ReadCounter private[pages] (all: Option[ReadCounter]) {
+final class ReadCounter private[parquet] (all: Option[ReadCounter]) {
   private val counted = new LongAdder
 
   def add(more: Long): Unit = {

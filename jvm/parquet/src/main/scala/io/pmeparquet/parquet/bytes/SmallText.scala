@@ -1,11 +1,11 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.bytes
 
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.keys.MaterialFile
+import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.PmeException
 
 /** A small file beside data, which whoever holds the storage may have made as large as they like. */

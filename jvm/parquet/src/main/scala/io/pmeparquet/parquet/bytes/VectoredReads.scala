@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.bytes
 
 import java.lang.reflect.InvocationTargetException
 import java.nio.ByteBuffer
@@ -13,7 +13,7 @@ import org.apache.hadoop.fs.FSDataInputStream
  * Hadoop's reads of many ranges at once, which stores of objects answer in parallel. They came with Hadoop 3.3.5; Spark
  * 3.5 has an older one, so they are looked up by name.
  */
-private[pages] object VectoredReads {
+private[parquet] object VectoredReads {
   private final class Api(loader: ClassLoader) {
     private val range = Class.forName("org.apache.hadoop.fs.FileRange", true, loader)
     private val create = range.getMethod("createFileRange", java.lang.Long.TYPE, Integer.TYPE)
@@ -36,7 +36,7 @@ private[pages] object VectoredReads {
 
     private def segment(range: Range, buffer: ByteBuffer): Segment = {
       if (buffer.remaining < range.length)
-        throw new java.io.EOFException(s"${buffer.remaining} bytes of ${range.length} were read")
+        throw new java.io.EOFException(s"only ${buffer.remaining} of ${range.length} bytes were read")
       if (buffer.hasArray)
         new Segment(buffer.array, buffer.arrayOffset + buffer.position(), range.offset, range.length)
       else {

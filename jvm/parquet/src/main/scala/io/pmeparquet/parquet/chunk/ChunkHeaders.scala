@@ -1,7 +1,7 @@
-package io.pmeparquet.parquet.verify
+package io.pmeparquet.parquet.chunk
 
 import io.pmeparquet.cipher.ModuleFrame
-import io.pmeparquet.parquet.pages.{Limits, OpenedHeader, PageOpener, PagePlace}
+import io.pmeparquet.parquet.bytes.Limits
 import io.pmeparquet.PmeException
 
 /**

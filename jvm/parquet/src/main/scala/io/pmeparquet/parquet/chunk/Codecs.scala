@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
 
 import java.io.{ByteArrayInputStream, IOException}
 import java.nio.{BufferUnderflowException, ByteBuffer}
@@ -55,7 +55,7 @@ private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
       throw PmeErrors.unsupported(
         s"codec ${other.name}",
         "reading its pages",
-        "the page pipeline does not have it",
+        "the page pipeline has no such codec",
         "Write the table with another codec."
       )
   }
@@ -101,10 +101,10 @@ private[parquet] object Codecs {
       try codec.decompress(in, offset, length, out, outOffset, size)
       catch {
         case failed @ (_: IOException | _: RuntimeException | _: DataFormatException) =>
-          throw PmeErrors.damaged(where, "a page does not decompress", failed)
+          throw PmeErrors.damaged(where, "a page cannot be decompressed", failed)
       }
     if (written != size)
-      throw PmeErrors.damaged(where, s"a page says it decompresses to $size bytes and does to $written")
+      throw PmeErrors.damaged(where, s"a page decompresses to $written bytes, but its header states $size")
   }
 
   val None: Codec = new Codec(mostPerByte = 1, isNone = true)((in, offset, length, out, outOffset, size) => {
@@ -144,7 +144,7 @@ private[parquet] object Codecs {
   private def lz4Framed(in: ByteBuffer, out: Array[Byte], outOffset: Int, size: Int): Int = {
     def sizeIn(most: Int): Int = {
       val size = in.getInt()
-      if (size < 0 || size > most) throw new LZ4Exception(s"a size of $size where at most $most can be")
+      if (size < 0 || size > most) throw new LZ4Exception(s"its size is $size, above the maximum of $most")
       size
     }
     var written = 0
@@ -155,7 +155,7 @@ private[parquet] object Codecs {
         written += lz4.decompress(in.array, in.position(), chunk, out, outOffset + written, size - written)
         in.position(in.position() + chunk)
       }
-      if (written != blockEnd) throw new LZ4Exception(s"a block ends at $written and not at $blockEnd")
+      if (written != blockEnd) throw new LZ4Exception(s"a block ends at $written instead of $blockEnd")
     }
     written
   }

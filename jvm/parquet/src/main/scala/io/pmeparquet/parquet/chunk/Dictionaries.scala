@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
 
 import scala.collection.mutable
 

@@ -1,9 +1,10 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
 
 import java.security.GeneralSecurityException
 import javax.crypto.AEADBadTagException
 
 import io.pmeparquet.cipher.{ModuleAad, ModuleCipher, ModuleFrame, ModuleKind}
+import io.pmeparquet.parquet.bytes.{Limits, ReadCounters}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -33,15 +34,28 @@ private[parquet] final class Modules(
    */
   def end(bytes: Array[Byte], at: Int, until: Int, limit: Int, kind: ModuleKind): Int = {
     def damaged(why: String) = PmeErrors.damaged(where, s"its ${kind.name} $why")
-    if (until - at < cipher.overheadBytes) throw damaged(s"has ${until - at} bytes left for it")
+    if (until - at < cipher.overheadBytes) throw damaged(s"has only ${until - at} bytes left")
     val length = ModuleFrame.lengthAt(bytes, at)
     if (
       length < cipher.overheadBytes - ModuleFrame.LengthBytes || length > until - at - ModuleFrame.LengthBytes
     )
-      throw damaged(s"says $length bytes where ${until - at - ModuleFrame.LengthBytes} are left")
+      throw damaged(
+        s"has a length of $length bytes, but ${until - at - ModuleFrame.LengthBytes} bytes are left"
+      )
     if (length - (cipher.overheadBytes - ModuleFrame.LengthBytes) > limit)
-      throw damaged(s"says $length bytes where at most $limit make sense")
+      throw damaged(s"has a length of $length bytes, above the maximum of $limit")
     at + ModuleFrame.LengthBytes + length
+  }
+
+  /** A page's length field is not authenticated; it must say what the page header, which is, says (specification §5.1). */
+  def pageEnd(bytes: Array[Byte], body: Int, expected: Int, kind: ModuleKind): Int = {
+    val found = end(bytes, body, expected, Limits.PageBytes, kind)
+    if (found != expected)
+      throw PmeErrors.damaged(
+        where,
+        s"the length of a ${kind.name} is ${found - body - ModuleFrame.LengthBytes} bytes, but its header states ${expected - body - ModuleFrame.LengthBytes}"
+      )
+    found
   }
 
   /**
@@ -68,7 +82,7 @@ private[parquet] final class Modules(
     if (page > ModuleAad.MaxOrdinal)
       throw PmeErrors.damaged(
         where,
-        s"it has more pages than an encrypted file can (${ModuleAad.MaxOrdinal})"
+        s"it has more pages than an encrypted file can have (${ModuleAad.MaxOrdinal})"
       )
     val aadLength = aad.select(kind, page)
     counters.modules.increment()

@@ -1,21 +1,25 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
 
 import java.io.ByteArrayInputStream
 import java.util.zip.CRC32
 
 import org.apache.parquet.format.{PageHeader, Util}
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.cipher.ModuleKind
-import io.pmeparquet.parquet.FileTail
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.parquet.bytes.{FileTail, Limits, ThriftBounds}
 
-/** Opens the page headers of one chunk, and checks the lengths that they name. For one thread. */
-private[pages] final class PageHeaders(
-    modules: Option[ChunkModules],
+/**
+ * Opens the page headers of one chunk, and checks the lengths that they name. A check in [[at]] holds for reads, copies,
+ * verification and reports; one in [[uncompressed]] only where pages are decompressed, and in `HeaderCheck`. For one
+ * thread.
+ */
+private[parquet] final class PageHeaders(
+    source: ChunkSource,
     codec: Codec,
-    verifyChecksums: Boolean,
-    where: String
+    verifyChecksums: Boolean
 ) {
+  import source.{modules, where}
 
   /** The page header at a place, and the array index where the page's body begins. */
   def at(place: PagePlace, kind: ModuleKind): (PageHeader, Int) = {
@@ -45,11 +49,17 @@ private[pages] final class PageHeaders(
     end
   }
 
+  def contradiction(place: PagePlace): PmeException =
+    PmeErrors.damaged(where, s"the header of its page ${place.ordinal} contradicts itself")
+
   /** @param left of the column chunk, after the header */
   def bodyLength(header: PageHeader, left: Long): Int = {
     val length = header.getCompressed_page_size
     if (length < 0 || length > left)
-      throw PmeErrors.damaged(where, s"a page says $length bytes where $left are left of its column chunk")
+      throw PmeErrors.damaged(
+        where,
+        s"the length of a page is $length bytes, but $left bytes of its column chunk are left"
+      )
     length
   }
 
@@ -67,12 +77,12 @@ private[pages] final class PageHeaders(
     if (size < 0 || size > limit)
       throw PmeErrors.damaged(
         where,
-        s"a page says it decompresses to $size bytes, where at most $limit are believed in a heap of this size"
+        s"a page states that it decompresses to $size bytes; with this heap size at most $limit are accepted"
       )
     if (size > length.toLong * codec.mostPerByte + PageHeaders.LevelSlackBytes)
       throw PmeErrors.damaged(
         where,
-        s"a page of $length bytes says it decompresses to $size, which its codec cannot do"
+        s"a page of $length bytes states that it decompresses to $size bytes, which its codec cannot do"
       )
     size
   }

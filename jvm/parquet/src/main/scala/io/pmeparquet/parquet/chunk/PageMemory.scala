@@ -1,5 +1,6 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
 
+import io.pmeparquet.parquet.bytes.Limits
 import io.pmeparquet.PmeErrors
 
 /** Counts what the open pages of one row group's columns take, together. For one thread. */
@@ -12,7 +13,7 @@ private[parquet] final class PageMemory {
     if (taken > Limits.OpenPagesBytes)
       throw PmeErrors.damaged(
         where,
-        s"a page says it decompresses to so much that it and those of the columns beside it take $taken bytes, where at most ${Limits.OpenPagesBytes} are believed in a heap of this size"
+        s"a page states a decompressed size with which the open pages of the row group take $taken bytes; with this heap size at most ${Limits.OpenPagesBytes} are accepted"
       )
   }
 }

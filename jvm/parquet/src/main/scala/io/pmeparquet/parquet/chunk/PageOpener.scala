@@ -1,10 +1,11 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
 
 import java.util.Arrays
 
 import org.apache.parquet.format.{PageHeader, PageType}
 
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.parquet.bytes.Segment
 import io.pmeparquet.PmeErrors
 
 /**
@@ -36,23 +37,21 @@ private[parquet] final class OpenedHeader(val header: PageHeader, val place: Pag
 
 /** Opens pages of one column chunk for somebody who neither decompresses nor decodes them. For one thread. */
 private[parquet] final class PageOpener(
-    chunk: Chunk,
-    modules: Option[ChunkModules],
-    allowClearLevels: Boolean,
-    file: String
+    source: ChunkSource,
+    allowClearLevels: Boolean
 ) {
-  private val where = s"$file, column '${chunk.display}'"
+  import source.{chunk, modules, where}
   // A checksum is of the encrypted page: where no tag covers all of it, that is all there is. Who stores a page again makes
   // its checksum anew, too, and a wrong one must not become right by that.
   private val tagged =
     modules.exists(_.pages.overheadBytes == ModuleFrame.GcmOverheadBytes) && !allowClearLevels
-  private val headers = new PageHeaders(modules, Codecs.None, verifyChecksums = !tagged, where)
+  private val headers = new PageHeaders(source, Codecs.None, verifyChecksums = !tagged)
 
   /** The page where a dictionary may be; in a chunk without a key it may be another. */
   def dictionaryAt(place: PagePlace): OpenedHeader = {
     val page = at(place, ModuleKind.DictionaryPageHeader)
     if (!page.isDictionary && modules.isDefined)
-      throw PmeErrors.damaged(where, "it has another page where its dictionary should be")
+      throw PmeErrors.damaged(where, "it has another page in place of its dictionary")
     page
   }
 
@@ -108,24 +107,16 @@ private[parquet] final class PageOpener(
   }
 
   private def requireModule(ciphers: ChunkModules, place: PagePlace, body: Int, end: Int, kind: ModuleKind) =
-    ChunkPages.moduleEnd(ciphers.pages, place.segment.array, body, end, kind, where)
+    ciphers.pages.pageEnd(place.segment.array, body, end, kind)
 
-  private def partsOf(page: OpenedHeader, end: Int): V2Parts = V2Parts.of(
-    page.place,
-    page.body,
-    end,
-    levelBytesOf(page),
-    modules.map(_.pages),
-    allowClearLevels,
-    file,
-    chunk.display
-  )
+  private def partsOf(page: OpenedHeader, end: Int): V2Parts =
+    V2Parts.of(source, page.place, page.body, end, levelBytesOf(page), allowClearLevels)
 
   private def levelBytesOf(page: OpenedHeader): Int = {
     val v2 = page.header.getData_page_header_v2
     val (rl, dl) = (v2.getRepetition_levels_byte_length, v2.getDefinition_levels_byte_length)
     if (rl < 0 || dl < 0 || rl.toLong + dl > page.header.getUncompressed_page_size)
-      throw PmeErrors.damaged(where, s"the header of its page ${page.place.ordinal} contradicts itself")
+      throw headers.contradiction(page.place)
     rl + dl
   }
 
@@ -134,6 +125,6 @@ private[parquet] final class PageOpener(
     if (values != chunk.meta.getValueCount)
       throw PmeErrors.damaged(
         where,
-        s"its pages hold $values values where its metadata says ${chunk.meta.getValueCount}"
+        s"its pages hold $values values, but its metadata states ${chunk.meta.getValueCount}"
       )
 }

@@ -1,4 +1,6 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
+
+import io.pmeparquet.parquet.bytes.Segment
 
 /** The rows of a page: the first of them in its row group, and how many. */
 private[parquet] final case class PageRows(first: Long, count: Int) {

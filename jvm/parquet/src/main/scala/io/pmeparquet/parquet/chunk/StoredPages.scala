@@ -1,6 +1,8 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
 
 import org.apache.parquet.format.{PageHeader, PageType}
+
+import io.pmeparquet.parquet.bytes.Segment
 
 /**
  * A page as it is stored, decrypted and still compressed.
@@ -26,13 +28,11 @@ private[parquet] final class StoredPage(
  * @param segment the whole chunk
  */
 private[parquet] final class StoredPages(
-    chunk: Chunk,
-    modules: Option[ChunkModules],
+    source: ChunkSource,
     segment: Segment,
-    allowClearLevels: Boolean,
-    file: String
+    allowClearLevels: Boolean
 ) extends Iterator[StoredPage] {
-  private val opener = new PageOpener(chunk, modules, allowClearLevels, file)
+  private val opener = new PageOpener(source, allowClearLevels)
   private val places = new AllPages(segment)
   private var values = 0L
   private var upcoming = dictionary().orElse(dataPage())
@@ -46,7 +46,7 @@ private[parquet] final class StoredPages(
   }
 
   private def dictionary(): Option[StoredPage] =
-    if (!chunk.mayHaveDictionary) None
+    if (!source.chunk.mayHaveDictionary) None
     else
       places.dictionary.flatMap { place =>
         val page = opener.dictionaryAt(place)

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
 
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.PmeErrors
@@ -24,35 +24,35 @@ private[parquet] final class V2Parts(
  */
 private[parquet] object V2Parts {
   def of(
+      source: ChunkSource,
       place: PagePlace,
       body: Int,
       end: Int,
       levelBytes: Int,
-      cipher: Option[Modules],
-      allowClearLevels: Boolean,
-      file: String,
-      column: String
+      allowClearLevels: Boolean
   ): V2Parts = {
     val bytes = place.segment.array
     val page = place.ordinal
-    val where = s"$file, column '${column}'"
-    def tooShort = PmeErrors.damaged(where, s"its page $page is shorter than its levels")
-    cipher match {
+    def tooShort = PmeErrors.damaged(source.where, s"its page $page is shorter than its levels")
+    source.modules match {
       case None =>
         if (end - body < levelBytes) throw tooShort
         new V2Parts(bytes, body, bytes, body + levelBytes, end - body - levelBytes)
-      case Some(modules) if isInside(bytes, body, end) =>
-        ChunkPages.moduleEnd(modules, bytes, body, end, ModuleKind.DataPage, where)
+      case Some(ciphers) if isInside(bytes, body, end) =>
+        val modules = ciphers.pages
+        modules.pageEnd(bytes, body, end, ModuleKind.DataPage)
         val length = modules.open(bytes, body, end, ModuleKind.DataPage, page)
         if (length < levelBytes) throw tooShort
         // Copied, since the next page is decrypted into the same array while its levels may still be read.
         val plain = java.util.Arrays.copyOf(modules.plaintext, length)
         new V2Parts(plain, 0, plain, levelBytes, length - levelBytes)
-      case Some(modules) =>
-        if (levelBytes > 0 && !allowClearLevels) throw PmeErrors.clearLevels(file, column)
+      case Some(ciphers) =>
+        val modules = ciphers.pages
+        if (levelBytes > 0 && !allowClearLevels)
+          throw PmeErrors.clearLevels(source.file, source.chunk.display)
         if (end - body < levelBytes) throw tooShort
         val module = body + levelBytes
-        ChunkPages.moduleEnd(modules, bytes, module, end, ModuleKind.DataPage, where)
+        modules.pageEnd(bytes, module, end, ModuleKind.DataPage)
         val length = modules.open(bytes, module, end, ModuleKind.DataPage, page)
         new V2Parts(bytes, body, modules.plaintext, 0, length)
     }

@@ -1,8 +1,8 @@
-package io.pmeparquet.parquet.verify
+package io.pmeparquet.parquet.chunk
 
 import org.apache.hadoop.fs.ChecksumException
 
-import io.pmeparquet.parquet.pages.{FileBytes, Modules, Range, Segment}
+import io.pmeparquet.parquet.bytes.{FileBytes, Range, Segment}
 
 /**
  * The part of a column chunk that is in memory, which moves on through it: pages are opened one by one, so a chunk of any

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rekey
+package io.pmeparquet.parquet.copy
 
 import scala.collection.JavaConverters._
 
@@ -6,12 +6,14 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.FileMetaData
 
 import io.pmeparquet.options.FileSettings
-import io.pmeparquet.parquet.{FileTail, FileVersion, ReadScope}
-import io.pmeparquet.parquet.pages._
+import io.pmeparquet.parquet.admission.FooterFields
+import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes}
+import io.pmeparquet.parquet.file.FileCrypto
+import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
 /** Whether a file has only parts that a copy of it can have, too, and that it can have in the clear where its footer is readable. */
-private[rekey] object CopiedParts {
+private[parquet] object CopiedParts {
 
   /** @throws io.pmeparquet.PmeException where it has others */
   def requireKnown(scope: ReadScope, version: FileVersion, conf: Configuration): Unit = {
@@ -26,9 +28,13 @@ private[rekey] object CopiedParts {
             .of(scope, version, conf, tail, scope.counters)
             .footerContent(footer.segment, scope.counters)
       }
-      FooterFields.requireKnownTypes(OpenFile.parsed(content, file), file)
+      FooterFields.requireKnownTypes(FileTail.metadata(content, file), file)
       FooterFields.unknownToCopies(content, file).headOption.foreach { part =>
-        throw PmeErrors.unknownPart(file, part, "it may say where more of the data lies, which would be lost")
+        throw PmeErrors.unknownPart(
+          file,
+          part,
+          "it may refer to data elsewhere in the file, which the copy would lose"
+        )
       }
     } finally bytes.close()
   }

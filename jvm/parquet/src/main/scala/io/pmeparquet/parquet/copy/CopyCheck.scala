@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rekey
+package io.pmeparquet.parquet.copy
 
 import java.io.IOException
 import java.util.zip.CRC32
@@ -8,8 +8,9 @@ import org.apache.hadoop.conf.Configuration
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.columns.UnlistedColumns
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
-import io.pmeparquet.parquet.{FileVersion, ReadScope}
-import io.pmeparquet.parquet.pages.OpenFile
+import io.pmeparquet.parquet.bytes.FileVersion
+import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
+import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.verify.{FileVerification, Sample}
 
 /**
@@ -20,7 +21,7 @@ import io.pmeparquet.parquet.verify.{FileVerification, Sample}
  * @param scope how the file will be read
  * @param goOn called often; throws where the work is no longer wanted
  */
-private[rekey] final class CopyCheck(scope: ReadScope, conf: Configuration, goOn: () => Unit) {
+private[parquet] final class CopyCheck(scope: ReadScope, conf: Configuration, goOn: () => Unit) {
 
   /**
    * @param source what it was made of, and how that was read
@@ -38,8 +39,12 @@ private[rekey] final class CopyCheck(scope: ReadScope, conf: Configuration, goOn
     val name = source.version.path.toString
     CopyCheck.requireNoFinding(scope, made, conf, goOn)(PmeErrors.badCopy(name, _, _))
     if (!settings.exists(CopyCheck.isTagged) && checksumOf(made) != checksum)
-      throw PmeErrors.badCopy(name, Condition.DamagedFile, s"${made.path} does not hold what was written.")
-    if (shape(source, from) != shape(OpenFile(scope, made, conf, scope.counters), scope))
+      throw PmeErrors.badCopy(
+        name,
+        Condition.DamagedFile,
+        s"the content of ${made.path} is not what was written."
+      )
+    if (shape(source, from) != shape(OpenFiles(scope, made, conf, scope.counters), scope))
       throw new IllegalStateException(s"internal error: ${made.path} has not the rows of $name")
   }
 
@@ -63,10 +68,10 @@ private[rekey] final class CopyCheck(scope: ReadScope, conf: Configuration, goOn
   }
 }
 
-private[rekey] object CopyCheck {
+private[parquet] object CopyCheck {
   private val BufferBytes = 1024 * 1024
 
-  /** Opens every module of a file, and fails with the first that does not open. */
+  /** Opens every module of a file, and fails with the first finding, of any kind. */
   def requireNoFinding(scope: ReadScope, file: FileVersion, conf: Configuration, goOn: () => Unit)(
       failure: (Condition, String) => PmeException
   ): Unit = new FileVerification(scope, Sample()).of(file, conf, goOn).findings.headOption.foreach { found =>

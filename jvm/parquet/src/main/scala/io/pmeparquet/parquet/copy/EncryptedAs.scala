@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rekey
+package io.pmeparquet.parquet.copy
 
 import scala.collection.JavaConverters._
 
@@ -8,11 +8,13 @@ import org.apache.parquet.format.{ColumnChunk, RowGroup}
 import io.pmeparquet.columns.{ColumnProtection, KeyPlan}
 import io.pmeparquet.columns.ColumnProtection._
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
-import io.pmeparquet.parquet.{FileKeys, FileTail, ReadScope, SchemaColumns}
-import io.pmeparquet.parquet.pages.OpenFile
+import io.pmeparquet.parquet.bytes.FileTail
+import io.pmeparquet.parquet.file.OpenFile
+import io.pmeparquet.parquet.schema.SchemaColumns
+import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
 /** Whether an encrypted file is as settings of a write ask for: which master key protects what, and in which mode. */
-private[rekey] final class EncryptedAs(settings: FileSettings, scope: ReadScope, conf: Configuration) {
+private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScope, conf: Configuration) {
 
   /** What is otherwise, if anything is. */
   def difference(file: OpenFile, tail: FileTail.Encrypted): Option[String] = {
@@ -24,14 +26,14 @@ private[rekey] final class EncryptedAs(settings: FileSettings, scope: ReadScope,
       group <- groups
       ((name, expected), chunk) <- wanted.zip(group.getColumns.asScala)
       found = protection(chunk, name, keys) if found != expected
-    } yield s"column '$name' has ${EncryptedAs.told(found)} where ${EncryptedAs.told(expected)} is asked for"
+    } yield s"column '$name' has ${EncryptedAs.told(found)} instead of ${EncryptedAs.told(expected)}"
     val stored = settings.aadPrefix.isDefined && settings.storeAadPrefix
     val supplied = settings.aadPrefix.isDefined && !settings.storeAadPrefix
     Seq(
-      "it is under another footer key" -> !ofFooter.contains(settings.footerKey),
-      "its footer is in the other mode" -> (tail.plaintextFooter != settings.plaintextFooter),
-      "it is under another algorithm" -> (tail.ctr != (settings.algorithm == EncryptionAlgorithm.AesGcmCtrV1)),
-      "it keeps its AAD prefix otherwise" ->
+      "it has another footer key" -> !ofFooter.contains(settings.footerKey),
+      "plaintextFooter is different" -> (tail.plaintextFooter != settings.plaintextFooter),
+      "algorithm is different" -> (tail.ctr != (settings.algorithm == EncryptionAlgorithm.AesGcmCtrV1)),
+      "aadPrefix or storeAadPrefix is different" ->
         (tail.aadPrefix.isDefined != stored || tail.supplyAadPrefix != supplied)
     ).collectFirst { case (what, true) => what }.orElse(differing.headOption)
   }

@@ -1,15 +1,16 @@
-package io.pmeparquet.parquet.rekey
+package io.pmeparquet.parquet.copy
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.pmeparquet.parquet._
-import io.pmeparquet.parquet.pages.OpenFile
-import io.pmeparquet.parquet.rotation.{FileReplacement, ListedFile}
+import io.pmeparquet.parquet.bytes.{FileTail, FileVersion}
+import io.pmeparquet.parquet.file.OpenFiles
+import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles, StagedTable}
+import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.PmeErrors
 
 /** What was done with some files: what was written of them, and how many were encrypted already. */
-final case class Encrypted(made: Copied, already: Long)
+final case class EncryptedFiles(made: Copied, already: Long)
 
 /**
  * Encrypts a file in its place. Whoever looks sees the plaintext file or the encrypted one, whole; the plaintext is there
@@ -27,18 +28,18 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
    * @param goOn called often; throws where the work is no longer wanted
    * @throws io.pmeparquet.PmeException what is wrong with the file, the keys, or what was written; it then is as it was
    */
-  def encrypt(file: ListedFile, conf: Configuration, goOn: () => Unit): Encrypted = {
+  def encrypt(file: ListedFile, conf: Configuration, goOn: () => Unit): EncryptedFiles = {
     val path = new Path(file.path)
     val status = path.getFileSystem(conf).getFileStatus(path)
     val version = FileVersion.of(path, status)
     FileTail.read(conf, version) match {
       case tail: FileTail.Encrypted =>
         requireAsAsked(version, tail, conf, goOn)
-        Encrypted(Copied(0, 0, 0, 0), 1)
+        EncryptedFiles(Copied(0, 0, 0, 0), 1)
       case FileTail.Plaintext =>
         if (version != file.version)
           throw PmeErrors.changedMeanwhile(file.path)
-        Encrypted(run.attempt(conf)(replace(version, status, _, conf, goOn)), 0)
+        EncryptedFiles(run.attempt(conf)(replace(version, status, _, conf, goOn)), 0)
     }
   }
 
@@ -48,7 +49,7 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       conf: Configuration,
       goOn: () => Unit
   ): Unit = {
-    val file = OpenFile(check, version, conf, check.counters)
+    val file = OpenFiles(check, version, conf, check.counters)
     new EncryptedAs(write.settings, check, conf).difference(file, tail).foreach { what =>
       throw PmeErrors.encryptedOtherwise(version.path.toString, what)
     }
@@ -69,7 +70,7 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
     if (write.settings.externalMaterial) run.requireUnclaimed(path, conf)
     val staged = StagedTable.within(directory, path.getName)
     val made =
-      new FileRekey(read, conf, Some(write), check, conf, goOn).write(path, staged, path, place.sync)
+      new FileRewrite(read, conf, Some(write), check, conf, goOn).write(path, staged, path, place.sync)
     def unchanged(): Unit = if (FileVersion.of(path, conf) != version)
       throw PmeErrors.changedMeanwhile(path.toString)
     unchanged()

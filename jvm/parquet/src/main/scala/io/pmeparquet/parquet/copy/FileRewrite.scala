@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rekey
+package io.pmeparquet.parquet.copy
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
@@ -6,27 +6,24 @@ import org.apache.parquet.crypto.InternalFileEncryptor
 
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.FileSettings
-import io.pmeparquet.parquet._
+import io.pmeparquet.parquet.bytes.FileVersion
+import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
 import io.pmeparquet.parquet.files.OwnFiles
-import io.pmeparquet.parquet.pages._
-
-/** What was written of one file, or of several. */
-final case class Copied(files: Long, rows: Long, pages: Long, bytes: Long) {
-  def +(other: Copied): Copied =
-    Copied(files + other.files, rows + other.rows, pages + other.pages, bytes + other.bytes)
-}
+import io.pmeparquet.parquet.schema.SchemaColumns
+import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.parquet.write.FileEncryption
 
 /**
  * Writes a file again under other data keys, or under none. Its pages are decrypted and encrypted, never decompressed or
  * decoded; schema, metadata, statistics, indexes, Bloom filters and the order of everything stay as they are. START
- * HERE: [[FileRekey.write]].
+ * HERE: [[FileRewrite.write]].
  *
  * @param from how the file is read
  * @param to how the new one is encrypted; none: not at all
  * @param check how the new one will be read
  * @param goOn called often; throws where the work is no longer wanted
  */
-final class FileRekey(
+final class FileRewrite(
     from: ReadScope,
     fromConf: Configuration,
     to: Option[WriteScope],
@@ -47,7 +44,7 @@ final class FileRekey(
       destination: Path,
       written: FSDataOutputStream => Unit = _ => ()
   ): Copied = {
-    val file = FileRekey.open(from, fromConf, source)
+    val file = FileRewrite.open(from, fromConf, source)
     to.foreach(scope => CopiedParts.requireHarmlessEntries(file.footer, scope.settings, source.toString))
     val encryptor = to.map(encryptorOf(_, file, staged, destination))
     val out = OwnFiles.create(staged, toConf)
@@ -75,7 +72,7 @@ final class FileRekey(
   }
 }
 
-object FileRekey {
+object FileRewrite {
 
   /**
    * Fails before anything is written where a file of a copy would have an AAD prefix that can be mistaken.
@@ -92,6 +89,6 @@ object FileRekey {
   private def open(from: ReadScope, conf: Configuration, source: Path) = {
     val version = FileVersion.of(source, conf)
     CopiedParts.requireKnown(from, version, conf)
-    OpenFile(from, version, conf, from.counters)
+    OpenFiles(from, version, conf, from.counters)
   }
 }

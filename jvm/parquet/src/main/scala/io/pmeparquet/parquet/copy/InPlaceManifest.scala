@@ -1,15 +1,15 @@
-package io.pmeparquet.parquet.rekey
+package io.pmeparquet.parquet.copy
 
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.pmeparquet.keys.FlatJson
+import io.pmeparquet.material.FlatJson
 import io.pmeparquet.options.FileSettings
-import io.pmeparquet.parquet.{SmallText, WriteScope}
-import io.pmeparquet.parquet.files.OwnFiles
-import io.pmeparquet.parquet.rotation.FileReplacement
+import io.pmeparquet.parquet.bytes.SmallText
+import io.pmeparquet.parquet.files.{FileReplacement, OwnFiles}
+import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.PmeErrors
 
 /** How the files of a table are being encrypted in their places, by the names of options. Nothing of it is a secret. */
@@ -29,8 +29,8 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
       throw PmeErrors.unsupported(
         table.toString,
         "encrypting this table in place with keyMaterial=external",
-        "a store of objects does not promise that of two attempts one alone puts a file and its keys there",
-        "Leave keyMaterial out, or encrypt to a copy."
+        "an object store cannot guarantee that a file and its key material come from the same attempt",
+        "Remove keyMaterial, or encrypt to a copy."
       )
     if (fs.exists(file)) require(table, file, conf)
     else {

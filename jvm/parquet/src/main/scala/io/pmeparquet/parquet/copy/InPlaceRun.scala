@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rekey
+package io.pmeparquet.parquet.copy
 
 import java.io.{FileNotFoundException, IOException}
 import java.util.UUID
@@ -6,11 +6,11 @@ import java.util.UUID
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.fs.{FileStatus, Path}
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException, Sha256}
-import io.pmeparquet.parquet.files.{Found, OwnFiles}
+import io.pmeparquet.parquet.files.{Found, OwnFiles, RunDirectory}
 
 /**
  * One run that encrypts the files of a table in their places: a hidden directory within the table's, where tasks write, and
@@ -21,34 +21,26 @@ import io.pmeparquet.parquet.files.{Found, OwnFiles}
 final class InPlaceRun private (
     table: Path,
     private val hidden: Path,
-    private val id: String,
+    private val own: RunDirectory,
     val goesOn: Boolean
 ) extends Serializable {
-  private def root = new Path(hidden, id)
-
-  /** There for as long as the driver wants what tasks write, and no other run has begun. */
-  private def running = new Path(root, "running")
 
   /** A directory for one file of one attempt, which is gone afterwards. ''Executor only.'' */
   def attempt[A](conf: Configuration)(work: Path => A): A = {
     requireRunning(conf)
-    val directory = new Path(root, UUID.randomUUID().toString)
-    try
-      lostToAnother(conf) {
-        OwnFiles.makeDirectory(directory, conf)
-        work(directory)
-      }
+    val name = UUID.randomUUID().toString
+    try lostToAnother(conf)(work(own.makeAttempt(name, conf)))
     finally
       tidy {
-        OwnFiles.delete(directory, conf)
+        OwnFiles.delete(own.in(name), conf)
         // An attempt that Spark has forgotten may have made anew what the run took away when it ended.
-        if (!isRunning(conf)) leave(conf)
+        if (!own.isRunning(conf)) leave(conf)
       }
   }
 
   /** @throws io.pmeparquet.PmeException where this run is over: another one may have begun */
   def requireRunning(conf: Configuration): Unit =
-    if (!isRunning(conf)) throw PmeErrors.runIsOver(table.toString)
+    if (!own.isRunning(conf)) throw PmeErrors.runIsOver(table.toString)
 
   /** Tells what fails since this run is over as just that: its files are taken away while tasks are at work on them. */
   private def lostToAnother[A](conf: Configuration)(work: => A): A =
@@ -59,11 +51,9 @@ final class InPlaceRun private (
     }
 
   private def isOver(conf: Configuration) =
-    try !isRunning(conf)
+    try !own.isRunning(conf)
     // What failed before is told then.
     catch { case NonFatal(_) => false }
-
-  private def isRunning(conf: Configuration) = OwnFiles.find(running, conf) != Found.Nothing
 
   /** @throws io.pmeparquet.PmeException where an attempt has claimed a file */
   def requireUnclaimed(file: Path, conf: Configuration): Unit =
@@ -82,7 +72,7 @@ final class InPlaceRun private (
     requireRunning(conf)
   }
 
-  private def claimOf(file: Path) = new Path(root, s"claim-${Sha256.ofText(file.toString)}")
+  private def claimOf(file: Path) = own.in(s"claim-${Sha256.ofText(file.toString)}")
 
   /**
    * Ends it. ''Driver only.''
@@ -91,12 +81,12 @@ final class InPlaceRun private (
    */
   def end(complete: Boolean, conf: Configuration): Unit = tidy {
     // Of one that another has ended, all else is the other's.
-    if (complete && isRunning(conf)) OwnFiles.delete(hidden, conf) else leave(conf)
+    if (complete && own.isRunning(conf)) OwnFiles.delete(hidden, conf) else leave(conf)
   }
 
   /** Takes away what is this run's own, and the hidden directory if there is nothing else in it. */
   private def leave(conf: Configuration): Unit = {
-    OwnFiles.delete(root, conf)
+    own.delete(conf)
     val fs = hidden.getFileSystem(conf)
     if (fs.exists(hidden) && fs.listStatus(hidden).isEmpty) {
       // Not what another run has put there by now; a local file system looks first, and that run then tells that it is over.
@@ -110,7 +100,7 @@ final class InPlaceRun private (
     try work
     catch {
       case NonFatal(failed) =>
-        InPlaceRun.log.warn(s"$hidden could not be cleared: ${failed.getMessage}")
+        InPlaceRun.log.warn(s"the temporary directory $hidden could not be removed: ${failed.getMessage}")
     }
 }
 
@@ -135,16 +125,15 @@ object InPlaceRun {
     val hidden = mark(table)
     val file = new Path(hidden, Manifest)
     val fs = hidden.getFileSystem(conf)
-    val run = new InPlaceRun(table, hidden, UUID.randomUUID().toString, goesOn = fs.exists(file))
+    val run = new InPlaceRun(table, hidden, RunDirectory.fresh(hidden, ""), goesOn = fs.exists(file))
     var placed = false
     try {
       manifest.place(table, file, like, conf)
       placed = true
       // Before it looks for others: of two that begin at once, one at least sees the other, and at most one goes on.
-      OwnFiles.makeDirectory(run.root, conf)
-      OwnFiles.create(run.running, conf).close()
+      run.own.begin(conf)
       // All that is left of them, before any file is written: what their tasks would still put in place is then gone.
-      OwnFiles.clear(hidden, Set(Manifest, run.id), conf)
+      OwnFiles.clear(hidden, Set(Manifest, run.own.name), conf)
       run.requireRunning(conf)
       // Two that begin at once may both have found none, and written theirs.
       manifest.require(table, file, conf)
@@ -152,7 +141,7 @@ object InPlaceRun {
     } catch {
       case failed: Throwable =>
         val why = failed match {
-          case lost: IOException if isTaken(run, file, placed, fs) =>
+          case lost: IOException if isTaken(run, file, placed, conf) =>
             PmeErrors.runIsOver(table.toString, lost)
           case other => other
         }
@@ -166,11 +155,12 @@ object InPlaceRun {
    *
    * @param placed whether the manifest was there
    */
-  private def isTaken(run: InPlaceRun, manifest: Path, placed: Boolean, fs: FileSystem) =
-    try
-      if (placed) !fs.exists(run.running) || !fs.exists(manifest)
+  private def isTaken(run: InPlaceRun, manifest: Path, placed: Boolean, conf: Configuration) =
+    try {
+      val fs = run.hidden.getFileSystem(conf)
+      if (placed) !run.own.isRunning(conf) || !fs.exists(manifest)
       else fs.listStatus(run.hidden).exists(_.isDirectory)
-    catch {
+    } catch {
       case _: FileNotFoundException => true
       // What failed before is told then.
       case _: IOException => false

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rekey
+package io.pmeparquet.parquet.copy
 
 import java.io.{ByteArrayOutputStream, IOException}
 import java.nio.charset.StandardCharsets.US_ASCII
@@ -22,7 +22,7 @@ import io.pmeparquet.PmeErrors
  * @param encryptor none for a file without encryption
  * @param name for messages
  */
-private[rekey] final class ModuleFile(
+private[parquet] final class ModuleFile(
     stream: FSDataOutputStream,
     encryptor: Option[InternalFileEncryptor],
     name: String
@@ -103,7 +103,7 @@ private[rekey] final class ModuleFile(
         throw PmeErrors.unsupported(
           name,
           "a file with newer parts than this version of parquet-java knows",
-          "they cannot be written again",
+          "this version cannot write them",
           "Use a later Spark.",
           failed
         )
@@ -114,8 +114,8 @@ private[rekey] final class ModuleFile(
   private def tooMany(what: String) = PmeErrors.unsupported(
     name,
     what,
-    s"modules of an encrypted file are numbered to ${ModuleAad.MaxOrdinal}",
-    "Write the data anew, in larger pages and row groups."
+    s"an encrypted file numbers its modules up to ${ModuleAad.MaxOrdinal}",
+    "Write the data again, in larger pages and row groups."
   )
 
   /**
@@ -173,7 +173,7 @@ private[rekey] final class ModuleFile(
   }
 }
 
-private[rekey] object ModuleFile {
+private[parquet] object ModuleFile {
   private val NoPage = -1
   private val EncryptedMagic = "PARE".getBytes(US_ASCII)
   private val PlainMagic = "PAR1".getBytes(US_ASCII)

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.file
 
 import java.io.ByteArrayInputStream
 import java.nio.ByteBuffer
@@ -9,9 +9,12 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, FileMetaData, Util}
 
 import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
-import io.pmeparquet.cipher._
+import io.pmeparquet.cipher.{AesCtr, AesGcm, CryptoProvider, ModuleAad, ModuleFrame, ModuleKind}
 import io.pmeparquet.columns.ColumnPolicy
-import io.pmeparquet.parquet._
+import io.pmeparquet.parquet.admission.{ColumnCheck, FooterPolicy}
+import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, Limits, ReadCounters, Segment, ThriftBounds}
+import io.pmeparquet.parquet.chunk.{Chunk, ChunkModules, Modules}
+import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
 /** What an encrypted file's modules are opened with: keys, the file's AAD, algorithm and provider. */
 private[parquet] final class FileCrypto private (
@@ -93,8 +96,9 @@ private[parquet] final class FileCrypto private (
     val aad = new ModuleAad(fileAad, rowGroupOrdinal, ordinal)
     val modules = new Modules(new AesGcm(key, provider), aad, where, counters)
     val kind = ModuleKind.ColumnMetaData
-    val end = modules.end(bytes, 0, bytes.length, Limits.FooterBytes, kind)
-    if (end != bytes.length) throw PmeErrors.damaged(where, "its encrypted metadata has bytes after its end")
+    val end = modules.end(bytes, 0, bytes.length, Limits.FooterLength, kind)
+    if (end != bytes.length)
+      throw PmeErrors.damaged(where, "there are bytes after the end of its encrypted metadata")
     val length = modules.open(bytes, 0, end, kind, 0)
     FileTail.parse(where, "its metadata") {
       val struct = ThriftBounds.end(modules.plaintext, 0, length)
@@ -117,7 +121,7 @@ private[parquet] final class FileCrypto private (
    * @throws io.pmeparquet.PmeException where it is not
    */
   def footer(bytes: Segment, counters: ReadCounters): FileMetaData =
-    OpenFile.parsed(footerContent(bytes, counters), file)
+    FileTail.metadata(footerContent(bytes, counters), file)
 
   /** The footer's own bytes, and what is beside them in its module, once they have proved to be authentic. */
   def footerContent(bytes: Segment, counters: ReadCounters): Segment = {
@@ -160,7 +164,7 @@ private[parquet] final class FileCrypto private (
 }
 
 /** @param denied what the KMS said of the master key */
-private[pages] final case class Refusal(masterKeyId: String, denied: PmeException)
+private[parquet] final case class Refusal(masterKeyId: String, denied: PmeException)
 
 private[parquet] object FileCrypto {
 
@@ -184,7 +188,7 @@ private[parquet] object FileCrypto {
     counters.keys.increment()
     val footerKey = tail.footerKeyMetadata match {
       case Some(metadata) => keys.keyOf(metadata, None)
-      case None => FileDecryption.footerKeyWithoutMetadata(scope, version.path, conf)
+      case None => FileKeys.footerKeyWithoutMetadata(scope, version.path, conf)
     }
     new FileCrypto(
       version.path.toString,

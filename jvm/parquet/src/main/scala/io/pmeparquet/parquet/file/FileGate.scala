@@ -1,9 +1,11 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.file
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.parquet.pages.PagedFile
+import io.pmeparquet.parquet.bytes.FileVersion
+import io.pmeparquet.parquet.schema.WantedColumns
+import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.RecentValues
 
 /**
@@ -23,7 +25,7 @@ final class FileGate(scope: ReadScope, columns: WantedColumns) {
    */
   def check(path: Path, start: Long, length: Long, listed: Long, conf: Configuration): Unit =
     passed.get(FileGate.Split(FileVersion.of(path, conf), start, length, listed)) {
-      val file = new PagedFile(scope, path, conf)
+      val file = new SplitReader(scope, path, conf)
       try file.check(start, length, listed, columns)
       finally file.close()
     }

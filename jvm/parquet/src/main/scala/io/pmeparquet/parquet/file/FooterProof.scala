@@ -1,13 +1,15 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.file
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.parquet.bytes.{FileBytes, Limits, ReadCounters, Segment}
+import io.pmeparquet.parquet.chunk.Chunk
 
 /**
  * Shows that an encrypted footer is a footer, where only the file says what its AAD prefix is: by another module that
  * opens under the same AAD. Where `FooterPolicy.isUnproven` this comes before anything that the footer says is believed.
  */
-private[pages] object FooterProof {
+private[parquet] object FooterProof {
 
   /** @throws io.pmeparquet.PmeException where no module is found that shows it, or one that does not open */
   def require(file: OpenFile, bytes: FileBytes, counters: ReadCounters): Unit =

@@ -1,22 +1,29 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.file
 
 import java.io.ByteArrayInputStream
-import java.util
 
-import org.apache.parquet.column.values.bloomfilter.{BlockSplitBloomFilter, BloomFilter}
 import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.format.Util
-import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData, ColumnPath}
-import org.apache.parquet.hadoop.BloomFilterReader
+import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.internal.column.columnindex.{ColumnIndex, OffsetIndex}
 import org.apache.parquet.internal.filter2.columnindex.ColumnIndexStore
 import org.apache.parquet.internal.hadoop.metadata.IndexReference
 
-import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
-import io.pmeparquet.parquet.FileTail
+import io.pmeparquet.cipher.ModuleKind
+import io.pmeparquet.parquet.bytes.{
+  FileBytes,
+  FileTail,
+  Limits,
+  ParquetFailures,
+  Range,
+  ReadCounters,
+  Segment,
+  ThriftBounds
+}
+import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.PmeErrors
 
-/** Opens index and filter modules of one file's chunks. For one thread. */
+/** Opens the index modules of one file's chunks. For one thread. */
 private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters: ReadCounters) {
 
   /**
@@ -49,10 +56,10 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
       Some(new RowGroupIndexes(offsets, columns))
     }
 
-  /** Opens every index and filter of the chunks, for readers that allocate what lengths say. */
+  /** Opens every index of the chunks, for readers that allocate what lengths say. */
   def check(chunks: Seq[Chunk]): Unit = {
     read(chunks.filter(_.meta.getOffsetIndexReference != null), chunks.map(_.meta.getPath).toSet)
-    chunks.filter(_.meta.getBloomFilterOffset > 0).foreach(bloomFilter)
+    ()
   }
 
   /**
@@ -70,12 +77,12 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
 
   private def rangeOf(chunk: Chunk, reference: IndexReference): Range = {
     if (reference.getLength < 0 || reference.getLength > Limits.IndexBytes)
-      throw PmeErrors.damaged(where(chunk), s"an index says ${reference.getLength} bytes")
+      throw PmeErrors.damaged(where(chunk), s"the length of an index is ${reference.getLength} bytes")
     Range(reference.getOffset, reference.getLength)
   }
 
   private def offsetIndex(chunk: Chunk, segment: Segment): OffsetIndex = {
-    val index = OpenFile.structure(file.version.path, s"the offset index of column '${chunk.display}'") {
+    val index = ParquetFailures.naming(file.version.path, s"the offset index of column '${chunk.display}'") {
       ParquetMetadataConverter.fromParquetOffsetIndex(
         module(chunk, segment, ModuleKind.OffsetIndex)(Util.readOffsetIndex(_))
       )
@@ -107,81 +114,11 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
   }
 
   private def columnIndex(chunk: Chunk, segment: Segment): ColumnIndex =
-    OpenFile.structure(file.version.path, s"the column index of column '${chunk.display}'") {
+    ParquetFailures.naming(file.version.path, s"the column index of column '${chunk.display}'") {
       ParquetMetadataConverter.fromParquetColumnIndex(
         chunk.meta.getPrimitiveType,
         module(chunk, segment, ModuleKind.ColumnIndex)(Util.readColumnIndex(_))
       )
-    }
-
-  /** parquet-java's way to the Bloom filters of a row group. */
-  def bloomFilters(chunks: Seq[Chunk], block: BlockMetaData): BloomFilterReader =
-    new BloomFilterReader(null, block) {
-      override def readBloomFilter(meta: ColumnChunkMetaData): BloomFilter =
-        chunks
-          .find(_.meta.getPath == meta.getPath)
-          .filter(_.meta.getBloomFilterOffset > 0)
-          .map(bloomFilter)
-          .orNull
-    }
-
-  private def bloomFilter(chunk: Chunk): BloomFilter = new BlockSplitBloomFilter(bloomContent(chunk)._2)
-
-  /** The header of a chunk's Bloom filter, as it is stored but decrypted, and its bits. */
-  def bloomContent(chunk: Chunk): (Array[Byte], Array[Byte]) = {
-    val header = bloomHeader(chunk)
-    header.content -> bloomBits(chunk, header)
-  }
-
-  def bloomHeader(chunk: Chunk): OpenedBloomHeader = {
-    val offset = chunk.meta.getBloomFilterOffset
-    val first = bytes.read(
-      Range(offset, (file.version.length - offset).max(0).min(Indexes.BloomHeaderBytes.toLong).toInt)
-    )
-    val (stored, headerEnd) = headerOf(chunk, first)
-    val header = FileTail.parse(where(chunk), "its Bloom filter header") {
-      val end = ThriftBounds.end(stored, 0, stored.length)
-      Util.readBloomFilterHeader(new ByteArrayInputStream(stored, 0, end))
-    }
-    val bitset = header.getNumBytes
-    if (
-      bitset < Indexes.BloomBlockBytes || bitset > Limits.IndexBytes || bitset % Indexes.BloomBlockBytes != 0
-    )
-      throw PmeErrors.damaged(where(chunk), s"its Bloom filter says $bitset bytes")
-    if (
-      !header.getAlgorithm.isSetBLOCK || !header.getHash.isSetXXHASH || !header.getCompression.isSetUNCOMPRESSED
-    )
-      throw PmeErrors.damaged(where(chunk), "its Bloom filter is of a kind that Parquet does not have")
-    new OpenedBloomHeader(stored, offset + (headerEnd - first.at), bitset)
-  }
-
-  def bloomBits(chunk: Chunk, header: OpenedBloomHeader): Array[Byte] =
-    file.modules(chunk, counters) match {
-      case None => bytes.read(Range(header.bitsAt, header.bitsetBytes)).copied
-      case Some(ciphers) =>
-        val segment = bytes.read(Range(header.bitsAt, header.bitsetBytes + ModuleFrame.GcmOverheadBytes))
-        val kind = ModuleKind.BloomFilterBitset
-        val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.IndexBytes, kind)
-        val plain = new Array[Byte](header.bitsetBytes)
-        if (end != segment.until)
-          throw PmeErrors.damaged(where(chunk), "its Bloom filter has another size than its header says")
-        ciphers.headers.open(segment.array, segment.at, end, kind, 0, plain, 0)
-        plain
-    }
-
-  /** The header's content, and where it ends in the segment. */
-  private def headerOf(chunk: Chunk, segment: Segment): (Array[Byte], Int) =
-    file.modules(chunk, counters) match {
-      case None =>
-        val end = FileTail.parse(where(chunk), "its Bloom filter header")(
-          ThriftBounds.end(segment.array, segment.at, segment.until)
-        )
-        (util.Arrays.copyOfRange(segment.array, segment.at, end), end)
-      case Some(ciphers) =>
-        val kind = ModuleKind.BloomFilterHeader
-        val end = ciphers.headers.end(segment.array, segment.at, segment.until, Limits.PageHeaderBytes, kind)
-        val length = ciphers.headers.open(segment.array, segment.at, end, kind, 0)
-        (util.Arrays.copyOf(ciphers.headers.plaintext, length), end)
     }
 
   /** A module's content; valid until the next is opened. */
@@ -206,25 +143,6 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
 
   private def where(chunk: Chunk) = s"${file.version.path}, column '${chunk.display}'"
 }
-
-private object Indexes {
-
-  /** A Bloom filter's header is some twenty bytes, and a module of it some fifty. */
-  val BloomHeaderBytes = 256
-
-  /** Split-block Bloom filters are made of such blocks. */
-  val BloomBlockBytes = 32
-}
-
-/**
- * @param content as it is stored but decrypted
- * @param bitsAt where the bits begin in the file
- */
-private[parquet] final class OpenedBloomHeader(
-    val content: Array[Byte],
-    val bitsAt: Long,
-    val bitsetBytes: Int
-)
 
 private[parquet] final class RowGroupIndexes(
     offsets: Map[ColumnPath, OffsetIndex],

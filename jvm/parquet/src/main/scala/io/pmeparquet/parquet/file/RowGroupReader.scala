@@ -1,37 +1,49 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.file
 
-import java.util.{Optional, PrimitiveIterator}
 import java.util.stream.LongStream
+import java.util.PrimitiveIterator
 
 import scala.collection.mutable
 
 import org.apache.parquet.column.page.{PageReadStore, PageReader}
-import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.hadoop.metadata.ColumnPath
+
+import io.pmeparquet.parquet.bytes.{Range, Segment}
+import io.pmeparquet.parquet.chunk.{
+  AllPages,
+  Chunk,
+  Dictionaries,
+  PageMemory,
+  PagePlace,
+  PagePlaces,
+  PageRows,
+  PageRules,
+  RowGroupChunks,
+  Rows,
+  SomePages
+}
 
 /**
  * A row group of which some rows are wanted, none of it read yet but metadata and indexes. For one thread.
  *
  * @param found indexes that were read to select rows
- * @param readIndexes reads them where that was not needed
  * @param selected rows that the page index has left; none: all
  */
-final class PagedRowGroup private[pages] (
-    file: OpenFile,
-    bytes: FileBytes,
-    codecs: Codecs,
-    val chunks: Seq[Chunk],
-    index: Int,
+final class RowGroupReader private[file] (
+    input: FileInput,
+    opened: RowGroupChunks,
     found: Option[RowGroupIndexes],
-    readIndexes: () => Option[RowGroupIndexes],
     val selected: Option[Rows],
     rules: PageRules,
-    dictionaries: Dictionaries,
-    counters: ReadCounters
+    dictionaries: Dictionaries
 ) {
+  private val file = input.file
+  private val index = opened.rowGroup
+
+  def chunks: Seq[Chunk] = opened.chunks
 
   /** Where pages lie; not read before some of them can be left out. */
-  private lazy val indexes: Option[RowGroupIndexes] = found.orElse(readIndexes())
+  private lazy val indexes: Option[RowGroupIndexes] = found.orElse(input.indexes.read(chunks, Set.empty))
 
   private val segments = mutable.Map.empty[Range, Segment]
 
@@ -52,7 +64,7 @@ final class PagedRowGroup private[pages] (
   def cost(columns: Set[ColumnPath]): Long =
     chunksOf(columns)
       .map(_.meta)
-      .map(meta => meta.getTotalUncompressedSize + PagedRowGroup.ValueCost * meta.getValueCount)
+      .map(meta => meta.getTotalUncompressedSize + RowGroupReader.ValueCost * meta.getValueCount)
       .sum
 
   private def chunksOf(columns: Set[ColumnPath]) =
@@ -71,7 +83,7 @@ final class PagedRowGroup private[pages] (
       offsets <- indexes.toSeq
       chunk <- chunksOf(columns)
     } yield offsets.getOffsetIndex(chunk.meta.getPath).getPageCount.max(1)
-    if (pages.isEmpty) PagedRowGroup.UsualRowsPerPage else file.rowCount(index) / pages.min
+    if (pages.isEmpty) RowGroupReader.UsualRowsPerPage else file.rowCount(index) / pages.min
   }
 
   /** The paths of all columns that are read. */
@@ -94,17 +106,8 @@ final class PagedRowGroup private[pages] (
     val readers = read
       .zip(ranges)
       .map { case (chunk, places) =>
-        chunk.descriptor -> (new ChunkPages(
-          chunk,
-          file.modules(chunk, counters),
-          codecs.of(chunk.meta.getCodec),
-          placesOf(places),
-          rows,
-          rules,
-          memory,
-          dictionaries,
-          file.version.path.toString
-        ): PageReader)
+        val pages: PageReader = input.pages(chunk, placesOf(places), rows, rules, memory, dictionaries)
+        chunk.descriptor -> pages
       }
       .toMap
     new RowGroupPages(rows.fold(file.rowCount(index))(_.count), file.firstRow(index), rows, readers)
@@ -139,7 +142,7 @@ final class PagedRowGroup private[pages] (
 
   private def fetch(ranges: Seq[Range]): Unit = {
     val missing = ranges.filterNot(range => segments.values.exists(_.holds(range)))
-    segments ++= missing.zip(bytes.readAll(missing))
+    segments ++= missing.zip(input.bytes.readAll(missing))
   }
 
   private def segment(range: Range): Segment =
@@ -155,7 +158,7 @@ final class PagedRowGroup private[pages] (
   }
 }
 
-private object PagedRowGroup {
+private object RowGroupReader {
 
   /** Decoding a value takes about as long as decrypting and decompressing so many bytes. */
   val ValueCost = 8L
@@ -175,18 +178,3 @@ private final case class Parts(dictionary: Option[Range], pages: Seq[IndexedPage
 
 /** A data page as an offset index places it; `ordinal` is its number in its chunk. */
 private final case class IndexedPage(range: Range, ordinal: Int, rows: PageRows)
-
-/** Pages of a row group, as parquet-column's readers and Spark's take them. */
-private final class RowGroupPages(
-    rowCount: Long,
-    firstRow: Long,
-    rows: Option[Rows],
-    readers: Map[ColumnDescriptor, PageReader]
-) extends PageReadStore {
-  override def getPageReader(column: ColumnDescriptor): PageReader =
-    readers.getOrElse(column, throw new IllegalArgumentException(s"internal error: $column is not read"))
-  override def getRowCount: Long = rowCount
-  override def getRowIndexOffset: Optional[java.lang.Long] = Optional.of(firstRow)
-  override def getRowIndexes: Optional[PrimitiveIterator.OfLong] =
-    rows.fold(Optional.empty[PrimitiveIterator.OfLong]())(some => Optional.of(some.iterator))
-}

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.file
 
 import java.io.Closeable
 
@@ -6,38 +6,32 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.column.page.{DictionaryPage, DictionaryPageReadStore}
-import org.apache.parquet.column.ColumnDescriptor
-import org.apache.parquet.filter2.bloomfilterlevel.BloomFilterImpl
-import org.apache.parquet.filter2.compat.FilterCompat
-import org.apache.parquet.filter2.dictionarylevel.DictionaryFilter
 import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewriter}
-import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
-import org.apache.parquet.hadoop.metadata.{ColumnPath, FileMetaData}
+import org.apache.parquet.hadoop.metadata.FileMetaData
 import org.apache.parquet.hadoop.ParquetInputFormat
-import org.apache.parquet.internal.filter2.columnindex.ColumnIndexFilter
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.parquet.{FileVersion, ReadScope, SchemaColumns, WantedColumns}
+import io.pmeparquet.parquet.bytes.{FileVersion, ReadCounters}
+import io.pmeparquet.parquet.chunk.{AllPages, Chunk, Dictionaries, HeaderCheck, PageRules}
+import io.pmeparquet.parquet.schema.{PredicateColumns, SchemaColumns, WantedColumns}
+import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
 /**
  * One split of one file, row group by row group, for one task. The way from here to a page's AES call:
- * [[PagedRowGroup.pages]], `ChunkPages`, `Modules`, `AesGcm`.
+ * [[RowGroupReader.pages]], `ChunkPages`, `Modules`, `AesGcm`.
  *
  * @param counters of the task
  */
-final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, counters: ReadCounters)
+final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, counters: ReadCounters)
     extends Closeable {
 
   /** Counted with the scope. */
   def this(scope: ReadScope, path: Path, conf: Configuration) = this(scope, path, conf, scope.counters)
 
   // As it is now: a file that was altered since it was listed is another one, whose footer is not known.
-  private val file = OpenFile(scope, FileVersion.of(path, conf), conf, counters)
-  private val bytes = file.bytes(conf, counters)
-  private val codecs = new Codecs(conf)
-  private val indexes = new Indexes(file, bytes, counters)
+  private val file = OpenFiles(scope, FileVersion.of(path, conf), conf, counters)
+  private val input = new FileInput(file, conf, counters)
 
   private def isSet(name: String, otherwise: Boolean) = conf.getBoolean(name, otherwise)
 
@@ -100,7 +94,7 @@ final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, cou
       requested: MessageType,
       filter: Option[FilterPredicate],
       vectorized: Boolean
-  ): Iterator[PagedRowGroup] = {
+  ): Iterator[RowGroupReader] = {
     val columns = here(requested)
     val rules = PageRules(
       scope.settings.allowClearLevels,
@@ -111,6 +105,7 @@ final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, cou
     val judged = filter
       .filter(PredicateColumns.of(_).forall(path => columns.contains(path.toArray.toSeq)))
       .map(LogicalInverseRewriter.rewrite)
+      .map(new RowGroupFilter(input, _, rules, conf))
     file.rowGroups(start, length).iterator.flatMap(rowGroup(_, columns, judged, rules))
   }
 
@@ -131,119 +126,41 @@ final class PagedFile(scope: ReadScope, val path: Path, conf: Configuration, cou
       if (!scope.settings.allowClearLevels) chunks.filter(_.mayHaveClearLevels).foreach { chunk =>
         throw PmeErrors.clearLevels(path.toString, chunk.display)
       }
-      indexes.check(chunks)
+      input.indexes.check(chunks)
+      input.filters.check(chunks)
       // What no array holds is not looked at: parquet-java reads it in parts, and trusts the lengths in it.
-      chunks.filter(_.meta.getTotalSize <= OpenFile.MaxChunkBytes).foreach { chunk =>
-        pagesOf(chunk, bytes.read(file.rangeOf(chunk)), judgedOnly, new Dictionaries).checkHeaders()
-      }
+      chunks.filter(_.meta.getTotalSize <= ChunkPlaces.MaxChunkBytes).foreach(checkHeaders)
     }
   }
 
-  private def judgedOnly =
-    PageRules(scope.settings.allowClearLevels, verifyChecksums = false, vectorized = false)
-
-  private def pagesOf(chunk: Chunk, segment: Segment, rules: PageRules, dictionaries: Dictionaries) =
-    new ChunkPages(
-      chunk,
-      file.modules(chunk, counters),
-      codecs.of(chunk.meta.getCodec),
-      new AllPages(segment),
-      None,
-      rules,
-      new PageMemory,
-      dictionaries,
-      path.toString
-    )
+  private def checkHeaders(chunk: Chunk): Unit = {
+    val pages = new AllPages(input.bytes.read(file.rangeOf(chunk)))
+    new HeaderCheck(
+      file.source(chunk, counters),
+      input.codecOf(chunk),
+      pages,
+      scope.settings.allowClearLevels
+    ).run()
+  }
 
   private def rowGroup(
       index: Int,
       columns: Seq[Seq[String]],
-      filter: Option[FilterPredicate],
+      filter: Option[RowGroupFilter],
       rules: PageRules
-  ): Option[PagedRowGroup] = {
+  ): Option[RowGroupReader] = {
     val opened = file.chunks(index, columns, counters)
     val useful = filter.filter(_ => opened.block.isDefined)
     val dictionaries = new Dictionaries
-    if (file.rowCount(index) == 0 || useful.exists(canDrop(_, opened, dictionary(_, rules, dictionaries))))
-      None
+    if (file.rowCount(index) == 0 || useful.exists(_.canDrop(opened, dictionaries))) None
     else {
-      val filtered =
-        useful.filter(_ =>
-          rules.vectorized && isSet(ParquetInputFormat.COLUMN_INDEX_FILTERING_ENABLED, otherwise = true)
-        )
-      val found = filtered.flatMap(predicate => indexes.read(opened.chunks, PredicateColumns.of(predicate)))
-      val selected = for (predicate <- filtered; store <- found) yield rowsOf(index, predicate, store, opened)
+      val found = useful.flatMap(_.indexesOf(opened))
+      val selected = for (used <- useful; store <- found) yield used.rows(store, opened)
       val some = selected.filter(_.count < file.rowCount(index))
       if (some.exists(_.isEmpty)) None
-      else
-        Some(
-          new PagedRowGroup(
-            file,
-            bytes,
-            codecs,
-            opened.chunks,
-            index,
-            found,
-            () => indexes.read(opened.chunks, Set.empty),
-            some,
-            rules,
-            dictionaries,
-            counters
-          )
-        )
+      else Some(new RowGroupReader(input, opened, found, some, rules, dictionaries))
     }
   }
 
-  private def canDrop(
-      predicate: FilterPredicate,
-      opened: RowGroupChunks,
-      dictionary: Chunk => DictionaryPage
-  ): Boolean = {
-    val columns = opened.chunks.map(_.meta).asJava
-    def byStatistics = isSet(ParquetInputFormat.STATS_FILTERING_ENABLED, otherwise = true) &&
-      StatisticsFilter.canDrop(predicate, columns)
-    def byDictionaries = isSet(ParquetInputFormat.DICTIONARY_FILTERING_ENABLED, otherwise = true) &&
-      DictionaryFilter.canDrop(predicate, columns, dictionaries(opened, dictionary))
-    def byBloomFilters = isSet(ParquetInputFormat.BLOOM_FILTERING_ENABLED, otherwise = true) &&
-      BloomFilterImpl.canDrop(predicate, columns, indexes.bloomFilters(opened.chunks, opened.block.get))
-    byStatistics || (!PredicateColumns.comparesWithZero(predicate) && (byDictionaries || byBloomFilters))
-  }
-
-  private def dictionaries(opened: RowGroupChunks, dictionary: Chunk => DictionaryPage) =
-    new DictionaryPageReadStore {
-      override def readDictionaryPage(column: ColumnDescriptor): DictionaryPage =
-        opened.chunks.find(_.descriptor == column).map(dictionary).orNull
-    }
-
-  private def dictionary(chunk: Chunk, rules: PageRules, kept: Dictionaries): DictionaryPage = {
-    val length = chunk.meta.getFirstDataPageOffset - chunk.meta.getStartingPos
-    if (length <= 0 || length > Limits.PageBytes) null
-    else {
-      val segment = bytes.read(Range(chunk.meta.getStartingPos, length.toInt))
-      pagesOf(chunk, segment, rules.copy(vectorized = false), kept).readDictionaryPage()
-    }
-  }
-
-  private def rowsOf(
-      index: Int,
-      predicate: FilterPredicate,
-      store: RowGroupIndexes,
-      opened: RowGroupChunks
-  ): Rows =
-    OpenFile.structure(path, "its page index") {
-      val paths: Set[ColumnPath] = opened.chunks.map(_.meta.getPath).toSet
-      Rows.of(
-        ColumnIndexFilter.calculateRowRanges(
-          FilterCompat.get(predicate),
-          store,
-          paths.asJava,
-          file.rowCount(index)
-        )
-      )
-    }
-
-  override def close(): Unit = {
-    bytes.close()
-    codecs.close()
-  }
+  override def close(): Unit = input.close()
 }

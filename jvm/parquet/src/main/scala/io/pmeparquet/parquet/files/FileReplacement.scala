@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rotation
+package io.pmeparquet.parquet.files
 
 import java.io.{IOException, OutputStream}
 import java.nio.file.{Files, StandardCopyOption}
@@ -9,7 +9,6 @@ import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.Options.Rename
 import org.apache.hadoop.io.IOUtils
 
-import io.pmeparquet.parquet.files.{LocalFiles, OwnFiles}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -60,11 +59,11 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
     finally in.close()
     // What is cut must not take the place of the original, and to close it would do that.
     if (out.getPos != length)
-      throw new IOException(s"of $length bytes of $file, ${out.getPos} were copied")
+      throw new IOException(s"only ${out.getPos} of $length bytes of $file were copied")
   }
 
   private def writeBeside(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
-    val beside = new Path(path.getParent, Prefix + UUID.randomUUID())
+    val beside = new Path(path.getParent, StagedPrefix + UUID.randomUUID())
     try {
       val out = OwnFiles.create(beside, like, conf)
       try {
@@ -121,8 +120,12 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
 
 private[parquet] object FileReplacement {
 
-  /** Names that every reader passes over, and that no writer gives. */
-  val Prefix = ".pme-rotation-"
+  /**
+   * What the names of files begin with that are staged beside those that they will replace: every reader passes over them,
+   * and no writer gives them. Rotation was the first to stage files. The name stays, since other versions leave such files
+   * behind when they are killed, and look for what was left.
+   */
+  val StagedPrefix = ".pme-rotation-"
 
   private val Local = "file"
 
@@ -142,15 +145,15 @@ private[parquet] object FileReplacement {
       throw PmeErrors.unsupported(
         path.toString,
         s"replacing a file on '${schemeOf(fs)}'",
-        "this file system does not promise to replace one in a single step, and a file could be lost",
+        "this file system does not guarantee that a file is replaced in one step, so a file could be lost",
         s"Work on a copy on one of ${(Renaming ++ Stores).toSeq.sorted.mkString(", ")}."
       )
     if (schemeOf(fs) == Local && Files.isSymbolicLink(localFile(real)))
       throw PmeErrors.unsupported(
         path.toString,
         "replacing a symbolic link",
-        "the link would be replaced, and the file that it leads to would stay as it is",
-        "Name the table that has the file itself, or put the file in the place of the link."
+        "the link would be replaced, and not the file that it leads to",
+        "Name the table that has the file itself, or replace the link with the file."
       )
     new FileReplacement(real, fs, conf)
   }

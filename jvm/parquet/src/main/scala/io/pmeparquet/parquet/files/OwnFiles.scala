@@ -50,7 +50,7 @@ private[parquet] object OwnFiles {
       catch { case there: IOException if isThere(there) => throw PmeErrors.placeTaken(path.toString, there) }
     // Of two, both would think that they made it: names that are drawn at random are those of one.
     else if (place.fs.exists(place.path)) throw PmeErrors.placeTaken(path.toString)
-    else if (!place.fs.mkdirs(place.path)) throw new IOException(s"$path could not be made")
+    else if (!place.fs.mkdirs(place.path)) throw new IOException(s"$path could not be created")
   }
 
   /** Makes a directory if it is not there. */
@@ -73,7 +73,7 @@ private[parquet] object OwnFiles {
   def makeParents(path: Path, conf: Configuration): Unit = {
     val fs = path.getFileSystem(conf)
     if (Place.isLocal(fs) && !fs.mkdirs(path.getParent))
-      throw new IOException(s"${path.getParent} could not be made")
+      throw new IOException(s"${path.getParent} could not be created")
   }
 
   /** Of a file of our own, and not of what a link that came in its place leads to. */
@@ -138,7 +138,7 @@ private[parquet] object OwnFiles {
       // Some move it into a directory that came there meanwhile.
       else if (target.fs.exists(new Path(target.path, source.path.getName))) {
         target.fs.delete(new Path(target.path, source.path.getName), /* recursive= */ true)
-        throw new IOException(s"$to was made by somebody else meanwhile")
+        throw new IOException(s"another process created $to at the same time")
       }
     }
   }
@@ -166,49 +166,4 @@ private[parquet] object OwnFiles {
   }
 
   private val BufferBytes = 1024 * 1024
-}
-
-/** What there is in a place. */
-private[parquet] sealed trait Found
-
-private[parquet] object Found {
-  case object Nothing extends Found
-  case object Directory extends Found
-  final case class File(length: Long) extends Found
-
-  /** A link, or what is neither a file nor a directory. */
-  case object Other extends Found
-}
-
-/** A path behind mount points, if there are any, in a directory that is there. */
-private final class Place(val path: Path, val fs: FileSystem) {
-
-  /** Without Hadoop's files of checksums: those are overwritten where they are, be they links. */
-  def raw: FileSystem = fs match {
-    case checked: ChecksumFileSystem => checked.getRawFileSystem
-    case other => other
-  }
-  def isLocal: Boolean = Place.isLocal(fs)
-  def local: java.nio.file.Path = LocalFiles.of(path)
-  def blockBytes: Long = fs.getDefaultBlockSize(path)
-}
-
-private object Place {
-  val Hdfs = "hdfs"
-
-  def of(path: Path, conf: Configuration): Place = {
-    val fs = path.getFileSystem(conf)
-    // In a store of objects a directory need not be there.
-    val parent =
-      try fs.resolvePath(path.getParent)
-      catch { case _: java.io.FileNotFoundException => fs.makeQualified(path.getParent) }
-    val real = new Path(parent, path.getName)
-    new Place(real, real.getFileSystem(conf))
-  }
-
-  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
-
-  /** Whether it is Hadoop's own, and does no more than to write to the disk. */
-  def isHadoops(fs: FileSystem): Boolean =
-    isLocal(fs) && Set[Class[_]](classOf[LocalFileSystem], classOf[RawLocalFileSystem]).contains(fs.getClass)
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rekey
+package io.pmeparquet.parquet.files
 
 import java.io.IOException
 import java.util.UUID
@@ -7,8 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.keys.MaterialFile
-import io.pmeparquet.parquet.files.{Found, OwnFiles, RunMark}
+import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.PmeErrors
 
 /**
@@ -18,16 +17,13 @@ import io.pmeparquet.PmeErrors
  * Each run has a directory of its own, with a name that nobody can foresee, and so has each attempt of a task in it: what
  * counts is what the driver was told of, once per task. Of two runs to one target the first that is done has it.
  *
- * @param root of this run
+ * @param run where its tasks write
  */
-final class StagedTable private (val target: Path, root: Path, @transient mark: Option[RunMark])
+final class StagedTable private (val target: Path, run: RunDirectory, @transient mark: Option[RunMark])
     extends Serializable {
 
   // By another name than any partition has.
-  private def table = new Path(root, s"table-${root.getName}")
-
-  /** There for as long as the driver wants what tasks write. */
-  private def running = new Path(root, StagedTable.Running)
+  private def table = run.in(s"table-${run.name}")
 
   /**
    * Runs an attempt of a task, and leaves nothing of it where it fails, or where the driver has given up before.
@@ -36,16 +32,14 @@ final class StagedTable private (val target: Path, root: Path, @transient mark: 
    */
   def attempt[A](conf: Configuration)(write: Path => A): (String, A) = {
     val name = s"attempt-${UUID.randomUUID()}"
-    val directory = new Path(root, name)
     val written =
       try {
-        if (!isRunning(conf)) throw PmeErrors.copyIsOver(target.toString)
-        OwnFiles.makeDirectory(directory, conf)
-        write(directory)
+        if (!run.isRunning(conf)) throw PmeErrors.copyIsOver(target.toString)
+        write(run.makeAttempt(name, conf))
       } catch {
         case failed: Throwable =>
           try {
-            OwnFiles.delete(directory, conf)
+            OwnFiles.delete(run.in(name), conf)
             clearIfOver(conf)
           } catch { case more: IOException => failed.addSuppressed(more) }
           throw failed
@@ -61,13 +55,11 @@ final class StagedTable private (val target: Path, root: Path, @transient mark: 
     path
   }
 
-  private def isRunning(conf: Configuration) = OwnFiles.find(running, conf) != Found.Nothing
-
-  private def clearIfOver(conf: Configuration): Unit = if (!isRunning(conf)) OwnFiles.delete(root, conf)
+  private def clearIfOver(conf: Configuration): Unit = if (!run.isRunning(conf)) run.delete(conf)
 
   /** Removes all of this run. ''Driver only.'' */
   def discard(conf: Configuration): Unit =
-    try OwnFiles.delete(root, conf)
+    try run.delete(conf)
     finally mark.foreach(_.release())
 
   /**
@@ -78,10 +70,10 @@ final class StagedTable private (val target: Path, root: Path, @transient mark: 
   def publish(attempts: Seq[String], files: Long, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
     val written =
-      attempts.distinct.map(name => new Path(root, name)).map(one => one -> filesOf(fs, one, conf))
+      attempts.distinct.map(run.in).map(one => one -> filesOf(fs, one, conf))
     val count = written.map(_._2.count(!_.getName.startsWith(MaterialFile.Prefix))).sum
     if (count != files)
-      throw new IOException(s"of $files files that were written for $target, $count were found")
+      throw new IOException(s"$files files were written for $target, but only $count were found")
     OwnFiles.makeDirectory(table, conf)
     for ((directory, found) <- written; file <- found) collect(fs, directory, file, conf)
     StagedTable.requireFree(target, conf)
@@ -99,7 +91,7 @@ final class StagedTable private (val target: Path, root: Path, @transient mark: 
       StagedTable.removeUseless(target, conf)
     } catch {
       case failed: IOException =>
-        StagedTable.log.warn(s"what lies beside $target could not be removed: ${failed.getMessage}")
+        StagedTable.log.warn(s"the temporary files beside $target could not be removed: ${failed.getMessage}")
     }
   }
 
@@ -118,7 +110,6 @@ final class StagedTable private (val target: Path, root: Path, @transient mark: 
 
 object StagedTable {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
-  private val Running = "running"
 
   /** A place within a directory; names may be such that Hadoop's paths would take them for something else. */
   def within(directory: Path, relative: String): Path = {
@@ -144,11 +135,15 @@ object StagedTable {
       case Found.Other =>
         throw PmeErrors.badTarget(
           target.toString,
-          "it is a symbolic link, or no directory",
-          "Name the place that it leads to."
+          "it is a symbolic link or a file",
+          "Name a directory, or the one that the link leads to."
         )
       case _ =>
-        throw PmeErrors.badTarget(target.toString, "it is not empty", "Name a new place, or empty it.")
+        throw PmeErrors.badTarget(
+          target.toString,
+          "it is not empty",
+          "Name a new directory, or empty this one."
+        )
     }
   }
 
@@ -157,24 +152,16 @@ object StagedTable {
     val fs = target.getFileSystem(conf)
     fs.mkdirs(target.getParent)
     killed(target, conf).foreach(OwnFiles.delete(_, conf))
-    val root = new Path(target.getParent, prefix(target) + UUID.randomUUID())
-    OwnFiles.makeDirectory(root, conf)
-    val mark =
-      try RunMark.place(new Path(root, Running), conf)
-      catch {
-        case failed: Throwable =>
-          try OwnFiles.delete(root, conf)
-          catch { case more: IOException => failed.addSuppressed(more) }
-          throw failed
-      }
-    new StagedTable(target, root, Some(mark))
+    val run = RunDirectory.fresh(target.getParent, prefix(target))
+    new StagedTable(target, run, Some(run.beginLocked(conf)))
   }
 
-  // Hidden from Spark whatever the name, which '_' would not do for one with a '='.
+  // Hidden from Spark whatever the name, which '_' would not do for one with a '='. Encrypting and decrypting to a copy
+  // stage here, too; the name stays since runs of other versions look for what was left under it.
   private def prefix(target: Path) = s".${target.getName}.pme-rekey-"
 
   private def killed(target: Path, conf: Configuration): Seq[Path] =
-    staged(target, conf).filter(path => RunMark.isLeft(new Path(path, Running), conf))
+    staged(target, conf).filter(RunDirectory.isLeft(_, conf))
 
   /**
    * What cannot come to the target any more, since a table is there. Where runs that were killed are told from others, that
@@ -184,13 +171,5 @@ object StagedTable {
     if (!RunMark.tells(target, conf)) staged(target, conf).foreach(OwnFiles.delete(_, conf))
 
   private def staged(target: Path, conf: Configuration): Seq[Path] =
-    target
-      .getFileSystem(conf)
-      .listStatus(target.getParent)
-      .toSeq
-      .map(_.getPath)
-      .filter(path => isOf(target, path.getName) && OwnFiles.find(path, conf) == Found.Directory)
-
-  private def isOf(target: Path, name: String) =
-    name.startsWith(prefix(target)) && name.drop(prefix(target).length).matches("[0-9a-f-]{36}")
+    RunDirectory.list(target.getParent, prefix(target), conf)
 }

@@ -7,10 +7,11 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.internal.hadoop.metadata.IndexReference
 
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
-import io.pmeparquet.parquet.pages._
-import io.pmeparquet.parquet.rotation.ListedFile
-import io.pmeparquet.parquet.verify.{ChunkHeaders, Window}
-import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.parquet.bytes.{FileBytes, ReadCounters}
+import io.pmeparquet.parquet.chunk.{Chunk, ChunkHeaders, OpenedHeader, PageOpener, Window}
+import io.pmeparquet.parquet.file.{BloomFilters, OpenFile, OpenFiles}
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
 
 /**
@@ -48,7 +49,7 @@ final class FileLayout(scope: ReadScope, most: Int) extends Serializable {
    */
   def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Seq[LaidOut] = {
     val counters = new ReadCounters
-    val file = OpenFile.read(scope, listed.version, conf, counters)
+    val file = OpenFiles.read(scope, listed.version, conf, counters)
     val bytes = file.bytes(conf, counters)
     try new Places(file, bytes, counters, most, goOn).all
     finally bytes.close()
@@ -62,7 +63,7 @@ private final class Places(
     most: Int,
     goOn: () => Unit
 ) {
-  private val indexes = new Indexes(file, bytes, counters)
+  private val filters = new BloomFilters(file, bytes, counters)
   private val window = new Window(bytes, Places.ReadBytes)
   private val found = mutable.ArrayBuffer.empty[LaidOut]
   private var pages = 0
@@ -112,7 +113,7 @@ private final class Places(
 
     private def addBloomFilter(): Unit = {
       val offset = chunk.meta.getBloomFilterOffset
-      val header = indexes.bloomHeader(chunk)
+      val header = filters.header(chunk)
       val frame = if (chunk.key.isEmpty) 0 else ModuleFrame.GcmOverheadBytes
       add(ModuleKind.BloomFilterHeader.name, offset, header.bitsAt - offset)
       add(ModuleKind.BloomFilterBitset.name, header.bitsAt, header.bitsetBytes.toLong + frame)
@@ -121,12 +122,7 @@ private final class Places(
     private def addPages(): Unit = {
       val (start, end) = file.boundsOf(chunk)
       window.limitTo(end)
-      val opener = new PageOpener(
-        chunk,
-        file.modules(chunk, counters),
-        allowClearLevels = true,
-        file.version.path.toString
-      )
+      val opener = new PageOpener(file.source(chunk, counters), allowClearLevels = true)
       val headers = new ChunkHeaders(window, end, opener, isEncrypted = chunk.key.isDefined)
       val dictionary = if (chunk.mayHaveDictionary) told(headers, start, None) else None
       val data = dictionary.filter(_._1.isDictionary).fold(start) { case (page, length) =>

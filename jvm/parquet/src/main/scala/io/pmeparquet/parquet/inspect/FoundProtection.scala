@@ -5,7 +5,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
 
-import io.pmeparquet.parquet.SchemaColumns
+import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.PmeErrors
 
 /**
@@ -55,7 +55,7 @@ object FoundProtection {
       if (group.getColumns.size != names.size)
         throw PmeErrors.damaged(
           file.toString,
-          s"a row group of it has ${group.getColumns.size} columns, where the schema has ${names.size}"
+          s"a row group has ${group.getColumns.size} columns, but the schema has ${names.size}"
         )
       names.zip(group.getColumns.asScala).map { case (name, chunk) => NamedChunk(name, chunk) }
     }

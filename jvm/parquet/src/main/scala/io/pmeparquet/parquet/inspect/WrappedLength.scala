@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rotation
+package io.pmeparquet.parquet.inspect
 
 import java.util.Base64
 
@@ -6,7 +6,7 @@ import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.AesKey
 
 /** The length of a key, by that of its wrapped form: what a KMS wraps by itself does not tell. */
-private[rotation] object WrappedLength {
+private[parquet] object WrappedLength {
 
   /** Of what `KeyToolkit.encryptKeyLocally` made: base64 of nonce, key and tag. */
   def bits(wrapped: String): Option[Int] =

@@ -6,29 +6,12 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.pmeparquet.keys.{KeyMaterial, KeyMetadata, MaterialFile, WrappedKey}
-import io.pmeparquet.parquet.{FileVersion, MaterialFiles, ReadScope}
+import io.pmeparquet.keys.WrappedKey
+import io.pmeparquet.material.{KeyMaterial, MaterialFile}
+import io.pmeparquet.parquet.bytes.FileVersion
+import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles}
+import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
-
-/** A file as it was listed; whether there is key material beside it. */
-final case class ListedFile(path: String, length: Long, modified: Long, hasMaterialBeside: Boolean) {
-  private[parquet] def version: FileVersion = FileVersion(new Path(path), length, modified)
-}
-
-/** What one file needs: nothing of it is a secret. */
-sealed trait FileNeeds extends Serializable
-
-object FileNeeds {
-  final case class Nothing(because: String) extends FileNeeds
-
-  /**
-   * @param keys distinct, and those that are to be wrapped anew are proven to be the file's
-   * @param more whether there is something to be done even where no key changes
-   * @param met all master keys that keys are under, and those that this rotation has taken some from before
-   */
-  final case class Keys(keys: Seq[WrappedKey], material: String, more: Boolean, met: Seq[String])
-      extends FileNeeds
-}
 
 /**
  * What a rotation does with one file: looks which keys it has, and later writes them anew. ''Crosses the wire''.
@@ -64,11 +47,15 @@ final class FileRotation(
     val path = new Path(file.path)
     open(file.version, conf) match {
       case FoundFile.Plaintext => FileNeeds.Nothing("it is not encrypted")
-      case FoundFile.WithoutWrappedKeys => FileNeeds.Nothing("it keeps no wrapped key")
+      case FoundFile.WithoutWrappedKeys => FileNeeds.Nothing("it has no wrapped key")
       case keyed: KeyedFile =>
         FileReplacement.of(path, conf)
         keyed.unknownParts.headOption.foreach { part =>
-          throw PmeErrors.unknownPart(file.path, part, "it may hold keys as they were wrapped before")
+          throw PmeErrors.unknownPart(
+            file.path,
+            part,
+            "it may hold keys that would stay wrapped with the old master key"
+          )
         }
         val material =
           if (keyed.isInternal) FileRotation.Internal
@@ -105,7 +92,7 @@ final class FileRotation(
     val looked = version == file.version
     open(version, conf) match {
       case keyed: KeyedFile =>
-        val plan = new Plan(keyed, changes)
+        val plan = new RotationPlan(keyed, changes, target, external, instances)
         if (!plan.isKnown || (!looked && plan.edits.nonEmpty)) throw PmeErrors.changedMeanwhile(file.path)
         // What opens the file stands before what it opens: readers find their keys at every moment.
         if (plan.besideChanges) writeBeside(path, plan.beside, status, conf)
@@ -128,7 +115,7 @@ final class FileRotation(
       out.write(MaterialFile.toJson(material).getBytes(UTF_8))
     }
 
-  private def writeFile(keyed: KeyedFile, plan: Plan, like: FileStatus, conf: Configuration): Unit = {
+  private def writeFile(keyed: KeyedFile, plan: RotationPlan, like: FileStatus, conf: Configuration): Unit = {
     val path = keyed.version.path
     def unchanged(): Unit =
       if (FileVersion.of(path, conf) != keyed.version) throw PmeErrors.changedMeanwhile(path.toString)
@@ -139,55 +126,6 @@ final class FileRotation(
     }
   }
 
-  /** A file's keys, before and after. */
-  private final class Plan(keyed: KeyedFile, changes: Map[WrappedKey, WrappedKey]) {
-    private val done = changes.values.toSet
-    private val keys = keyed.keys.map(key => key -> after(key.material))
-
-    /** Whether each key that is to change is one that was looked at. */
-    val isKnown: Boolean = keyed.keys.map(_.material.wrappedKey).forall { key =>
-      target(key.masterKeyId).isEmpty || changes.contains(key) || done.contains(key)
-    }
-
-    private val references: Map[FileKey, String] = {
-      val used = keyed.keys.flatMap(_.reference).toSet
-      val fresh = Iterator.from(0).map(KeyMaterial.columnReference).filterNot(used.contains)
-      keyed.keys.map { key =>
-        key -> key.reference.getOrElse(
-          if (key.column.isEmpty) KeyMaterial.FooterReference else fresh.next()
-        )
-      }.toMap
-    }
-
-    val beside: Seq[(String, KeyMaterial)] =
-      keys.collect { case (key, material) if goesBeside(key) => references(key) -> material }.distinct
-
-    val besideChanges: Boolean = beside.nonEmpty &&
-      (keyed.unused.nonEmpty || keys.exists { case (key, material) =>
-        goesBeside(key) && (!key.isExternal || isChanged(key, material))
-      })
-
-    val edits: Map[java.nio.ByteBuffer, Array[Byte]] = keys.collect {
-      case (key, material)
-          if goesBeside(key) != key.isExternal || (!goesBeside(key) && isChanged(key, material)) =>
-        val metadata =
-          if (goesBeside(key)) KeyMetadata.External(references(key)) else KeyMetadata.Internal(material)
-        key.metadata -> KeyMetadata.bytesOf(metadata)
-    }.toMap
-
-    private def goesBeside(key: FileKey) = external.getOrElse(key.isExternal)
-
-    private def isChanged(key: FileKey, material: KeyMaterial) =
-      material.wrappedKey != key.material.wrappedKey
-
-    private def after(material: KeyMaterial): KeyMaterial = {
-      val key = material.wrappedKey
-      val changed = changes.get(key).fold(material)(material.rewrapped)
-      val (from, to) = instances
-      if (!material.isFooterKey) changed
-      else changed.copy(kms = Some(if (changes.contains(key) || done.contains(key)) to else from))
-    }
-  }
 }
 
 object FileRotation {
@@ -195,7 +133,7 @@ object FileRotation {
   val External = "external"
 
   /** What the names of files begin with that a rotation makes, and leaves when it is killed. */
-  val LeftoverPrefix: String = FileReplacement.Prefix
+  val LeftoverPrefix: String = FileReplacement.StagedPrefix
 
   private val BufferBytes = 1024 * 1024
 

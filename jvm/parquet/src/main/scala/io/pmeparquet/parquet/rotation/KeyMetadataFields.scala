@@ -3,30 +3,31 @@ package io.pmeparquet.parquet.rotation
 import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
 
-import io.pmeparquet.parquet.pages.ThriftBounds
-import io.pmeparquet.parquet.pages.ThriftBounds.Fields
+import io.pmeparquet.parquet.bytes.{ThriftBounds, ThriftFields}
 
 /**
  * Where key metadata stands in a footer (`parquet.thrift`), and how it is replaced: every other byte is copied, so that
  * nothing is lost that a newer writer put there.
  */
-private[rotation] object KeyMetadataFields {
+private[parquet] object KeyMetadataFields {
 
   /** `FileCryptoMetaData.key_metadata` */
-  val OfCryptoMetadata: Fields = Fields.at(2)
+  val OfCryptoMetadata: ThriftFields = ThriftFields.at(2)
 
   /**
    * `FileMetaData.footer_signing_key_metadata`, and of its columns
    * `row_groups.columns.crypto_metadata.ENCRYPTION_WITH_COLUMN_KEY.key_metadata`
    */
-  val OfFooter: Fields = new Fields(Map(9 -> Fields.value, 4 -> Fields.at(1, 8, 2, 2)))
+  val OfFooter: ThriftFields = new ThriftFields(
+    Map(9 -> ThriftFields.value, 4 -> ThriftFields.at(1, 8, 2, 2))
+  )
 
   /**
    * The bytes from `from` to `until`, which begin with a struct, with some of its key metadata replaced.
    *
    * @param changed by value; what is not in it stays
    */
-  def replace(bytes: Array[Byte], from: Int, until: Int, fields: Fields)(
+  def replace(bytes: Array[Byte], from: Int, until: Int, fields: ThriftFields)(
       changed: Map[ByteBuffer, Array[Byte]]
   ): Array[Byte] = {
     val out = new ByteArrayOutputStream(until - from)

@@ -7,9 +7,12 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
 
-import io.pmeparquet.keys.{KeyMaterial, KeyMetadata, WrappedKey}
-import io.pmeparquet.parquet._
-import io.pmeparquet.parquet.pages._
+import io.pmeparquet.keys.WrappedKey
+import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
+import io.pmeparquet.parquet.admission.FooterFields
+import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes, ReadCounters, Segment}
+import io.pmeparquet.parquet.file.FileCrypto
+import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
 /** What a file is to somebody who looks after its keys. */
 private[parquet] sealed trait FoundFile
@@ -142,7 +145,7 @@ private[parquet] object KeyedFile {
   ): KeyedFile = {
     val file = version.path.toString
     val content = crypto.footerContent(footer.segment, counters)
-    val metadata = OpenFile.parsed(content, file)
+    val metadata = FileTail.metadata(content, file)
     val columns = firstOfEachKey(metadata)
     val keys = FileKeyOf(crypto.keys, file)
     val found = columns.flatMap(one => keys(one.key, Some(one.name)).map(one -> _))

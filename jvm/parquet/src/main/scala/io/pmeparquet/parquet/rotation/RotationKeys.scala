@@ -1,8 +1,8 @@
 package io.pmeparquet.parquet.rotation
 
-import io.pmeparquet.keys._
+import io.pmeparquet.keys.{KeyRoute, Kms, KmsSource, Rewrapping, RotationKms, WrappedKey}
 import io.pmeparquet.options.ReadSettings
-import io.pmeparquet.parquet.{ReadScope, Scopes}
+import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 
 /**
  * The KMS of a rotation, which executors ask by way of the driver. ''Driver only.''

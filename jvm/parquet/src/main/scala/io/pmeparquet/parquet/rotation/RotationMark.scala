@@ -24,7 +24,7 @@ final class RotationMark private (val path: Path, conf: Configuration) {
       // What was rotated is rotated.
       case failed: IOException =>
         RotationMark.log.warn(
-          s"$path could not be removed, and keeps other rotations out: ${failed.getMessage}"
+          s"$path could not be removed, and blocks other rotations of the table: ${failed.getMessage}"
         )
     }
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.schema
 
 import scala.collection.JavaConverters._
 

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.scope
 
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.keys.KeySource
@@ -10,7 +10,7 @@ private[parquet] object DirectKeys {
       throw PmeErrors.unsupported(
         where,
         "keyManagement=direct",
-        s"keys do not leave ${source.describe}",
+        s"${source.describe} does not give keys out",
         "Use keyManagement=envelope."
       )
     }
@@ -18,13 +18,13 @@ private[parquet] object DirectKeys {
       throw PmeErrors.keyUnusable(
         where,
         keyId,
-        "all its bytes are zero, and parquet-java encrypts under no such key"
+        "all its bytes are zero, and parquet-java does not encrypt with such a key"
       )
     bits.filter(_ != key.bits).foreach { wanted =>
       throw PmeErrors.contradiction(
         "keyManagement and dataKeyBits",
-        s"key '$keyId' has ${key.bits} bits and dataKeyBits is $wanted",
-        "Leave out dataKeyBits, or name another key."
+        s"key '$keyId' has ${key.bits} bits, but dataKeyBits is $wanted",
+        "Remove dataKeyBits, or name another key."
       )
     }
     key

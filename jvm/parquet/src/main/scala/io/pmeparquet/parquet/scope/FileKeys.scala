@@ -1,16 +1,13 @@
-package io.pmeparquet.parquet
-
-import java.io.FileNotFoundException
-import java.nio.charset.StandardCharsets.UTF_8
+package io.pmeparquet.parquet.scope
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{Path, StreamCapabilities}
+import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.DecryptionKeyRetriever
 
 import io.pmeparquet.{AesKey, PmeErrors}
-import io.pmeparquet.keys.{KeyMaterial, KeyMetadata, MaterialFile}
+import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.options.AadPrefix
-import io.pmeparquet.parquet.files.OwnFiles
+import io.pmeparquet.parquet.files.MaterialFiles
 
 /**
  * The keys of one file, from its key metadata: what parquet-java asks when it meets one.
@@ -55,7 +52,7 @@ final class FileKeys(
   private def requireOwn(one: KeyMaterial, column: Option[String], where: String): Unit =
     if (one.isFooterKey != column.isEmpty) {
       val said = if (one.isFooterKey) "the footer's key" else "a column's key"
-      throw PmeErrors.keyMetadata(where, s"it is the material of $said")
+      throw PmeErrors.keyMetadata(where, s"it holds the key material of $said")
     }
 
   /**
@@ -117,7 +114,7 @@ final class FileKeys(
     case KeyMetadata.External(reference) =>
       material.getOrElse(
         reference,
-        throw PmeErrors.keyMetadata(where, s"its key material has no '$reference'")
+        throw PmeErrors.keyMetadata(where, s"the key material has no entry '$reference'")
       )
   }
 
@@ -125,7 +122,7 @@ final class FileKeys(
     scope.settings.allowedMasterKeys.filterNot(_.contains(masterKeyId)).foreach { allowed =>
       throw PmeErrors.keyMetadata(
         where,
-        s"it names master key '$masterKeyId', which is none of those that footerKey and columnKeys name " +
+        s"it names master key '$masterKeyId', but footerKey and columnKeys name others " +
           s"(${allowed.toSeq.sorted.mkString(", ")})"
       )
     }
@@ -134,43 +131,12 @@ final class FileKeys(
     s"$path, ${column.fold("footer")(name => s"column '$name'")}"
 }
 
-/** `_KEY_MATERIAL_FOR_<file>.json`, beside the file (`keyMaterial=external`). */
-object MaterialFiles {
-  def read(path: Path, conf: Configuration): Map[String, KeyMaterial] = {
-    val file = beside(path)
-    val json =
-      try
-        SmallText.read(
-          file,
-          conf,
-          length => PmeErrors.keyMetadata(path.toString, s"$file is $length bytes long")
-        )
-      catch {
-        case missing: FileNotFoundException =>
-          throw PmeErrors.keyMetadata(path.toString, s"its key material file $file is missing", missing)
-      }
-    MaterialFile.parse(json, file.toString)
-  }
+private[parquet] object FileKeys {
 
-  /** @throws io.pmeparquet.PmeException where there is one: it may be that of another file of this name */
-  def write(path: Path, conf: Configuration, material: Seq[(String, KeyMaterial)]): Unit = {
-    val file = beside(path)
-    // The file that it is for comes after it.
-    OwnFiles.makeParents(file, conf)
-    val stream = OwnFiles.create(file, conf)
-    try {
-      stream.write(MaterialFile.toJson(material).getBytes(UTF_8))
-      // No file is to outlive its keys when the machine is lost. Stores of objects have no such step, and refuse it.
-      if (stream.hasCapability(StreamCapabilities.HSYNC)) stream.hsync()
-    } finally stream.close()
+  /** The key that the reader names for files that name none. */
+  def footerKeyWithoutMetadata(scope: ReadScope, path: Path, conf: Configuration): AesKey = {
+    val keyId =
+      scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))
+    scope.unwrapper(conf).direct(keyId, s"$path, footer")
   }
-
-  /** Removes the key material of a file that was not finished. */
-  def remove(path: Path, conf: Configuration): Unit = {
-    val file = beside(path)
-    file.getFileSystem(conf).delete(file, false)
-    ()
-  }
-
-  private[parquet] def beside(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.scope
 
 import java.security.SecureRandom
 import java.util.Base64
@@ -8,7 +8,8 @@ import scala.collection.mutable
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors}
-import io.pmeparquet.keys.{JobKeks, KeyGrants, KeySource, WrappedKey}
+import io.pmeparquet.keys.{KeyGrants, KeySource, WrappedKey}
+import io.pmeparquet.material.JobKeks
 import io.pmeparquet.options.{FileSettings, WriteSettings}
 
 /** How long each call for a master key took, by what was asked for. ''Crosses the wire.'' */
@@ -103,7 +104,7 @@ private object KmsTrial {
       throw PmeErrors.wrappedKeyRefused(
         where,
         trial.wrapped.masterKeyId,
-        "it unwraps to another key than was wrapped",
+        "the KMS unwraps it to a different key",
         null
       )
     "unwrapped" -> unwrapping

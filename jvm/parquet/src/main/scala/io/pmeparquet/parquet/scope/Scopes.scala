@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.scope
 
 import java.lang.ref.WeakReference
 import java.util.concurrent.ConcurrentHashMap
@@ -11,9 +11,19 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, RecentValues}
-import io.pmeparquet.keys._
+import io.pmeparquet.columns.{ColumnKeys, KeyPlan, LeafColumn}
+import io.pmeparquet.keys.{KeyDesks, KeyGrants, KeyRoute, KeySource, KmsSource, KmsUse}
+import io.pmeparquet.kms.KmsAccess
+import io.pmeparquet.material.{
+  DataKeyUnwrapper,
+  DataKeyWrapper,
+  DoubleWrapper,
+  JobKeks,
+  KeyMaterial,
+  SingleWrapper
+}
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
-import io.pmeparquet.parquet.pages.{OpenFile, ReadCounters}
+import io.pmeparquet.parquet.bytes.ReadCounters
 
 /**
  * One reader's or one write job's configuration, identity and caches. Nothing is cached outside a scope.
@@ -37,11 +47,10 @@ final class ReadScope private[parquet] (
     @transient private[parquet] val opening: ScopeOpening
 ) extends Scope(id) {
   @transient private var opened: DataKeyUnwrapper = _
-  @transient private[parquet] lazy val admissions: Admissions = new Admissions
+  @transient private lazy val caches: ScopeCaches = new ScopeCaches(settings)
 
-  /** The files whose footers this scope has opened in this JVM, for as long as it may use keys without the KMS. */
-  @transient private[parquet] lazy val files: RecentValues[FileVersion, OpenFile] =
-    new RecentValues(OpenFile.MaxFiles, settings.kekLifetimeMillis)
+  /** What this scope keeps of that kind in this JVM. */
+  private[parquet] def cache[K, V](kind: ScopeCache[K, V]): RecentValues[K, V] = caches.of(kind)
 
   @transient lazy val counters: ReadCounters = new ReadCounters
 
@@ -55,7 +64,7 @@ final class ReadScope private[parquet] (
   }
 
   override private[parquet] def sweep(): Unit = {
-    files.sweep()
+    caches.sweep()
     Option(opening).foreach(_.source.sweep())
     synchronized(Option(opened)).foreach(_.sweep())
   }
@@ -77,6 +86,18 @@ final class WriteScope private[parquet] (
     val tableDirectory: String
 ) extends Scope(id) {
   @transient private var opened: KeySource = _
+  @transient @volatile private var lastPlan: WriteScope.Planned = _
+
+  /** The key of each column of a file. The files of a job have the same columns, so this is computed once in a JVM. */
+  private[parquet] def plan(leaves: Seq[LeafColumn], columnKeys: Option[ColumnKeys]): KeyPlan = {
+    val last = lastPlan
+    if (last != null && last.leaves == leaves && last.columnKeys == columnKeys) last.plan
+    else {
+      val plan = KeyPlan.of(leaves, columnKeys, settings.unlisted, settings.caseSensitive)
+      lastPlan = new WriteScope.Planned(leaves, columnKeys, plan)
+      plan
+    }
+  }
 
   /** Of the KMS: its id and url. ''Driver only.'' */
   private[parquet] def instance: (String, String) = keks.fold(opening.source.instance)(_.instance)
@@ -102,8 +123,19 @@ final class WriteScope private[parquet] (
   private def readResolve(): AnyRef = Scopes.intern(this)
 }
 
+private object WriteScope {
+
+  /** A key plan, and what it was made of. */
+  final class Planned(val leaves: Seq[LeafColumn], val columnKeys: Option[ColumnKeys], val plan: KeyPlan)
+}
+
 /** What a scope has where it was made, and never elsewhere: the KMS itself, and what it was made of. */
 private[parquet] final class ScopeOpening(val source: KmsSource, val use: Option[KmsUse])
+
+/** What holds keys for a time, and forgets them when it is swept after that. */
+trait Expiring {
+  def sweep(): Unit
+}
 
 object Scopes {
   val ReadId = "pme.parquet.read.scope"
@@ -137,7 +169,7 @@ object Scopes {
 
   /** A scope that is nobody else's, for a KMS that this driver has opened and that no executor calls. */
   private[parquet] def alone(source: KmsSource, route: KeyRoute, settings: ReadSettings): ReadScope = {
-    val access = KeyAccess.AtDriver(KeyDesk.open(source, route, KeyGrants.toRead(settings.givesOut)))
+    val access = KeyAccess.AtDriver(KeyDesks.open(source, route, KeyGrants.toRead(settings.givesOut)))
     recent.synchronized(register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None))))
   }
 
@@ -150,7 +182,7 @@ object Scopes {
   /** @param grants what executors may ask the driver for; what may call the KMS asks it what it likes */
   private[parquet] def accessOf(opening: ScopeOpening, use: KmsUse, grants: KeyGrants): KeyAccess =
     use.route match {
-      case Some(route) => KeyAccess.AtDriver(KeyDesk.open(opening.source, route, grants))
+      case Some(route) => KeyAccess.AtDriver(KeyDesks.open(opening.source, route, grants))
       case None => KeyAccess.AtKms(use.settings)
     }
 
@@ -159,42 +191,13 @@ object Scopes {
    *
    * @throws io.pmeparquet.PmeException what the KMS says of a key it does not have or does not give
    */
-  def forWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope =
-    recent
-      .synchronized(prepared.remove(settings -> tableDirectory))
-      .filter(_.isFresh)
-      .map(_.scope)
-      .getOrElse(make(settings, tableDirectory, conf))
-
-  /** Makes a scope ahead of the job that will take it, once: the KMS is not asked again. */
-  def prepareWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): Unit = {
-    val key = settings -> tableDirectory
-    if (!recent.synchronized(prepared.get(key).exists(_.isFresh))) {
-      val scope = make(settings, tableDirectory, conf)
-      recent.synchronized {
-        prepared.put(key, new Prepared(scope))
-        if (prepared.size > MaxPrepared) prepared.remove(prepared.head._1)
-      }
-    }
-  }
-
-  private val prepared = mutable.LinkedHashMap.empty[(WriteSettings, String), Prepared]
-  private val MaxPrepared = 16
-
-  /** For the write that comes next, and not for one that comes when the KMS may say otherwise. */
-  private final class Prepared(val scope: WriteScope) {
-    private val made = RecentValues.monotonicMillis()
-    def isFresh: Boolean = RecentValues.monotonicMillis() - made < PreparedMillis
-  }
-  private val PreparedMillis = 60000L
-
-  private def make(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
+  def forWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
     val where = s"write to $tableDirectory"
     val files = settings.files
     if (!files.masterKeys.forall(KeyMaterial.isKeyName))
       throw PmeErrors.contradiction(
         "footerKey, columnKeys and uniformKey",
-        "a key id has control characters, and no reader would take it",
+        "a key id has control characters, which readers refuse",
         "Use another id."
       )
     // Where files of a directory differ, each is looked at before it is written: names that Spark makes are long.
@@ -247,12 +250,21 @@ object Scopes {
   }
   private val SweepMillis = 10000L
 
+  private val expiring = ConcurrentHashMap.newKeySet[WeakReference[Expiring]]()
+
+  /** Sweeps something as scopes are swept, for as long as somebody holds it. */
+  def sweepAlso(one: Expiring): Unit = {
+    sweeper
+    expiring.removeIf(_.get() == null)
+    expiring.add(new WeakReference(one))
+    ()
+  }
+
   private def sweepAll(): Unit =
     try {
       Thread.sleep(SweepMillis)
       known.values.forEach(reference => Option(reference.get()).foreach(_.sweep()))
-      recent.synchronized(prepared --= prepared.collect { case (key, one) if !one.isFresh => key }.toSeq)
-      ()
+      expiring.forEach(reference => Option(reference.get()).foreach(_.sweep()))
     } catch {
       // Nobody stops this thread, and the next round finds what this one left.
       case _: InterruptedException | NonFatal(_) => ()

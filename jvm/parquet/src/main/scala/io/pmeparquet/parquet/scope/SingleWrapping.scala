@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.scope
 
 import java.util.concurrent.atomic.AtomicBoolean
 
@@ -10,16 +10,16 @@ import io.pmeparquet.keys.{Kms, KmsSettings, WrappedKey}
 private[parquet] object SingleWrapping {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  def noticed(settings: KmsSettings, kms: Kms): Seq[WrappedKey] => Unit = settings match {
-    // They are asked in this process, and cost nothing.
-    case _: KmsSettings.Keystore | _: KmsSettings.Static => _ => ()
-    case _ =>
+  def noticed(settings: KmsSettings, kms: Kms): Seq[WrappedKey] => Unit =
+    // Calls within this process cost nothing.
+    if (settings.isInProcess) _ => ()
+    else {
       val told = new AtomicBoolean
       keys =>
         if (keys.exists(_.kekId.isEmpty) && told.compareAndSet(false, true))
           log.warn(
-            s"Files were written with doubleWrapping=false: to read them, ${kms.describe} unwraps a key for each file and " +
-              "column. Of a copy by pme.rekey, or one written with doubleWrapping=true, it unwraps one for each master key."
+            s"Files were written with doubleWrapping=false, so ${kms.describe} has to unwrap a key for each file and " +
+              "column. To have one call for each master key, copy the table with pme.rekey or write it with doubleWrapping=true."
           )
-  }
+    }
 }

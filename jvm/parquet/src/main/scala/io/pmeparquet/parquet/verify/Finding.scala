@@ -3,8 +3,8 @@ package io.pmeparquet.parquet.verify
 import io.pmeparquet.PmeException
 
 /**
- * Something that does not open. What is none is of more than that: without a module, of all of a column chunk; without a
- * row group, of the column in the whole file. ''Crosses the wire''.
+ * Something wrong with a file: mostly a module that does not open. Without a module it is about all of a column chunk;
+ * without a row group, about the column in the whole file. ''Crosses the wire''.
  *
  * @param column as Spark names it
  * @param page its number among the data pages of its column chunk

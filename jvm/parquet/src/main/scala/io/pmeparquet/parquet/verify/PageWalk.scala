@@ -9,8 +9,17 @@ import org.apache.parquet.format.Util
 
 import io.pmeparquet.{Condition, PmeErrors}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
-import io.pmeparquet.parquet.pages._
-import io.pmeparquet.parquet.FileTail
+import io.pmeparquet.parquet.bytes.{FileTail, Limits, ThriftBounds}
+import io.pmeparquet.parquet.chunk.{
+  Chunk,
+  ChunkHeaders,
+  ChunkModules,
+  ChunkSource,
+  OpenedHeader,
+  PageOpener,
+  PagePlace,
+  Window
+}
 
 /**
  * All pages of one encrypted column chunk. A page that does not open hides no other: where the next one begins is told by
@@ -20,20 +29,15 @@ import io.pmeparquet.parquet.FileTail
  * @param offsets the content of its offset index
  */
 private[verify] final class PageWalk(
-    file: OpenFile,
+    examined: Examined,
+    window: Window,
     group: Int,
     chunk: Chunk,
-    offsets: Option[Array[Byte]],
-    window: Window,
-    allowClearLevels: Boolean,
-    sample: Sample,
-    counters: Counters,
-    findings: Findings,
-    goOn: () => Unit
+    offsets: Option[Array[Byte]]
 ) {
-  private val name = file.version.path.toString
-  private val where = s"$name, column '${chunk.display}'"
-  private var opener = openerOf(allowClearLevels)
+  import examined.{counters, file, findings}
+  private val where = s"${examined.name}, column '${chunk.display}'"
+  private var opener = openerOf(examined.allowClearLevels)
   private var values = 0L
   private var end = 0L
 
@@ -51,14 +55,16 @@ private[verify] final class PageWalk(
   @tailrec
   private def dataPages(at: Long, number: Int): Unit =
     if (at < end) {
-      goOn()
+      examined.goOn()
       page(at, Some(number)) match {
         case Some(next) => dataPages(next, number + 1)
         case None => ()
       }
     }
 
-  private def openerOf(clearLevels: Boolean) = new PageOpener(chunk, modules(counters), clearLevels, name)
+  private def openerOf(clearLevels: Boolean) = new PageOpener(source(counters), clearLevels)
+
+  private def source(counters: Counters) = new ChunkSource(chunk, modules(counters), examined.name)
 
   /** Pages without a tag are counted apart. */
   private def modules(counters: Counters): Option[ChunkModules] =
@@ -95,7 +101,7 @@ private[verify] final class PageWalk(
   private def headers(opener: PageOpener) = new ChunkHeaders(window, end, opener, isEncrypted = true)
 
   private def isWanted(number: Option[Int]) = number.forall { page =>
-    val wanted = sample.takes(file.version.path.getName, group, chunk.ordinal, page)
+    val wanted = examined.sample.takes(file.version.path.getName, group, chunk.ordinal, page)
     if (!wanted) counters.skippedPages += 1
     wanted
   }
@@ -130,7 +136,7 @@ private[verify] final class PageWalk(
     if (length > Limits.PageBytes)
       throw PmeErrors.damaged(
         where,
-        s"a page says $length bytes, where at most ${Limits.PageBytes} are believed in a heap of this size"
+        s"the length of a page is $length bytes; with this heap size at most ${Limits.PageBytes} are accepted"
       )
     window.from(at, length)
   }
@@ -159,11 +165,11 @@ private[verify] final class PageWalk(
 
   /** @param body where the page's own body begins */
   private def nextByFrame(body: Long, number: Option[Int]): Option[Long] = frameEnd(body).filter { next =>
-    lazy val other = new PageOpener(chunk, modules(new Counters), allowClearLevels = true, name)
+    lazy val other = new PageOpener(source(new Counters), allowClearLevels = true)
     next == end || findings.trial(headers(other).at(next, Some(number.fold(0)(_ + 1)))).isRight
   }
 }
 
 private object PageWalk {
-  val NoNext = " The pages after it were not opened: nothing tells where they begin."
+  val NoNext = " The pages after it were not opened, because their offsets are not known."
 }

@@ -14,7 +14,7 @@ import io.pmeparquet.PmeErrors
 final case class Sample(files: Double = 1, pages: Double = 1, seed: Long = 0) {
   Seq("sample.files" -> files, "sample.pages" -> pages).foreach { case (name, fraction) =>
     if (!(fraction > 0 && fraction <= 1))
-      throw PmeErrors.badOption(name, fraction.toString, "a fraction above 0, and 1 at most")
+      throw PmeErrors.badOption(name, fraction.toString, "a fraction above 0 and up to 1")
   }
 
   /** Of some files, in their order: one at least. */

@@ -1,7 +1,7 @@
 package io.pmeparquet.parquet.verify
 
+import io.pmeparquet.parquet.file.OpenFile
 import io.pmeparquet.parquet.inspect.FoundProtection
-import io.pmeparquet.parquet.pages.OpenFile
 
 /**
  * What a file has no module of, so that nothing of it could fail to open. ''Crosses the wire''.

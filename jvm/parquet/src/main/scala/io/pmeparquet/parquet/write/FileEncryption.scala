@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.write
 
 import java.security.SecureRandom
 
@@ -13,8 +13,11 @@ import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, KeyPlan}
-import io.pmeparquet.keys.{KeyMaterial, KeyMetadata}
+import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.options.EncryptionAlgorithm
+import io.pmeparquet.parquet.files.MaterialFiles
+import io.pmeparquet.parquet.schema.SchemaColumns
+import io.pmeparquet.parquet.scope.{DirectKeys, WriteScope}
 import io.pmeparquet.AesKey
 
 /**
@@ -46,7 +49,7 @@ private[parquet] final class FileEncryption(
         s"internal error: ${leaves.size} of ${schema.getColumns.size} columns known"
       )
     if (settings.plaintextFooter) WriteRules.refuseGeometry(schema, where)
-    val plan = KeyPlan.of(leaves, columnKeys, settings.unlisted, settings.caseSensitive)
+    val plan = scope.plan(leaves, columnKeys)
     val (footerKey, footerMetadata) = dataKey(settings.footerKey, isFooterKey = true)
     val builder = FileEncryptionProperties
       .builder(footerKey.insecureBytes)

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.write
 
 import java.lang.reflect.Field
 
@@ -35,8 +35,8 @@ object SizeStatistics {
           throw PmeErrors.unsupported(
             where,
             "plaintextFooter=true",
-            "this version of parquet-java leaves sizes of protected values in a readable footer, and the way to turn " +
-              s"that off is not as known (${missing.getMessage})",
+            "this version of parquet-java writes the sizes of protected values into a readable footer, and pme-parquet " +
+              s"cannot turn that off (${missing.getMessage})",
             "Use plaintextFooter=false."
           )
       }

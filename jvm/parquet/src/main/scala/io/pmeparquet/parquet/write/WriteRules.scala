@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.write
 
 import scala.collection.JavaConverters._
 import scala.util.matching.Regex
@@ -23,14 +23,14 @@ object WriteRules {
         s"option ${ParquetOutputFormat.JOB_SUMMARY_LEVEL}",
         "a summary file",
         "Parquet writes _metadata and _common_metadata in plaintext, statistics included",
-        "Leave the option out or set it to NONE."
+        "Remove the option, or set it to NONE."
       )
     if (ParquetOutputFormat.getWriterVersion(conf) != WriterVersion.PARQUET_1_0)
       throw PmeErrors.unsupported(
         s"option ${ParquetOutputFormat.WRITER_VERSION}",
         "writing V2 pages",
-        "parquet-java leaves their repetition and definition levels outside the ciphertext",
-        "Leave the option out or set it to v1."
+        "parquet-java writes their repetition and definition levels outside the ciphertext",
+        "Remove the option, or set it to v1."
       )
   }
 
@@ -47,7 +47,7 @@ object WriteRules {
         throw PmeErrors.unsupported(
           s"$where, column '${column.getPath.mkString(".")}'",
           "plaintextFooter=true with geometries",
-          "parquet-java keeps their bounding boxes in a readable footer",
+          "parquet-java writes their bounding boxes into a readable footer",
           "Use plaintextFooter=false."
         )
       }

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.admission
 
 import java.nio.charset.StandardCharsets.UTF_8
 
@@ -60,7 +60,7 @@ class ColumnCheckSuite extends FunSuite {
     "a column under another key is told with the key found and the key asked for, once for all row groups"
   ) {
     Seq(
-      under("pay", "ssn") -> "under key 'pay'",
+      under("pay", "ssn") -> "encrypted with key 'pay'",
       withFooterKey("ssn") -> "the footer's key, 'f'",
       plaintext("ssn") -> "plaintext"
     )
@@ -68,7 +68,7 @@ class ColumnCheckSuite extends FunSuite {
         val wrong = group(chunk, withFooterKey("id"))
         val (column, refused) = only(check(wrong, wrong))
         assertEquals((column, refused.getCondition()), ("ssn", "PME_KEY_METADATA"))
-        Seq("/t/f, column 'ssn'", found, "columnKeys asks for key 'pii'").foreach(words =>
+        Seq("/t/f, column 'ssn'", found, "columnKeys requires key 'pii'").foreach(words =>
           assert(refused.problem.contains(words))
         )
       }
@@ -109,7 +109,7 @@ class ColumnCheckSuite extends FunSuite {
     Seq(Some("g"), None).foreach { other =>
       val refused = intercept[PmeException](ColumnCheck.footer(policy, "/t/f", other))
       assertEquals(refused.getCondition(), "PME_KEY_METADATA")
-      assert(refused.problem.contains("footerKey asks for key 'f'"))
+      assert(refused.problem.contains("footerKey requires key 'f'"))
     }
   }
 }

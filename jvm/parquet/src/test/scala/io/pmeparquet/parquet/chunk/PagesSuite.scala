@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.chunk
 
 import java.io.ByteArrayOutputStream
 import java.nio.file.Files
@@ -14,8 +14,16 @@ import org.apache.parquet.format._
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 
 import io.pmeparquet.{AesKey, PmeException}
-import io.pmeparquet.cipher._
-import io.pmeparquet.parquet.FileVersion
+import io.pmeparquet.cipher.{AesGcm, CryptoProvider, ModuleAad, ModuleKind}
+import io.pmeparquet.parquet.bytes.{
+  FileBytes,
+  FileVersion,
+  Range,
+  ReadCounters,
+  Segment,
+  ThriftBounds,
+  ThriftUnbounded
+}
 
 class PagesSuite extends FunSuite {
   private def condition(run: => Any) = intercept[PmeException](run).getCondition()
@@ -54,7 +62,7 @@ class PagesSuite extends FunSuite {
 
   test("a struct that is cut anywhere has no end") {
     val bytes = footer
-    bytes.indices.foreach(until => intercept[ThriftBounds.Unbounded](ThriftBounds.end(bytes, 0, until)))
+    bytes.indices.foreach(until => intercept[ThriftUnbounded](ThriftBounds.end(bytes, 0, until)))
   }
 
   test("lists, strings and nesting beyond what is there are refused before anything is made of them") {
@@ -66,7 +74,7 @@ class PagesSuite extends FunSuite {
     val deep = Array.fill(100000)(0x1c.toByte)
     val unknown = bytes(0x1e, 0x00)
     Seq(hugeList, hugeString, hugeMap, endless, deep, unknown).foreach { bomb =>
-      intercept[ThriftBounds.Unbounded](ThriftBounds.end(bomb, 0, bomb.length))
+      intercept[ThriftUnbounded](ThriftBounds.end(bomb, 0, bomb.length))
     }
   }
 
@@ -77,7 +85,7 @@ class PagesSuite extends FunSuite {
       val bent = honest.clone()
       (0 to random.nextInt(4)).foreach(_ => bent(random.nextInt(bent.length)) = random.nextInt().toByte)
       try assert(ThriftBounds.end(bent, 0, bent.length) <= bent.length)
-      catch { case _: ThriftBounds.Unbounded => () }
+      catch { case _: ThriftUnbounded => () }
     }
   }
 

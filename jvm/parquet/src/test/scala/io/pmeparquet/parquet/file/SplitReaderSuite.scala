@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.pages
+package io.pmeparquet.parquet.file
 
 import java.lang.ref.Reference
 import java.nio.file.Files
@@ -19,12 +19,15 @@ import org.apache.parquet.io.ColumnIOFactory
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import io.pmeparquet.{PmeException, Secret}
-import io.pmeparquet.keys.{KmsSettings, KmsUse}
-import io.pmeparquet.options._
-import io.pmeparquet.parquet.{PmeCryptoFactory, ReadScope, Scopes}
+import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.kms.local.StaticSettings
+import io.pmeparquet.options.{Level, OptionValues, Settings}
+import io.pmeparquet.parquet.chunk.Rows
+import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
+import io.pmeparquet.parquet.PmeCryptoFactory
 
 /** Files written by parquet-java under our keys, read by the page pipeline: what is read, and what it costs. */
-class PagedFileSuite extends FunSuite {
+class SplitReaderSuite extends FunSuite {
   private val RowCount = 1000
   private val ManyRows = 30000
   private val PageRows = 100
@@ -33,7 +36,7 @@ class PagedFileSuite extends FunSuite {
   )
 
   private def kmsOf(keys: String*) = KmsUse(
-    KmsSettings.Static(
+    StaticSettings(
       new Secret(
         keys
           .map(name => s"$name=${Base64.getEncoder.encodeToString(Array.fill(16)(name.head.toByte))}")
@@ -52,8 +55,8 @@ class PagedFileSuite extends FunSuite {
 
   private def readScope(use: KmsUse, options: (String, String)*): ReadScope = {
     // A number of seconds that no other test has: scopes of equal settings are one.
-    PagedFileSuite.scopes += 1
-    val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + PagedFileSuite.scopes).toString
+    SplitReaderSuite.scopes += 1
+    val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + SplitReaderSuite.scopes).toString
     Scopes.forRead(use, Settings.forRead(values(options :+ own: _*)), new Configuration(false))
   }
 
@@ -94,13 +97,13 @@ class PagedFileSuite extends FunSuite {
     file
   }
 
-  private def opened[A](scope: ReadScope, path: Path)(use: PagedFile => A): A = {
-    val file = new PagedFile(scope, path, new Configuration(false))
+  private def opened[A](scope: ReadScope, path: Path)(use: SplitReader => A): A = {
+    val file = new SplitReader(scope, path, new Configuration(false))
     try use(file)
     finally file.close()
   }
 
-  private def groupsOf(file: PagedFile, requested: MessageType, filter: Option[FilterPredicate] = None) =
+  private def groupsOf(file: SplitReader, requested: MessageType, filter: Option[FilterPredicate] = None) =
     file.rowGroups(0, Long.MaxValue / 2, requested, filter, vectorized = true).toList
 
   private def ids(pages: PageReadStore, requested: MessageType): Seq[Int] = {
@@ -119,8 +122,8 @@ class PagedFileSuite extends FunSuite {
   ) {
     val lacking = kmsOf("f")
     def read(file: Path, use: KmsUse, options: (String, String)*): Int = {
-      PagedFileSuite.scopes += 1
-      val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + PagedFileSuite.scopes).toString
+      SplitReaderSuite.scopes += 1
+      val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + SplitReaderSuite.scopes).toString
       val scope = Scopes.forRead(use, Settings.forRead(values(options :+ own: _*)), new Configuration(false))
       opened(scope, file)(groupsOf(_, only("id")).flatMap(group => ids(group.pages(None), only("id"))).size)
     }
@@ -163,7 +166,7 @@ class PagedFileSuite extends FunSuite {
     val scope = readScope("footerKey" -> "f", "columnKeys" -> "f: id; n: other")
     val refused = intercept[PmeException](opened(scope, written())(_ => ()))
     assertEquals(refused.getCondition(), "PME_KEY_METADATA")
-    Seq("column 'name'", "under key 'n'", "unlistedColumns=footerKey").foreach(words =>
+    Seq("column 'name'", "encrypted with key 'n'", "unlistedColumns=footerKey").foreach(words =>
       assert(refused.getMessage.contains(words), refused.getMessage)
     )
     // The footer's.
@@ -331,6 +334,6 @@ private object ModuleEnd {
     io.pmeparquet.cipher.ModuleFrame.lengthAt(file, file.length - 8) + 8
 }
 
-private object PagedFileSuite {
+private object SplitReaderSuite {
   var scopes = 0
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.rotation
+package io.pmeparquet.parquet.files
 
 import java.nio.file.Files
 import java.util.concurrent.{Callable, CyclicBarrier, Executors}
@@ -6,8 +6,6 @@ import java.util.concurrent.{Callable, CyclicBarrier, Executors}
 import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-
-import io.pmeparquet.parquet.files.OwnFiles
 
 class FileReplacementSuite extends FunSuite {
   private val Attempts = 8

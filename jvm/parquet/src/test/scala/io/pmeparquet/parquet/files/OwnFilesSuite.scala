@@ -9,8 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.keys.KeyMaterial
-import io.pmeparquet.parquet.MaterialFiles
+import io.pmeparquet.material.KeyMaterial
 import io.pmeparquet.PmeException
 
 class OwnFilesSuite extends FunSuite {

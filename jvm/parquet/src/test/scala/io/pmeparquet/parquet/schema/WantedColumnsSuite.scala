@@ -1,8 +1,10 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.parquet.schema
 
 import munit.FunSuite
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.schema.MessageTypeParser
+
+import io.pmeparquet.parquet.write.WriteRules
 
 class WantedColumnsSuite extends FunSuite {
   private val schema = MessageTypeParser.parseMessageType("""message m {

@@ -1,0 +1,7 @@
+package io.pmeparquet.parquet.copy
+
+/** What was written of one file, or of several. */
+final case class Copied(files: Long, rows: Long, pages: Long, bytes: Long) {
+  def +(other: Copied): Copied =
+    Copied(files + other.files, rows + other.rows, pages + other.pages, bytes + other.bytes)
+}

@@ -1,0 +1,84 @@
+package io.pmeparquet.parquet.copy
+
+import java.util.zip.CRC32
+
+import org.apache.parquet.crypto.ModuleCipherFactory.ModuleType
+import org.apache.parquet.format.Util
+
+import io.pmeparquet.parquet.bytes.FileBytes
+import io.pmeparquet.parquet.chunk.{Chunk, StoredPage, StoredPages}
+import io.pmeparquet.parquet.file.OpenFile
+import io.pmeparquet.parquet.scope.ReadScope
+
+/** The copying of a file's pages, chunk by chunk. */
+private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: ModuleFile, scope: ReadScope) {
+  private var count = 0L
+
+  /** How many pages were copied. */
+  def pageCount: Long = count
+
+  /** Copies the pages of a chunk, and has its metadata say where they lie now. */
+  def copy(copy: CopiedChunk): Unit = {
+    val start = out.position
+    var dictionaryAt: Option[Long] = None
+    var dataAt: Option[Long] = None
+    var longerHeaders = 0L
+    // Some writers give a chunk without values no place in the file.
+    if (copy.chunk.meta.getValueCount > 0)
+      pagesOf(copy.chunk).foreach { page =>
+        val at = out.position
+        longerHeaders += writePage(copy, page) - page.headerBytes
+        if (page.isDictionary) dictionaryAt = Some(at)
+        else {
+          dataAt = dataAt.orElse(Some(at))
+          copy.pages += page.offset -> (at -> (out.position - at).toInt)
+        }
+        count += 1
+      }
+    val metadata = copy.metadata
+    metadata.setTotal_compressed_size(out.position - start)
+    metadata.setTotal_uncompressed_size(
+      if (dataAt.isEmpty) 0 else metadata.getTotal_uncompressed_size + longerHeaders
+    )
+    metadata.setData_page_offset(dataAt.getOrElse(start))
+    metadata.unsetIndex_page_offset()
+    dictionaryAt match {
+      case Some(at) => metadata.setDictionary_page_offset(at)
+      case None => metadata.unsetDictionary_page_offset()
+    }
+    // Deprecated, and 0 with the writers that follow the specification.
+    if (copy.struct.getFile_offset > 0) copy.struct.setFile_offset(metadata.getData_page_offset)
+    ()
+  }
+
+  private def pagesOf(chunk: Chunk) = new StoredPages(
+    file.source(chunk, scope.counters),
+    bytes.read(file.rangeOf(chunk)),
+    scope.settings.allowClearLevels
+  )
+
+  /**
+   * Levels of V2 pages become part of the module, as Arrow writes them.
+   *
+   * @return what the header takes
+   */
+  private def writePage(copy: CopiedChunk, page: StoredPage): Int = {
+    val (bodyKind, headerKind) =
+      if (page.isDictionary) (ModuleType.DictionaryPage, ModuleType.DictionaryPageHeader)
+      else (ModuleType.DataPage, ModuleType.DataPageHeader)
+    // The number of the page among the data pages.
+    val ordinal = copy.pages.size
+    val body = copy.seal.module(bodyKind, page.content, ordinal)
+    page.header.setCompressed_page_size(body.length)
+    if (page.header.isSetCrc) {
+      val crc = new CRC32
+      crc.update(body, 0, body.length)
+      page.header.setCrc(crc.getValue.toInt)
+    }
+    val plain = out.thrift(Util.writePageHeader(page.header, _))
+    val header = copy.seal.module(headerKind, plain, ordinal)
+    out.write(header)
+    out.write(body)
+    header.length
+  }
+}

@@ -1,0 +1,103 @@
+package io.pmeparquet.parquet.file
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.format.FileMetaData
+import org.apache.parquet.schema.MessageType
+
+import io.pmeparquet.parquet.bytes.{FileBytes, FileVersion, Range, ReadCounters, Segment}
+import io.pmeparquet.parquet.chunk.{Chunk, ChunkModules, ChunkSource, RowGroupChunks}
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.PmeException
+
+/**
+ * A file whose footer was read, judged by the scope's policy, authenticated and parsed. It holds keys and no pages, and
+ * serves all tasks of this JVM that read the file within the scope.
+ */
+private[parquet] final class OpenFile private[file] (
+    val version: FileVersion,
+    val footer: FileMetaData,
+    crypto: Option[FileCrypto],
+    tail: Segment
+) {
+  private val shape = new FileShape(version, footer)
+  private val metadata = new ChunkMetadata(version, shape, crypto)
+  private val access = new ColumnAccess(shape, crypto)
+  private val places = new ChunkPlaces(version)
+
+  /** What reads the rest of the file. */
+  def bytes(conf: Configuration, counters: ReadCounters): FileBytes =
+    new FileBytes(version, conf, counters, Some(tail))
+
+  /** Schema, key-value metadata and writer, as parquet-java has them. */
+  def fileMetaData: org.apache.parquet.hadoop.metadata.FileMetaData = shape.metadata
+  def schema: MessageType = shape.schema
+  def isEncrypted: Boolean = crypto.isDefined
+
+  /** All leaf columns. */
+  def columns: Seq[FileColumn] = shape.columns
+
+  /**
+   * The row groups that belong to a split of the file: those whose middle lies in it, so that each belongs to one split
+   * wherever the splits are cut.
+   */
+  def rowGroups(start: Long, length: Long): Seq[Int] = shape.rowGroups(start, length)
+  def rowGroupCount: Int = shape.groups.size
+  def rowCount(rowGroup: Int): Long = shape.rowCount(rowGroup)
+
+  /** Index of the first row of a row group in the file. */
+  def firstRow(rowGroup: Int): Long = shape.firstRow(rowGroup)
+
+  /** The paths of those columns of a row group that are encrypted with the footer's key, or with keys of their own. */
+  def sealedColumns(rowGroup: Int, withFooterKey: Boolean): Seq[Seq[String]] =
+    shape.sealedColumns(rowGroup, withFooterKey)
+
+  /** The chunks of all columns of a row group. */
+  def chunks(rowGroup: Int, counters: ReadCounters): Seq[Chunk] =
+    metadata.of(rowGroup, columns.map(_.path), counters).chunks
+
+  /**
+   * The chunks of a row group's columns, decrypting the metadata of each.
+   *
+   * @throws io.pmeparquet.PmeException where a column's key is missing, refused or wrong
+   */
+  def chunks(rowGroup: Int, columns: Seq[Seq[String]], counters: ReadCounters): RowGroupChunks =
+    metadata.of(rowGroup, columns, counters)
+
+  /** The ciphers of a chunk's modules; none where it is not encrypted. */
+  def modules(chunk: Chunk, counters: ReadCounters): Option[ChunkModules] =
+    for (file <- crypto; key <- chunk.key) yield file.modules(chunk, key, counters)
+
+  /** A chunk with what opens its pages. */
+  def source(chunk: Chunk, counters: ReadCounters): ChunkSource =
+    new ChunkSource(chunk, modules(chunk, counters), version.path.toString)
+
+  /** Where a chunk lies. */
+  def rangeOf(chunk: Chunk): Range = places.rangeOf(chunk)
+
+  /** A part of a chunk, checked to lie in the file. */
+  def rangeOf(chunk: Chunk, offset: Long, length: Long): Range = places.rangeOf(chunk, offset, length)
+
+  /** Where a chunk begins and ends, for who reads it in parts. */
+  def boundsOf(chunk: Chunk): (Long, Long) = places.boundsOf(chunk)
+
+  /** From the first index to the end, where that is not much: indexes stand there together, and often filters. */
+  def indexRange: Option[Range] = shape.indexRange(tail.offset)
+
+  /** @throws io.pmeparquet.PmeException where a column's own key is not to be had, whatever it would open */
+  def requireKey(rowGroup: Int, column: Seq[String], counters: ReadCounters): Unit =
+    access.requireKey(rowGroup, column, counters)
+
+  /**
+   * Those of some columns whose keys the KMS refuses to this reader, be it in one row group.
+   *
+   * @throws io.pmeparquet.PmeException where a key is not to be had for another reason
+   */
+  def refused(columns: Seq[Seq[String]], counters: ReadCounters): Seq[RefusedColumn] =
+    access.refused(columns, counters)
+
+  /** Columns that are protected otherwise than the scope's policy asks for, and why they are refused. No key is used. */
+  def deviations(scope: ReadScope): Seq[(FileColumn, PmeException)] = access.deviations(scope)
+
+  /** The id of the master key that a chunk's own key is under; none where it has none. */
+  def masterKeyOf(rowGroup: Int, chunk: Chunk): Option[String] = access.masterKeyOf(rowGroup, chunk)
+}

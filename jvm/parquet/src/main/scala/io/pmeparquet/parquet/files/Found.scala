@@ -1,0 +1,13 @@
+package io.pmeparquet.parquet.files
+
+/** What there is in a place. */
+private[parquet] sealed trait Found
+
+private[parquet] object Found {
+  case object Nothing extends Found
+  case object Directory extends Found
+  final case class File(length: Long) extends Found
+
+  /** A link, or what is neither a file nor a directory. */
+  case object Other extends Found
+}

@@ -1,0 +1,52 @@
+package io.pmeparquet.parquet.files
+
+import java.io.FileNotFoundException
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{Path, StreamCapabilities}
+
+import io.pmeparquet.material.{KeyMaterial, MaterialFile}
+import io.pmeparquet.parquet.bytes.SmallText
+import io.pmeparquet.PmeErrors
+
+/** `_KEY_MATERIAL_FOR_<file>.json`, beside the file (`keyMaterial=external`). */
+object MaterialFiles {
+  def read(path: Path, conf: Configuration): Map[String, KeyMaterial] = {
+    val file = beside(path)
+    val json =
+      try
+        SmallText.read(
+          file,
+          conf,
+          length => PmeErrors.keyMetadata(path.toString, s"$file is $length bytes long")
+        )
+      catch {
+        case missing: FileNotFoundException =>
+          throw PmeErrors.keyMetadata(path.toString, s"the key material file $file is missing", missing)
+      }
+    MaterialFile.parse(json, file.toString)
+  }
+
+  /** @throws io.pmeparquet.PmeException where there is one: it may be that of another file of this name */
+  def write(path: Path, conf: Configuration, material: Seq[(String, KeyMaterial)]): Unit = {
+    val file = beside(path)
+    // The file that it is for comes after it.
+    OwnFiles.makeParents(file, conf)
+    val stream = OwnFiles.create(file, conf)
+    try {
+      stream.write(MaterialFile.toJson(material).getBytes(UTF_8))
+      // No file is to outlive its keys when the machine is lost. Stores of objects have no such step, and refuse it.
+      if (stream.hasCapability(StreamCapabilities.HSYNC)) stream.hsync()
+    } finally stream.close()
+  }
+
+  /** Removes the key material of a file that was not finished. */
+  def remove(path: Path, conf: Configuration): Unit = {
+    val file = beside(path)
+    file.getFileSystem(conf).delete(file, false)
+    ()
+  }
+
+  private[parquet] def beside(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
+}

@@ -1,0 +1,37 @@
+package io.pmeparquet.parquet.files
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
+
+/** A path behind mount points, if there are any, in a directory that is there. */
+private[files] final class Place(val path: Path, val fs: FileSystem) {
+
+  /** Without Hadoop's files of checksums: those are overwritten where they are, be they links. */
+  def raw: FileSystem = fs match {
+    case checked: ChecksumFileSystem => checked.getRawFileSystem
+    case other => other
+  }
+  def isLocal: Boolean = Place.isLocal(fs)
+  def local: java.nio.file.Path = LocalFiles.of(path)
+  def blockBytes: Long = fs.getDefaultBlockSize(path)
+}
+
+private[files] object Place {
+  val Hdfs = "hdfs"
+
+  def of(path: Path, conf: Configuration): Place = {
+    val fs = path.getFileSystem(conf)
+    // In a store of objects a directory need not be there.
+    val parent =
+      try fs.resolvePath(path.getParent)
+      catch { case _: java.io.FileNotFoundException => fs.makeQualified(path.getParent) }
+    val real = new Path(parent, path.getName)
+    new Place(real, real.getFileSystem(conf))
+  }
+
+  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
+
+  /** Whether it is Hadoop's own, and does no more than to write to the disk. */
+  def isHadoops(fs: FileSystem): Boolean =
+    isLocal(fs) && Set[Class[_]](classOf[LocalFileSystem], classOf[RawLocalFileSystem]).contains(fs.getClass)
+}

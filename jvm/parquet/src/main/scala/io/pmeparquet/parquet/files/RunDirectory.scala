@@ -1,0 +1,79 @@
+package io.pmeparquet.parquet.files
+
+import java.io.IOException
+import java.util.UUID
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+/**
+ * The hidden directory of one run, where its tasks write. Its name is drawn at random, so that nobody can foresee it, and
+ * a mark stands in it for as long as the driver wants what tasks write: without it, the run is over. ''Crosses the wire.''
+ */
+private[parquet] final class RunDirectory private (val path: Path) extends Serializable {
+  import RunDirectory._
+
+  /** The directory's own name. */
+  def name: String = path.getName
+
+  /** A place in it. */
+  def in(name: String): Path = new Path(path, name)
+
+  /** Makes it, with its mark. ''Driver only.'' */
+  def begin(conf: Configuration): Unit = {
+    OwnFiles.makeDirectory(path, conf)
+    OwnFiles.create(in(Mark), conf).close()
+  }
+
+  /**
+   * As [[begin]], with a lock on the mark where there are locks: [[isLeft]] then tells a run that was killed.
+   * ''Driver only.''
+   */
+  def beginLocked(conf: Configuration): RunMark = {
+    OwnFiles.makeDirectory(path, conf)
+    try RunMark.place(in(Mark), conf)
+    catch {
+      case failed: Throwable =>
+        try delete(conf)
+        catch { case more: IOException => failed.addSuppressed(more) }
+        throw failed
+    }
+  }
+
+  /** Whether the driver wants what tasks write. */
+  def isRunning(conf: Configuration): Boolean = OwnFiles.find(in(Mark), conf) != Found.Nothing
+
+  /** A directory for an attempt of a task. ''Executor only.'' */
+  def makeAttempt(name: String, conf: Configuration): Path = {
+    val attempt = in(name)
+    OwnFiles.makeDirectory(attempt, conf)
+    attempt
+  }
+
+  /** Removes it, with all that is in it. */
+  def delete(conf: Configuration): Unit = OwnFiles.delete(path, conf)
+}
+
+private[parquet] object RunDirectory {
+  private val Mark = "running"
+  private val Drawn = "[0-9a-f-]{36}"
+
+  /** One that is not there yet, and whose name begins so. */
+  def fresh(parent: Path, prefix: String): RunDirectory =
+    new RunDirectory(new Path(parent, prefix + UUID.randomUUID()))
+
+  /** Those of all runs, of this and of others, whose names begin so. */
+  def list(parent: Path, prefix: String, conf: Configuration): Seq[Path] =
+    parent
+      .getFileSystem(conf)
+      .listStatus(parent)
+      .toSeq
+      .map(_.getPath)
+      .filter(path => isOf(path.getName, prefix) && OwnFiles.find(path, conf) == Found.Directory)
+
+  private def isOf(name: String, prefix: String) =
+    name.startsWith(prefix) && name.drop(prefix.length).matches(Drawn)
+
+  /** Whether a run that has begun with a lock has ended without removing its directory. Not where nobody can tell. */
+  def isLeft(directory: Path, conf: Configuration): Boolean = RunMark.isLeft(new Path(directory, Mark), conf)
+}

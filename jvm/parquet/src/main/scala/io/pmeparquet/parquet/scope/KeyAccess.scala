@@ -1,0 +1,25 @@
+package io.pmeparquet.parquet.scope
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.keys.{KeyDesk, KeySource, KmsSettings, KmsSource}
+import io.pmeparquet.kms.KmsAccess
+
+/** How a scope comes by keys in a JVM that is not the one it was made in. ''Crosses the wire'' with it. */
+private[parquet] sealed trait KeyAccess extends Serializable {
+  def open(conf: Configuration, lifetimeMillis: Long): KeySource
+}
+
+private[parquet] object KeyAccess {
+
+  /** `kms.callFrom=driver` */
+  final case class AtDriver(desk: KeyDesk) extends KeyAccess {
+    override def open(conf: Configuration, lifetimeMillis: Long): KeySource = desk
+  }
+
+  /** `kms.callFrom=executor` */
+  final case class AtKms(settings: KmsSettings) extends KeyAccess {
+    override def open(conf: Configuration, lifetimeMillis: Long): KeySource =
+      new KmsSource(KmsAccess.open(settings, conf), lifetimeMillis)
+  }
+}

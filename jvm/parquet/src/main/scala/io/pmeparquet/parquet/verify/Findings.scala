@@ -1,0 +1,59 @@
+package io.pmeparquet.parquet.verify
+
+import java.io.IOException
+
+import scala.collection.mutable
+
+import org.apache.hadoop.fs.ChecksumException
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.parquet.bytes.ReadCounters
+
+/** What one file's verification counts. */
+private[verify] final class Counters {
+  val tagged = new ReadCounters
+  val untagged = new ReadCounters
+  var skippedPages = 0L
+
+  def opened: Opened =
+    Opened(1, tagged.modules.sum, untagged.modules.sum, skippedPages, tagged.bytes.sum + untagged.bytes.sum)
+}
+
+/** What was found in one file. */
+private[verify] final class Findings(file: Finding) {
+  private val found = mutable.ArrayBuffer.empty[Finding]
+
+  // A list, and not a sequence: Scala 2.12's may be a stream, which is not to be sent.
+  def all: List[Finding] = found.toList
+
+  /** What comes of opening something; if nothing does, that is a finding. */
+  def attempt[A](place: Finding => Finding)(open: => A): Option[A] = trial(open) match {
+    case Right(opened) => Some(opened)
+    case Left(failed) =>
+      add(place, failed)
+      None
+  }
+
+  /** What comes of opening something; storage that does not answer ends it all. */
+  def trial[A](open: => A): Either[PmeException, A] =
+    try Right(open)
+    catch {
+      case failed: PmeException if !PmeException.isOfCancelled(failed) => Left(failed)
+      case bad: ChecksumException =>
+        Left(
+          PmeErrors.damaged(file.file, "a checksum of the file system does not match", bad)
+        )
+    }
+
+  def add(place: Finding => Finding, failed: PmeException, more: String = ""): Unit = {
+    val one = place(file).because(failed)
+    found += one.copy(message = one.message + more)
+  }
+
+  /** Once for each place and reason. */
+  def addOnce(place: Finding => Finding, failed: PmeException): Unit =
+    if (!found.contains(place(file).because(failed))) add(place, failed)
+
+  def ofStorage(failed: IOException): Unit =
+    found += file.copy(condition = failed.getClass.getName, message = String.valueOf(failed.getMessage))
+}
