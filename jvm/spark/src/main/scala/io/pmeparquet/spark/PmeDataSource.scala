@@ -11,6 +11,10 @@ import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.rules.SessionSetup
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
+
 /**
  * START HERE. Parquet with Parquet Modular Encryption, as a user types it:
  * {{{
@@ -21,8 +25,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * A thin file source over Spark's own `parquet`. Writes, SQL and streaming go through [[PmeFileFormat]], as do reads,
  * but for those that Spark's V2 scan serves better, which go through [[PmeTable]]. It is a `ParquetDataSourceV2` because
  * Spark's DDL (`ALTER TABLE … ADD COLUMNS`) takes no other. From either side, the way to a page's AES call is, to read,
- * `PagesRead`, `io.pmeparquet.parquet.pages.PagedFile`, `ChunkPages`, `io.pmeparquet.cipher.AesGcm`; to write,
+ * `PagesRead`, `io.pmeparquet.parquet.file.SplitReader`, `ChunkPages`, `io.pmeparquet.cipher.AesGcm`; to write,
  * `io.pmeparquet.parquet.PmeCryptoFactory`, `FileEncryption`, parquet-java.
+ *
+ * This package has only what Spark looks up by name. The other packages, from the lowest, each with a comment at the top
+ * of the file to start with: `session` (SparkAccess), `keys` (DriverRoute), `decode` (RowGroupSource), `options`
+ * (ConfResolver), `read` (EncryptedFormat), `write` (EncryptedWrite), `admin.job` (FileJob), `admin.doctor` (Check),
+ * `admin` (Verification), `rules` (SessionSetup).
  *
  * ''Driver only.''
  */
@@ -62,12 +71,7 @@ class PmeDataSource extends ParquetDataSourceV2 {
 }
 
 object PmeDataSource {
-  val Name = "pme-parquet"
-
-  /** Whether what stands after `USING` or in `format(…)` is this source: its name, or one of its classes. */
-  private[spark] def isNamedBy(provider: String): Boolean =
-    provider.equalsIgnoreCase(Name) ||
-      Seq(classOf[PmeDataSource], classOf[PmeFileFormat]).exists(_.getName == provider)
+  val Name: String = FormatName.Format
 }
 
 /** A table that can do nothing by V2, so that Spark takes the V1 path; it touches no file. */

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.CreateTable
 
 import io.pmeparquet.spark.admin.TableFunctions
+import io.pmeparquet.spark.rules.{NoteStatements, OtherFormats, SessionSetup}
 
 /**
  * For applications of several sessions, and for sessions that look after tables in SQL before they use the format:

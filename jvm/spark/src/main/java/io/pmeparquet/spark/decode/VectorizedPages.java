@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.pages;
+package io.pmeparquet.spark.decode;
 
 import java.io.IOException;
 import java.lang.reflect.Proxy;
@@ -18,12 +18,12 @@ import scala.Option;
  *
  * <p>For one thread.
  */
-final class VectorizedPages extends VectorizedParquetRecordReader {
+public final class VectorizedPages extends VectorizedParquetRecordReader {
   private final RowGroupSource source;
   private final VectorizedLink link;
   private long delivered = 0;
 
-  VectorizedPages(
+  public VectorizedPages(
       ZoneId convertTz,
       String datetimeRebaseMode,
       String datetimeRebaseTz,
@@ -42,7 +42,7 @@ final class VectorizedPages extends VectorizedParquetRecordReader {
    * @param requested the file's columns as Spark wants them, missing ones included
    * @param createdBy the writer, which tells whether its delta byte arrays are to be read in one go (PARQUET-246)
    */
-  void open(MessageType file, MessageType requested, StructType spark, String createdBy, Configuration conf)
+  public void open(MessageType file, MessageType requested, StructType spark, String createdBy, Configuration conf)
       throws IOException {
     this.fileSchema = file;
     this.requestedSchema = requested;

@@ -15,11 +15,12 @@ import org.apache.spark.util.RpcUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-import io.pmeparquet.keys.KeyDesk;
 import scala.PartialFunction;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
+
+import io.pmeparquet.keys.KeyDesks;
 
 /**
  * Messages about keys between executors and their driver, over Spark's own RPC: the one connection that is there on any
@@ -94,7 +95,7 @@ final class KeyRpc {
 
     private static void reply(RpcCallContext context, byte[] request) {
       try {
-        context.reply(KeyDesk.answer(request));
+        context.reply(KeyDesks.answer(request));
       } catch (Throwable failed) {
         // Whoever asks waits for an answer, and a failure of ours may be of a class that it does not have. What it says
         // is told to nobody: it may be what was asked for.

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark;
+package io.pmeparquet.spark.read;
 
 import org.apache.spark.sql.types.StructType;
 

@@ -7,8 +7,16 @@ import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
 import io.pmeparquet.cipher.CryptoProvider
-import io.pmeparquet.spark.admin.doctor._
-import io.pmeparquet.spark.ConfResolver
+import io.pmeparquet.spark.admin.doctor.{
+  Check,
+  ClassPathChecks,
+  ExecutorChecks,
+  ExecutorFacts,
+  KmsChecks,
+  SettingChecks,
+  VersionChecks
+}
+import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.PmeException
 
 /**

@@ -3,7 +3,8 @@ package io.pmeparquet.spark.admin
 import org.apache.spark.sql.types.{ArrayType, IntegerType, StringType, StructField, StructType}
 import org.apache.spark.sql.Row
 
-import io.pmeparquet.parquet.rotation.ListedFile
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.spark.admin.job.FileFailure
 
 /**
  * What became of one file.

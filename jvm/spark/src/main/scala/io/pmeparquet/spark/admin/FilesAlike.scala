@@ -3,8 +3,9 @@ package io.pmeparquet.spark.admin
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.Row
 
-import io.pmeparquet.parquet.inspect.FoundProtection
-import io.pmeparquet.parquet.rotation.{FileUse, ListedFile}
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.inspect.{FileUse, FoundProtection}
+import io.pmeparquet.spark.admin.job.FileFailure
 
 /**
  * The files of a table by what protects their columns: thousands of files are a few groups, and no column of any file is

@@ -43,7 +43,7 @@ private[admin] final class FunctionArguments private (function: String, byName: 
     val (keys, values) = (map.keyArray(), map.valueArray())
     (0 until map.numElements()).map { i =>
       val key = keys.getUTF8String(i).toString
-      if (values.isNullAt(i)) throw bad(name, s"'$key' is NULL in it", "Leave it out, or give a value.")
+      if (values.isNullAt(i)) throw bad(name, s"the value of '$key' is NULL", "Remove it, or give a value.")
       key -> values.getUTF8String(i).toString
     }.toMap
   }
@@ -54,7 +54,7 @@ private[admin] final class FunctionArguments private (function: String, byName: 
       if (!argument.foldable || argument.exists(_.isInstanceOf[Unevaluable]))
         throw bad(name, "it is not a constant", s"Give $what.")
       val value = argument.eval()
-      if (value == null) throw bad(name, "it is NULL", s"Leave it out, or give $what.")
+      if (value == null) throw bad(name, "it is NULL", s"Remove it, or give $what.")
       read.applyOrElse(
         (argument.dataType, value),
         (_: (DataType, Any)) => throw bad(name, s"it is of type ${argument.dataType.sql}", s"Give $what.")

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Stati
 import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types.StructType
 
-import io.pmeparquet.spark.PmeSparkException
+import io.pmeparquet.spark.session.PmeSparkException
 
 /**
  * What a function of ours in a statement is to do. It is done when rows are first asked for, and once for all plans that are

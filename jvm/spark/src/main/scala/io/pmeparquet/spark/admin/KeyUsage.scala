@@ -7,10 +7,14 @@ import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
 import io.pmeparquet.keys.{Kms, NoKms}
-import io.pmeparquet.parquet.rotation.{FileUsage, FileUse, KeyUse, ListedFile, RotationKeys}
-import io.pmeparquet.parquet.ReadScope
-import io.pmeparquet.spark.{ConfResolver, PmeSparkException, SparkAccess}
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.inspect.{FileUsage, FileUse, KeyUse}
+import io.pmeparquet.parquet.rotation.RotationKeys
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
 import io.pmeparquet.spark.keys.DriverRoute
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeException
 
 /**
@@ -127,7 +131,7 @@ object KeyUsage {
     } yield file.path -> use
     // Files in which the same columns have no key are a row: it tells in how many files these can be read.
     val grouped = uses.groupBy { case (_, use) =>
-      val readable = if (use.kind == FileUsage.PlaintextColumn) use.columns else Nil
+      val readable = if (use.kind == KeyUse.PlaintextColumn) use.columns else Nil
       (use.masterKeyId, use.version, use.kind, use.wrapping, use.material, readable)
     }
     val readable = uses.collect { case (_, use) if isPlaintext(use) => use.columns }.flatten.toSet
@@ -138,7 +142,7 @@ object KeyUsage {
   }
 
   private def isPlaintext(use: KeyUse) =
-    use.kind == FileUsage.Plaintext || use.kind == FileUsage.PlaintextColumn
+    use.kind == KeyUse.Plaintext || use.kind == KeyUse.PlaintextColumn
 
   private def unknown(failed: FileFailure) =
     KeyUse(None, None, "unknown", None, None, Nil, None, None, Nil, Some(failed.condition))

@@ -7,7 +7,8 @@ import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
 import io.pmeparquet.parquet.inspect.{FileLayout, LaidOut}
-import io.pmeparquet.spark.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.admin.job.FileJob
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /** Where the modules of one file lie, and what opens them: what `pme.report` draws. ''Driver only.'' */
 object Layout {

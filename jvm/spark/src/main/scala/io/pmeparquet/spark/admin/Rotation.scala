@@ -6,7 +6,8 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 
 import io.pmeparquet.parquet.rotation.FileRotation
-import io.pmeparquet.spark.PmeSparkException
+import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
@@ -82,8 +83,8 @@ final case class RotationSettings(
       masterKeys.flatMap(_.get(to)).filter(_ => from != to).foreach { further =>
         throw PmeErrors.contradiction(
           "master_keys",
-          s"keys go from '$from' to '$to' and from there to '$further'",
-          "Rotate one after the other."
+          s"it maps '$from' to '$to', and '$to' to '$further'",
+          "Rotate them in two runs."
         )
       }
     })

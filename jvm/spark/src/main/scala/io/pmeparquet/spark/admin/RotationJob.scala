@@ -5,9 +5,12 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.keys.{Rewrapping, WrappedKey}
-import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, ListedFile, RotationKeys, RotationMark}
-import io.pmeparquet.spark.{ConfResolver, SparkAccess}
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, RotationKeys, RotationMark}
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ProgressStep}
 import io.pmeparquet.spark.keys.DriverRoute
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.PmeErrors
 
 /** One rotation. ''Driver only'': of it, [[FileRotation]] goes to executors. */
@@ -176,8 +179,8 @@ private[admin] final class RotationJob(
     logs.find(log => plan.changes.isDefined && plan.footer && log.keeps(plan.file)).fold(plan) { log =>
       val failed = PmeErrors.unsupported(
         plan.file.path,
-        "writing its footer anew",
-        s"${log.path} keeps the lengths of this table's files",
+        "rewriting its footer",
+        s"${log.path} records the lengths of this table's files",
         log.remedy("Rotate a copy of the table.")
       )
       Plan(plan.file, FileReport.failed(plan.file, FileFailure.of(failed)), None)

@@ -2,7 +2,7 @@ package io.pmeparquet.spark.admin
 
 import java.util.Locale
 
-import io.pmeparquet.parquet.rotation.FileUse
+import io.pmeparquet.parquet.inspect.FileUse
 
 /**
  * Columns of several files whose names differ in letter case alone are one column, as Spark and `columnKeys` have it, and

@@ -7,9 +7,11 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.columns.{KeyPlan, LeafColumn}
 import io.pmeparquet.options.FileSettings
-import io.pmeparquet.parquet.{ReadScope, WriteRules}
-import io.pmeparquet.parquet.rekey.{FileRekey, StagedTable}
-import io.pmeparquet.spark.PmeSparkException
+import io.pmeparquet.parquet.copy.FileRewrite
+import io.pmeparquet.parquet.files.StagedTable
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.spark.session.PmeSparkException
 
 /** Whether column keys fit a table's files, as a write would look at its one schema. ''Driver only.'' */
 private[admin] object TableColumns {
@@ -55,7 +57,7 @@ private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read:
     with Serializable {
 
   override def apply(files: Iterator[String]): Iterator[Seq[LeafColumn]] = PmeSparkException.translated {
-    val leaves = files.map(file => FileRekey.leaves(read, conf.value.value, StagedTable.within(from, file)))
+    val leaves = files.map(file => FileRewrite.leaves(read, conf.value.value, StagedTable.within(from, file)))
     // A list, and not a sequence: Scala 2.12's is a stream, which is not to be sent.
     Iterator(leaves.flatten.toList.distinct)
   }

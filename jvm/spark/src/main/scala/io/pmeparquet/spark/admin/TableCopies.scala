@@ -5,8 +5,9 @@ import scala.collection.JavaConverters._
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.{PmeOptions, Use}
-import io.pmeparquet.parquet.rekey.Copied
-import io.pmeparquet.spark.PmeSparkException
+import io.pmeparquet.parquet.copy.Copied
+import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
@@ -76,8 +77,8 @@ object TableCopies {
     if (!writePlaintext)
       throw PmeErrors.badTarget(
         target,
-        "whoever holds the storage could read every column of the copy",
-        "Say that it may be so: write_plaintext=True."
+        "everybody with access to the storage could read all columns of the copy",
+        "Confirm it with write_plaintext=True."
       )
     new TableCopy(session, source, target, readOptions.asScala.toMap, None).run()
   }

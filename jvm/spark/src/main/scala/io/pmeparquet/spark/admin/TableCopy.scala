@@ -10,9 +10,12 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.parquet.{ReadScope, WriteScope}
-import io.pmeparquet.parquet.rekey.{Copied, FileRekey, StagedTable}
-import io.pmeparquet.spark.{ConfResolver, PmeDataSource, PmeSparkException, SparkAccess}
+import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
+import io.pmeparquet.parquet.files.StagedTable
+import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep}
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -37,7 +40,11 @@ private[admin] final class TableCopy(
   def run(): Copied = {
     val settings = writeOptions.map(resolver.writeSettings(_, writeConf).files)
     if (isWithin(to, from))
-      throw PmeErrors.badTarget(to.toString, "it lies in the table that is copied", "Name another place.")
+      throw PmeErrors.badTarget(
+        to.toString,
+        "it is inside the table that is copied",
+        "Name another directory."
+      )
     StagedTable.requireFree(to, writeConf)
     val read = resolver.read(readOptions)
     val isFile = TableFiles.statusOf(from, readConf).isFile
@@ -51,7 +58,7 @@ private[admin] final class TableCopy(
     val files = found
       .map(file => SourceFile(relativeTo(directory, file), lengths.getOrElse(file, 0L)))
       .sortBy(_.path)
-    settings.foreach(FileRekey.requirePrefixes(_, files.map(file => StagedTable.within(to, file.path))))
+    settings.foreach(FileRewrite.requirePrefixes(_, files.map(file => StagedTable.within(to, file.path))))
     val shared = broadcast(readConf)
     settings.foreach(TableColumns.check(session, files.map(_.path), directory, read, shared, _))
     val write = writeOptions.map(resolver.write(_, writeConf, to))
@@ -59,17 +66,14 @@ private[admin] final class TableCopy(
     val staged = StagedTable.begin(to, writeConf)
     val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)
     step.begin()
+    publish(staged, files) {
+      new CopyTask(shared, read, directory, broadcast(writeConf), write, check, staged, step)
+    }
+  }
+
+  /** Copies the files to where the table is staged, and publishes them; discards all if that fails. */
+  private def publish(staged: StagedTable, files: Seq[SourceFile])(job: => CopyTask): Copied =
     try {
-      val job = new CopyTask(
-        shared,
-        read,
-        directory,
-        broadcast(writeConf),
-        write,
-        check,
-        staged,
-        step
-      )
       val done = parallel(files, FileJob.MaxTasks).mapPartitions(job).collect()
       val all = done.map(_.made).reduce(_ + _)
       staged.publish(done.map(_.attempt).toSeq, all.files, writeConf)
@@ -80,7 +84,6 @@ private[admin] final class TableCopy(
         catch { case more: IOException => failed.addSuppressed(more) }
         throw failed
     }
-  }
 
   /**
    * Those that a query would read, by Spark's own listing. With a schema that is given, since Spark has no types for some of
@@ -88,7 +91,7 @@ private[admin] final class TableCopy(
    */
   private def filesOf(source: String): Seq[Path] =
     session.read
-      .format(PmeDataSource.Name)
+      .format(FormatName.Format)
       .options(readOptions)
       .schema(TableCopy.NoColumns)
       .load(source)
@@ -101,8 +104,8 @@ private[admin] final class TableCopy(
       throw PmeErrors.unsupported(
         from.toString,
         "copying this table",
-        s"${log.path} tells which of its files, and which rows of them, are still the table's",
-        "Copy it with the tool that it belongs to."
+        s"${log.path} records which files, and which of their rows, still belong to the table",
+        "Copy it with the tools of its table format."
       )
     }
 
@@ -115,7 +118,7 @@ private[admin] final class TableCopy(
     if (!path.startsWith(above))
       throw PmeErrors.badSource(
         from.toString,
-        s"it has the file $file elsewhere",
+        s"its file $file is in another directory",
         "Name one directory or file."
       )
     path.stripPrefix(above)
@@ -154,7 +157,7 @@ private final class CopyTask(
   override def apply(files: Iterator[SourceFile]): Iterator[CopiedFiles] = PmeSparkException.translated {
     val conf = writeConf.value.value
     val rekey =
-      new FileRekey(read, readConf.value.value, write, check, conf, () => FileJob.goOn("the copying"))
+      new FileRewrite(read, readConf.value.value, write, check, conf, () => FileJob.goOn("the copying"))
     val (attempt, done) = table.attempt(conf) { directory =>
       files
         .map { file =>

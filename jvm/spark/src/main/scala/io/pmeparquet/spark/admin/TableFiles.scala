@@ -5,9 +5,9 @@ import java.io.FileNotFoundException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
-import io.pmeparquet.keys.MaterialFile
-import io.pmeparquet.parquet.files.LinkedDirectories
-import io.pmeparquet.parquet.rotation.{FileRotation, ListedFile}
+import io.pmeparquet.material.MaterialFile
+import io.pmeparquet.parquet.files.{LinkedDirectories, ListedFile}
+import io.pmeparquet.parquet.rotation.FileRotation
 import io.pmeparquet.PmeErrors
 
 /**

@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.parquet.verify.Sample
-import io.pmeparquet.spark.{ConfResolver, OptionOrigin, PmeSparkException}
+import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
@@ -57,7 +58,7 @@ private[spark] object TableFunctions {
 
   private def rotate: Function = {
     val usage = "_FUNC_(path, master_keys => map, options => map, new_kms => map, key_material => string, " +
-      "dry_run => boolean, allow_unused => boolean) - Wraps the keys of an encrypted table anew, and returns a row for each file."
+      "dry_run => boolean, allow_unused => boolean) - Rotates the master keys of an encrypted table, and returns a row for each file."
     val names = Seq(Path, "master_keys", Options, "new_kms", "key_material", "dry_run", "allow_unused")
     ofPath("pme_rotate", usage, names, FileReport.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
@@ -76,7 +77,8 @@ private[spark] object TableFunctions {
   }
 
   private def keyUsage: Function = {
-    val usage = "_FUNC_(path, options => map) - Tells which master keys protect what of an encrypted table."
+    val usage =
+      "_FUNC_(path, options => map) - Lists which master keys protect which columns of an encrypted table."
     ofPath("pme_key_usage", usage, Seq(Path, Options), KeyUsage.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
       checkNames(options)
@@ -87,7 +89,7 @@ private[spark] object TableFunctions {
   private def verify: Function = {
     val usage =
       "_FUNC_(path, options => map, files => number, pages => number, seed => number) - Opens every " +
-        "module of an encrypted table, and returns a row for each that does not open."
+        "module of an encrypted table, and returns a row for each problem."
     val names = Seq(Path, Options, "files", "pages", "seed")
     ofPath("pme_verify", usage, names, Verification.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
@@ -104,8 +106,8 @@ private[spark] object TableFunctions {
 
   private def doctor: Function = {
     val usage =
-      "_FUNC_(options => map, wheel => string) - Tells whether all that the format needs is there and fits, " +
-        "with a row for each thing."
+      "_FUNC_(options => map, wheel => string) - Checks that everything the format needs is installed and compatible, " +
+        "and returns a row for each check."
     function("pme_doctor", usage, Seq(Options, "wheel"), Doctor.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
       // Elsewhere it tells of bad options in its rows.
@@ -151,8 +153,8 @@ private[spark] object TableFunctions {
     if (OptionOrigin.isInDefinition)
       throw PmeErrors.unsupported(
         function,
-        "being part of a stored view or function",
-        "it would change files with the keys of whoever reads that",
+        "a call in a stored view or function",
+        "it would change files with the keys of everybody who reads the view",
         "Call it in a statement of its own."
       )
 }

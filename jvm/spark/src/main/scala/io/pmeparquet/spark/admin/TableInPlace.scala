@@ -4,10 +4,19 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.rekey._
-import io.pmeparquet.parquet.rotation.ListedFile
-import io.pmeparquet.parquet.ReadScope
-import io.pmeparquet.spark.{ConfResolver, SparkAccess}
+import io.pmeparquet.parquet.copy.{
+  Copied,
+  EncryptedFiles,
+  FileInPlace,
+  FileRewrite,
+  InPlaceManifest,
+  InPlaceRun
+}
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.PmeErrors
 
 /** A file that is as it was, in plaintext or encrypted before, and why: a condition of ours, or the name of what was thrown. */
@@ -41,7 +50,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val files = found.files.sortBy(_.path)
     if (files.isEmpty)
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
-    FileRekey.requirePrefixes(settings, files.map(file => new Path(file.path)))
+    FileRewrite.requirePrefixes(settings, files.map(file => new Path(file.path)))
     // What is encrypted already is compared with all that is asked for, of which columns' keys are a part.
     val read = resolver.readUnjudged(TableCopies.allowingPlaintext(options))
     TableColumns.checkPartitions(files.map(within(table, _)), settings)
@@ -57,7 +66,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
   private def lookAt(files: Seq[ListedFile], read: ReadScope) = {
     val looked = FileJob.each(session, conf, files) { (file, conf) =>
       // A list, and not a sequence: Scala 2.12's is a stream, which is not to be sent.
-      FileRekey.leaves(read, conf, new Path(file.path)).toList
+      FileRewrite.leaves(read, conf, new Path(file.path)).toList
     }
     val columns = looked.collect { case (file, Right(leaves)) => file -> leaves }
     val unreadable: Seq[Done] = looked.collect { case (file, Left(failure)) => file -> Left(failure) }
@@ -104,7 +113,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
 
   private def refuseOthers(table: Path, found: TableFiles): Unit = {
     TableFiles.logs(from, found, conf).headOption.foreach { log =>
-      throw refused(s"${log.path} keeps the lengths of its files", log.remedy("Encrypt to a copy."))
+      throw refused(s"${log.path} records the lengths of its files", log.remedy("Encrypt to a copy."))
     }
     TableMarks.requireNoOther(from, found, InPlaceRun.mark(table), conf)
     TableFiles.requireNoLinks(from, found, conf)
@@ -120,8 +129,8 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     }
     others.headOption.foreach { file =>
       throw refused(
-        s"$file has a name that readers pass over, and would stay as it is",
-        "Delete what failed writes left, or take it elsewhere, and run this again."
+        s"readers ignore $file because of its name, so it would stay in plaintext",
+        "Delete what failed writes left, or move it elsewhere, and run this again."
       )
     }
   }
@@ -151,7 +160,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
 }
 
 private object TableInPlace {
-  type Done = (ListedFile, Either[FileFailure, Encrypted])
+  type Done = (ListedFile, Either[FileFailure, EncryptedFiles])
 
   val Summaries: Seq[String] =
     Seq(ParquetFileWriter.PARQUET_METADATA_FILE, ParquetFileWriter.PARQUET_COMMON_METADATA_FILE)

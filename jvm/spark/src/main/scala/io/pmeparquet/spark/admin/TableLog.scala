@@ -2,7 +2,7 @@ package io.pmeparquet.spark.admin
 
 import org.apache.hadoop.fs.{FileSystem, Path}
 
-import io.pmeparquet.parquet.rotation.ListedFile
+import io.pmeparquet.parquet.files.ListedFile
 
 /**
  * What keeps the lengths of a table's files: a streaming sink's log, Delta's, Hudi's, Iceberg's metadata. Their readers no
@@ -18,7 +18,7 @@ private[admin] final case class TableLog(path: Path, table: Path) {
 
   /** @param copy what to do where the table can be copied */
   def remedy(copy: String): String =
-    if (isOfSpark) copy else "Write the table anew with the tool that it belongs to."
+    if (isOfSpark) copy else "Write the table again with the tools of its table format."
 }
 
 private[admin] object TableLog {

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.hadoop.security.AccessControlException
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.parquet.rekey.InPlaceRun
+import io.pmeparquet.parquet.copy.InPlaceRun
 import io.pmeparquet.parquet.rotation.RotationMark
 import io.pmeparquet.PmeErrors
 
@@ -43,7 +43,7 @@ private[admin] object TableMarks {
     try look
     catch {
       case refused @ (_: AccessDeniedException | _: AccessControlException | _: FileNotFoundException) =>
-        log.debug(s"$place could not be looked at: ${refused.getMessage}")
+        log.debug(s"$place could not be checked: ${refused.getMessage}")
         Nil
     }
 }

@@ -1,3 +1,9 @@
+/*
+ * Package admin: the operations on tables that Python, the command and SQL call.
+ * It has one object for each: Verification, Rotation, KeyUsage, TableCopies, WritePlan, Layout, Doctor.
+ * It knows how to list a table's files (TableFiles) and share them out to tasks; jvm/parquet works on one file.
+ * Start with Verification, a short one; TableFunctions makes functions of SQL of them.
+ */
 package io.pmeparquet.spark.admin
 
 import scala.collection.JavaConverters._
@@ -6,9 +12,11 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
-import io.pmeparquet.parquet.rotation.ListedFile
+import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.verify.{FileVerification, Finding, Opened, Sample, Verified}
-import io.pmeparquet.spark.{ConfResolver, PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**
  * Opens every module of every file of a table with its keys, a file per task, and tells all that does not open:

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.PmeSparkException
+import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeException
 
 /**
@@ -20,7 +20,7 @@ import io.pmeparquet.PmeException
  * ''Driver only.''
  *
  * @param columns the leaf columns in the order of the file, then the partition columns
- * @param unmatched of `columnKeys`, what matches no column
+ * @param unmatched entries of `columnKeys` that match no column
  * @param refusals why the write would be refused, what it says before the others; whether the KMS has the keys is not among it
  * @param exposed in sentences, what anybody can read who gets at the files
  */

@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.admin
 
 import org.apache.parquet.schema.MessageType
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.PartitioningUtils
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.SparkSession
@@ -8,9 +9,12 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnProtection, KeyDraft, LeafColumn}
 import io.pmeparquet.keys.KmsSettings
-import io.pmeparquet.options.{ClientKind, FileSettings}
-import io.pmeparquet.parquet.{SchemaColumns, WriteRules}
-import io.pmeparquet.spark.{ColumnPlan, ConfResolver, PmeFileFormat, SparkAccess}
+import io.pmeparquet.options.FileSettings
+import io.pmeparquet.parquet.schema.SchemaColumns
+import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.spark.write.ColumnPlan
 
 /** The making of a [[WritePlan]]. ''Driver only.'' */
 private[admin] final class WritePlanning(session: SparkSession, options: Map[String, String]) {
@@ -55,13 +59,13 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
 
   /** Spark's own check has other parameters in each version, and its converter does not expect these types. */
   private def requireTypes(data: StructType): Unit = {
-    val format = new PmeFileFormat
+    val format = new ParquetFileFormat
     data.find(field => !format.supportDataType(field.dataType)).foreach { field =>
       throw PmeErrors.unsupported(
         s"column '${field.name}'",
         s"writing type ${field.dataType.catalogString}",
-        "Spark writes no Parquet files with it",
-        "Cast the column, or leave it out."
+        "Spark cannot write it to Parquet",
+        "Cast the column, or remove it."
       )
     }
   }
@@ -119,13 +123,7 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
     PlannedFiles(
       if (files.plaintextFooter) "signed" else "encrypted",
       files.footerKey,
-      kms match {
-        case _: KmsSettings.Keystore => "keystore"
-        case _: KmsSettings.Static => "static"
-        case _: KmsSettings.Vault => "vault"
-        case client: KmsSettings.ClientClass =>
-          ClientKind.all.find(_.className == client.name).fold(client.name)(_.name)
-      },
+      kms.kind,
       files.algorithm.name,
       if (files.directKeys) "direct" else "envelope",
       if (files.directKeys) files.dataKeyBits else Some(files.drawnKeyBits),
@@ -144,7 +142,7 @@ private[admin] object Exposure {
     val open = leaves.count(_.by == PlannedColumn.Plaintext)
     Seq(
       if (partitions.isEmpty) None
-      else Some(s"values of partition columns, which are names of directories: ${names(partitions)}"),
+      else Some(s"values of partition columns, in directory names: ${names(partitions)}"),
       if (open == 0) None else Some(s"values of columns without a key: $open of ${leaves.size}"),
       Some(if (files.plaintextFooter) readable(open) else hidden(files)),
       files.aadPrefix.filter(_ => files.storeAadPrefix).map(_ => "the AAD prefix"),
@@ -153,13 +151,13 @@ private[admin] object Exposure {
   }
 
   private def readable(open: Int) = {
-    val statistics = if (open == 0) "" else ", minima and maxima of columns without a key"
-    "the footer, which is signed: names and types of all columns, Spark's schema with comments, numbers of rows, sizes of " +
-      s"columns, ids of master keys$statistics"
+    val statistics = if (open == 0) "" else ", and minima and maxima of columns without a key"
+    "the signed footer: names and types of all columns, Spark's schema with comments, row counts, column sizes, ids of " +
+      s"master keys$statistics"
   }
 
   private def hidden(files: FileSettings) =
-    if (files.externalMaterial) "ids of master keys, in the files of key material"
+    if (files.externalMaterial) "ids of master keys, in key material files"
     else "the id of the footer's master key"
 
   private def names(columns: Seq[PlannedColumn]) = columns.map(_.name).mkString(", ")

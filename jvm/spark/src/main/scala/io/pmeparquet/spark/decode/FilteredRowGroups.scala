@@ -1,10 +1,11 @@
-package io.pmeparquet.spark.pages
+package io.pmeparquet.spark.decode
 
 import org.apache.parquet.column.page.PageReadStore
 import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.spark.sql.catalyst.InternalRow
 
-import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup, Rows}
+import io.pmeparquet.parquet.chunk.Rows
+import io.pmeparquet.parquet.file.{RowGroupReader, SplitReader}
 
 /**
  * The row groups of a split, of which first the filter's columns are decoded and the filter is evaluated; then only those
@@ -18,8 +19,8 @@ import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup, Rows}
  * @param filterReader makes a reader of those columns, for row groups of the given source
  */
 private[spark] final class FilteredRowGroups(
-    file: PagedFile,
-    groups: Iterator[PagedRowGroup],
+    file: SplitReader,
+    groups: Iterator[RowGroupReader],
     predicate: InternalRow => Boolean,
     filterColumns: Set[ColumnPath],
     filterReader: RowGroupSource => VectorizedPages
@@ -29,7 +30,7 @@ private[spark] final class FilteredRowGroups(
   // Every filter is tried, and none given up.
   private val always = java.lang.Boolean.getBoolean(AlwaysProperty)
 
-  private var current: PagedRowGroup = _
+  private var current: RowGroupReader = _
   private var passed: Option[Rows] = None
   private var untested = 0
 
@@ -106,8 +107,8 @@ private[spark] final class FilteredRowGroups(
 
   /** One row group at a time, of the filter's columns only. */
   private final class FilterSource extends RowGroupSource {
-    var group: Option[PagedRowGroup] = None
-    private var reading: PagedRowGroup = _
+    var group: Option[RowGroupReader] = None
+    private var reading: RowGroupReader = _
 
     override def advance(): Long = group.fold(0L) { next =>
       group = None

@@ -1,13 +1,13 @@
-package io.pmeparquet.spark.pages
+package io.pmeparquet.spark.decode
 
 import org.apache.parquet.column.page.PageReadStore
 
-import io.pmeparquet.parquet.pages.{PagedFile, PagedRowGroup}
+import io.pmeparquet.parquet.file.{RowGroupReader, SplitReader}
 
 /** The row groups of a split as they are, every wanted page of every wanted column. For one thread. */
-private[spark] final class PagedRowGroups(file: PagedFile, groups: Iterator[PagedRowGroup])
+private[spark] final class PagedRowGroups(file: SplitReader, groups: Iterator[RowGroupReader])
     extends RowGroupSource {
-  private var current: PagedRowGroup = _
+  private var current: RowGroupReader = _
 
   override def advance(): Long =
     if (!groups.hasNext) 0

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.pages
+package io.pmeparquet.spark.decode
 
 import java.io.Closeable
 import java.util.PrimitiveIterator

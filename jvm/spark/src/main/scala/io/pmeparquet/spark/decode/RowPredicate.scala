@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.pages
+package io.pmeparquet.spark.decode
 
 import scala.util.control.NonFatal
 

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.pages
+package io.pmeparquet.spark.decode
 
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.types.StructType

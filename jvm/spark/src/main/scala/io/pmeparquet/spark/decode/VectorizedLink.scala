@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.pages
+package io.pmeparquet.spark.decode
 
 import java.lang.reflect.{Field, InvocationTargetException, Method}
 

@@ -1,8 +1,10 @@
-package io.pmeparquet.spark
-
-import java.util.Locale
-
-import scala.collection.JavaConverters._
+/*
+ * Package options: from options, session and Hadoop settings to the settings of one read or write.
+ * It decides precedence, resolves secrets, knows whose an option is, and makes the scope of a read or write.
+ * It knows Spark's session and catalog tables, and nothing of plans, files or rows.
+ * Start with ConfResolver, which every way into the format calls; OptionOrigin says whose options are.
+ */
+package io.pmeparquet.spark.options
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -12,12 +14,24 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{PmeErrors, SecretReference}
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.keys.{Kms, KmsUse}
-import io.pmeparquet.options._
-import io.pmeparquet.parquet.{KmsAccess, ReadScope, Scopes, WriteRules, WriteScope}
+import io.pmeparquet.kms.KmsAccess
+import io.pmeparquet.options.{
+  Level,
+  Masking,
+  OptionValues,
+  PmeOptions,
+  ReadSettings,
+  Settings,
+  StoredOptions,
+  WriteSettings
+}
+import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
+import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.keys.DriverRoute
+import io.pmeparquet.spark.session.{FormatName, SparkAccess}
+import io.pmeparquet.PmeErrors
 
 /**
  * The one place where options become settings: option of this read or write > session conf
@@ -32,6 +46,9 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   /** For options that the user gave to what is done with them. */
   def this(session: SparkSession) = this(session, OptionOrigin.Frame)
 
+  private val sources = new OptionSources(session)
+  import sources.ours
+
   /** V1 unless asked for: it is the path on which Spark gives most. [[AggregatePushDown]] tells the exception. */
   def usesV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) == "v2"
 
@@ -44,8 +61,8 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
       throw PmeErrors.unsupported(
         "deniedColumns",
         "reading refused columns as NULL",
-        "the page pipeline does not fit this Spark",
-        "Leave out deniedColumns."
+        "the page pipeline does not work with this Spark",
+        "Remove deniedColumns."
       )
     pages
   }
@@ -59,7 +76,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
       new OptionValues(
         Map(
           Level.Option -> ours(options),
-          Level.SessionConf -> sessionOptions,
+          Level.SessionConf -> sources.ofSession,
           Level.HadoopConf -> Map.empty[String, String]
         )
       )
@@ -145,14 +162,35 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
 
   /** @param conf the job's */
   def write(options: Map[String, String], conf: Configuration, outputPath: Path): WriteScope =
-    write(writeSettings(options, conf), conf, outputPath)
+    write(writeSettings(options, conf), conf, outputPath, None)
 
-  def write(settings: WriteSettings, conf: Configuration, outputPath: Path): WriteScope =
-    Scopes.forWrite(settings, WriteRules.tableDirectory(outputPath), conf)
+  /** @param prepared taken, if it is for this write */
+  def write(
+      settings: WriteSettings,
+      conf: Configuration,
+      outputPath: Path,
+      prepared: Option[PreparedWrite]
+  ): WriteScope = {
+    val directory = WriteRules.tableDirectory(outputPath)
+    prepared.flatMap(_.take(settings, directory)).getOrElse(Scopes.forWrite(settings, directory, conf))
+  }
 
-  /** Asks the KMS for all that [[write]] will need, so that a write that cannot succeed is known before it begins. */
-  def prepareWrite(settings: WriteSettings, conf: Configuration, outputPath: Path): Unit =
-    Scopes.prepareWrite(settings, WriteRules.tableDirectory(outputPath), conf)
+  /**
+   * Asks the KMS for all that [[write]] will need, so that a write that cannot succeed is known before it begins.
+   *
+   * @param prepared what was prepared so far, if anything; the same, if it still waits for this write
+   */
+  def prepareWrite(
+      settings: WriteSettings,
+      conf: Configuration,
+      outputPath: Path,
+      prepared: Option[PreparedWrite]
+  ): PreparedWrite = {
+    val directory = WriteRules.tableDirectory(outputPath)
+    prepared
+      .filter(_.waitsFor(settings, directory))
+      .getOrElse(PreparedWrite.of(settings, directory, Scopes.forWrite(settings, directory, conf)))
+  }
 
   def columnKeys(options: Map[String, String]): Option[ColumnKeys] =
     valuesOf(options).text(PmeOptions.ColumnKeys).map(ColumnKeys.parse)
@@ -175,11 +213,11 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
 
   private def valuesOf(options: Map[String, String]): OptionValues = {
     checkNames(options)
-    val session = sessionOptions
-    refuseSecrets(session)
+    val session = sources.ofSession
+    sources.refuseSecrets(session)
     val below = Map[Level, Map[String, String]](
       Level.SessionConf -> session,
-      Level.HadoopConf -> ours(hadoopOptions)
+      Level.HadoopConf -> ours(sources.ofHadoop)
     )
     val stored = storedIn(options)
     if (stored.nonEmpty) storedOptions(new OptionValues(below)).check(stored)
@@ -211,51 +249,12 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     ()
   }
 
-  /** Fails where an option is unknown, or holds a secret: for options that are kept before they are used. */
-  def checkNames(options: Map[String, String]): Unit = {
-    options.keys.foreach(UnknownOptions.check)
-    refuseSecrets(ours(options))
-    if (ours(options).contains(lower(PmeOptions.TrustedTables.name)))
-      throw PmeErrors.contradiction(
-        PmeOptions.TrustedTables.name,
-        "it is an option of this read, write or table, and only the session says which tables it trusts",
-        s"Set ${ConfResolver.SessionPrefix}${PmeOptions.TrustedTables.name} in the session."
-      )
-  }
-
-  // Of every KMS, the chosen one or not: Spark shows the value either way.
-  private def refuseSecrets(values: Map[String, String]): Unit =
-    for {
-      option <- PmeOptions.all if option.secret
-      value <- values.get(lower(option.name)) if !option.default.contains(value)
-    } SecretReference.parse(option.name, value)
-
-  private def ours(values: Map[String, String]): Map[String, String] =
-    values.collect {
-      case (name, value) if UnknownOptions.isKnown(name) && value != null => lower(name) -> value
-    }
-
-  private def sessionOptions: Map[String, String] = {
-    val prefix = ConfResolver.SessionPrefix
-    SparkAccess.sqlConf(session).getAllConfs.collect {
-      case (name, value) if lower(name).startsWith(prefix) =>
-        val option = name.substring(prefix.length)
-        if (!UnknownOptions.isKnown(option)) throw UnknownOptions.unknownSessionConf(name, option)
-        lower(option) -> value
-    }
-  }
-
-  private def hadoopOptions: Map[String, String] = {
-    val conf = SparkAccess.hadoopConf(session, Map.empty)
-    val below = conf.getPropsWithPrefix(PmeOptions.ParquetPrefix).asScala.toMap
-    below.map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
-  }
-
-  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+  /** As [[OptionSources.checkNames]]. */
+  def checkNames(options: Map[String, String]): Unit = sources.checkNames(options)
 }
 
 object ConfResolver {
-  val SessionPrefix: String = s"spark.datasource.${PmeDataSource.Name}."
+  val SessionPrefix: String = FormatName.SessionPrefix
 
   /** Options as the user spelled them: Spark's maps forget the case when they are walked through. */
   def spelled(options: Map[String, String]): Map[String, String] = options match {

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.options
 
 import java.lang.StackWalker.StackFrame
 import java.util.Locale
@@ -6,6 +6,8 @@ import java.util.Locale
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin
+
+import io.pmeparquet.spark.session.SparkVersions
 
 /**
  * Whose the options of one read or write are: the user's, who gave them to it, or those of a definition that a catalog
@@ -175,9 +177,5 @@ private[spark] final case class FormatOrigin(
   def notedOnce(statement: Boolean): FormatOrigin = copy(isStatement = Some(isStatement.getOrElse(statement)))
 
   def of(table: CatalogTable): OptionOrigin =
-    OptionOrigin.of(table, hasMore = !isStatement.getOrElse(FormatOrigin.NoViewHasOptions))
-}
-
-private[spark] object FormatOrigin {
-  private val NoViewHasOptions = org.apache.spark.SPARK_VERSION.startsWith("3.")
+    OptionOrigin.of(table, hasMore = !isStatement.getOrElse(!SparkVersions.viewsMayHaveOptions))
 }

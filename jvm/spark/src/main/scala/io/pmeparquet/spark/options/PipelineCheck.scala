@@ -1,10 +1,10 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.options
 
 import java.util.concurrent.atomic.AtomicBoolean
 
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.spark.pages.VectorizedLink
+import io.pmeparquet.spark.decode.VectorizedLink
 
 /** Whether this Spark has what the page pipeline needs; said once where it has not. ''Driver only.'' */
 private[spark] object PipelineCheck {
@@ -16,7 +16,7 @@ private[spark] object PipelineCheck {
     case Some(why) =>
       if (said.compareAndSet(false, true))
         log.warn(
-          "reader=spark is used in place of reader=pages, because this Spark is not one it was built for: {}",
+          "reader=spark is used instead of reader=pages, because reader=pages does not work with this Spark: {}",
           why
         )
       false

@@ -1,9 +1,10 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.options
 
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /** The tables whose definitions the session trusts: `spark.datasource.pme-parquet.trustedTables`. ''Driver only.'' */
@@ -31,7 +32,7 @@ private[spark] final class TrustedTables(session: SparkSession) {
     def bad = PmeErrors.badOption(
       PmeOptions.TrustedTables.name,
       text,
-      "names as catalog.database.table, comma-separated"
+      "names of the form catalog.database.table, separated by commas"
     )
     val parts =
       try session.sessionState.sqlParser.parseMultipartIdentifier(text)
@@ -42,7 +43,7 @@ private[spark] final class TrustedTables(session: SparkSession) {
 }
 
 private[spark] object TrustedTables {
-  val Setting: String = ConfResolver.SessionPrefix + PmeOptions.TrustedTables.name
+  val Setting: String = FormatName.SessionPrefix + PmeOptions.TrustedTables.name
   private val Parts = 3
 
   /** As the setting takes it. */

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.read
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.broadcast.Broadcast
@@ -8,8 +8,12 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.SparkThrowable
 
-import io.pmeparquet.parquet.{FileGate, ParquetFailures, ReadScope, WantedColumns}
-import io.pmeparquet.spark.pages.UndecodedRecord
+import io.pmeparquet.parquet.bytes.ParquetFailures
+import io.pmeparquet.parquet.file.FileGate
+import io.pmeparquet.parquet.schema.WantedColumns
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.spark.decode.UndecodedRecord
+import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeException
 
 /**
@@ -51,6 +55,6 @@ private[spark] object FileOpening {
     new FileOpening(
       session.sparkContext.broadcast(new SerializableConfiguration(conf)),
       scope,
-      ColumnPlan.wanted(session, required)
+      ScanColumns.wanted(session, required)
     )
 }

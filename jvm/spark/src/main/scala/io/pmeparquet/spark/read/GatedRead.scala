@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.read
 
 import java.io.Closeable
 
@@ -6,20 +6,31 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 
 /**
- * A function that reads a file, with its failures in our terms. ''Crosses the wire.''
- *
- * @param gated whether the file has to pass our gate first: Spark's own reader does not look
+ * Spark's own reader of a file, behind our gate. The page pipeline makes every check of the gate itself, page by page.
+ * ''Crosses the wire.''
  */
-private[spark] final class GatedRead(
+private[spark] final class GatedRead(read: PartitionedFile => Iterator[InternalRow], opening: FileOpening)
+    extends (PartitionedFile => Iterator[InternalRow])
+    with Serializable {
+  private val translated = new TranslatedRead(read, opening)
+
+  override def apply(file: PartitionedFile): Iterator[InternalRow] = {
+    opening.pass(file)
+    translated(file)
+  }
+
+  override def toString: String = s"GatedRead($opening)"
+}
+
+/** A function that reads a file, with its failures in our terms. ''Crosses the wire.'' */
+private[spark] final class TranslatedRead(
     read: PartitionedFile => Iterator[InternalRow],
-    opening: FileOpening,
-    gated: Boolean
+    opening: FileOpening
 ) extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
 
   override def apply(file: PartitionedFile): Iterator[InternalRow] = {
     val path = file.toPath.toString
-    if (gated) opening.pass(file)
     def translate(failed: Throwable) = opening.translate(failed, path)
     val rows =
       try read(file)
@@ -28,7 +39,7 @@ private[spark] final class GatedRead(
     new GatedElements(rows.asInstanceOf[Iterator[AnyRef]], translate).asInstanceOf[Iterator[InternalRow]]
   }
 
-  override def toString: String = s"GatedRead($opening)"
+  override def toString: String = s"TranslatedRead($opening)"
 }
 
 /** Passes rows or batches on, and failures in our terms. ''Executor only.'' */

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.read
 
 import scala.collection.concurrent.TrieMap
 import scala.collection.JavaConverters._
@@ -10,8 +10,8 @@ import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.options.Masking
-import io.pmeparquet.parquet.pages.RefusedColumn
-import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.parquet.file.RefusedColumn
+import io.pmeparquet.parquet.scope.ReadScope
 
 /**
  * What one scan does with columns whose keys the KMS refuses (`deniedColumns=null|drop`). ''Crosses the wire.''
@@ -51,28 +51,30 @@ private[spark] object MaskedScan {
    *
    * @param conditions what [[ConditionColumns]] has told
    * @param masked what the scan has masked is noted there
+   * @param rules what adds the rule that tells conditions, for the next query of a session without it
    * @throws io.pmeparquet.PmeException where it has not, and conditions are to be refused
    */
   def of(
       session: SparkSession,
       scope: ReadScope,
       conditions: Option[Set[String]],
-      masked: MaskedColumns
+      masked: MaskedColumns,
+      rules: SessionRules
   ): Option[MaskedScan] =
     scope.settings.masking.map { masking =>
-      if (conditions.isEmpty && !masking.inConditions) throw unprepared()
+      if (conditions.isEmpty && !masking.inConditions) throw unprepared(rules)
       val report = new MaskedReport(masking.option, masked)
       session.sparkContext.register(report)
       new MaskedScan(masking, conditions.getOrElse(Set.empty), report)
     }
 
   /** A view of another session brings a scan of ours into one that has not made use of the format by itself. */
-  private def unprepared(): PmeException = {
-    SessionSetup.install()
+  private def unprepared(rules: SessionRules): PmeException = {
+    rules.install()
     PmeErrors.unsupported(
       "deniedColumns",
       "the first query of a session over another session's view",
-      "its conditions were not looked at",
+      "its conditions were not checked",
       "Run the query again."
     )
   }
@@ -143,8 +145,8 @@ private[spark] object MaskedReport {
       s"$column (master key '$masterKeyId')"
     }
     log.warn(
-      s"$option: ${columns.distinct.sorted.mkString(", ")}: $what, because the KMS refuses these keys to this user. " +
-        s"First met in ${entries.head._5}."
+      s"$option: ${columns.distinct.sorted.mkString(", ")}: $what, because the KMS does not let this user use these keys. " +
+        s"First file: ${entries.head._5}."
     )
   }
 }

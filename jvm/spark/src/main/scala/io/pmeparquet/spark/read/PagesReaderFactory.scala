@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.pages
+package io.pmeparquet.spark.read
 
 import java.io.Closeable
 
@@ -9,8 +9,7 @@ import org.apache.spark.sql.execution.datasources.v2.FilePartitionReaderFactory
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.pmeparquet.parquet.pages.ReadCounters
-import io.pmeparquet.spark.{FileOpening, GatedRead}
+import io.pmeparquet.parquet.bytes.ReadCounters
 
 /**
  * The page pipeline behind Spark's V2 scan. ''Crosses the wire'', with the scope.
@@ -53,7 +52,7 @@ private[spark] final class PagesReaderFactory(
     override def buildColumnarReader(file: PartitionedFile): PartitionReader[ColumnarBatch] =
       new IteratorReader(read(batches)(file).asInstanceOf[Iterator[ColumnarBatch]])
 
-    private def read(pages: PagesRead) = new GatedRead(pages(_, counters), opening, gated = false)
+    private def read(pages: PagesRead) = new TranslatedRead(pages(_, counters), opening)
   }
 }
 

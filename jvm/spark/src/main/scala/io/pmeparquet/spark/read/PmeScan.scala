@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.read
 
 import scala.collection.JavaConverters._
 
@@ -21,14 +21,17 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.Masking
-import io.pmeparquet.parquet.ReadScope
-import io.pmeparquet.spark.pages._
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.spark.decode.RowPredicate
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.SparkAccess
 
 /** Makes, for one V2 scan, what its tasks do to open a file. ''Driver only.'' */
 private[spark] final case class FileOpeningOf(
     session: SparkSession,
     options: CaseInsensitiveStringMap,
-    scope: ReadScope
+    scope: ReadScope,
+    rules: SessionRules
 ) {
   def apply(columns: StructType): FileOpening =
     of(SparkAccess.hadoopConf(session, options.asCaseSensitiveMap().asScala.toMap), columns)
@@ -107,17 +110,16 @@ private[spark] final case class PmeScan(
     val partitions = spark.readPartitionSchema
     val result = StructType(required.fields ++ partitions.fields)
     val rules = SparkReadRules.of(conf, result, opening.options.asCaseSensitiveMap().asScala.toMap)
-    val masking = MaskedScan.of(opening.session, opening.scope, conditions, masked)
-    def read(batches: Boolean) = new PagesRead(
-      opened.conf,
-      opening.scope,
-      rules.copy(returningBatch = batches),
-      required,
-      partitions,
-      spark.pushedFilters.toSeq,
-      RowPredicate.of(spark.dataFilters, required),
-      masking
-    )
+    val masking = MaskedScan.of(opening.session, opening.scope, conditions, masked, opening.rules)
+    val rows = RowPredicate.of(spark.dataFilters, required)
+    val scan = PagedScan(rules, required, partitions, spark.pushedFilters.toSeq, rows)
+    def read(batches: Boolean) =
+      new PagesRead(
+        opened.conf,
+        opening.scope,
+        scan.copy(rules = rules.copy(returningBatch = batches)),
+        masking
+      )
     val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&
       !WholeStageCodegenExec.isTooManyFields(conf, result) && rules.vectorized
     val fileOptions = new FileSourceOptions(opening.options.asCaseSensitiveMap().asScala.toMap)

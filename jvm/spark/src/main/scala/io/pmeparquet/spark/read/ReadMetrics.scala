@@ -1,8 +1,8 @@
-package io.pmeparquet.spark.pages
+package io.pmeparquet.spark.read
 
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 
-import io.pmeparquet.parquet.pages.{ReadCounter, ReadCounters}
+import io.pmeparquet.parquet.bytes.{ReadCounter, ReadCounters}
 
 /**
  * What a V2 scan cost, as the SQL tab shows it. Spark makes each of these by name, without arguments, and sums up what
@@ -11,7 +11,7 @@ import io.pmeparquet.parquet.pages.{ReadCounter, ReadCounters}
 private[spark] sealed abstract class ReadMetric(
     override val name: String,
     override val description: String,
-    private[pages] val of: ReadCounters => ReadCounter
+    private[spark] val of: ReadCounters => ReadCounter
 ) extends CustomSumMetric
 
 final class ReadRequests extends ReadMetric("pmeReads", "reads of files", _.reads)

@@ -1,30 +1,14 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.read
 
-import org.apache.parquet.schema.MessageType
-import org.apache.spark.sql.execution.datasources.parquet.{ParquetUtils, SparkToParquetSchemaConverter}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.columns.{ColumnKeys, KeyPlan}
-import io.pmeparquet.options.FileSettings
-import io.pmeparquet.parquet.{SchemaColumns, WantedColumn, WantedColumns}
+import io.pmeparquet.parquet.schema.{WantedColumn, WantedColumns}
+import io.pmeparquet.spark.session.SparkAccess
 
-/** Spark schemas as the key plan and the file gate see them. ''Driver only.'' */
-private[spark] object ColumnPlan {
-
-  /** Fails where `columnKeys` does not fit the schema, before any file is written. */
-  def check(session: SparkSession, dataSchema: StructType, settings: FileSettings): Unit = {
-    val leaves = SchemaColumns.leaves(fileSchema(session, dataSchema))
-    KeyPlan.of(leaves, settings.columnKeys, settings.unlisted, settings.caseSensitive)
-  }
-
-  /** The schema that Spark gives files with these columns. */
-  def fileSchema(session: SparkSession, dataSchema: StructType): MessageType =
-    new SparkToParquetSchemaConverter(SparkAccess.sqlConf(session)).convert(dataSchema)
-
-  /** Fails where `columnKeys` takes in a column whose values become names of directories. */
-  def checkPartitions(session: SparkSession, columns: Seq[String], keys: Option[ColumnKeys]): Unit =
-    KeyPlan.checkPartitions(columns, keys, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
+/** A read's schema as the file gate sees it. ''Driver only.'' */
+private[spark] object ScanColumns {
 
   /** The leaf columns that a read of this schema needs, to be found in files as Spark will find them. */
   def wanted(session: SparkSession, schema: StructType): WantedColumns = {

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.read
 
 import java.util.Collections
 
@@ -15,8 +15,9 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.parquet.pages.PagedFile
-import io.pmeparquet.parquet.ReadScope
+import io.pmeparquet.parquet.file.SplitReader
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -95,7 +96,7 @@ private[spark] object SchemaInference {
   }
 
   private def readSchema(file: Path, conf: Configuration, scope: ReadScope): Inferred = {
-    val opened = new PagedFile(scope, file, conf)
+    val opened = new SplitReader(scope, file, conf)
     try {
       val metadata = new ParquetMetadata(opened.metadata, Collections.emptyList[BlockMetaData])
       val schema =

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
@@ -10,8 +10,11 @@ import org.apache.spark.sql.execution.datasources.v2.{
   V2ScanRelationPushDown
 }
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.read.{EncryptedFormat, PmeScan}
+import io.pmeparquet.spark.session.PmeSparkException
 
 /**
  * Takes Spark's V2 scan for aggregates that footers answer, where the user asks Spark for that. Spark pushes aggregates
@@ -29,9 +32,9 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
   private def pushed(aggregate: Aggregate): Option[LogicalPlan] = aggregate.collectLeaves() match {
     case Seq(leaf: LogicalRelation) =>
       for {
-        relation <- eligible(leaf)
+        (relation, format) <- eligible(leaf)
         viaV2 = aggregate.transformDown {
-          case same: LogicalRelation if same eq leaf => v2Relation(leaf, relation)
+          case same: LogicalRelation if same eq leaf => v2Relation(leaf, relation, format)
         }
         result = V2ScanRelationPushDown(viaV2)
         if result.collectLeaves().forall(isPushed)
@@ -40,35 +43,31 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
   }
 
   // Files listed by a catalog stay with Spark's V1 path, as they do for Spark's own source.
-  private def eligible(leaf: LogicalRelation): Option[HadoopFsRelation] = leaf.relation match {
-    case relation: HadoopFsRelation
-        if relation.fileFormat.isInstanceOf[PmeFileFormat] && relation.location
-          .isInstanceOf[InMemoryFileIndex] &&
-          !leaf.isStreaming && leaf.output.size == relation.schema.size &&
-          PmeSparkException.translated(allowsV2Scan(relation)) =>
-      Some(relation)
-    case _ => None
-  }
+  private def eligible(leaf: LogicalRelation): Option[(HadoopFsRelation, EncryptedFormat)] =
+    leaf.relation match {
+      case relation: HadoopFsRelation
+          if relation.location.isInstanceOf[InMemoryFileIndex] &&
+            !leaf.isStreaming && leaf.output.size == relation.schema.size =>
+        relation.fileFormat match {
+          case ours: EncryptedFormat if PmeSparkException.translated(allowsV2Scan(relation, ours)) =>
+            Some(relation -> ours)
+          case _ => None
+        }
+      case _ => None
+    }
 
-  private def allowsV2Scan(relation: HadoopFsRelation): Boolean =
-    new ConfResolver(SparkSession.active, originOf(relation))
+  private def allowsV2Scan(relation: HadoopFsRelation, format: EncryptedFormat): Boolean =
+    new ConfResolver(SparkSession.active, format.origin)
       .allowsV2Scan(ConfResolver.spelled(relation.options))
 
-  private def originOf(relation: HadoopFsRelation): OptionOrigin = relation.fileFormat match {
-    case ours: PmeFileFormat => ours.origin
-    case _ => OptionOrigin.Unknown
-  }
-
-  private def v2Relation(leaf: LogicalRelation, relation: HadoopFsRelation): LogicalPlan = {
+  private def v2Relation(
+      leaf: LogicalRelation,
+      relation: HadoopFsRelation,
+      format: EncryptedFormat
+  ): LogicalPlan = {
     val options = ConfResolver.spelled(relation.options) - "path" - "paths"
-    val table = new PmeTable(
-      PmeDataSource.Name,
-      SparkSession.active,
-      new CaseInsensitiveStringMap(scala.collection.JavaConverters.mapAsJavaMap(options)),
-      relation.location.rootPaths.map(_.toString),
-      Some(relation.schema),
-      originOf(relation)
-    )
+    val paths = relation.location.rootPaths.map(_.toString)
+    val table = format.v2Table(SparkSession.active, options, paths, relation.schema)
     val v2 = DataSourceV2Relation.create(table, None, None)
     val byName = leaf.output.map(column => column.name -> column).toMap[String, AttributeReference]
     // The plan above refers to the columns by their ids. Spark's case class has grown from version to version, so the

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.rules
 
 import scala.annotation.tailrec
 

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -9,6 +9,9 @@ import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV
 import org.apache.spark.sql.sources.BaseRelation
 
 import io.pmeparquet.options.Masking
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.read.{EncryptedFormat, MaskedColumns, PmeScan}
+import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
@@ -43,10 +46,10 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
   }
 
   /** A relation of ours that may mask columns. */
-  private def ours(relation: BaseRelation): Option[(HadoopFsRelation, PmeFileFormat)] = relation match {
+  private def ours(relation: BaseRelation): Option[(HadoopFsRelation, EncryptedFormat)] = relation match {
     case files: HadoopFsRelation =>
       files.fileFormat match {
-        case format: PmeFileFormat if maskingOf(files).isDefined => Some(files -> format)
+        case format: EncryptedFormat if maskingOf(files).isDefined => Some(files -> format)
         case _ => None
       }
     case _ => None
@@ -101,9 +104,9 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
       if (!cached.isFilled)
         throw PmeErrors.unsupported(
           where,
-          "a condition on it",
-          "whether its key is refused is known only when all of the data is cached",
-          "Fill the cache first, as count() does, or set deniedPredicates=null."
+          "a condition on this column",
+          "the KMS may have refused its key, which is known only after all of the data is cached",
+          "Fill the cache first, for example with count(), or set deniedPredicates=null."
         )
     }
 

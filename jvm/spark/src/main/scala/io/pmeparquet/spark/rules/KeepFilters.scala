@@ -1,9 +1,10 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, ExprId, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.{FileSourceStrategy, HadoopFsRelation, LogicalRelation}
+
+import io.pmeparquet.spark.read.EncryptedFormat
 
 /**
  * Hands a scan's filters to our format as the expressions that they are. Spark tells a file format only those that it can
@@ -25,19 +26,14 @@ private[spark] object KeepFilters extends SparkStrategy {
   }
 
   private def isOurs(relation: Any): Boolean = relation match {
-    case files: HadoopFsRelation => files.fileFormat.isInstanceOf[PmeFileFormat]
+    case files: HadoopFsRelation => files.fileFormat.isInstanceOf[EncryptedFormat]
     case _ => false
-  }
-
-  /** The same for two scans of one table, whose columns Spark tells apart by ids. */
-  def withoutIds(filter: Expression): Expression = filter.transform { case column: AttributeReference =>
-    column.withExprId(ExprId(0)).withQualifier(Nil)
   }
 
   private def withFilters(scan: FileSourceScanExec): SparkPlan =
     if (!isOurs(scan.relation) || scan.dataFilters.isEmpty) scan
     else {
-      val format = scan.relation.fileFormat.asInstanceOf[PmeFileFormat].withFilters(scan.dataFilters)
+      val format = scan.relation.fileFormat.asInstanceOf[EncryptedFormat].withFilters(scan.dataFilters)
       val relation = scan.relation.copy(fileFormat = format)(scan.relation.sparkSession)
       // Spark's case class has grown from version to version; the relation has stayed the first of its fields.
       val fields = scan.productIterator.map(_.asInstanceOf[AnyRef]).toArray

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.rules
 
 import java.util.concurrent.ConcurrentHashMap
 import java.util.UUID
@@ -17,6 +17,9 @@ import org.apache.spark.sql.execution.datasources.{
 }
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.read.EncryptedFormat
+
 /**
  * Tells each relation and write of ours whose its options are, by the table of the catalog that Spark notes with them.
  * What it has not told takes its options for a definition's. ''Driver only.''
@@ -32,7 +35,7 @@ private[spark] object TellOrigins extends Rule[LogicalPlan] {
       )
   }
 
-  private def originOf(relation: LogicalRelation, format: PmeFileFormat): OptionOrigin =
+  private def originOf(relation: LogicalRelation, format: EncryptedFormat): OptionOrigin =
     relation.catalogTable match {
       case Some(table) => format.originAt(table)
       case None if relation.isStreaming => StreamOrigin.ofRunning
@@ -74,17 +77,17 @@ private[spark] final class NoteStatements(session: SparkSession) extends Rule[Lo
 
 /** Spark's case classes have grown from version to version, so their fields are put in by what they hold. */
 private[spark] object PlanFields {
-  def withFormat(node: LogicalPlan)(change: PmeFileFormat => PmeFileFormat): LogicalPlan = {
+  def withFormat(node: LogicalPlan)(change: EncryptedFormat => EncryptedFormat): LogicalPlan = {
     val fields = node.productIterator.map(_.asInstanceOf[AnyRef]).toArray
     val changed = fields.map {
       case files: HadoopFsRelation =>
         files.fileFormat match {
-          case format: PmeFileFormat =>
+          case format: EncryptedFormat =>
             val other = change(format)
             if (other eq format) files else files.copy(fileFormat = other)(files.sparkSession)
           case _ => files
         }
-      case format: PmeFileFormat => change(format)
+      case format: EncryptedFormat => change(format)
       case other => other
     }
     val isSame = fields.indices.forall(place => fields(place) eq changed(place))

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.rules
 
 import java.lang.reflect.InaccessibleObjectException
 import java.util.concurrent.ConcurrentHashMap
@@ -24,6 +24,9 @@ import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.options.TellingOptions
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.read.{EncryptedFormat, EncryptedTable}
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -126,7 +129,7 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
 
   private def ofFiles(format: FileFormat, options: Map[String, String]) =
     new Handed(nameOf(format), options, format.isInstanceOf[ParquetFileFormat])(
-      format.isInstanceOf[PmeFileFormat]
+      format.isInstanceOf[EncryptedFormat]
     )
 
   private def ofOther(format: String, options: Map[String, String]) =
@@ -138,7 +141,7 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
     ofProvider(table.provider.getOrElse("hive"), table.storage.properties)
 
   private def ofProvider(provider: String, options: Map[String, String]) =
-    new Handed(provider, options, isParquet = true)(PmeDataSource.isNamedBy(provider))
+    new Handed(provider, options, isParquet = true)(FormatName.names(provider))
 
   private def ofSpec(spec: TableSpecBase, options: Map[String, String]): Seq[Handed] = {
     val ofTable = spec match {
@@ -163,8 +166,8 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
     )
 
   private def isOurs(table: Table): Boolean = table match {
-    case _: PmeTable => true
-    case other => Option(other.properties.get("provider")).exists(PmeDataSource.isNamedBy)
+    case _: EncryptedTable => true
+    case other => Option(other.properties.get("provider")).exists(FormatName.names)
   }
 
   private[spark] def nameOf(format: AnyRef): String = format match {
@@ -195,7 +198,7 @@ private[spark] object StreamSinks {
     case options: CaseInsensitiveStringMap => options.asCaseSensitiveMap().asScala.toMap
   }
 
-  def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[PmeFileFormat])
+  def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[EncryptedFormat])
 
   /** A sink of V1 is a table that throws where it is asked for its name. */
   def nameOf(sink: AnyRef): String =

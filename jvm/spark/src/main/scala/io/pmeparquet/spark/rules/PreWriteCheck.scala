@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
@@ -11,7 +11,11 @@ import org.apache.spark.sql.execution.command.{
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 import org.apache.spark.sql.types.{StructField, StructType}
 
-import io.pmeparquet.parquet.WriteRules
+import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.read.EncryptedFormat
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.write.ColumnPlan
 
 /**
  * Judges the options of a new table before the catalog keeps and shows them, and an overwrite before Spark deletes what
@@ -22,39 +26,39 @@ import io.pmeparquet.parquet.WriteRules
  */
 private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = {
-    plan match {
-      case write: InsertIntoHadoopFsRelationCommand if write.fileFormat.isInstanceOf[PmeFileFormat] =>
-        PmeSparkException.translated(check(write))
-      case create: CreateDataSourceTableCommand => checkTable(create.table)
-      case create: CreateDataSourceTableAsSelectCommand => checkTable(create.table)
-      case _ => ()
-    }
-    plan
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case write: InsertIntoHadoopFsRelationCommand =>
+      write.fileFormat match {
+        case format: EncryptedFormat => PmeSparkException.translated(check(write, format))
+        case _ => plan
+      }
+    case create: CreateDataSourceTableCommand => checkTable(create.table); plan
+    case create: CreateDataSourceTableAsSelectCommand => checkTable(create.table); plan
+    case _ => plan
   }
 
   private def checkTable(table: CatalogTable): Unit =
-    if (table.provider.exists(PmeDataSource.isNamedBy))
+    if (table.provider.exists(FormatName.names))
       PmeSparkException.translated(
         new ConfResolver(SparkSession.active).checkNames(table.storage.properties)
       )
 
-  private def check(write: InsertIntoHadoopFsRelationCommand): Unit = {
+  /** @return the write, with what was made ahead of it: Spark then asks its format to prepare the job */
+  private def check(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
     val session = SparkSession.active
     val options = ConfResolver.spelled(write.options)
-    val origin = write.fileFormat match {
-      case ours: PmeFileFormat => ours.origin
-      case _ => OptionOrigin.Unknown
-    }
-    val resolver = new ConfResolver(session, origin)
+    val resolver = new ConfResolver(session, format.origin)
     ColumnPlan.checkPartitions(session, write.partitionColumns.map(_.name), resolver.columnKeys(options))
-    if (write.mode == SaveMode.Overwrite) {
+    if (write.mode != SaveMode.Overwrite) write
+    else {
       val conf = SparkAccess.hadoopConf(session, options)
       WriteRules.check(conf)
       val settings = resolver.writeSettings(options, conf)
       // Before the KMS is asked: with columns and keys the wrong way round it is asked for a column.
       ColumnPlan.check(session, dataSchema(write), settings.files)
-      resolver.prepareWrite(settings, conf, write.outputPath)
+      val prepared = resolver.prepareWrite(settings, conf, write.outputPath, format.prepared)
+      if (format.prepared.contains(prepared)) write
+      else PlanFields.withFormat(write)(_.withPrepared(prepared))
     }
   }
 

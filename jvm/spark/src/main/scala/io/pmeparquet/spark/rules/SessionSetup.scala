@@ -1,20 +1,28 @@
-package io.pmeparquet.spark
+/*
+ * Package rules: what the format adds to a session, and its rules over plans.
+ * A rule finds what Spark does not tell a file format: whose options are, all conditions, a coming overwrite.
+ * It knows Spark's plans, and the format by its base, EncryptedFormat, not by the classes that Spark looks up.
+ * Start with SessionSetup, which lists the rules; each rule's comment says why Spark needs it.
+ */
+package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.admin.{PlanFunctions, TableFunctions}
+import io.pmeparquet.spark.read.SessionRules
+import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
  * What the format adds to a session that makes use of it, once, so that a user need not configure an extension: our
  * optimizer rules and planning strategies, our table functions, and our name in Spark's list of sources that take filters
  * on nested fields.
  */
-private[spark] object SessionSetup {
+private[spark] object SessionSetup extends SessionRules {
   private val rules = Seq(TellOrigins, OtherFormats, PreWriteCheck, AggregatePushDown, ConditionColumns)
   private val strategies = Seq(KeepFilters, PlanFunctions)
 
-  def install(): Unit =
+  override def install(): Unit =
     SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach(install)
 
   def install(session: SparkSession): Unit = {
@@ -35,7 +43,7 @@ private[spark] object SessionSetup {
   private def takeNestedFilters(conf: SQLConf): Unit = {
     val sources = conf.getConf(SQLConf.NESTED_PREDICATE_PUSHDOWN_FILE_SOURCE_LIST)
     val names = sources.split(",").map(_.trim).toSeq
-    if (names.contains("parquet") && !names.contains(PmeDataSource.Name))
-      conf.setConf(SQLConf.NESTED_PREDICATE_PUSHDOWN_FILE_SOURCE_LIST, s"$sources,${PmeDataSource.Name}")
+    if (names.contains("parquet") && !names.contains(FormatName.Format))
+      conf.setConf(SQLConf.NESTED_PREDICATE_PUSHDOWN_FILE_SOURCE_LIST, s"$sources,${FormatName.Format}")
   }
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.session
 
 import org.apache.spark.SparkThrowable
 

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark
+package io.pmeparquet.spark.write
 
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.TaskAttemptContext
@@ -7,7 +7,10 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.TaskContext
 
 import io.pmeparquet.columns.KeyPlan
-import io.pmeparquet.parquet.{MaterialFiles, SizeStatistics, WriteRules, WriteScope}
+import io.pmeparquet.parquet.files.MaterialFiles
+import io.pmeparquet.parquet.scope.WriteScope
+import io.pmeparquet.parquet.write.{SizeStatistics, WriteRules}
+import io.pmeparquet.spark.session.PmeSparkException
 
 /** Spark's writer factory, which brings the write's scope to executors. ''Crosses the wire.'' */
 private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, scope: WriteScope)

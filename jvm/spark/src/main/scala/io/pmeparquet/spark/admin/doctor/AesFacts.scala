@@ -26,11 +26,11 @@ private[admin] final case class AesFacts(
 
   private def hardware(where: String) = {
     val name = s"AES instructions $where"
-    val hidden = if (unknown.isEmpty) "" else s"; the JVM does not tell of ${unknown.mkString(", ")}"
+    val hidden = if (unknown.isEmpty) "" else s"; not known for ${unknown.mkString(", ")}"
     if (switchedOff.isEmpty && unknown.size == AesHardware.flags.size)
-      Check.ok(name, "not known: this JVM does not tell. The speed does")
+      Check.ok(name, "not known: this JVM does not report it. See the speed")
     else if (switchedOff.isEmpty) Check.ok(name, s"used$hidden")
-    else Check.warning(name, s"not used: off are ${switchedOff.mkString(", ")}$hidden", HardwareRemedy)
+    else Check.warning(name, s"not used: ${switchedOff.mkString(", ")} switched off$hidden", HardwareRemedy)
   }
 
   private def speed(where: String): Seq[Check] =
@@ -45,7 +45,7 @@ private[admin] final case class AesFacts(
           Int.box(one.moduleBytes / 1024)
         )
       }
-      val found = s"decrypts in one thread ${told.mkString(", ")}"
+      val found = s"one thread decrypts ${told.mkString(", ")}"
       val slow = speeds.map(_.gigabytesPerSecond).max < SlowGigabytesPerSecond
       Seq(Check.told(s"AES speed $where", found, if (slow) Some(SpeedRemedy) else None))
     }
@@ -69,8 +69,8 @@ private[admin] object AesFacts {
   private val SlowGigabytesPerSecond = 1.0
 
   private val HardwareRemedy =
-    "Take -XX:-UseAES and the like out of the JVM's options, or use machines whose processors have AES instructions."
+    "Remove -XX:-UseAES and similar JVM options, or use machines with AES instructions."
   private val SpeedRemedy =
-    "Look for -Xint, -XX:TieredStopAtLevel or -XX:-UseAES in the JVM's options and for machines without AES " +
-      "instructions; or pip install pme-parquet[accp], Amazon's provider."
+    "Check the JVM options for -Xint, -XX:TieredStopAtLevel and -XX:-UseAES, and the machine for AES instructions. Or " +
+      "install Amazon's provider: pip install pme-parquet[accp]."
 }

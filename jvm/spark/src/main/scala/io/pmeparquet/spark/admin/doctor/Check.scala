@@ -1,3 +1,9 @@
+/*
+ * Package admin.doctor: the checks of pme.doctor.
+ * They look at jars, versions, settings, executors, AES and the KMS.
+ * Each knows how to look at one of these; io.pmeparquet.spark.admin.Doctor puts them together.
+ * Start with Check, which is what one check finds. Add a check beside the others: ClassPathChecks, SettingChecks.
+ */
 package io.pmeparquet.spark.admin.doctor
 
 import scala.util.control.NonFatal
@@ -46,8 +52,8 @@ private[admin] object Check {
     Condition.all.find(_.name == condition) match {
       case Some(ours) => problem(name, told, ours.remedy)
       case None =>
-        val remedy = "Look into the logs of the driver and of executors for what failed, and run this again."
-        problem(name, s"it could not be looked at, because of $condition: $told", remedy)
+        val remedy = "Check the logs of the driver and of executors, and run this again."
+        problem(name, s"it could not be checked: $condition: $told", remedy)
     }
   }
 

@@ -4,8 +4,8 @@ import org.apache.hadoop.util.VersionInfo
 import org.apache.spark.sql.execution.datasources.DataSource
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.{PmeDataSource, SparkAccess}
-import io.pmeparquet.spark.pages.VectorizedLink
+import io.pmeparquet.spark.decode.VectorizedLink
+import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.ClassPathEntry
 
 /** Which jars the driver has of what we are made of and stand on, and whether any is there twice. ''Driver only.'' */
@@ -28,12 +28,12 @@ private[admin] object ClassPathChecks {
 
   /** What the name of the format leads to. */
   private def format(session: SparkSession) = {
-    val found = DataSource.lookupDataSource(PmeDataSource.Name, SparkAccess.sqlConf(session))
-    val told = s"""format("${PmeDataSource.Name}") is ${found.getName}"""
-    if (found == classOf[PmeDataSource]) Check.ok("format", told)
+    val found = DataSource.lookupDataSource(FormatName.Format, SparkAccess.sqlConf(session))
+    val told = s"""format("${FormatName.Format}") is ${found.getName}"""
+    if (found == FormatName.dataSource) Check.ok("format", told)
     else {
       val from = ClassPathEntry.of(found).fold("the JVM")(_.shown)
-      Check.problem("format", s"$told of $from", "Take that jar off the class path.")
+      Check.problem("format", s"$told, from $from", "Remove that jar from the class path.")
     }
   }
 
@@ -50,8 +50,8 @@ private[admin] object ClassPathChecks {
     duplicates(artifact, version.getOrElse("version not known"), entries, of = versionOf(_, artifact)) match {
       case fine if fine.isOk && expected.exists(wanted => !version.contains(wanted)) =>
         val remedy =
-          s"Spark ${session.version} brings ${expected.get}: take other Parquet jars off the class path. " +
-            "Where this Spark is a vendor's own, run your own tests before you trust it."
+          s"Spark ${session.version} comes with ${expected.get}: remove other Parquet jars from the class path. " +
+            "If this is the Spark of a vendor, run your own tests before you rely on it."
         Check.warning(artifact, fine.found, remedy)
       case other => other
     }
@@ -78,19 +78,23 @@ private[admin] object ClassPathChecks {
     case first :: others if others.nonEmpty =>
       val alike = others.forall(other => first.digest.isDefined && other.digest == first.digest)
       val listed = others.map(other => of(other).fold(other.shown)(version => s"$other ($version)"))
-      val found = s"$version, from $first; on the class path as well: ${listed.mkString(", ")}"
+      val found = s"$version, from $first; also on the class path: ${listed.mkString(", ")}"
       val remedy =
-        "Keep one: look at spark.jars, spark.jars.packages, --jars, extraClassPath and Spark's jars folder."
-      if (alike) Check.warning(name, s"$found, the same bytes", remedy)
+        "Keep one: check spark.jars, spark.jars.packages, --jars, extraClassPath and the jars folder of Spark."
+      if (alike) Check.warning(name, s"$found (identical files)", remedy)
       else Check.problem(name, found, remedy)
     case one => Check.ok(name, (version :: one.map(entry => s"from $entry")).mkString(", "))
   }
 
   /** Whether this Spark has what the page pipeline needs. */
   private def reader = VectorizedLink.failure match {
-    case None => Check.ok("reader", "the page pipeline fits this Spark")
+    case None => Check.ok("reader", "the page pipeline works with this Spark")
     case Some(why) =>
-      val remedy = "Use a Spark that the connector was tested with; until then reads are slower."
-      Check.warning("reader", s"Spark's own readers are used, since this Spark was changed: $why", remedy)
+      val remedy = "Use a Spark version that the connector was tested with. Until then reads are slower."
+      Check.warning(
+        "reader",
+        s"Spark's own readers are used, because the page pipeline does not work with this Spark: $why",
+        remedy
+      )
   }
 }

@@ -1,6 +1,6 @@
 package io.pmeparquet.spark.admin.doctor
 
-import io.pmeparquet.spark.PmeDataSource
+import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.ClassPathEntry
 
 /**
@@ -19,7 +19,7 @@ private[admin] object Connector {
 
   /** Every jar on the class path that has our source, the one that is loaded first. */
   def entries: Seq[ClassPathEntry] = {
-    val source = classOf[PmeDataSource]
+    val source = FormatName.dataSource
     val found = ClassPathEntry.holding(ClassPathEntry.resourceOf(source.getName), loaders: _*)
     (ClassPathEntry.of(source) ++ found).toSeq.distinct
   }

@@ -46,7 +46,7 @@ private[admin] object ExecutorChecks {
     // The driver is among them.
     val all = session.sparkContext.statusTracker.getExecutorInfos.length - 1
     val told = s"${found.size} of ${all.max(found.size)} answered (${session.sparkContext.master})"
-    val remedy = "The others had no time: run this again when they are idle, to have them looked at too."
+    val remedy = "The others were busy. To check them too, run this again when they are idle."
     Check.told(Name, told, if (found.size < all) Some(remedy) else None)
   }
 
@@ -54,11 +54,11 @@ private[admin] object ExecutorChecks {
     val (misfits, differences) = (one.misfits(driver), one.differences(driver))
     val found = (misfits ++ differences).mkString("; ")
     val remedy =
-      "Give executors what the driver has: the same Spark, Java and JVM options, and one connector, by " +
-        "spark.jars or --jars and by nothing else."
+      "Give executors the same Spark, Java and JVM options as the driver, and one connector, only with spark.jars or " +
+        "--jars."
     if (misfits.nonEmpty) Check.problem(one.name, found, remedy)
     else if (differences.nonEmpty) Check.warning(one.name, found, remedy)
-    else Check.ok(one.name, s"as the driver: Java ${one.java}, ${one.jar}, ${one.aes.provider}")
+    else Check.ok(one.name, s"the same as the driver: Java ${one.java}, ${one.jar}, ${one.aes.provider}")
   }
 
   private def unreached(failed: Throwable): Check = {
@@ -66,14 +66,14 @@ private[admin] object ExecutorChecks {
     if (failed.isInstanceOf[TimeoutException])
       Check.problem(
         Name,
-        s"none did a task within $PatienceSeconds seconds",
-        "Look at the cluster: whether it has executors for this application, and whether they are free."
+        s"none completed a task within $PatienceSeconds seconds",
+        "Check whether the cluster has executors for this application, and whether they are free."
       )
     else if (Missing.exists(told.contains))
       Check.problem(
         Name,
-        "they do not have the connector, or another one than the driver",
-        "Name the jar in spark.jars or --jars, which executors get, and not on the driver's class path alone."
+        "they do not have the connector, or have another one than the driver",
+        "Name the jar in spark.jars or --jars, which also reach executors, and not only on the driver's class path."
       )
     else Check.failure(Name, failed)
   }

@@ -4,7 +4,7 @@ import java.net.{InetAddress, UnknownHostException}
 
 import org.apache.spark.{SPARK_VERSION, SparkEnv}
 
-import io.pmeparquet.spark.PmeDataSource
+import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.ClassPathEntry
 
 /**
@@ -27,7 +27,7 @@ private[admin] final case class ExecutorFacts(
   /** What is another than on the driver, in words, where tasks may go wrong for it. */
   def misfits(driver: ExecutorFacts): Seq[String] = {
     val sameJar = digest.isDefined && digest == driver.digest
-    val jars = if (sameJar) None else Some(s"another connector jar ($jar, on the driver ${driver.jar})")
+    val jars = if (sameJar) None else Some(s"another connector jar ($jar; on the driver ${driver.jar})")
     (other("Spark", driver, _.spark) ++ jars).toSeq
   }
 
@@ -40,13 +40,13 @@ private[admin] final case class ExecutorFacts(
     ).flatten
 
   private def other(what: String, driver: ExecutorFacts, of: ExecutorFacts => String) =
-    if (of(this) == of(driver)) None else Some(s"$what ${of(this)}, on the driver ${of(driver)}")
+    if (of(this) == of(driver)) None else Some(s"$what ${of(this)} (on the driver ${of(driver)})")
 }
 
 private[admin] object ExecutorFacts {
 
   /** Of one JVM: its bytes are read once for all tasks. */
-  private lazy val jar = ClassPathEntry.of(classOf[PmeDataSource])
+  private lazy val jar = ClassPathEntry.of(FormatName.dataSource)
 
   /** @param provider the value of option `cryptoProvider` */
   def here(provider: String, measured: Boolean): ExecutorFacts =
@@ -62,5 +62,5 @@ private[admin] object ExecutorFacts {
 
   private def hostName =
     try InetAddress.getLocalHost.getHostName
-    catch { case _: UnknownHostException => "a host without a name" }
+    catch { case _: UnknownHostException => "an unknown host" }
 }

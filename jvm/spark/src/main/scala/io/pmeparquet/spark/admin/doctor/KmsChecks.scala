@@ -5,9 +5,10 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.options.WriteSettings
-import io.pmeparquet.parquet.{KeyCalls, KmsTrial}
-import io.pmeparquet.spark.{ConfResolver, SparkAccess}
-import io.pmeparquet.spark.admin.FileJob
+import io.pmeparquet.parquet.scope.{KeyCalls, KmsTrial}
+import io.pmeparquet.spark.admin.job.FileJob
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.SparkAccess
 
 /** Whether the KMS serves the driver and executors, with random keys that protect nothing. ''Driver only.'' */
 private[admin] final class KmsChecks(session: SparkSession, options: Map[String, String]) {
@@ -17,7 +18,7 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
   /** @param executorsWork whether it makes sense to ask from there */
   def all(executorsWork: Boolean): Seq[Check] = Check.attempt("KMS") {
     if (!resolver.namesKms(options))
-      Seq(Check.warning("KMS", "none is named, so none was asked", "Name one: pme.doctor(spark, kms=…)."))
+      Seq(Check.warning("KMS", "none is named, so none was called", "Name one: pme.doctor(spark, kms=…)."))
     else
       settings match {
         case Right(settings) => tried(settings, executorsWork)
@@ -49,8 +50,8 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
   }
 
   private def caller(settings: WriteSettings) =
-    if (settings.use.route.isDefined) "the driver asks it, and executors ask the driver (kms.callFrom=driver)"
-    else "executors ask it themselves (kms.callFrom=executor)"
+    if (settings.use.route.isDefined) "the driver calls it for executors (kms.callFrom=driver)"
+    else "executors call it themselves (kms.callFrom=executor)"
 
   private def onExecutor(trial: KmsTrial, settings: WriteSettings, keys: Seq[String]): Seq[Check] =
     Check.attempt(OnExecutor) {
@@ -68,8 +69,8 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
     Seq(
       Check.warning(
         OnExecutor,
-        "not looked at, since no executor works",
-        "Cure that first, and run this again."
+        "not checked, because no executor works",
+        "Correct that first, and run this again."
       )
     )
 

@@ -6,8 +6,9 @@ import org.apache.spark.sql.internal.StaticSQLConf
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.PmeOptions
-import io.pmeparquet.spark.{ConfResolver, PmeExtensions, SparkAccess}
 import io.pmeparquet.spark.keys.{DriverRoute, RpcProtection}
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /** What Spark's settings mean for the format. Names are told, and values only where they cannot be secrets. ''Driver only.'' */
 private[admin] object SettingChecks {
@@ -36,21 +37,21 @@ private[admin] object SettingChecks {
       prefixes.flatMap(prefix => conf.getPropsWithPrefix(prefix).keySet.asScala.map(prefix + _)).sorted
     if (set.isEmpty) Check.ok("Hadoop settings", "none of Parquet encryption")
     else {
-      val remedy = "Unset them in the Hadoop configuration (spark.hadoop.…) if they are not meant for " +
+      val remedy = "Remove them from the Hadoop configuration (spark.hadoop.…) if they are not meant for " +
         """format("parquet") as well, and name keys as options of pme-parquet."""
-      Check.warning("Hadoop settings", s"Spark's own parquet source follows ${set.mkString(", ")}", remedy)
+      Check.warning("Hadoop settings", s"Spark's own parquet source uses ${set.mkString(", ")}", remedy)
     }
   }
 
   private def extensions(session: SparkSession) = {
-    val name = classOf[PmeExtensions].getName
+    val name = FormatName.ExtensionsClass
     val set = session.sparkContext.getConf.get(StaticSQLConf.SPARK_SESSION_EXTENSIONS.key, "")
     if (set.split(',').map(_.trim).contains(name))
       Check.ok("extensions", "PmeExtensions: every session has the format's rules from its first statement")
     else {
       val told =
-        "without PmeExtensions: a session gets the format's rules when it first uses the format. Enough for one " +
-          s"session; with several (newSession) set spark.sql.extensions=$name"
+        "without PmeExtensions: a session gets the format's rules when it first uses the format. That is enough for one " +
+          s"session. With several (newSession), set spark.sql.extensions=$name"
       Check.ok("extensions", told)
     }
   }
@@ -65,14 +66,14 @@ private[admin] object SettingChecks {
       val cipher = s"${RpcProtection.CipherKey}=${RpcProtection.Gcm}"
       Check.warning(
         "RPC",
-        "encrypted, not authenticated: AES runs in CTR mode, and whoever can alter packets between driver and executors " +
-          "can alter keys and rows in them",
+        "encrypted, not authenticated: AES runs in CTR mode, so anyone who can change packets between driver and executors " +
+          "can change the keys and rows in them",
         if (knowsGcm) s"Set $cipher." else s"Use Spark 3.5.2, 4.0 or later, and set $cipher."
       )
     case RpcProtection.None =>
       Check.warning(
         "RPC",
-        "not encrypted: keys travel from the driver to executors, and whoever sees the network can read them",
+        "not encrypted: the driver sends keys to executors, and anyone on the network can read them",
         DriverRoute.Remedy
       )
   }
@@ -80,12 +81,12 @@ private[admin] object SettingChecks {
   private def spill(session: SparkSession) = {
     val context = session.sparkContext
     if (context.getConf.getBoolean(SpillKey, defaultValue = false)) Check.ok("spill", "encrypted")
-    else if (context.isLocal) Check.ok("spill", s"not encrypted, to disks of this machine ($SpillKey=false)")
+    else if (context.isLocal) Check.ok("spill", s"not encrypted, on disks of this machine ($SpillKey=false)")
     else
       Check.warning(
         "spill",
-        "not encrypted: shuffles, spills and disk caches hold decrypted rows on executors' disks",
-        s"Set $SpillKey=true where others can read those disks."
+        "not encrypted: shuffles, spills and disk caches write decrypted rows to the disks of executors",
+        s"If others can read those disks, set $SpillKey=true."
       )
   }
 

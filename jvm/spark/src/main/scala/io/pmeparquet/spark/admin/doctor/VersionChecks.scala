@@ -32,18 +32,18 @@ private[admin] object VersionChecks {
   def spark(version: String, connector: Option[Connector]): Check = (lineOf(version), connector) match {
     case (None, _) =>
       val tested = lines.keys.toSeq.sorted.mkString(", ")
-      val remedy = s"Use one of them, or run your own tests with this one before you trust it: $tested."
-      Check.warning("Spark", s"$version, which no connector was tested with", remedy)
+      val remedy = s"Use one of these, or run your own tests with this one before you rely on it: $tested."
+      Check.warning("Spark", s"$version, with which no connector was tested", remedy)
     case (Some(line), Some(jar)) if jar.spark != line.connector =>
       val right = Connector.artifactOf(line.connector, jar.scala)
-      Check.problem("Spark", s"$version, and the connector is for Spark ${jar.spark}", s"Use $right.")
+      Check.problem("Spark", s"$version, but the connector is for Spark ${jar.spark}", s"Use $right.")
     case _ => Check.ok("Spark", version)
   }
 
   def scala(version: String, connector: Option[Connector]): Check = connector match {
     case Some(jar) if !version.startsWith(jar.scala + ".") =>
       val right = Connector.artifactOf(jar.spark, version.split('.').take(2).mkString("."))
-      Check.problem("Scala", s"$version, and the connector is for Scala ${jar.scala}", s"Use $right.")
+      Check.problem("Scala", s"$version, but the connector is for Scala ${jar.scala}", s"Use $right.")
     case _ => Check.ok("Scala", version)
   }
 
@@ -56,18 +56,18 @@ private[admin] object VersionChecks {
       Check.problem(
         "Java",
         told,
-        s"Run Spark, driver and executors, with Java $MinJava or later: set JAVA_HOME."
+        s"Run the driver and executors with Java $MinJava or later: set JAVA_HOME."
       )
   }
 
   def wheel(version: String, connector: Option[Connector]): Check = connector.map(_.version) match {
-    case Some(`version`) => Check.ok("wheel", s"pme-parquet $version, as the connector")
+    case Some(`version`) => Check.ok("wheel", s"pme-parquet $version, the same as the connector")
     case Some(other) =>
       val remedy = s"Use the connector of the wheel (pme.configure), or pip install pme-parquet==$other."
-      Check.problem("wheel", s"pme-parquet $version, and the connector is $other", remedy)
+      Check.problem("wheel", s"pme-parquet $version, but the connector is $other", remedy)
     case None =>
-      val remedy = "Use the connector's own jar, not one that it was copied into."
-      Check.warning("wheel", s"pme-parquet $version, and the connector does not tell its version", remedy)
+      val remedy = "Use the connector's own jar, not one that it was merged into."
+      Check.warning("wheel", s"pme-parquet $version, but the version of the connector is not known", remedy)
   }
 
   private val MinJava = 17

@@ -1,4 +1,10 @@
-package io.pmeparquet.spark.admin
+/*
+ * Package admin.job: Spark jobs over the files of a table.
+ * It does work on each of many files, keeps the failures of each file, and counts progress.
+ * It does not know what the work is.
+ * Start with FileJob; Progress is what Python's progress bar asks.
+ */
+package io.pmeparquet.spark.admin.job
 
 import scala.reflect.ClassTag
 import scala.util.control.NonFatal
@@ -12,9 +18,9 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.PmeException
 
 /** Why a file could not be served: a condition of ours, or the name of what was thrown. ''Crosses the wire.'' */
-private[admin] final case class FileFailure(condition: String, message: String)
+private[spark] final case class FileFailure(condition: String, message: String)
 
-private[admin] object FileFailure {
+private[spark] object FileFailure {
   def of(failed: Throwable): FileFailure = PmeException.find(failed) match {
     case Some(ours) => FileFailure(ours.condition.name, ours.getMessage)
     case None => FileFailure(failed.getClass.getName, String.valueOf(failed.getMessage))
@@ -22,7 +28,7 @@ private[admin] object FileFailure {
 }
 
 /** Does something with each of many files, on executors. What fails for one file is told, and the others go on. */
-private[admin] object FileJob {
+private[spark] object FileJob {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   def each[A: ClassTag, B](session: SparkSession, conf: Configuration, items: Seq[A])(
@@ -48,7 +54,7 @@ private[admin] object FileJob {
     try Right(work)
     catch {
       case NonFatal(failed) if !isOfCancelled(failed) =>
-        log.debug("A file failed; its report has the message", failed)
+        log.debug("A file failed. The report has the message.", failed)
         Left(FileFailure.of(failed))
     }
 
@@ -57,7 +63,7 @@ private[admin] object FileJob {
 
   /** Ends a task that is no longer wanted: what reads a file to its end calls it often. */
   def goOn(what: String): Unit =
-    if (TaskContext.get().isInterrupted()) throw new TaskKilledException(s"$what was ended")
+    if (TaskContext.get().isInterrupted()) throw new TaskKilledException(s"$what was stopped")
 
   /** Where a file takes long, each is a task; more tasks than that cost the driver more than they help. */
   val MaxTasks = 10000

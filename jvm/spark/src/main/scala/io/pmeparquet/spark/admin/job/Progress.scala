@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.admin.job
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.LongAccumulator
@@ -16,7 +16,7 @@ final class Progress private (private val before: Option[SparkSession]) {
   /** The current step's name, files and bytes done, and all of them, with tabs between; empty before the first step. */
   def snapshot: String = step.fold("")(_.snapshot)
 
-  private[admin] def show(current: ProgressStep): Unit = step = Some(current)
+  private[spark] def show(current: ProgressStep): Unit = step = Some(current)
 }
 
 object Progress {
@@ -37,12 +37,12 @@ object Progress {
   }
 
   /** Does what is watched, if anything is, to its end. */
-  private[admin] def unwatching[A](operation: => A): A =
+  private[spark] def unwatching[A](operation: => A): A =
     try operation
     finally unwatch()
 
   /** @param bytes that the step goes through; 0 where they do not tell how long it takes */
-  private[admin] def step(session: SparkSession, name: String, files: Long, bytes: Long = 0): ProgressStep = {
+  private[spark] def step(session: SparkSession, name: String, files: Long, bytes: Long = 0): ProgressStep = {
     val context = session.sparkContext
     new ProgressStep(name, files, bytes, context.longAccumulator, context.longAccumulator)(
       Option(ofThread.get)
@@ -54,7 +54,7 @@ object Progress {
  * A part of an operation that goes through all files. Tasks count what they have done, and Spark adds what a task counted
  * once, when it has succeeded. ''Crosses the wire.''
  */
-private[admin] final class ProgressStep(
+private[spark] final class ProgressStep(
     name: String,
     files: Long,
     bytes: Long,

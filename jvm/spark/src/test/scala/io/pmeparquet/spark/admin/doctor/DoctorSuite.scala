@@ -91,7 +91,7 @@ class DoctorSuite extends munit.FunSuite {
       "the connector is 0.1.0",
       "pme-parquet==0.1.0"
     )
-    assertTold(VersionChecks.wheel("0.2.0", None), "warning", "does not tell", "own jar")
+    assertTold(VersionChecks.wheel("0.2.0", None), "warning", "is not known", "own jar")
   }
 
   test("an executor that is another JVM than the driver is a warning") {
@@ -103,8 +103,8 @@ class DoctorSuite extends munit.FunSuite {
     )
     val other =
       driver.copy(java = "21.0.1", aes = quick.copy(provider = "BC 1.82", switchedOff = List("UseAES")))
-    val found = "Java 21.0.1, on the driver 17.0.15; AES provider BC 1.82, on the driver SunJCE 17; " +
-      "AES switches that are off: [UseAES], on the driver []"
+    val found = "Java 21.0.1 (on the driver 17.0.15); AES provider BC 1.82 (on the driver SunJCE 17); " +
+      "AES switches that are off: [UseAES] (on the driver [])"
     assertTold(
       ExecutorChecks.compared(other, driver),
       "warning",
@@ -115,13 +115,13 @@ class DoctorSuite extends munit.FunSuite {
 
   test("an executor with another connector or Spark than the driver is a problem") {
     val jar = driver.copy(jar = "old.jar", digest = Some("def"))
-    val found = "another connector jar (old.jar, on the driver pme.jar)"
-    assertTold(ExecutorChecks.compared(jar, driver), "problem", found, "one connector, by spark.jars")
+    val found = "another connector jar (old.jar; on the driver pme.jar)"
+    assertTold(ExecutorChecks.compared(jar, driver), "problem", found, "one connector, only with spark.jars")
     val spark = driver.copy(spark = "4.0.3")
     assertTold(
       ExecutorChecks.compared(spark, driver),
       "problem",
-      "Spark 4.0.3, on the driver 4.0.4",
+      "Spark 4.0.3 (on the driver 4.0.4)",
       "same Spark"
     )
   }
@@ -136,7 +136,7 @@ class DoctorSuite extends munit.FunSuite {
     val bad = quick.copy(switchedOff = List("UseAES"), speeds = List(AesSpeed(128, 65536, 0.1)))
     val checks = bad.checks("here")
     assertEquals(checks.map(_.status), Seq("ok", "warning", "warning"))
-    assertTold(checks(1), "warning", "off are UseAES", "-XX:-UseAES")
+    assertTold(checks(1), "warning", "UseAES switched off", "-XX:-UseAES")
     assertTold(checks(2), "warning", "0.1 GB/s (128 bits, modules of 64 KiB)", "pme-parquet[accp]")
   }
 
@@ -175,8 +175,8 @@ class DoctorSuite extends munit.FunSuite {
       ClassPathChecks.duplicates("thing", "1.0", ClassPathEntry.holding("x/Y.class", loader))
     }
     assertTold(check(one), "ok", s"1.0, from $one", "")
-    assertTold(check(one, copy), "warning", s"as well: $copy, the same bytes", "Keep one")
-    assertTold(check(one, two), "problem", s"as well: $two", "Keep one")
+    assertTold(check(one, copy), "warning", s"also on the class path: $copy (identical files)", "Keep one")
+    assertTold(check(one, two), "problem", s"also on the class path: $two", "Keep one")
     Seq(one, copy, two, at).foreach(Files.delete)
   }
 

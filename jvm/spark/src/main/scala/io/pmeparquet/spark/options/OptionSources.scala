@@ -1,0 +1,62 @@
+package io.pmeparquet.spark.options
+
+import java.util.Locale
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.{PmeErrors, SecretReference}
+import io.pmeparquet.options.{PmeOptions, UnknownOptions}
+import io.pmeparquet.spark.session.SparkAccess
+
+/**
+ * Where options are found: with a read, write or table, in the session, in Hadoop's configuration. It knows which names
+ * are ours and that no value may be a secret, and not what options mean. ''Driver only.''
+ */
+private[options] final class OptionSources(session: SparkSession) {
+
+  /** Our options among others, by their names in small letters. */
+  def ours(values: Map[String, String]): Map[String, String] =
+    values.collect {
+      case (name, value) if UnknownOptions.isKnown(name) && value != null => lower(name) -> value
+    }
+
+  def ofSession: Map[String, String] = {
+    val prefix = ConfResolver.SessionPrefix
+    SparkAccess.sqlConf(session).getAllConfs.collect {
+      case (name, value) if lower(name).startsWith(prefix) =>
+        val option = name.substring(prefix.length)
+        if (!UnknownOptions.isKnown(option)) throw UnknownOptions.unknownSessionConf(name, option)
+        lower(option) -> value
+    }
+  }
+
+  def ofHadoop: Map[String, String] = {
+    val conf = SparkAccess.hadoopConf(session, Map.empty)
+    val below = conf.getPropsWithPrefix(PmeOptions.ParquetPrefix).asScala.toMap
+    below.map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
+  }
+
+  /** Fails where an option is unknown, or holds a secret: for options that are kept before they are used. */
+  def checkNames(options: Map[String, String]): Unit = {
+    options.keys.foreach(UnknownOptions.check)
+    val named = ours(options)
+    refuseSecrets(named)
+    if (named.contains(lower(PmeOptions.TrustedTables.name)))
+      throw PmeErrors.contradiction(
+        PmeOptions.TrustedTables.name,
+        "only the session can say which tables it trusts, not the options of a read, write or table",
+        s"Set ${ConfResolver.SessionPrefix}${PmeOptions.TrustedTables.name} in the session."
+      )
+  }
+
+  /** Of every KMS, the chosen one or not: Spark shows the value either way. */
+  def refuseSecrets(values: Map[String, String]): Unit =
+    for {
+      option <- PmeOptions.all if option.secret
+      value <- values.get(lower(option.name)) if !option.default.contains(value)
+    } SecretReference.parse(option.name, value)
+
+  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+}

@@ -1,0 +1,176 @@
+/*
+ * Package read: scans of encrypted files, by Spark's V1 and V2 paths.
+ * It decides what a scan hands to its tasks, infers the schema, and reads refused columns as NULL.
+ * It knows options and decoders; of a session's rules it knows only that they can be installed (SessionRules).
+ * Start with EncryptedFormat (V1) or EncryptedTable (V2), then PagesRead and SplitRows, which read one split.
+ */
+package io.pmeparquet.spark.read
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, ExprId, Expression}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.parquet.PmeCryptoFactory
+import io.pmeparquet.spark.decode.RowPredicate
+import io.pmeparquet.spark.options.{ConfResolver, FormatOrigin, OptionOrigin, PreparedWrite}
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+
+/**
+ * What one instance of the format knows of its relation or scan beyond what Spark tells a format.
+ *
+ * @param filters of a scan, as Spark's expressions
+ * @param conditions the scan's columns that conditions look at; none: no rule has looked
+ * @param masked noted while the scan runs
+ * @param whose whose the options are
+ * @param prepared of a write, what a rule has made for it
+ */
+private[spark] final case class FormatState(
+    filters: Seq[Expression],
+    conditions: Option[Set[String]],
+    @transient masked: MaskedColumns,
+    whose: FormatOrigin,
+    @transient prepared: Option[PreparedWrite]
+) {
+
+  /** What tells formats apart. Spark numbers the columns of two scans of one table differently. */
+  def identity: (Seq[Expression], Option[Set[String]], FormatOrigin, Option[PreparedWrite]) =
+    (filters.map(FormatState.withoutIds), conditions, whose, write)
+
+  /** What was prepared. A deserialized state has none: it is transient. */
+  def write: Option[PreparedWrite] = Option(prepared).flatten
+}
+
+private[spark] object FormatState {
+
+  /** Of an instance that Spark makes. */
+  def of(whose: FormatOrigin): FormatState = FormatState(Nil, None, new MaskedColumns, whose, None)
+
+  private def withoutIds(filter: Expression): Expression = filter.transform {
+    case column: AttributeReference => column.withExprId(ExprId(0)).withQualifier(Nil)
+  }
+}
+
+/**
+ * The V1 side of the format as rules know it: how it reads, and what they note on it. Spark's own `parquet` does the work;
+ * here the settings are resolved, handed to [[PmeCryptoFactory]] and carried to executors. The class that Spark looks up,
+ * `PmeFileFormat`, adds the rules to the session, and writes.
+ *
+ * ''Driver only''; what it returns crosses the wire.
+ */
+abstract class EncryptedFormat private[spark] (private val state: FormatState) extends ParquetFileFormat {
+
+  /** The same format with other notes. */
+  private[spark] def of(state: FormatState): EncryptedFormat
+
+  private[spark] def sessionRules: SessionRules
+
+  /** The V2 side of the format, for these files and options. */
+  private[spark] def v2Table(
+      session: SparkSession,
+      options: Map[String, String],
+      paths: Seq[String],
+      schema: StructType
+  ): Table
+
+  /** The format of a scan with these filters. */
+  private[spark] def withFilters(filters: Seq[Expression]): EncryptedFormat = of(
+    state.copy(filters = filters)
+  )
+
+  /** The format of a scan of whose columns conditions look at these, too: a recursive query is planned part by part. */
+  private[spark] def withConditions(columns: Set[String]): EncryptedFormat =
+    of(
+      state.copy(
+        conditions = Some(state.conditions.getOrElse(Set.empty) ++ columns),
+        masked = new MaskedColumns
+      )
+    )
+
+  private def withWhose(other: FormatOrigin): EncryptedFormat =
+    if (other == state.whose) this else of(state.copy(whose = other))
+
+  /** The format of a relation or write of which [[TellOrigins]] knows whose its options are. */
+  private[spark] def withOrigin(known: EncryptedFormat => OptionOrigin): EncryptedFormat =
+    withWhose(state.whose.told(known(this)))
+
+  private[spark] def notedOnce(isStatement: Boolean): EncryptedFormat =
+    withWhose(state.whose.notedOnce(isStatement))
+
+  /** Whose the options of a relation of this table are, or of a write to it. */
+  private[spark] def originAt(table: CatalogTable): OptionOrigin = state.whose.of(table)
+
+  private[spark] def originOfNew: OptionOrigin = state.whose.ofNew
+
+  private[spark] def origin: OptionOrigin = state.whose.origin
+
+  private[spark] def masked: MaskedColumns = state.masked
+
+  /** The format of a write for which this was made. */
+  private[spark] def withPrepared(write: PreparedWrite): EncryptedFormat =
+    of(state.copy(prepared = Some(write)))
+
+  private[spark] def prepared: Option[PreparedWrite] = state.write
+
+  override def shortName(): String = FormatName.Format
+  override def toString: String = "PmeParquet"
+  override def hashCode(): Int = state.identity.hashCode()
+
+  // Spark keeps a node of a plan whose copy equals it, and plans the same scan once where it occurs twice.
+  override def equals(other: Any): Boolean = other match {
+    case that: EncryptedFormat => state.identity == that.state.identity
+    case _ => false
+  }
+
+  override def inferSchema(
+      session: SparkSession,
+      parameters: Map[String, String],
+      files: Seq[FileStatus]
+  ): Option[StructType] = PmeSparkException.translated {
+    val options = ConfResolver.spelled(parameters)
+    SchemaInference.infer(session, options, files, new ConfResolver(session, origin).read(options))
+  }
+
+  override def buildReaderWithPartitionValues(
+      session: SparkSession,
+      dataSchema: StructType,
+      partitionSchema: StructType,
+      requiredSchema: StructType,
+      filters: Seq[Filter],
+      options: Map[String, String],
+      hadoopConf: Configuration
+  ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
+    val resolver = new ConfResolver(session, origin)
+    val spelled = ConfResolver.spelled(options)
+    val scope = resolver.scan(spelled, requiredSchema)
+    PmeCryptoFactory.useForRead(hadoopConf, scope)
+    // Asked for in any case: it prepares the configuration that both readers go by.
+    val spark = super.buildReaderWithPartitionValues(
+      session,
+      dataSchema,
+      partitionSchema,
+      requiredSchema,
+      filters,
+      options,
+      hadoopConf
+    )
+    val opening = FileOpening(session, hadoopConf, scope, requiredSchema)
+    if (resolver.usesPages(spelled)) {
+      val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
+      val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
+      val rows = RowPredicate.of(state.filters, requiredSchema)
+      val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows)
+      val masking = MaskedScan.of(session, scope, state.conditions, masked, sessionRules)
+      new TranslatedRead(new PagesRead(opening.conf, scope, scan, masking), opening)
+    } else new GatedRead(spark, opening)
+  }
+
+  override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean = true
+}

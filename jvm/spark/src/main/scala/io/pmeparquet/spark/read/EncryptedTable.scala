@@ -1,0 +1,67 @@
+package io.pmeparquet.spark.read
+
+import java.util
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.sql.connector.catalog.TableCapability
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScanBuilder
+import org.apache.spark.sql.execution.datasources.v2.FileTable
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.parquet.PmeCryptoFactory
+import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.session.PmeSparkException
+
+/** The V2 side of the format as rules know it. It only reads. ''Driver only.'' */
+abstract class EncryptedTable private[spark] (
+    session: SparkSession,
+    tableOptions: CaseInsensitiveStringMap,
+    paths: Seq[String],
+    userSchema: Option[StructType],
+    origin: OptionOrigin
+) extends FileTable(session, tableOptions, paths, userSchema) {
+
+  private[spark] def sessionRules: SessionRules
+
+  override def formatName: String = "PmeParquet"
+
+  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
+
+  override def inferSchema(files: Seq[FileStatus]): Option[StructType] = PmeSparkException.translated {
+    val spelled = spelledOptions(tableOptions)
+    SchemaInference.infer(session, spelled, files, new ConfResolver(session, origin).read(spelled))
+  }
+
+  override def newScanBuilder(scanOptions: CaseInsensitiveStringMap): ScanBuilder =
+    PmeSparkException.translated {
+      // Spark 3.5 hands over the scan's options alone, later ones both: the table's hold where the scan says nothing.
+      val scan = spelledOptions(scanOptions)
+      val spelled = spelledOptions(tableOptions).filterNot { case (name, _) =>
+        scanOptions.containsKey(name)
+      } ++ scan
+      val scope = new ConfResolver(session, origin).scan(spelled, dataSchema)
+      val ours = PmeCryptoFactory.readProperties(scope) + EncryptedTable.NothingSkipped
+      val options = new CaseInsensitiveStringMap(
+        (spelled.filterNot(_._1.equalsIgnoreCase(EncryptedTable.NothingSkipped._1)) ++ ours).asJava
+      )
+      val spark = new ParquetScanBuilder(session, fileIndex, schema, dataSchema, options)
+      new PmeScanBuilder(spark, FileOpeningOf(session, options, scope, sessionRules))
+    }
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
+    throw new IllegalStateException("internal error: writes go through PmeFileFormat")
+
+  private def spelledOptions(options: CaseInsensitiveStringMap) = options.asCaseSensitiveMap().asScala.toMap
+}
+
+private object EncryptedTable {
+
+  /** Spark's V2 reader skips a file on any failure, beneath us; an altered or plaintext file is not to be skipped. */
+  val NothingSkipped: (String, String) = "ignoreCorruptFiles" -> "false"
+}

@@ -1,0 +1,52 @@
+package io.pmeparquet.spark.read
+
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.util.SerializableConfiguration
+
+import io.pmeparquet.parquet.bytes.ReadCounters
+import io.pmeparquet.parquet.file.SplitReader
+import io.pmeparquet.parquet.scope.ReadScope
+
+/**
+ * The function that reads a split of a file by the page pipeline, into the same rows and batches as Spark's own. What it
+ * does with one split is in [[SplitRows]].
+ *
+ * ''Crosses the wire'', with the scope.
+ *
+ * @param conf as Spark prepares it for its own readers: it tells Spark's schema converter and read support what to do
+ * @param masked where columns whose keys are refused are read as NULL
+ */
+private[spark] final class PagesRead(
+    conf: Broadcast[SerializableConfiguration],
+    scope: ReadScope,
+    scan: PagedScan,
+    masked: Option[MaskedScan]
+) extends (PartitionedFile => Iterator[InternalRow])
+    with Serializable {
+
+  override def apply(split: PartitionedFile): Iterator[InternalRow] = apply(split, scope.counters)
+
+  /** @param counters of the task */
+  def apply(split: PartitionedFile, counters: ReadCounters): Iterator[InternalRow] = {
+    val hadoop = conf.value.value
+    val file = new SplitReader(scope, split.toPath, hadoop, counters)
+    try {
+      val asked =
+        masked.fold(AskedColumns(hadoop, scan.required))(
+          RefusedColumns.hide(file, hadoop, scan.required, _)
+        )
+      new SplitRows(file, split, scan, asked).rows()
+    } catch {
+      case failed: Throwable =>
+        file.close()
+        throw failed
+    }
+  }
+
+  /** Counters for one task, whose counts the scope has, too. ''Executor only.'' */
+  def countersOfTask(): ReadCounters = new ReadCounters(Some(scope.counters))
+
+  override def toString: String = s"PagesRead($scope)"
+}

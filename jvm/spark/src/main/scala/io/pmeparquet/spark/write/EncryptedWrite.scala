@@ -1,0 +1,48 @@
+/*
+ * Package write: write jobs of the format.
+ * It makes the checks before a job writes anything, and what its tasks need to write encrypted files.
+ * It knows options and Spark's writers. parquet-java encrypts, as io.pmeparquet.parquet.write has set it up.
+ * Start with EncryptedWrite, on the driver; PmeOutputWriterFactory goes to the tasks.
+ */
+package io.pmeparquet.spark.write
+
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
+import org.apache.hadoop.mapreduce.Job
+import org.apache.spark.sql.execution.datasources.OutputWriterFactory
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.parquet.PmeCryptoFactory
+import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin, PreparedWrite}
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+
+/** A write job as it begins: its settings are resolved and checked, and its keys are made. ''Driver only.'' */
+private[spark] object EncryptedWrite {
+
+  /**
+   * @param origin whose the options are
+   * @param prepared the scope of this write, if a rule has made it
+   * @param spark Spark's own preparation of the job, which reads the job's configuration
+   */
+  def prepare(
+      session: SparkSession,
+      origin: OptionOrigin,
+      prepared: Option[PreparedWrite],
+      job: Job,
+      options: Map[String, String],
+      dataSchema: StructType
+  )(spark: => OutputWriterFactory): OutputWriterFactory = PmeSparkException.translated {
+    val conf = job.getConfiguration
+    val spelled = ConfResolver.spelled(options)
+    // Streaming sinks hand over a configuration without the options, and Spark's own source then ignores them.
+    SparkAccess.setOptions(conf, spelled)
+    WriteRules.check(conf)
+    val resolver = new ConfResolver(session, origin)
+    val settings = resolver.writeSettings(spelled, conf)
+    ColumnPlan.check(session, dataSchema, settings.files)
+    val scope = resolver.write(settings, conf, FileOutputFormat.getOutputPath(job), prepared)
+    PmeCryptoFactory.useForWrite(conf, scope)
+    new PmeOutputWriterFactory(spark, scope)
+  }
+}
