@@ -5,7 +5,7 @@ import sbtassembly.Assembly.JarEntry
 import sbtassembly.CustomMergeStrategy
 import Versions._
 
-// The layers (docs/architecture.md): core <- parquet <- spark. `dependsOn` is what enforces them.
+// The layers (docs/architecture.md): core <- kms <- parquet <- spark. `dependsOn` is what enforces them.
 // Each module is compiled once per Scala version; only `spark` is compiled per Spark line as well.
 
 ThisBuild / organization := "io.pmeparquet"
@@ -20,6 +20,14 @@ ThisBuild / developers :=
 ThisBuild / versionScheme := Some("early-semver")
 
 val warnings = Seq("-deprecation", "-feature", "-unchecked", "-Xlint:_", "-Xfatal-warnings")
+
+/**
+ * `test` compiles these suites and runs them only where all tests are asked for (`make test-all`); `testOnly` always runs
+ * them. One source serves every Scala and Spark, so the suites run on Scala 2.13. Those of `spark` run on Spark 3.5 with
+ * Scala 2.12 as well, since the shims differ there. All else of Scala 2.12 runs in the Python tests on Spark 3.5.
+ */
+val suitesOnlyCompiled =
+  if (sys.env.contains("PME_TEST_ALL")) Nil else Seq(Test / test / testOptions += Tests.Filter(_ => false))
 
 def common(scala: String, source: String) = Seq(
   scalaVersion := scala,
@@ -44,7 +52,7 @@ def common(scala: String, source: String) = Seq(
   Test / javaOptions += "-Xmx1g",
   // The parts of the connector jar are not published one by one.
   publish / skip := true
-)
+) ++ (if (scala == scala212 && source != "spark") suitesOnlyCompiled else Nil)
 
 def module(source: String, scala: String, suffix: String): Project =
   Project(s"$source-$suffix", file(s"target/modules/$source-$suffix")).settings(common(scala, source))
@@ -75,20 +83,29 @@ def core(scala: String, suffix: String) = module("core", scala, suffix).settings
   )
 )
 
-def parquetModule(scala: String, suffix: String, core: Project) = module("parquet", scala, suffix)
+/** What a cluster brings of Parquet, Hadoop and Jackson. */
+val parquetAndHadoop = Seq(
+  "org.apache.parquet" % "parquet-hadoop" % Versions.parquet % Provided,
+  "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided,
+  "org.apache.hadoop" % "hadoop-client-runtime" % hadoop % Provided,
+  "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided,
+  "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Provided
+)
+
+def kms(scala: String, suffix: String, core: Project) = module("kms", scala, suffix)
   .dependsOn(core % "provided->compile;test->test")
-  .settings(
-    libraryDependencies ++= Seq(
-      "org.apache.parquet" % "parquet-hadoop" % Versions.parquet % Provided,
-      "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided,
-      "org.apache.hadoop" % "hadoop-client-runtime" % hadoop % Provided,
-      "com.github.luben" % "zstd-jni" % zstd % Provided,
-      "org.lz4" % "lz4-java" % lz4 % Provided,
-      "org.xerial.snappy" % "snappy-java" % snappy % Provided,
-      "com.fasterxml.jackson.core" % "jackson-core" % jackson % Provided,
-      "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Provided
+  .settings(libraryDependencies ++= parquetAndHadoop)
+
+def parquetModule(scala: String, suffix: String, core: Project, kms: Project) =
+  module("parquet", scala, suffix)
+    .dependsOn(core % "provided->compile;test->test", kms % "provided->compile;test->test")
+    .settings(
+      libraryDependencies ++= parquetAndHadoop ++ Seq(
+        "com.github.luben" % "zstd-jni" % zstd % Provided,
+        "org.lz4" % "lz4-java" % lz4 % Provided,
+        "org.xerial.snappy" % "snappy-java" % snappy % Provided
+      )
     )
-  )
 
 val mavenLayout = publishTo := Some(
   Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(
@@ -96,10 +113,10 @@ val mavenLayout = publishTo := Some(
   )
 )
 
-/** The connector: one jar that holds our three layers and nothing else. Spark and Parquet are the cluster's. */
-def connector(line: SparkLine, scala: String, suffix: String, core: Project, parquet: Project) =
+/** The connector: one jar that holds our four layers and nothing else. Spark and Parquet are the cluster's. */
+def connector(line: SparkLine, scala: String, suffix: String, layers: Project*) =
   module("spark", scala, s"${line.name.replace('.', '_')}-$suffix")
-    .dependsOn(core % Provided, parquet % Provided)
+    .dependsOn(layers.map(_ % Provided): _*)
     .settings(
       moduleName := s"pme-parquet-spark-${line.name}",
       publish / skip := false,
@@ -111,7 +128,7 @@ def connector(line: SparkLine, scala: String, suffix: String, core: Project, par
         Seq(told)
       }.taskValue,
       Compile / packageBin / mappings ++=
-        (core / Compile / packageBin / mappings).value ++ (parquet / Compile / packageBin / mappings).value,
+        layers.map(_ / Compile / packageBin / mappings).join.value.flatten,
       // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
       pomPostProcess := PomWithoutDependencies,
       publishMavenStyle := true,
@@ -152,7 +169,7 @@ val eachTextOnce = CustomMergeStrategy("each text once") { files =>
  */
 def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
   Project(s"kms-$cloud", file(s"target/modules/kms-$cloud"))
-    .dependsOn(parquet213 % Provided)
+    .dependsOn(core213 % Provided, kms213 % Provided)
     .settings(
       moduleName := s"pme-parquet-kms-$cloud",
       crossPaths := false,
@@ -221,11 +238,14 @@ lazy val kmsAzure = kmsClient("azure", Nil, Nil)
 
 lazy val core212 = core(scala212, "2_12")
 lazy val core213 = core(scala213, "2_13")
-lazy val parquet212 = parquetModule(scala212, "2_12", core212)
-lazy val parquet213 = parquetModule(scala213, "2_13", core213)
-lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, parquet212)
-lazy val spark35_213 = connector(spark35, scala213, "2_13", core213, parquet213)
-lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, parquet213)
+lazy val kms212 = kms(scala212, "2_12", core212)
+lazy val kms213 = kms(scala213, "2_13", core213)
+lazy val parquet212 = parquetModule(scala212, "2_12", core212, kms212)
+lazy val parquet213 = parquetModule(scala213, "2_13", core213, kms213)
+lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, kms212, parquet212)
+lazy val spark35_213 =
+  connector(spark35, scala213, "2_13", core213, kms213, parquet213).settings(suitesOnlyCompiled)
+lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, kms213, parquet213)
 lazy val testkit212 = testkit(scala212, "2_12", core212)
 lazy val testkit213 = testkit(scala213, "2_13", core213)
 
@@ -246,6 +266,8 @@ lazy val root = (project in file("."))
   .aggregate(
     core212,
     core213,
+    kms212,
+    kms213,
     parquet212,
     parquet213,
     spark35_212,
