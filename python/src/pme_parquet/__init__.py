@@ -5,23 +5,30 @@ of a write. Everything here is names, types and errors; reading and writing happ
 import.
 """
 
-from pme_parquet._cloud_kms import AwsKms, AzureKeyVault, GcpKms, HadoopKms
-from pme_parquet._config import configure, spark_config
-from pme_parquet._copies import Copied, decrypt, encrypt, rekey
 from pme_parquet._doctor import Check, Diagnosis, doctor
 from pme_parquet._encryption import Encryption
-from pme_parquet._frames import read, write
-from pme_parquet._hook import install_errors
 from pme_parquet._inspect import Inspection, inspect
-from pme_parquet._jars import jar_path
-from pme_parquet._keystore import Keystore
-from pme_parquet._kms import KmsClass, Static, Vault
-from pme_parquet._plan import Plan, PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern, plan
-from pme_parquet._python_kms import PythonKms
+from pme_parquet._kms.clouds import AwsKms, AzureKeyVault, GcpKms, HadoopKms
+from pme_parquet._kms.java_class import KmsClass
+from pme_parquet._kms.keystore import Keystore
+from pme_parquet._kms.python import PythonKms
+from pme_parquet._kms.secrets import SecretReference, conf, env, file, hadoop_credential
+from pme_parquet._kms.static import Static
+from pme_parquet._kms.vault import Vault
+from pme_parquet._operations.copied import Copied
+from pme_parquet._operations.copies import decrypt, encrypt, rekey
+from pme_parquet._operations.frames import read, write
+from pme_parquet._operations.key_usage import key_usage
+from pme_parquet._operations.plan import plan
+from pme_parquet._operations.rotation import RotatedFile, RotationReport, rotate
+from pme_parquet._operations.verify import Opened, Sample, verify
+from pme_parquet._plan.parts import PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
+from pme_parquet._plan.planned import Plan
 from pme_parquet._report import report
-from pme_parquet._rotation import RotatedFile, RotationReport, key_usage, rotate
-from pme_parquet._secrets import SecretReference, conf, env, file, hadoop_credential
-from pme_parquet._verify import Opened, Sample, verify
+from pme_parquet._spark.errors import install_errors
+from pme_parquet._spark.jars import jar_path
+from pme_parquet._spark.session import configure, spark_config
+from pme_parquet._version import __version__
 from pme_parquet.errors import (
     AadPrefixError,
     AlgorithmError,
@@ -40,8 +47,6 @@ from pme_parquet.errors import (
     UnknownOptionError,
     UnsupportedError,
 )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AadPrefixError",

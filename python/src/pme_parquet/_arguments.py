@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._secrets import SecretReference
+from pme_parquet._kms.secrets import SecretReference
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeAlias
 
-    from pme_parquet._encryption import Encryption
-    from pme_parquet._kms import Kms
+    from pme_parquet._kms.protocol import Kms
 
     KmsLike: TypeAlias = Kms | str | Mapping[str, Any]
     """A KMS; the name of one that the session configures; or options, as `{"kms": "vault", "kms.vault.url": …}`."""
@@ -41,13 +40,13 @@ def path_of(path: PathLike, where: str) -> str:
     except TypeError:
         text = None
     if not isinstance(text, str) or not text:
-        message = f"{where}: a path cannot be {_kind(path)}, because it is text or a pathlib.Path. Give one of these."
+        message = f"{where}: a path cannot be {kind(path)}. Give text or a pathlib.Path."
         raise BadOptionError(message)
     url = _URL.match(text) if isinstance(path, PurePath) else None
     if url and url[1] != "file":
         message = (
-            f"{where}: '{text}' is not where it should be, because a pathlib.Path drops a slash of a URL. "
-            f"Give it as text: '{url[1]}://…'."
+            f"{where}: '{text}' is not a valid URL: a pathlib.Path drops a slash of it. Give it as text: "
+            f"'{url[1]}://…'."
         )
         raise BadOptionError(message)
     return text
@@ -58,7 +57,7 @@ def options_of(options: object, where: str) -> dict[str, str]:
     if options is None:
         return {}
     if not isinstance(options, Mapping):
-        message = f"{where}: options cannot be {_kind(options)}, because they are a dict of texts. Give a dict."
+        message = f"{where}: options cannot be {kind(options)}. Give a dict of names and values."
         raise BadOptionError(message)
     return {name: _text(name, value, where) for name, value in options.items() if value is not None}
 
@@ -74,24 +73,11 @@ def kms_options(kms: KmsLike | None, where: str) -> dict[str, str]:
     given = getattr(kms, "options", None)
     if not callable(given) or isinstance(kms, type):
         message = (
-            f"{where}: kms cannot be {_kind(kms)}, because it is an object such as pme.Keystore(…), the name of a KMS "
-            'such as "vault", or a dict of options. Give one of these.'
+            f"{where}: kms cannot be {kind(kms)}. Give an object such as pme.Keystore(…), the name of a KMS such as "
+            '"vault", or a dict of options.'
         )
         raise BadOptionError(message)
     return dict(given())
-
-
-def encryption_of(enc: object, where: str) -> Encryption:
-    """What was given as keys of a write, if it is that."""
-    from pme_parquet._encryption import Encryption  # noqa: PLC0415 it uses this module
-
-    if not isinstance(enc, Encryption):
-        message = (
-            f"{where}: enc cannot be {_kind(enc)}, because it says which key protects what. "
-            'Give an Encryption, as pme.Encryption(kms=keys, footer_key="footer").'
-        )
-        raise BadOptionError(message)
-    return enc
 
 
 def joined(ours: Mapping[str, str], more: Mapping[str, str], where: str) -> dict[str, str]:
@@ -103,9 +89,7 @@ def joined(ours: Mapping[str, str], more: Mapping[str, str], where: str) -> dict
     said = {name.lower(): value for name, value in ours.items()}
     for name, value in more.items():
         if said.get(name.lower(), value) != value:
-            message = (
-                f"{where}: option {name} has two values, because options= names what an argument says. Say it once."
-            )
+            message = f"{where}: option {name} has two values, one in options= and one from an argument. Set it once."
             raise BadOptionError(message)
     return {**ours, **{name: value for name, value in more.items() if name.lower() not in said}}
 
@@ -117,7 +101,7 @@ def names_of(names: str | Iterable[str]) -> list[str]:
 
 def _text(name: object, value: object, where: str) -> str:
     if not isinstance(name, str):
-        message = f"{where}: the name of an option cannot be {_kind(name)}, because names are text. Give text."
+        message = f"{where}: the name of an option cannot be {kind(name)}. Give text."
         raise BadOptionError(message)
     if isinstance(value, bool):
         return str(value).lower()
@@ -125,10 +109,10 @@ def _text(name: object, value: object, where: str) -> str:
         return str(value)
     if isinstance(value, os.PathLike):
         return path_of(value, f"{where}: option {name}")
-    message = f"{where}: option {name} cannot be {_kind(value)}, because values of options are text. Give text."
+    message = f"{where}: option {name} cannot be {kind(value)}. Give text."
     raise BadOptionError(message)
 
 
-def _kind(value: object) -> str:
+def kind(value: object) -> str:
     """Of what kind it is, and no more: it may hold a secret."""
     return "None" if value is None else f"a {type(value).__name__}"

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pme_parquet._arguments import kms_options
-from pme_parquet._brief import Brief
-from pme_parquet._hook import install_errors
-from pme_parquet._plan import Plan, plan
+from pme_parquet._arguments import kind, kms_options, names_of
+from pme_parquet._display.brief import Brief
+from pme_parquet._plan.planned import Plan, planned
+from pme_parquet._spark.errors import install_errors
+from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,10 +24,10 @@ KeyBits = Literal[128, 192, 256]
 
 @dataclass(frozen=True, repr=False)
 class Encryption(Brief):
-    """The keys and the modes of a write. Only what is set becomes an option; the format's defaults stand elsewhere.
+    """The keys and modes of a write. Only attributes that are set become options; the format has defaults for others.
 
-    One thing is always said: with one key for all, that keys are wrapped. A read with these options then never takes
-    the master key itself for a data key.
+    There is one exception: with one key for everything, the options always state that keys are wrapped, so that a read
+    with them never uses the master key itself as a data key.
 
     Example:
         enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn", "address"]})
@@ -35,20 +36,20 @@ class Encryption(Brief):
     Attributes:
         kms: `Keystore`, `Static`, `Vault`, `KmsClass`, `PythonKms`; the name of one that the session configures; or a
             dict of options.
-        footer_key: master key of the footer, and of columns that no key names.
+        footer_key: master key of the footer, and of columns without a key of their own.
         column_keys: master key to columns, or the text form `key: col, col.*; key2: col`.
-        uniform_key: one master key for everything, instead of the two above.
-        unlisted_columns: what happens to columns that no key names.
+        uniform_key: one master key for everything, instead of `footer_key` and `column_keys`.
+        unlisted_columns: what happens to columns that `column_keys` does not name.
         algorithm: GCM authenticates pages, CTR does not.
-        plaintext_footer: a signed footer that readers without keys can read.
+        plaintext_footer: whether the footer is signed and readable without keys, not encrypted.
         data_key_bits: length of data keys.
-        kek_bits: length of key encryption keys.
-        double_wrapping: data keys wrapped by a key encryption key, and that one by the master key.
-        key_material: wrapped keys in the footer, or in a file beside.
-        key_management: `direct` takes the named key as the data key (`Keystore` and `Static` only); reads must say so
+        kek_bits: length of key-encryption keys.
+        double_wrapping: whether a key-encryption key wraps data keys, and the master key wraps it.
+        key_material: whether wrapped keys are stored in the file, or in a separate file in the same directory.
+        key_management: `direct` uses the named key as the data key (`Keystore` and `Static` only); reads must set it,
             too.
-        aad_prefix: binds files to a name; text, or a template of `{table}`, `{path}`, `{file}`.
-        store_aad_prefix: keep the prefix in the file, or make readers supply it.
+        aad_prefix: binds files to a name: text, or a template of `{table}`, `{path}`, `{file}`.
+        store_aad_prefix: whether the file contains the prefix; if not, readers must set it.
     """
 
     kms: KmsLike | None = None
@@ -67,7 +68,7 @@ class Encryption(Brief):
     store_aad_prefix: bool | None = None
 
     def options(self) -> dict[str, str]:
-        """The options of the format, for writing, and for reading what was written so."""
+        """The options of the format, for writing, and for reading what was written with them."""
         install_errors()
         given = {
             "footerKey": self.footer_key,
@@ -87,8 +88,8 @@ class Encryption(Brief):
         return self._kms_options() | {k: _text(v) for k, v in given.items() if v is not None}
 
     def explain(self, df: DataFrame, *, partition_by: str | Sequence[str] = ()) -> Plan:
-        """Tells which leaf column of `df` would get which key, and writes nothing: `pme.plan`."""
-        return plan(df, self, partition_by=partition_by)
+        """Shows which leaf column of `df` would get which key, and writes nothing: `pme.plan`."""
+        return planned(df, self.options(), names_of(partition_by))
 
     def _envelope(self) -> Literal["envelope"] | None:
         """The default, said where a read with these options would otherwise give the one key out itself.
@@ -100,6 +101,17 @@ class Encryption(Brief):
 
     def _kms_options(self) -> dict[str, str]:
         return kms_options(self.kms, "pme.Encryption")
+
+
+def encryption_of(enc: object, where: str) -> Encryption:
+    """What was given as keys of a write, if it is that."""
+    if not isinstance(enc, Encryption):
+        message = (
+            f"{where}: enc cannot be {kind(enc)}. Give an Encryption, for example pme.Encryption(kms=keys, "
+            'footer_key="footer").'
+        )
+        raise BadOptionError(message)
+    return enc
 
 
 def _text(value: str | bool | int) -> str:  # noqa: FBT001 the value of any option

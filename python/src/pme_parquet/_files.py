@@ -1,4 +1,4 @@
-"""Files that users keep: each is written whole or not at all, and is on the disk when that is told.
+"""Files that users keep: each is written whole or not at all, and is on disk when the call returns.
 
 A file is first written beside its place, under a random name that nobody else has, and synced. One call of the
 operating system then puts it in its place. A process that is killed at any point leaves the old file or the new one.

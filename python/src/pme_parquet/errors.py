@@ -1,7 +1,7 @@
 """The errors of pme-parquet: one class per condition, all of them `PmeError`.
 
-The conditions and the form of a message, *where: what, because why. What to do.*, are those of the connector
-(docs/errors.md). `_hook` turns the connector's exceptions into these.
+The conditions, and the form of a message, *where: what happened: why. What to do.*, are those of the connector
+(docs/errors.md). `_spark.errors` turns exceptions of the connector into these.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 
 class PmeError(Exception):
-    """A failure that you can cause or cure.
+    """A failure that users can cause or fix.
 
     Attributes:
-        condition: the stable name of what went wrong, e.g. `PME_KEY_NOT_FOUND`; empty where it is none of ours, as when
-            a storage fails.
-        message: *where: what, because why. What to do.*, beginning with the condition in brackets.
-        java_exception: the connector's exception, where the failure came from a JVM in this process.
-        spark_error: the exception PySpark would have raised, with Spark's own story and stack trace.
-        report: what was done with each file, where several were worked on and some failed (`pme.rotate`).
+        condition: the stable name of the failure, e.g. `PME_KEY_NOT_FOUND`; empty for other failures, for example of
+            a storage.
+        message: *where: what happened: why. What to do.*, after the condition in brackets.
+        java_exception: the exception of the connector, if it came from a JVM in this process.
+        spark_error: the exception that PySpark would have raised, with Spark's message and stack trace.
+        report: the result for each file, if an operation on several files failed for some (`pme.rotate`).
     """
 
     condition: ClassVar[str] = ""
@@ -35,91 +35,91 @@ class PmeError(Exception):
 
 
 class BadOptionError(PmeError):
-    """An option has a value it cannot have, or two options exclude each other."""
+    """An option or argument has an invalid value, or two options contradict each other."""
 
     condition = "PME_BAD_OPTION"
 
 
 class UnknownOptionError(PmeError):
-    """An option's name is not known; the message names the nearest one."""
+    """There is no option of this name; the message suggests the nearest one."""
 
     condition = "PME_UNKNOWN_OPTION"
 
 
 class SecretInOptionError(PmeError):
-    """A secret is written out where a reference to a secret belongs; the message does not repeat it."""
+    """The value of an option is a secret and not a reference to it; the message does not repeat it."""
 
     condition = "PME_SECRET_IN_OPTION"
 
 
 class NoKeyError(PmeError):
-    """Nothing says which key to use."""
+    """A write names no key, or a file without key metadata is read without naming its key."""
 
     condition = "PME_NO_KEY"
 
 
 class UnknownColumnError(PmeError):
-    """A column pattern matches nothing; the message lists the candidates."""
+    """A column pattern matches no column; the message lists the columns."""
 
     condition = "PME_UNKNOWN_COLUMN"
 
 
 class KeyNotFoundError(PmeError):
-    """The KMS has no key of that name."""
+    """The KMS does not have the master key, or the key cannot be used."""
 
     condition = "PME_KEY_NOT_FOUND"
 
 
 class KeyDeniedError(PmeError):
-    """The KMS refuses this reader or writer the key."""
+    """The KMS does not let this user use the master key."""
 
     condition = "PME_KEY_DENIED"
 
 
 class KmsUnavailableError(PmeError):
-    """The KMS cannot be reached or read."""
+    """The KMS or the keystore cannot be reached or opened, or a secret cannot be read."""
 
     condition = "PME_KMS_UNAVAILABLE"
 
 
 class NotAuthenticError(PmeError):
-    """Wrong key, other AAD, or tampering: GCM cannot tell which."""
+    """An AES-GCM tag does not match: wrong key, wrong AAD, or altered data."""
 
     condition = "PME_NOT_AUTHENTIC"
 
 
 class AadPrefixError(PmeError):
-    """The AAD prefix is missing, or is not the one that was asked for."""
+    """The AAD prefix is missing, or is not the expected one."""
 
     condition = "PME_AAD_PREFIX"
 
 
 class AlgorithmError(PmeError):
-    """A file's encryption algorithm is not the one that was asked for."""
+    """The reader does not accept the encryption algorithm of a file."""
 
     condition = "PME_ALGORITHM"
 
 
 class PlaintextFileError(PmeError):
-    """A file without encryption where encrypted ones are expected."""
+    """A file or column is not encrypted where encryption is expected."""
 
     condition = "PME_PLAINTEXT_FILE"
 
 
 class DamagedFileError(PmeError):
-    """A file is not what the Parquet format says it should be."""
+    """A file is not a complete, valid Parquet file."""
 
     condition = "PME_DAMAGED_FILE"
 
 
 class KeyMetadataError(PmeError):
-    """Key metadata or key material cannot be used, or a column is under another key than `columnKeys` names."""
+    """Key metadata or key material cannot be used, or a column has another key than `columnKeys` names."""
 
     condition = "PME_KEY_METADATA"
 
 
 class UnsupportedError(PmeError):
-    """This version cannot do what was asked for."""
+    """This version cannot do this, or refuses it as unsafe."""
 
     condition = "PME_UNSUPPORTED"
 

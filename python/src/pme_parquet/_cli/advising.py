@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 import pme_parquet as pme
-from pme_parquet._cli.checking import before_spark
+from pme_parquet._cli.beginning import checked_session
 from pme_parquet._cli.exits import FINDING, of_findings, of_problems
 from pme_parquet._cli.given import Given, TypedKms, WriteKeys
 from pme_parquet._cli.looking import tell
-from pme_parquet._cli.sessions import SparkChoice, session
+from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Part, Path_
-from pme_parquet._inspect.words import number
-from pme_parquet._plan import frame_to_plan
+from pme_parquet._display.words import number
+from pme_parquet._operations.plan import frame_to_plan
 from pme_parquet._report.make import make
 from pme_parquet._report.write import target_of
 
@@ -34,16 +34,15 @@ def doctor(
     spark: SparkChoice,
     as_json: Json = False,
 ) -> None:
-    """Tell whether all that the format stands on fits and works here, and what to do where it does not.
+    """Check that everything the format needs is installed, compatible and working.
 
-    `pme-parquet doctor --footer-key footer --options-file kms.json` wraps and unwraps with the key, too.
+    `pme-parquet doctor --footer-key footer --options-file kms.json` also wraps and unwraps a key.
 
-    Exit 1 if there is a problem, 3 if it is a key that is missing or denied.
+    Exit 1 if there is a problem, 3 if the only problem is a key that is missing or refused.
     """
     options = given.options()
     enc = keys.encryption(options)
-    before_spark(spark, options)
-    with session(spark) as running:
+    with checked_session(spark, options) as running:
         diagnosis = pme.doctor(running, enc)
     tell(diagnosis, diagnosis.to_dict(), as_json=as_json)
     if not diagnosis.ok:
@@ -57,20 +56,19 @@ def plan(
     given: Given,
     spark: SparkChoice,
     partition_by: Annotated[
-        list[str] | None, typer.Option(help="A column that the table is to be partitioned by. Once for each.")
+        list[str] | None, typer.Option(help="A column to partition the table by. Repeat it for several columns.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell which column of a Parquet table would get which key; nothing is written.
+    """Show which key each column of a Parquet table would get, without writing anything.
 
     `pme-parquet plan people --footer-key footer --column-key pii=ssn,address.*`
 
-    Exit 1 if the write would be refused, as where a pattern matches no column.
+    Exit 1 if the write would fail, for example because a pattern matches no column.
     """
     options = given.options()
     enc = keys.encryption(options)
-    before_spark(spark, options, path)
-    with session(spark) as running:
+    with checked_session(spark, options, path) as running:
         planned = pme.plan(frame_to_plan(running, path), enc, partition_by=tuple(partition_by or ()))
     tell(planned, planned.to_dict(), as_json=as_json)
     if planned.refusals:
@@ -83,24 +81,23 @@ def report(
     given: Given,
     part: Part,
     spark: SparkChoice,
-    out: Annotated[Path, typer.Option(help="The page that is written.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("report.html"),
     verified: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Open every module with the keys, which starts Spark.")
+        bool, typer.Option("--verify/--no-verify", help="Start Spark and open every module with the keys.")
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """Write a page that tells what of a table is protected by which key, and what is not.
+    """Write an HTML report of what in a table is protected by which key, and what is not.
 
     `pme-parquet report people --out people.html --options-file kms.json`
 
-    Exit 1 if there are findings on it, 3 if all of them are keys that are missing or denied; the page is written all
-    the same.
+    Exit 1 if the report has findings, 3 if all of them are keys that are missing or refused. The report is written in
+    both cases.
     """
     options = given.options()
     target_of(out, path)
     if verified:
-        before_spark(spark, options, path)
-        with session(spark) as running:
+        with checked_session(spark, options, path) as running:
             made = make(path, out, spark=running, kms=TypedKms(options), sample=part.sample, progress=spark.progress)
     else:
         made = make(path, out)

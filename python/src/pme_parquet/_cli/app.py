@@ -7,18 +7,21 @@ from typing import Annotated, Any
 import typer
 from typer.rich_utils import rich_format_error
 
-from pme_parquet import __version__
 from pme_parquet._cli import advising, copying, keystores, looking, rotating, verifying
 from pme_parquet._cli.exits import INTERRUPTED, WRONG_USE, CommandFailedError
 from pme_parquet._cli.shared import HELP, Json
+from pme_parquet._version import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
     context_settings=HELP,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="Look at encrypted Parquet tables, check, convert and explain them, and make keys.",
-    epilog="Exit codes: 0 fine, 1 a finding, 2 wrong use, 3 the KMS said no, 4 something else failed, 130 Ctrl-C.",
+    help="Inspect, verify, convert and explain encrypted Parquet tables, and create keys.",
+    epilog=(
+        "Exit codes: 0 success, 1 findings or failed files, 2 wrong usage, 3 key or KMS missing, refused or "
+        "unreachable, 4 other failure, 130 Ctrl-C."
+    ),
 )
 app.add_typer(keystores.app, name="keys")
 
@@ -40,12 +43,12 @@ def of_all(
 
 @app.command()
 def inspect(
-    path: Annotated[str, typer.Argument(help="A file or a table's directory; a path or a URL.")],
+    path: Annotated[str, typer.Argument(help="Path or URL of a table's directory or of a file.")],
     as_json: Json = False,
 ) -> None:
-    """Tell which keys protect what, without a key: `pme-parquet inspect s3://bucket/people`.
+    """Show which keys protect what, without any key: `pme-parquet inspect s3://bucket/people`.
 
-    Exit 1 if something is wrong: plaintext among encrypted files, a damaged file, key material that is missing.
+    Exit 1 if something is wrong: plaintext among encrypted files, a damaged file, or missing key material.
     """
     looking.look(path, as_json=as_json)
 
@@ -58,7 +61,7 @@ def run(arguments: list[str]) -> int:
     """Runs a command, and gives its exit code.
 
     Raises:
-        CommandFailedError: it is used as it cannot be, which stderr then tells.
+        CommandFailedError: the usage is wrong; stderr says how.
     """
     try:
         code: int | None = app(arguments, prog_name="pme-parquet", standalone_mode=False)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pme_parquet._cli.parsing import SECRETS
+from pme_parquet._display.words import printable
 from pme_parquet._inspect.storage import local_root
-from pme_parquet._inspect.words import printable
-from pme_parquet._secrets import parse_reference
+from pme_parquet._kms.secrets import parse_reference
 from pme_parquet.errors import BadOptionError, KmsUnavailableError
 
 if TYPE_CHECKING:
@@ -62,23 +62,23 @@ class _Places:
     def require_something(self, path: str) -> None:
         place = self.local(path)
         if place is not None and _is_missing(place):
-            raise BadOptionError(
-                f"{printable(path)}: nothing was done, because there is nothing at this path. Check the path."
-            )
+            raise BadOptionError(f"{printable(path)}: there is nothing at this path. Check the path.")
 
     def require_room(self, path: str) -> None:
         place = self.local(path)
         if place is None:
             return
         if place.is_file() or (place.is_dir() and os.access(place, os.R_OK) and any(place.iterdir())):
-            raise _no_room(path, "there is something", "Choose a path where there is nothing.")
+            raise _no_room(path, "something is there already", "Choose a path that does not exist.")
         nearest = next((one for one in (place.absolute(), *place.absolute().parents) if one.exists()), None)
         if nearest is not None and not (nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)):
-            raise _no_room(path, f"you may not write to {nearest}", "Choose a directory that you may write to.")
+            raise _no_room(
+                path, f"you have no write permission for {nearest}", "Choose a directory with write permission."
+            )
 
 
 def _no_room(path: str, why: str, remedy: str) -> BadOptionError:
-    return BadOptionError(f"{printable(path)}: the copy cannot be written there, because {printable(why)}. {remedy}")
+    return BadOptionError(f"{printable(path)}: the copy cannot be written there: {printable(why)}. {remedy}")
 
 
 def _is_missing(place: Path) -> bool:
@@ -133,8 +133,8 @@ def _check_kms(options: Mapping[str, str], places: _Places) -> None:
         place = places.local(path)
         if place is not None and _is_missing(place):
             raise KmsUnavailableError(
-                f"keystore {printable(path)}: it cannot be used, because there is no such file. "
-                "Correct kms.keystore.path, or make it with `pme-parquet keys create`."
+                f"keystore {printable(path)}: there is no such file. Correct kms.keystore.path, or create it with "
+                "`pme-parquet keys create`."
             )
     for name in sorted(SECRETS & given.keys()):
         if name.startswith(f"kms.{kms}."):
@@ -150,6 +150,6 @@ def _require_secret(option: str, text: str) -> None:
         why = "there is no such file"
     if why:
         raise KmsUnavailableError(
-            f"-o {option}: the secret '{printable(str(reference))}' is not available, because {why}. "
-            "Set it, or correct the reference."
+            f"-o {option}: the secret '{printable(str(reference))}' cannot be read: {why}. Set it, or correct the "
+            "reference."
         )

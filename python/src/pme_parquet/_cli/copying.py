@@ -8,31 +8,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pme_parquet import _copies
 from pme_parquet._cli import partly
-from pme_parquet._cli.checking import before_spark
+from pme_parquet._cli.beginning import checked_session
 from pme_parquet._cli.given import Given, TypedKms, WriteKeys, kms_options
 from pme_parquet._cli.looking import tell
 from pme_parquet._cli.parsing import merged, pairs
-from pme_parquet._cli.sessions import SparkChoice, session
+from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
-from pme_parquet._inspect.causes import Told, by_cause
-from pme_parquet._inspect.words import number, size
+from pme_parquet._display.causes import Told, by_cause
+from pme_parquet._display.words import number, size
+from pme_parquet._operations import copies
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from pme_parquet._copies import Copied
+    from pme_parquet._operations.copied import Copied
 
 OPEN = "--write-plaintext"
 SOURCE_OPTION = "--source-option"
-Source = Annotated[str, typer.Argument(help="The table's directory, or a file.")]
-Target = Annotated[str, typer.Argument(help="Where there is nothing yet, or an empty directory.")]
+Source = Annotated[str, typer.Argument(help="Directory of the table, or a file.")]
+Target = Annotated[str, typer.Argument(help="A new or empty directory.")]
 SourceOptions = Annotated[
     list[str] | None,
     typer.Option(
         SOURCE_OPTION,
         metavar="NAME=VALUE",
-        help="An option to read the source with, if it is another than for the copy: its KMS, its aadPrefix.",
+        help=(
+            "An option for reading the source if it differs from that of the copy, such as its KMS or aadPrefix. "
+            "Repeat it for several options."
+        ),
     ),
 ]
 
@@ -49,29 +52,28 @@ def encrypt(
     keys: WriteKeys,
     given: Given,
     spark: SparkChoice,
-    target: Annotated[str | None, typer.Argument(help="Where there is nothing yet. Not with --in-place.")] = None,
+    target: Annotated[str | None, typer.Argument(help="A new or empty directory. Not with --in-place.")] = None,
     in_place: Annotated[
-        bool, typer.Option("--in-place", help="Replace each file of the source once its copy is verified.")
+        bool, typer.Option("--in-place", help="Replace each file of the source after its copy is verified.")
     ] = False,
     source_option: SourceOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Encrypt a plaintext table, page by page, without decoding it.
+    """Encrypt a plaintext table without decoding its pages.
 
     `pme-parquet encrypt people people-encrypted --footer-key footer --column-key pii=ssn,name --options-file kms.json`
 
-    Exit 1 if a file of the source is damaged; there is then no target. With --in-place the other files are encrypted,
-    and the same command goes on where it was ended.
+    Exit 1 if a file of the source is damaged; no target is written then. With --in-place the other files are
+    encrypted, and the same command continues an interrupted run.
     """
     if in_place == (target is not None):
-        raise typer.BadParameter("give a target, or --in-place, and not both.", param_hint="TARGET")
+        raise typer.BadParameter("give either a target or --in-place.", param_hint="TARGET")
     enc = keys.encryption(given.options())
     options = pairs(source_option or [], SOURCE_OPTION) if in_place else _source_options(given, source_option)
     where = target or source
-    before_spark(spark, merged(options, given.options()), source, target=target)
     try:
-        with session(spark) as running:
-            copy = functools.partial(_copies.encrypt, in_place=True) if in_place else _copies.encrypt
+        with checked_session(spark, merged(options, given.options()), source, target=target) as running:
+            copy = functools.partial(copies.encrypt, in_place=True) if in_place else copies.encrypt
             done = copy(running, source, target, enc, options=options, progress=spark.progress)
     except PmeError as failed:
         if failed.report is None:
@@ -90,17 +92,16 @@ def rekey(
     source_option: SourceOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Copy an encrypted table under new data keys, and the keys and modes that are given.
+    """Copy an encrypted table with new data keys, and with other master keys or options.
 
     `pme-parquet rekey people people-2 --uniform-key new --options-file kms.json`
 
-    Exit 1 if a file of the source is damaged or does not open; there is then no target.
+    Exit 1 if a file of the source is damaged or cannot be authenticated; no target is written then.
     """
     enc = keys.encryption(given.options())
     options = _source_options(given, source_option)
-    before_spark(spark, merged(options, given.options()), source, target=target)
-    with session(spark) as running:
-        done = _copies.rekey(running, source, target, enc, options=options, progress=spark.progress)
+    with checked_session(spark, merged(options, given.options()), source, target=target) as running:
+        done = copies.rekey(running, source, target, enc, options=options, progress=spark.progress)
     tell(_text(target, done), _document(target, done), as_json=as_json)
 
 
@@ -111,24 +112,23 @@ def decrypt(
     given: Given,
     spark: SparkChoice,
     write_plaintext: Annotated[
-        bool, typer.Option(OPEN, help="Must be said: everybody who reaches the copy can read it.")
+        bool, typer.Option(OPEN, help="Required, because everybody with access to the copy can read it.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Copy an encrypted table to one that everybody can read.
+    """Copy an encrypted table to a plaintext table.
 
     `pme-parquet decrypt people-encrypted people-open --write-plaintext --options-file kms.json`
 
-    Exit 1 if a file of the source is damaged or does not open; there is then no target.
+    Exit 1 if a file of the source is damaged or cannot be authenticated; no target is written then.
     """
     if not write_plaintext:
-        raise typer.BadParameter("everybody who reaches the copy could read it, so it must be said.", param_hint=OPEN)
-    options = given.options()
-    before_spark(spark, options, source, target=target)
-    with session(spark) as running:
-        done = _copies.decrypt(
-            running, source, target, TypedKms(options), write_plaintext=True, progress=spark.progress
+        raise typer.BadParameter(
+            "it is required, because everybody with access to the copy can read it.", param_hint=OPEN
         )
+    options = given.options()
+    with checked_session(spark, options, source, target=target) as running:
+        done = copies.decrypt(running, source, target, TypedKms(options), write_plaintext=True, progress=spark.progress)
     tell(_text(target, done), _document(target, done), as_json=as_json)
 
 
@@ -143,6 +143,6 @@ def _document(where: str, done: Copied) -> dict[str, Any]:
 
 def _text(where: str, done: Copied) -> str:
     told = f"{number(done.files, 'file')}, {number(done.rows, 'row')}, {number(done.pages, 'page')}, {size(done.bytes)}"
-    already = f"; {number(done.already, 'file')} had been encrypted before" if done.already else ""
+    already = f"; {number(done.already, 'file')} already encrypted" if done.already else ""
     failed = by_cause(Told(file.condition, file.file, file.message) for file in done.failed)
     return "\n".join([f"{where}: {told}{already}", *failed])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._cli.speech import spoken
-from pme_parquet._inspect.words import printable
+from pme_parquet._display.words import printable
 from pme_parquet.errors import (
     AadPrefixError,
     AlgorithmError,
@@ -56,18 +56,18 @@ class CommandFailedError(Exception):
 
 
 def foreseen(error: Exception) -> bool:
-    """Whether it is told in words that were made for it."""
+    """Whether the error has a message of its own."""
     return isinstance(error, PmeError | CommandFailedError)
 
 
 def told(error: Exception) -> str:
-    """What a user is told of an error."""
+    """The text that a user sees for an error."""
     if foreseen(error):
         return spoken(str(error))
     what = printable(str(error).strip().partition("\n")[0])
     return (
-        f"pme-parquet: the command failed, because of an error that nobody foresaw, {type(error).__name__}: {what}. "
-        "If it is none of this machine's, report it; --verbose shows its traceback, where a command has that."
+        f"pme-parquet: the command failed with an unexpected error, {type(error).__name__}: {what}. If this machine is "
+        "not the cause, report it. Commands with --verbose show the traceback."
     )
 
 
@@ -88,7 +88,7 @@ def code(error: Exception) -> int:
 
 
 def of_findings(conditions: Iterable[str]) -> int:
-    """The exit code for what was found: a finding in the data, of which there is one at least, counts most."""
+    """The exit code for what was found: at least one finding in the data takes precedence."""
     found = set(conditions)
     if not found:
         return 0

@@ -24,7 +24,7 @@ class Given:
     kms: Annotated[
         str | None,
         typer.Option(
-            help="Where master keys live: keystore, static, vault, aws, gcp, azure, hadoop, or a class.",
+            help="The KMS: keystore, static, vault, aws, gcp, azure, hadoop, or a class name.",
             envvar="PME_KMS",
             rich_help_panel=_PANEL,
         ),
@@ -35,14 +35,14 @@ class Given:
             "--option",
             "-o",
             metavar="NAME=VALUE",
-            help="An option of the format, as kms.keystore.path=keys.p12. Give it once for each.",
+            help="An option of the format, for example kms.keystore.path=keys.p12. Repeat it for several options.",
             rich_help_panel=_PANEL,
         ),
     ] = field(default_factory=list)
     options_file: Annotated[
         Path | None,
         typer.Option(
-            help="Options in a file: a JSON object, or lines NAME=VALUE.",
+            help="A file with options: a JSON object, or lines NAME=VALUE.",
             envvar="PME_OPTIONS_FILE",
             rich_help_panel=_PANEL,
         ),
@@ -60,18 +60,26 @@ class WriteKeys:
 
     footer_key: Annotated[
         str | None,
-        typer.Option(help="Master key of the footer and of columns that no key names.", rich_help_panel=_PANEL),
+        typer.Option(
+            help=("Master key of the footer and of columns without a key of their own."), rich_help_panel=_PANEL
+        ),
     ] = None
     column_key: Annotated[
         list[str],
         typer.Option(
             metavar="KEY=COLUMN,…",
-            help="Master key and its columns: pii=ssn,address.* A JSON object where names have = or commas.",
+            help=(
+                "Master key and its columns, for example pii=ssn,address.* Use a JSON object if names contain = or "
+                "commas. Repeat it for several keys."
+            ),
             rich_help_panel=_PANEL,
         ),
     ] = field(default_factory=list)
     uniform_key: Annotated[
-        str | None, typer.Option(help="One master key for everything, instead of the two.", rich_help_panel=_PANEL)
+        str | None,
+        typer.Option(
+            help=("One master key for everything, instead of --footer-key and --column-key."), rich_help_panel=_PANEL
+        ),
     ] = None
 
     def encryption(self, options: Mapping[str, str]) -> Encryption:
@@ -86,7 +94,7 @@ class WriteKeys:
 
 @dataclass(frozen=True)
 class Typed(Encryption):
-    """An encryption of which some options are given by name."""
+    """An encryption with some options given by name."""
 
     typed: Mapping[str, str] = field(default_factory=dict)
 

@@ -10,25 +10,25 @@ import typer
 
 from pme_parquet._cli.looking import tell
 from pme_parquet._cli.shared import HELP, Json, grouped
-from pme_parquet._keystore import Keystore
-from pme_parquet._secrets import parse_reference
+from pme_parquet._kms.keystore import Keystore
+from pme_parquet._kms.secrets import parse_reference
 
-app = typer.Typer(no_args_is_help=True, context_settings=HELP, help="Make and list the keys of a Java keystore.")
+app = typer.Typer(no_args_is_help=True, context_settings=HELP, help="Create and list keys in a Java keystore.")
 
 File = Annotated[Path, typer.Argument(help="The keystore file.")]
-Names = Annotated[list[str], typer.Argument(help="The names of the keys to make.")]
-Bits = Annotated[int, typer.Option(help="The keys' length: 128, 192 or 256.")]
+Names = Annotated[list[str], typer.Argument(help="Names of the keys to create.")]
+Bits = Annotated[int, typer.Option(help="Length of the keys: 128, 192 or 256.")]
 
 
 @dataclass(frozen=True)
 class Opening:
     """How a keystore's file is opened."""
 
-    password: Annotated[str, typer.Option(help="Where its password is found: env:NAME or file:PATH.")] = (
+    password: Annotated[str, typer.Option(help="Reference to its password: env:NAME or file:PATH.")] = (
         "env:PME_KEYSTORE_PASSWORD"  # noqa: S105 the name of a variable
     )
-    kind: Annotated[str, typer.Option("--type", help="The keystore's type.")] = "PKCS12"
-    provider_path: Annotated[Path | None, typer.Option(help="BouncyCastle's bcprov jar, for BCFKS.")] = None
+    kind: Annotated[str, typer.Option("--type", help="Type of the keystore.")] = "PKCS12"
+    provider_path: Annotated[Path | None, typer.Option(help="Path of BouncyCastle's bcprov jar, for BCFKS.")] = None
 
     def keystore(self, path: Path) -> Keystore:
         """The keystore in a file, which need not be there yet."""
@@ -38,7 +38,7 @@ class Opening:
 @app.command()
 @grouped
 def create(path: File, names: Names, opening: Opening, bits: Bits = 256, as_json: Json = False) -> None:
-    """Make a keystore with new random AES keys: `pme-parquet keys create keys.p12 footer pii`."""
+    """Create a keystore with new random AES keys: `pme-parquet keys create keys.p12 footer pii`."""
     _show(opening.keystore(path).create(names, bits=bits), as_json=as_json)
 
 

@@ -8,12 +8,12 @@ import sys
 
 from pme_parquet._cli.exits import FINDING, WRONG_USE, CommandFailedError
 from pme_parquet._cli.speech import Spoken, spoken
+from pme_parquet._display.showable import Showable
 from pme_parquet._inspect import inspect
-from pme_parquet._showable import Showable
 
 
 def look(path: str, *, as_json: bool) -> None:
-    """Tells what `inspect` finds. Exit 1 if something is wrong."""
+    """Prints what `inspect` finds. Exit 1 if something is wrong."""
     report = inspect(path)
     tell(report, report.to_dict(), as_json=as_json)
     if report.findings:
@@ -35,7 +35,7 @@ def tell(shown: object, document: object, *, as_json: bool) -> None:
 
 
 def put(text: str) -> None:
-    """Writes to stdout. Who reads it may have seen enough, as `head` has: the exit code stays what it is."""
+    """Writes to stdout. A reader such as `head` may close it early: the exit code stays the same."""
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
@@ -43,5 +43,5 @@ def put(text: str) -> None:
         # Or Python complains at its end, when it writes the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(failed, BrokenPipeError):
-            told = f"pme-parquet: the result cannot be written to stdout: {failed.strerror}. Write it to another place."
+            told = f"pme-parquet: the result cannot be written to stdout: {failed.strerror}. Redirect it elsewhere."
             raise CommandFailedError(told, WRONG_USE) from None

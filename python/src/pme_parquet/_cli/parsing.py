@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pme_parquet._inspect.words import printable
-from pme_parquet._secrets import parse_reference
+from pme_parquet._display.words import printable
+from pme_parquet._kms.secrets import parse_reference
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def master_keys(texts: list[str]) -> dict[str, str] | None:
     for old, new in found.items():
         if not isinstance(new, str):
             raise BadOptionError(
-                f"--master-key: nothing takes the place of '{printable(old)}', because what is given is not a name. "
-                'Write it as --master-key \'{"OLD": "NEW"}\'.'
+                f"--master-key: the new key of '{printable(old)}' is not a name. Write it as --master-key "
+                '\'{"OLD": "NEW"}\'.'
             )
     return found if texts else None
 
@@ -107,8 +107,8 @@ def _columns(key: str, names: Any) -> list[str]:  # noqa: ANN401 of JSON
     names = [names] if isinstance(names, str) else names
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadOptionError(
-            f"--column-key: key '{printable(key)}' gets no columns, because what is given is neither a name nor a list "
-            'of names. Write it as --column-key \'{"KEY": ["COLUMN"]}\'.'
+            f"--column-key: the columns of key '{printable(key)}' are neither a name nor a list of names. Write it as "
+            '--column-key \'{"KEY": ["COLUMN"]}\'.'
         )
     return names
 
@@ -135,7 +135,7 @@ def _json(text: str, where: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(text)
     except ValueError as wrong:
         at = (
-            f"line {wrong.lineno}, column {wrong.colno}" if isinstance(wrong, json.JSONDecodeError) else "its beginning"
+            f"line {wrong.lineno}, column {wrong.colno}" if isinstance(wrong, json.JSONDecodeError) else "the beginning"
         )
         raise typer.BadParameter(f"this is not JSON, at {at}.", param_hint=where) from None
     return found

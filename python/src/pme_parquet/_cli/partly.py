@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def fail(failed: PmeError, shown: object, document: dict[str, Any], *, as_json: bool) -> NoReturn:
-    """Tells the report of all files, and why the first one failed; exit 3 if that was the KMS, else 1."""
+    """Prints the report of all files, and why the first one failed; exit 3 if that was the KMS, else 1."""
     tell(shown, document | exits.document(failed), as_json=as_json)
     sys.stderr.write(f"{exits.told(failed)}\n")
     raise SystemExit(exits.KMS_SAID_NO if exits.code(failed) == exits.KMS_SAID_NO else exits.FINDING) from None

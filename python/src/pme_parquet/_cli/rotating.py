@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pme_parquet._cli import exits, partly
-from pme_parquet._cli.checking import before_spark
+from pme_parquet._cli.beginning import checked_session
 from pme_parquet._cli.given import Given, TypedKms, kms_options
 from pme_parquet._cli.looking import tell
 from pme_parquet._cli.parsing import master_keys, merged, pairs
-from pme_parquet._cli.sessions import SparkChoice, session
+from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Path_
-from pme_parquet._inspect.words import number, printable, size
-from pme_parquet._rotation import key_usage as usage_of
-from pme_parquet._rotation import rotate as rotate_table
-from pme_parquet._showable import Showable
-from pme_parquet._shown import Shown, Table
+from pme_parquet._display.content import Shown, Table
+from pme_parquet._display.showable import Showable
+from pme_parquet._display.words import number, printable, size
+from pme_parquet._operations.key_usage import key_usage as usage_of
+from pme_parquet._operations.rotation import rotate as rotate_table
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from pme_parquet._rotation import RotationReport
+    from pme_parquet._operations.rotation import RotationReport
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,36 +41,37 @@ def rotate(
         list[str] | None,
         typer.Option(
             metavar="OLD=NEW",
-            help="The new master key of an old one. Keys under others are left. A JSON object where names have =. "
-            "Without it each goes under the newest version of its own.",
+            help="New master key for an old one. Keys under other master keys stay unchanged. Use a JSON object if "
+            "names contain =. Without this option, each key is wrapped with the newest version of its own master key.",
         ),
     ] = None,
     new_option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="An option of the KMS that keys go to, if it is another; kms=… too."),
+        typer.Option(
+            metavar="NAME=VALUE", help=("An option of the new KMS, including kms=…, if keys move to another KMS.")
+        ),
     ] = None,
     key_material: Annotated[
-        str | None, typer.Option(help="internal or external: where key material is to stand, if not where it does.")
+        str | None, typer.Option(help="Move key material: internal (into files) or external (beside them).")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Look at every file, and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every file, but write nothing.")] = False,
     allow_unused: Annotated[
-        bool, typer.Option("--allow-unused", help="Do not fail if no key of the table is under one of the OLD names.")
+        bool, typer.Option("--allow-unused", help="Do not fail if no key of the table uses one of the OLD names.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Wrap the keys of a table anew, and leave its data alone.
+    """Rotate the master keys of a table without rewriting its data.
 
     `pme-parquet rotate people --master-key pii-2024=pii-2025 --options-file kms.json --dry-run`
 
-    If it was ended, run it again: it goes on. Exit 1 if files failed, 3 if it was the KMS that failed them.
+    If it was interrupted, run it again to continue. Exit 1 if files failed, 3 if they failed because of the KMS.
     """
     options = given.options()
     replaced = master_keys(master_key or [])
     new = pairs(new_option or [], "--new-option")
     new_kms = TypedKms(merged(_kept(options, new), new)) if new else None
-    before_spark(spark, options, path)
     try:
-        with session(spark) as running:
+        with checked_session(spark, options, path) as running:
             report = rotate_table(
                 running,
                 path,
@@ -110,15 +111,14 @@ def key_usage(
     spark: SparkChoice,
     as_json: Json = False,
 ) -> None:
-    """Tell which master keys protect what, and what nobody could read without them.
+    """List the master keys of a table, what they protect, and what is unreadable without them.
 
     `pme-parquet key-usage people --options-file kms.json`
 
-    Exit 1 if of some files it cannot be told; 3 if that is for keys that are missing or refused, and nothing else.
+    Exit 1 if some files could not be read, 3 if the only reason is keys that are missing or refused.
     """
     options = given.options()
-    before_spark(spark, options, path)
-    with session(spark) as running:
+    with checked_session(spark, options, path) as running:
         rows = [row.asDict() for row in usage_of(running, path, options=options, progress=spark.progress).collect()]
     tell(Usage(path, rows), {"path": path, "keys": rows}, as_json=as_json)
     if problems := [problem for row in rows for problem in row["problems"]]:

@@ -16,7 +16,7 @@ from pme_parquet._cli.exits import FAILED, INTERRUPTED, WRONG_USE, CommandFailed
 from pme_parquet._cli.parsing import pairs
 from pme_parquet._cli.speech import spoken
 from pme_parquet._cli.starting import Starting, is_interruption
-from pme_parquet._config import configure
+from pme_parquet._spark.session import configure
 from pme_parquet.errors import PmeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -28,28 +28,31 @@ _PANEL = "Spark"
 _HOME = "127.0.0.1"
 _QUIET = {"spark.app.name": "pme-parquet", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _MOST_LINES = 12
-_INTERRUPTED = "Interrupted while Spark was starting: nothing was done. Run it again."
+_INTERRUPTED = "Interrupted while Spark was starting. Nothing was done. Run it again."
 
 
 @dataclass(frozen=True)
 class SparkChoice:
     """Which Spark does the work."""
 
-    master: Annotated[str, typer.Option(help="Where Spark runs.", envvar="PME_MASTER", rich_help_panel=_PANEL)] = (
+    master: Annotated[str, typer.Option(help="Spark master URL.", envvar="PME_MASTER", rich_help_panel=_PANEL)] = (
         "local[*]"
     )
     conf: Annotated[
         list[str],
         typer.Option(
             metavar="NAME=VALUE",
-            help="A setting of Spark, as spark.hadoop.fs.s3a.endpoint=… Give it once for each.",
+            help="A Spark setting, for example spark.hadoop.fs.s3a.endpoint=… Repeat it for several settings.",
             rich_help_panel=_PANEL,
         ),
     ] = field(default_factory=list)
     packages: Annotated[
         str | None,
         typer.Option(
-            help="Maven coordinates that Spark is to load, as org.apache.hadoop:hadoop-aws:3.4.2 for s3a://.",
+            help=(
+                "Maven coordinates of packages that Spark loads, for example org.apache.hadoop:hadoop-aws:3.4.2 for "
+                "s3a://."
+            ),
             rich_help_panel=_PANEL,
         ),
     ] = None
@@ -57,11 +60,11 @@ class SparkChoice:
         bool,
         typer.Option(
             "--verbose",
-            help="Show what Spark logs, and the traceback of an error that was not foreseen.",
+            help="Show the Spark log, and the traceback of unexpected errors.",
             rich_help_panel=_PANEL,
         ),
     ] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=_PANEL)] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress.", rich_help_panel=_PANEL)] = False
 
     @property
     def progress(self) -> bool:
@@ -110,9 +113,7 @@ def _active() -> SparkSession | None:
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 slow to import
     except ImportError:
-        message = (
-            "pme-parquet: this command cannot run, because PySpark is not installed. pip install 'pme-parquet[spark]'."
-        )
+        message = "pme-parquet: this command needs PySpark, which is not installed. pip install 'pme-parquet[spark]'."
         raise UnsupportedError(message) from None
     return SparkSession.getActiveSession()
 
@@ -149,7 +150,7 @@ def _start(settings: dict[str, str], choice: SparkChoice) -> SparkSession:
             raise
         lines = chatter.last(_MOST_LINES) or [_in_short(failed)]
         remedy = "Check --master, --conf and --packages, and that java is JDK 17."
-        told = "\n".join([f"pme-parquet: Spark did not start, because of what it said last. {remedy}", *lines])
+        told = "\n".join([f"pme-parquet: Spark did not start; its last output gives the reason. {remedy}", *lines])
         raise UnsupportedError(told) from failed
     if not choice.verbose:
         _hush(spark)
@@ -161,13 +162,11 @@ def _require_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if (home and (Path(home) / "bin" / "java").exists()) or shutil.which("java"):
         return
-    raise UnsupportedError(
-        "pme-parquet: Spark cannot start, because there is no Java. Install JDK 17, or set JAVA_HOME."
-    )
+    raise UnsupportedError("pme-parquet: Spark cannot start: there is no Java. Install JDK 17, or set JAVA_HOME.")
 
 
 def _hush(spark: SparkSession) -> None:
-    """Of the log only the warnings of ours: what fails is told by the command."""
+    """Logs our warnings only: the command itself reports failures."""
     spark.sparkContext.setLogLevel("OFF")
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
     log4j = jvm.org.apache.logging.log4j

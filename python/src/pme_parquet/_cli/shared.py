@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 HELP = {"help_option_names": ["-h", "--help"]}
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

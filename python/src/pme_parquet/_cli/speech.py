@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pme_parquet._showable import Showable
+from pme_parquet._display.showable import Showable
 
 if TYPE_CHECKING:
-    from pme_parquet._shown import Row, Shown
+    from pme_parquet._display.content import Row, Shown
 
 # Not in the middle of a name, and not in quotes: what a user named so stays as it is.
 _ALONE = r"(?<![\w/.'\"`-])"
@@ -29,14 +29,14 @@ _ADVICE = {
     "pme.doctor(spark, kms=…)": "--kms NAME",
     "give a pme.Encryption in place of the KMS, or options={'footerKey': …}": "--footer-key KEY",
     (
-        "A session that runs cannot be given one. Restart Python, in a notebook its kernel, and build the first "
-        "session with pme.configure(SparkSession.builder); spark.stop() is not enough. Where the session is made for "
+        "A running session cannot load it. Restart Python (in a notebook, the kernel) and build the first session "
+        "with pme.configure(SparkSession.builder); spark.stop() is not enough. If a platform creates the session for "
         "you, install"
-    ): "See what sets spark.jars, --conf or spark-defaults.conf, and add",
+    ): "Check spark.jars, --conf and spark-defaults.conf, and add",
     (
-        "restart Python, in a notebook its kernel, and build the first session with "
-        "pme.configure(SparkSession.builder), which adds the one that fits."
-    ): "and run the command again, which adds the one that fits.",
+        "restart Python (in a notebook, the kernel) and build the first session with "
+        "pme.configure(SparkSession.builder), which adds the right one."
+    ): "and run the command again, which adds the right one.",
     "Use the connector of the wheel (pme.configure)": "Use the connector of the wheel",
     "write_plaintext=True": "--write-plaintext",
     "in_place=True": "--in-place",

@@ -21,7 +21,7 @@ class Starting:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """PySpark tells of its process only when that is ready, so it is given a Popen that tells at once."""
+        """PySpark reports its process only when that is ready, so it gets a Popen that reports it at once."""
         from pyspark import java_gateway  # noqa: PLC0415 slow to import
 
         module: Any = java_gateway

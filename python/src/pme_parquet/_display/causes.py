@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pme_parquet._inspect.words import number, printable
+from pme_parquet._display.words import number, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,7 +47,7 @@ def by_cause(findings: Iterable[Told]) -> Iterator[str]:
         yield _line(alike)
     if len(groups) > _MOST:
         left = number(sum(map(len, list(groups.values())[_MOST:])), "finding")
-        yield f"and {left} more, of {number(len(groups) - _MOST, 'other cause')}: --json and to_dict() have all"
+        yield f"and {left} more of {number(len(groups) - _MOST, 'other cause')}; --json and to_dict() list all"
 
 
 def _line(alike: list[Told]) -> str:

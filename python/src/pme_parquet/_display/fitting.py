@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pme_parquet._shown import Row, Table
+    from pme_parquet._display.content import Row, Table
 
 _EDGE = 2
 # Below this a column is not worth looking at, and the terminal breaks the line.
@@ -82,7 +82,7 @@ def _parts(line: str, width: int) -> list[str]:
 
 
 def elided(path: str, width: int) -> str:
-    """A path without its middle; its end tells more than its beginning."""
+    """A path without its middle; its end is more specific than its beginning."""
     if len(path) <= width:
         return path
     end = max(width * 2 // 3, 1)

@@ -1,58 +1,18 @@
-"""What is shown three ways, as text, as HTML in a notebook and by rich on a terminal: a title, tables and lines.
-
-Texts are shown as they are: who makes a `Shown` of what a file or a user says takes `_inspect.words.printable` of it.
-"""
+"""The three forms of what is shown: text, HTML in a notebook, and by rich on a terminal."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from pme_parquet._fitted import fit
+from pme_parquet._display.fitting import fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-Row = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows below a header; a list of what is told line by line has none.
-
-    Attributes:
-        header: a title for each column.
-        rows: as long as the header, or each other.
-        styles: rich's style of each row, on a terminal; none, or one for each.
-        free: whether its last column takes the room it wants, as where it has what is copied to a shell.
-        paths: whether the last column has paths. Where there is no room for them they stand below the column before.
-    """
-
-    header: Row
-    rows: tuple[Row, ...]
-    styles: Row = ()
-    paths: bool = False
-    free: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A sentence, and rich's style of it on a terminal."""
-
-    text: str
-    style: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What every form shows, from above."""
-
-    title: str
-    tables: tuple[Table, ...] = ()
-    lines: tuple[Line, ...] = ()
+    from pme_parquet._display.content import Row, Shown, Table
 
 
 def text(shown: Shown) -> str:

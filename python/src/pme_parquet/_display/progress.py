@@ -6,7 +6,7 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pme_parquet._progress.step import Clock, Step
+from pme_parquet._display.step import Clock, Step
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_LINES = 5
 
 
-class Shown(Protocol):
+class Form(Protocol):
     """Where progress is shown. Its file is stderr: stdout has results."""
 
     looks: bool
@@ -27,13 +27,13 @@ class Shown(Protocol):
     ) -> None: ...
 
     def show(self, step: Step | None) -> None:
-        """Told often."""
+        """Called often."""
 
     def finish(self, step: Step | None) -> None:
-        """Told once, at the end."""
+        """Called once, at the end."""
 
 
-def chosen(*, progress: bool | None) -> Shown:
+def chosen(*, progress: bool | None) -> Form:
     """The form that fits where this runs.
 
     Args:

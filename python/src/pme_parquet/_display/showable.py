@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pme_parquet._shown import Shown
+    from pme_parquet._display.content import Shown
 
 
 class Showable(ABC):
@@ -20,16 +20,16 @@ class Showable(ABC):
         """The title, tables and lines of every form."""
 
     def __str__(self) -> str:
-        from pme_parquet._shown import text  # noqa: PLC0415 only when it is shown
+        from pme_parquet._display.forms import text  # noqa: PLC0415 only when it is shown
 
         return text(self._shown)
 
     def _repr_html_(self) -> str:
-        from pme_parquet._shown import html  # noqa: PLC0415 as above
+        from pme_parquet._display.forms import html  # noqa: PLC0415 as above
 
         return html(self._shown)
 
     def __rich__(self) -> RenderableType:
-        from pme_parquet._shown import rich  # noqa: PLC0415 as above
+        from pme_parquet._display.forms import rich  # noqa: PLC0415 as above
 
         return rich(self._shown)

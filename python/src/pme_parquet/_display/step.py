@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import monotonic
 
-from pme_parquet._inspect.words import number, size
+from pme_parquet._display.words import number, size
 
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
@@ -31,7 +31,7 @@ class Step:
 
     @classmethod
     def parsed(cls, told: str) -> Step:
-        """As the connector tells it."""
+        """As the connector reports it."""
         name, *numbers = told.split("\t")
         return cls(name, *map(int, numbers))
 
@@ -47,7 +47,7 @@ class Step:
 
 
 class Clock:
-    """Tells how long a step still takes, if it goes on as it went."""
+    """Estimates how long a step still takes, from its pace so far."""
 
     def __init__(self) -> None:
         self._name = ""

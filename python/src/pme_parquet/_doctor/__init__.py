@@ -29,7 +29,7 @@ def doctor(
     *,
     options: Mapping[str, Any] | None = None,
 ) -> Diagnosis:
-    """Look whether all that the format stands on fits and works, and say what to do where it does not.
+    """Check that everything the format needs is installed, compatible and working, and how to fix what is not.
 
     Versions of Python, Spark, Scala, Java, connector and wheel; which jars were loaded, from where, and whether twice;
     settings; whether executors are as the driver; AES provider, instructions and speed; and with `kms` whether each
@@ -40,8 +40,8 @@ def doctor(
 
     Args:
         spark: a classic session, or one of Spark Connect whose server has the connector.
-        kms: an `Encryption`, whose keys are tried; or a KMS or the name of one configured in the session, of which keys
-            are tried that `options` name.
+        kms: an `Encryption`, whose keys are tried; or a KMS or the name of one configured in the session, whose keys
+            that `options` names are tried.
         options: of the format, such as `{"footerKey": "footer"}`.
 
     Returns:

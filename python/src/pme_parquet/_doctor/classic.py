@@ -1,35 +1,34 @@
-"""What the connector tells in the driver of a classic session; and where it is missing, what can be told without it."""
+"""What the connector reports in the driver of a classic session, or what Python finds without a connector."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._connector import misfit
 from pme_parquet._doctor.diagnosis import Check
 from pme_parquet._doctor.python import attempt, failure
-from pme_parquet._driver import called
+from pme_parquet._spark.connector import misfit
+from pme_parquet._spark.driver import called
+from pme_parquet._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-    from pme_parquet._connector import Misfit
+    from pme_parquet._spark.connector import Misfit
 
 _OLDEST_JAVA = 17
 
 
 def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
     """What the connector found, or why it cannot look."""
-    from pme_parquet import __version__ as wheel  # noqa: PLC0415 the package is not yet whole when this is imported
-
-    yield Check("session", "ok", "classic: its driver is a JVM that this Python is connected with")
+    yield Check("session", "ok", "classic, with the driver in this Python session's JVM")
     unfit = None
     try:
         unfit = misfit(spark._jvm)  # noqa: SLF001 as PySpark does
         # One that is only of another version than the wheel looks, and says so.
         can_look = unfit is None or unfit.kind == "version"
-        found = list(called(spark, "Doctor", "examine")(dict(options), wheel)) if can_look else []
+        found = list(called(spark, "Doctor", "examine")(dict(options), __version__)) if can_look else []
     except Exception as failed:  # noqa: BLE001 a connector that cannot look is an answer
         yield from attempt("Java", lambda: _java(spark))
         yield _failed(failed) if unfit is None else _unfit(spark, unfit)
@@ -56,7 +55,7 @@ def _unfit(spark: SparkSession, unfit: Misfit) -> Check:
 
 def _failed(failed: Exception) -> Check:
     check = failure("connector", failed)
-    return Check(check.name, check.status, check.found, "Use the connector for this Spark and Scala; see jar_path().")
+    return Check(check.name, check.status, check.found, "Use the connector for this Spark and Scala: see jar_path().")
 
 
 def _jars_of(spark: SparkSession) -> str:

@@ -1,13 +1,14 @@
-"""What the connector tells behind a Connect session, by its function in SQL; a client reaches no JVM otherwise."""
+"""What the connector reports behind a Connect session, by its function in SQL; a client reaches no JVM otherwise."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pme_parquet._connector import missing_on_server
 from pme_parquet._doctor.diagnosis import Check
 from pme_parquet._doctor.python import first_line
-from pme_parquet._hook import install_errors
+from pme_parquet._spark.connector import missing_on_server
+from pme_parquet._spark.errors import install_errors
+from pme_parquet._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ _NO_SOURCE = "DATA_SOURCE_NOT_FOUND"
 def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
     """What the server's connector found, or what could not be looked at."""
     install_errors()
-    yield Check("session", "ok", "Spark Connect: what follows is of the server")
+    yield Check("session", "ok", "Spark Connect; the following checks are of the server")
     try:
         _use_format(spark)
         found = spark.sql(_query(options)).collect()
@@ -46,10 +47,8 @@ def _is_missing(failed: Exception) -> bool:
 
 
 def _query(options: Mapping[str, str]) -> str:
-    from pme_parquet import __version__ as wheel  # noqa: PLC0415 the package is not yet whole when this is imported
-
     given = ", ".join(_literal(text) for option in options.items() for text in option)
-    return f"SELECT * FROM pme_doctor(options => map({given}), wheel => {_literal(wheel)})"  # noqa: S608 only hex
+    return f"SELECT * FROM pme_doctor(options => map({given}), wheel => {_literal(__version__)})"  # noqa: S608 only hex
 
 
 def _literal(text: str) -> str:
@@ -63,9 +62,9 @@ def _missing() -> Check:
 
 
 def _unasked(failed: Exception) -> Check:
-    found = f"versions, jars, executors, AES, RPC and KMS were not looked at: the server did not say ({_why(failed)})"
+    found = f"versions, jars, executors, AES, RPC and KMS were not checked: the server gave no answer ({_why(failed)})"
     remedy = (
-        "Give the server a connector of this version, or run pme.doctor with a classic session where the driver is."
+        "Install a connector of this version on the server, or run pme.doctor with a classic session on the driver."
     )
     return Check("connector", "warning", found, remedy)
 

@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pme_parquet._inspect.words import number, printable
-from pme_parquet._showable import Showable
+from pme_parquet._display.showable import Showable
+from pme_parquet._display.words import number, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pme_parquet._shown import Shown
+    from pme_parquet._display.content import Shown
 
 Status = Literal["ok", "warning", "problem"]
 _STYLES = {"ok": "green", "warning": "yellow", "problem": "red"}
@@ -52,12 +52,12 @@ class Diagnosis(Showable):
         return all(check.status != "problem" for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON has it."""
+        """Everything, as for JSON."""
         return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
 
     @property
     def _shown(self) -> Shown:
-        from pme_parquet._shown import Shown, Table  # noqa: PLC0415 only when it is shown
+        from pme_parquet._display.content import Shown, Table  # noqa: PLC0415 only when it is shown
 
         counts = Counter(check.status for check in self.checks)
         parts = (number(counts["problem"], "problem"), number(counts["warning"], "warning"), f"{counts['ok']} ok")

@@ -32,10 +32,10 @@ def attempt(name: str, look: Callable[[], Check]) -> Iterator[Check]:
 
 
 def failure(name: str, failed: Exception) -> Check:
-    """What is told of something that could not be looked at."""
+    """The result for something that could not be examined."""
     why = f"{type(failed).__name__}: {first_line(failed)}"
-    remedy = "See whether the session still runs (spark.version); if it does, look into the driver's log."
-    return Check(name, "problem", f"it could not be looked at, because of {why}", remedy)
+    remedy = "Check whether the session still runs (spark.version). If it does, check the log of the driver."
+    return Check(name, "problem", f"it could not be checked: {why}", remedy)
 
 
 def first_line(failed: Exception) -> str:
@@ -55,8 +55,8 @@ def python(version: tuple[int, ...]) -> Check:
 def pyspark(version: str, spark: str) -> Check:
     """PySpark talks to its own version of Spark; to others by luck. What vendors append to a version does not count."""
     if _numbers(version) == _numbers(spark):
-        return Check("PySpark", "ok", f"{version}, as Spark")
-    found = f"{version}, and Spark is {spark}"
+        return Check("PySpark", "ok", f"{version}, the same as Spark")
+    found = f"{version}, but Spark is {spark}"
     return Check("PySpark", "problem", found, f"pip install pyspark=={spark}, or unset SPARK_HOME if it names another.")
 
 
@@ -65,7 +65,7 @@ def client(version: str, spark: str) -> Check:
     found = f"{version}, a client of Spark {spark}"
     if _numbers(version)[:1] == _numbers(spark)[:1]:
         return Check("PySpark", "ok", found)
-    return Check("PySpark", "warning", found, f"pip install pyspark-client=={spark} if something fails.")
+    return Check("PySpark", "warning", found, f"If something fails: pip install pyspark-client=={spark}.")
 
 
 def _numbers(version: str) -> list[str]:

@@ -1,7 +1,8 @@
 """`pme.inspect`: what encrypted Parquet files tell without a key, a JVM or Spark. Start at `inspect`.
 
 `storage` finds files and reads ranges; `tails` gets a footer; `thrift` and `footers` read it; `material` and `beside`
-find out about keys; `look` puts a file together, `differences` a table; `report` is the answer and `render` shows it.
+find out about keys; `look` puts a file together, as `inspected` has it, and `differences` a table; `report` is the
+answer, and `view` shows it.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ _THREADS = 16
 
 
 def inspect(path: PathLike, *, storage_options: Mapping[str, Any] | None = None) -> Inspection:
-    """Looks at the tails of a table's files, or of one file: which keys protect what, and what is wrong.
+    """Inspect a table or a file without any key: which keys protect what, and what is wrong.
 
-    It needs no key, and proves nothing: what a file tells may have been written by anyone who can write there.
+    It reads only the ends of files. It proves nothing: anyone who can write to the storage can forge what a file
+        states.
 
     Example:
         report = pme.inspect("s3://bucket/people")
@@ -33,9 +35,9 @@ def inspect(path: PathLike, *, storage_options: Mapping[str, Any] | None = None)
         [file.file for file in report.files if not file.encrypted]
 
     Args:
-        path: a file or a directory, with its partitions; a path, or a URL of any file system that fsspec has a package
-            for. Hadoop's `s3a://` is taken for `s3://`.
-        storage_options: for fsspec: credentials, endpoints. Without them it looks where its packages look.
+        path: a file, or a directory with its partitions; a local path, or a URL of any file system that fsspec
+            supports. Hadoop's `s3a://` is read as `s3://`.
+        storage_options: credentials and endpoints for fsspec; by default its packages find their own.
 
     Raises:
         BadOptionError: there is nothing at the path.

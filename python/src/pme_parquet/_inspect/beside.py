@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pme_parquet._inspect import material, problems
-from pme_parquet._inspect.report import Key
+from pme_parquet._inspect.inspected import Key
 from pme_parquet._inspect.tails import LARGE
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class FileKeys:
         return tuple(key for name, key in (self._beside or {}).items() if name != material.FOOTER_REFERENCE)
 
     def key(self, metadata: bytes | None, of: str) -> Key:
-        """The key that the key metadata of the footer or a column tells of."""
+        """The key that the key metadata of the footer or a column names."""
         try:
             told = material.of_metadata(metadata)
         except material.UnusableError as unusable:
@@ -59,7 +59,7 @@ class FileKeys:
             except material.UnusableError as unusable:
                 return self._unusable(str(unusable))
             except FileNotFoundError:
-                return self._unusable("it is not there")
+                return self._unusable("it is missing")
             except Exception as failed:  # noqa: BLE001 every storage has errors of its own
                 self._finding(problems.not_read(f"{self._found.shown}: {self._name}", failed))
                 return {}
@@ -73,7 +73,7 @@ class FileKeys:
         return content
 
     def _unusable(self, why: str) -> dict[str, Key]:
-        self._finding(problems.key_metadata(self._found.shown, f"of {self._name}, {why}"))
+        self._finding(problems.key_metadata(self._found.shown, f"{self._name}: {why}"))
         return {}
 
     @property

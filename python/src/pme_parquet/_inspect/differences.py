@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pme_parquet._display.words import printable
 from pme_parquet._inspect import problems
-from pme_parquet._inspect.report import Finding, Group, InspectedFile, Key
-from pme_parquet._inspect.words import key_id, printable
+from pme_parquet._inspect.inspected import Finding, Group, InspectedFile, Key
+from pme_parquet._inspect.key_words import key_id
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -19,12 +20,12 @@ _SEVERAL = {"column key", "bits", "kek bits", "wrapping", "material"}
 _OF_ONE = {"have": "has", "are": "is"}
 _PHRASES = {
     "encrypted": "have an encrypted footer",
-    "signed": "have a plaintext footer, signed",
+    "signed": "have a signed plaintext footer",
     "plaintext": "are plaintext",
     None: "are damaged or could not be read",
     "none": "have no AAD prefix",
-    "stored": "have an AAD prefix that is in the file",
-    "required": "have an AAD prefix that readers must supply",
+    "stored": "have an AAD prefix in the file",
+    "required": "have an AAD prefix that readers must set",
 }
 
 
@@ -65,7 +66,7 @@ def drift(files: Sequence[InspectedFile]) -> tuple[str, ...]:
     )
     sentences = [printable(f"{count:,} of {len(files):,} files {_agreeing(phrase, count)}") for count, phrase in unlike]
     more = len(sentences) - _MOST_SENTENCES
-    return (*sentences[:_MOST_SENTENCES], *([f"and {more} differences more"] if more > 0 else ()))
+    return (*sentences[:_MOST_SENTENCES], *([f"and {more} more differences"] if more > 0 else ()))
 
 
 def _agreeing(phrase: str, count: int) -> str:
@@ -77,7 +78,7 @@ def _phrases(file: InspectedFile, spelt: Mapping[str, str]) -> Iterator[tuple[st
     """What may be unlike other files: an aspect, and the end of a sentence."""
     yield "footer", _PHRASES[file.footer]
     if file.algorithm and file.aad_prefix:
-        yield "algorithm", f"are encrypted by {file.algorithm}"
+        yield "algorithm", f"are encrypted with {file.algorithm}"
         yield "prefix", _PHRASES[file.aad_prefix]
     if file.footer_key:
         yield "footer key", f"use {key_id(file.footer_key)} for the footer"
@@ -97,14 +98,14 @@ def _of_key(key: Key) -> Iterator[tuple[str, str]]:
     if key.data_key_bits:
         yield "bits", f"have data keys of {key.data_key_bits} bits"
     if key.kek_bits:
-        yield "kek bits", f"have key encryption keys of {key.kek_bits} bits"
+        yield "kek bits", f"have key-encryption keys of {key.kek_bits} bits"
     if key.management == "envelope":
         yield "wrapping", f"wrap data keys {'twice' if key.double_wrapping else 'once'}"
         yield "material", f"keep key material {'in' if key.material == 'internal' else 'beside'} the file"
 
 
 def _told(file: InspectedFile) -> Hashable:
-    """What a file tells of its encryption, without what is its own: sizes, and ids of key encryption keys."""
+    """What a file shows of its encryption, without what is its own: sizes, and ids of key encryption keys."""
     conditions = tuple(sorted({finding.condition for finding in file.findings}))
     if not file.encrypted:
         return file.footer, conditions

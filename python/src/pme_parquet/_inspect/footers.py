@@ -93,7 +93,7 @@ def file_crypto_metadata(footer: bytes) -> tuple[Algorithm, bytes | None]:
         raise MalformedError("it has no footer module")
     module = int.from_bytes(footer[end : end + LENGTH_BYTES], "little")
     if module != left:
-        raise MalformedError(f"its footer module says {module} bytes where {left} are left for it")
+        raise MalformedError(f"the length of its footer module is {module} bytes, but {left} bytes are left")
     return _algorithm(values.get("encryption_algorithm")), values.get("key_metadata")
 
 
@@ -128,7 +128,7 @@ def _file_metadata(found: FileMetaData) -> Mapping[int, Field]:
 
 def _algorithm(union: Struct | None) -> Algorithm:
     if union is None or len(union) != 1:
-        raise MalformedError("it names no known encryption algorithm")
+        raise MalformedError("it names an unknown encryption algorithm")
     [(name, values)] = union.items()
     return Algorithm(
         name, values.get("aad_prefix"), values.get("aad_file_unique", b""), values.get("supply_aad_prefix", False)

@@ -1,46 +1,14 @@
-"""Keys, sizes and names in words. What a file says reaches a screen only as `printable` gives it."""
+"""Keys and AAD prefixes in words. They hold what a file says: a screen gets them through `words.printable`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pme_parquet._inspect.report import InspectedFile, Key
+    from pme_parquet._inspect.inspected import InspectedFile, Key
 
-_LONGEST = 400
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_STEP = 1024
 # What parquet-java writes where nobody named a KMS.
 _UNNAMED = {"", "DEFAULT", None}
-
-FOOTERS = {
-    "encrypted": "encrypted",
-    "signed": "plaintext, signed",
-    "plaintext": "plaintext: the file is not encrypted",
-    None: "not known",
-}
-
-
-def printable(text: str, longest: int = _LONGEST) -> str:
-    """Text in which what could steer a terminal, or turn the direction of writing, is written as an escape."""
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
-
-
-def size(count: int) -> str:
-    """A number of bytes as people read it."""
-    value = float(count)
-    for unit in _UNITS:
-        if value < _STEP or unit == _UNITS[-1]:
-            break
-        value /= _STEP
-    return f"{count} B" if unit == "B" else f"{value:,.1f} {unit}"
-
-
-def number(count: int, what: str) -> str:
-    """So many things."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def key_id(key: Key) -> str:
@@ -61,10 +29,10 @@ def key_details(key: Key) -> str:
         return ""
     told = [f"data key {_bits(key.data_key_bits)}"]
     if key.double_wrapping:
-        told.append(f"wrapped by key encryption key {key.kek_id} ({_bits(key.kek_bits)}), and that by the master key")
+        told.append(f"wrapped by key-encryption key {key.kek_id} ({_bits(key.kek_bits)}), which the master key wraps")
     else:
         told.append("wrapped by the master key")
-    told.append("in the file" if key.material == "internal" else "in a file beside")
+    told.append("in the file" if key.material == "internal" else "in a separate file")
     if key.kms_instance_id not in _UNNAMED:
         told.append(f"KMS '{key.kms_instance_id}'")
     if key.kms_instance_url not in _UNNAMED:
@@ -76,7 +44,7 @@ def aad_prefix(file: InspectedFile) -> str:
     """Whether there is one, and which."""
     if file.aad_prefix == "stored":
         return f"in the file: {file.aad_prefix_value}"
-    return {"required": "not in the file, readers must supply it", "none": "none", None: ""}[file.aad_prefix]
+    return {"required": "not in the file: readers must set it", "none": "none", None: ""}[file.aad_prefix]
 
 
 def key_ids(file: InspectedFile) -> str:

@@ -1,16 +1,16 @@
-"""One file, looked at: what its footer tells anyone, and what is wrong with it."""
+"""One file, looked at: what its footer shows to anyone, and what is wrong with it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from pme_parquet._display.words import printable
 from pme_parquet._inspect import footers, problems
 from pme_parquet._inspect.beside import FileKeys
-from pme_parquet._inspect.report import Column, Finding, InspectedFile
+from pme_parquet._inspect.inspected import Column, Finding, InspectedFile
 from pme_parquet._inspect.tails import footer_of
 from pme_parquet._inspect.thrift import MalformedError
-from pme_parquet._inspect.words import printable
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ AAD_FILE_UNIQUE_BYTES = 8
 
 
 def look(storage: Storage, found: Found) -> InspectedFile:
-    """All that a file tells without a key."""
+    """All that a file shows without a key."""
     look = _Look(storage, found)
     try:
         with footer_of(storage, found) as (encrypted, footer):
@@ -92,10 +92,10 @@ class _Look:
         )
         length = len(algorithm.aad_file_unique)
         if length != AAD_FILE_UNIQUE_BYTES:
-            why = f"aad_file_unique is {length} bytes long where {AAD_FILE_UNIQUE_BYTES} are required"
+            why = f"aad_file_unique is {length} bytes long instead of {AAD_FILE_UNIQUE_BYTES}"
             self.finding(problems.aad_prefix(self.file.file, why))
         if prefix is not None and algorithm.supply_aad_prefix:
-            why = "the file both keeps a prefix and says that it does not"
+            why = "the file contains a prefix, but states that it does not"
             self.finding(problems.aad_prefix(self.file.file, why))
 
 

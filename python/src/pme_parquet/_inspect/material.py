@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any, Literal
 
-from pme_parquet._inspect.report import Key
+from pme_parquet._inspect.inspected import Key
 
 TYPE = "PKMT1"
 PREFIX, SUFFIX = "_KEY_MATERIAL_FOR_", ".json"
@@ -37,7 +37,7 @@ class UnusableError(Exception):
 
 
 def of_metadata(metadata: bytes | None) -> Key | Reference:
-    """The key that key metadata tells of, or under what name its material is in the file beside."""
+    """The key that key metadata names, or under what name its material is in the file beside."""
     if metadata is None:
         return Key("none")
     if len(metadata) > MAX_BYTES:
@@ -60,7 +60,7 @@ def of_file(content: bytes) -> dict[Reference, Key]:
 
 def _entry(reference: Reference, value: str | bool) -> Key:  # noqa: FBT001 a value of JSON
     if not isinstance(value, str):
-        raise UnusableError(f"its entry '{reference}' is not text")
+        raise UnusableError(f"the value of its entry '{reference}' is not a string")
     if len(value) > MAX_BYTES:
         raise UnusableError(f"its entry '{reference}' is longer than {MAX_BYTES} bytes")
     return _envelope(_Fields(value), "external", reference)
@@ -87,7 +87,7 @@ def _envelope(fields: _Fields, material: Storage, reference: Reference | None) -
 
 
 def _bits(wrapped: str) -> int | None:
-    """The length of the key in a wrapped one, if it was wrapped locally; what a KMS wraps tells no length."""
+    """The length of the key inside a wrapped key, if it was wrapped locally; for a key that a KMS wrapped, none."""
     try:
         length = len(base64.b64decode(wrapped, validate=True)) - _LOCAL_OVERHEAD
     except ValueError:  # binascii.Error, or no ASCII
@@ -101,12 +101,12 @@ class _Fields:
     def __init__(self, text: str) -> None:
         self._values = _flat(text)
         if self.text("keyMaterialType") != TYPE:
-            raise UnusableError(f"its key material is not of type {TYPE}")
+            raise UnusableError(f"the key material is not of type {TYPE}")
 
     def text(self, name: str) -> str:
         value = self._values.get(name)
         if not isinstance(value, str) or not value:
-            raise UnusableError(f"it has no text '{name}'")
+            raise UnusableError(f"it has no string field '{name}'")
         return value
 
     def kek_id(self) -> str:
@@ -115,15 +115,15 @@ class _Fields:
         try:
             drawn = base64.b64decode(value, validate=True)
         except ValueError:  # binascii.Error, or no ASCII
-            raise UnusableError("the id of its key-encryption key is not base64") from None
+            raise UnusableError("the id of the key-encryption key is not base64") from None
         if len(drawn) != _KEK_ID_BYTES or base64.b64encode(drawn).decode() != value:
-            raise UnusableError(f"the id of its key-encryption key is not {_KEK_ID_BYTES} bytes in base64")
+            raise UnusableError(f"the id of the key-encryption key is not {_KEK_ID_BYTES} bytes in base64")
         return value
 
     def flag(self, name: str) -> bool:
         value = self._values.get(name)
         if not isinstance(value, bool):
-            raise UnusableError(f"it has no true or false '{name}'")
+            raise UnusableError(f"it has no true or false field '{name}'")
         return value
 
     def optional(self, name: str) -> str | None:
@@ -147,7 +147,7 @@ def _flat(text: str) -> dict[str, str | bool]:
     if not isinstance(value, dict):
         raise UnusableError("it is not a JSON object")
     if not all(isinstance(field, str | bool) for field in value.values()):
-        raise UnusableError("a field is neither text nor true or false")
+        raise UnusableError("the value of a field is neither a string nor true or false")
     return value
 
 

@@ -103,7 +103,7 @@ def _tree(elements: Sequence[Struct]) -> list[_Node]:
 
 
 def _kind(element: Struct) -> str | None:
-    """Where the two ways to say it differ, parquet-java goes by the older one."""
+    """If the two differ, parquet-java uses the older one."""
     if "converted_type" in element:
         return _CONVERTED.get(element["converted_type"])
     return next(iter(element.get("logical_type", ())), None)

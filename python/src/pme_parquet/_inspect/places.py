@@ -1,4 +1,4 @@
-"""Where the parts of a file lie, as far as its end tells without a key: for a picture of it."""
+"""Where the parts of a file lie, as far as its end shows without a key: for a picture of it."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Ends:
     Attributes:
         encrypted: whether the footer is.
         at: where it begins.
-        readable: the length of what can be read of it: the footer, or what stands before an encrypted one.
+        readable: the length of what can be read of it: the footer, or the part before an encrypted one.
         sealed: the length of the encrypted footer, or of the signature.
-        places: what a readable footer tells of the rest of the file.
+        places: what a readable footer shows of the rest of the file.
     """
 
     encrypted: bool
@@ -67,7 +67,7 @@ class Ends:
 
 
 def ends(storage: Storage, found: Found) -> Ends:
-    """What the end of a file tells.
+    """What the end of a file shows.
 
     Raises:
         PmeError: the storage failed.

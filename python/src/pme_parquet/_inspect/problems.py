@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pme_parquet._inspect.words import printable
+from pme_parquet._display.words import printable
 from pme_parquet.errors import (
     AadPrefixError,
     BadOptionError,
@@ -17,13 +17,13 @@ from pme_parquet.errors import (
 
 def damaged(file: str, why: str) -> PmeError:
     """It does not have the form of a Parquet file."""
-    return DamagedFileError(f"{file}: it is not a whole Parquet file, because {why}. Restore it from its source.")
+    return DamagedFileError(f"{file}: the Parquet file is damaged: {why}. Restore it from its source.")
 
 
 def too_long(file: str, length: int, most: int) -> PmeError:
     """Its footer takes too long in Python."""
     return UnsupportedError(
-        f"{file}: its footer is not looked at, because it is {length} bytes long and more than {most} are too slow in "
+        f"{file}: its footer was not read: it is {length} bytes long, and reading more than {most} is too slow in "
         "Python. Use pme.key_usage, which runs in the JVM."
     )
 
@@ -32,48 +32,46 @@ def not_read(file: str, failed: Exception) -> PmeError:
     """The storage failed; each has errors of its own."""
     first_line = (str(failed).splitlines() or [""])[0]
     return PmeError(
-        f"{file}: it cannot be read, because the storage fails: {type(failed).__name__}: {printable(first_line)}. "
-        "Check the path, and what its file system needs."
+        f"{file}: it cannot be read: the storage failed with {type(failed).__name__}: {printable(first_line)}. Check "
+        "the path and the settings of its file system."
     )
 
 
 def nothing(path: str) -> PmeError:
     """There is no file and no directory."""
-    return BadOptionError(f"{path}: it cannot be looked at, because there is nothing. Check the path.")
+    return BadOptionError(f"{path}: there is nothing at this path. Check the path.")
 
 
 def no_package(path: str, package: str) -> PmeError:
     """Of a file system's."""
-    return UnsupportedError(
-        f"{path}: it cannot be looked at, because the package {package} is not installed. pip install {package}."
-    )
+    return UnsupportedError(f"{path}: this needs the package {package}, which is not installed. pip install {package}.")
 
 
 def aad_prefix(file: str, why: str) -> PmeError:
     """Readers refuse what it says of its AAD."""
     return AadPrefixError(
-        f"{file}: its AAD cannot be relied on, because {why}. Restore it, or have its writer write it anew."
+        f"{file}: its AAD is not reliable: {why}. Restore the file, or have its writer write it again."
     )
 
 
 def no_signature(file: str) -> PmeError:
     """A readable footer of an encrypted file that anyone can have written."""
     return NotAuthenticError(
-        f"{file}: its footer does not open, because it has encrypted columns but no signature. Restore the file."
+        f"{file}: its footer cannot be authenticated: it has encrypted columns but no signature. Restore the file."
     )
 
 
 def key_metadata(where: str, why: str) -> PmeError:
     """Key metadata or key material that readers refuse."""
     return KeyMetadataError(
-        f"{where}: its key metadata cannot be used, because {why}. "
-        "Check how the file was written, and that its key material is whole."
+        f"{where}: the key metadata cannot be used: {why}. Check how the file was written, and that its key material "
+        "is complete."
     )
 
 
 def plaintext(file: str, encrypted: int) -> PmeError:
     """It is among encrypted ones."""
     return PlaintextFileError(
-        f"{file}: the file is not encrypted, and {encrypted} beside it {'is' if encrypted == 1 else 'are'}. "
-        "Find out who wrote it."
+        f"{file}: the file is not encrypted, but {encrypted} of the table {'is' if encrypted == 1 else 'are'}. Find "
+        "out who wrote it."
     )

@@ -1,4 +1,4 @@
-"""The tail of a file: its footer as it stands there, before anything of it is believed (specification §5.3 to §5.5)."""
+"""The tail of a file: its footer as stored, before any of it is trusted (specification §5.3 to §5.5)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LARGE = threading.RLock()
 def footer_of(storage: Storage, found: Found) -> Iterator[tuple[bool, bytes]]:
     """Whether a file's footer is encrypted, and its bytes."""
     if not found.regular:
-        raise problems.damaged(found.shown, "it is no regular file")
+        raise problems.damaged(found.shown, "it is not a regular file")
     if found.bytes < MIN_FILE_BYTES:
         raise problems.damaged(found.shown, f"it is {found.bytes} bytes long")
     tail = _range(storage, found, max(0, found.bytes - FIRST_READ_BYTES), found.bytes)
@@ -47,10 +47,12 @@ def footer_of(storage: Storage, found: Found) -> Iterator[tuple[bool, bytes]]:
 
 def _footer_length(found: Found, tail: bytes) -> int:
     if tail[-MAGIC_BYTES:] not in {ENCRYPTED_FOOTER, READABLE_FOOTER}:
-        raise problems.damaged(found.shown, "it does not end with PAR1 or PARE")
+        raise problems.damaged(found.shown, "it does not end in PAR1 or PARE")
     length = int.from_bytes(tail[-TAIL_BYTES:-MAGIC_BYTES], "little")
     if not 0 < length <= found.bytes - MIN_FILE_BYTES:
-        raise problems.damaged(found.shown, f"its footer cannot be {length} bytes long in {found.bytes} bytes")
+        raise problems.damaged(
+            found.shown, f"its footer cannot be {length} bytes long in a file of {found.bytes} bytes"
+        )
     if length > MAX_FOOTER_BYTES:
         raise problems.too_long(found.shown, length, MAX_FOOTER_BYTES)
     return length
@@ -62,6 +64,6 @@ def _range(storage: Storage, found: Found, start: int, end: int) -> bytes:
     except Exception as failed:
         raise problems.not_read(found.shown, failed) from failed
     if len(content) != end - start:
-        why = f"{len(content)} bytes were read where {end - start} should be"
+        why = f"only {len(content)} of {end - start} bytes were read"
         raise problems.damaged(found.shown, why)
     return content

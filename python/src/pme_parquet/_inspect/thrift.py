@@ -88,12 +88,12 @@ def boolean(name: str) -> Field:
 
 
 def struct(name: str, fields: Mapping[int, Field]) -> Field:
-    """A struct, of which some fields are wanted."""
+    """A struct with some wanted fields."""
     return Field(name, TType.STRUCT, lambda reader: _struct(reader, fields))
 
 
 def presence(name: str) -> Field:
-    """Bytes of which only the presence is wanted."""
+    """Bytes whose presence alone is wanted."""
     return Field(name, TType.STRING, lambda reader: reader.readBinary() is not None)
 
 
@@ -122,7 +122,7 @@ def parse(content: bytes, fields: Mapping[int, Field]) -> tuple[Struct, int]:
     try:
         return _struct(reader, fields), reader.trans.at
     except _FAILURES as failure:
-        why = "it ends too early" if isinstance(failure, EOFError) else "Thrift cannot read it"
+        why = "the data ends too early" if isinstance(failure, EOFError) else "it is not valid Thrift"
         raise MalformedError(why) from failure
 
 
@@ -139,7 +139,7 @@ def _struct(reader: Reader, fields: Mapping[int, Field]) -> Struct:
         elif field.type != kind:
             raise MalformedError(f"its {field.name} is of another type")
         elif field.name in values:
-            raise MalformedError(f"its {field.name} stands there twice")
+            raise MalformedError(f"it has {field.name} twice")
         else:
             values[field.name] = field.read(reader)
         reader.readFieldEnd()

@@ -4,45 +4,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pme_parquet._inspect import words
-from pme_parquet._inspect.causes import Told, by_cause
-from pme_parquet._inspect.words import printable
-from pme_parquet._shown import Line, Row, Shown, Table
+from pme_parquet._display.causes import Told, by_cause
+from pme_parquet._display.content import Line, Row, Shown, Table
+from pme_parquet._display.words import FOOTERS, number, printable, size
+from pme_parquet._inspect.key_words import aad_prefix, key_details, key_id, key_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from pme_parquet._inspect.report import Column, InspectedFile, Inspection, Key
+    from pme_parquet._inspect.inspected import Column, Finding, Group, InspectedFile, Key
 
 _MOST = 20
 
 
-def shown(report: Inspection) -> Shown:
-    """What is told of it, with what its files say made printable."""
-    one = len(report.files) == 1
-    tables = _of_file(report.files[0]) if one else (_of_groups(report),) if report.files else ()
-    drift = (Line(line, "yellow") for line in report.drift)
-    findings = (Line(line, "red") for line in _findings(report))
-    return Shown(_title(report), tuple(tables), (*drift, *findings))
+def shown(
+    path: str,
+    files: Sequence[InspectedFile],
+    groups: Sequence[Group],
+    drift: Sequence[str],
+    findings: Sequence[Finding],
+) -> Shown:
+    """The view of an inspection, with texts from files made printable."""
+    tables = _of_file(files[0]) if len(files) == 1 else (_of_groups(groups),) if files else ()
+    differences = (Line(line, "yellow") for line in drift)
+    wrong = (Line(line, "red") for line in _findings(findings))
+    return Shown(_title(path, files), tuple(tables), (*differences, *wrong))
 
 
-def _title(report: Inspection) -> str:
-    total = sum(file.bytes for file in report.files)
-    told = f"{printable(report.path)}: {words.number(len(report.files), 'file')}, {words.size(total)}"
-    encrypted = sum(file.encrypted for file in report.files)
-    return f"{told}, {encrypted:,} encrypted" if len(report.files) != 1 else told
+def _title(path: str, files: Sequence[InspectedFile]) -> str:
+    told = f"{printable(path)}: {number(len(files), 'file')}, {size(sum(file.bytes for file in files))}"
+    encrypted = sum(file.encrypted for file in files)
+    return f"{told}, {encrypted:,} encrypted" if len(files) != 1 else told
 
 
-def _findings(report: Inspection) -> Iterator[str]:
-    return by_cause(Told(finding.condition, finding.file, finding.message) for finding in report.findings)
+def _findings(findings: Sequence[Finding]) -> Iterator[str]:
+    return by_cause(Told(finding.condition, finding.file, finding.message) for finding in findings)
 
 
-def _of_groups(report: Inspection) -> Table:
+def _of_groups(groups: Sequence[Group]) -> Table:
     rows = []
-    for group in report.groups[:_MOST]:
+    for group in groups[:_MOST]:
         file = group.example
-        told = (file.footer or "not known", file.algorithm or "", words.key_ids(file), file.file)
-        rows.append((f"{group.files:,}", words.size(group.bytes), *map(printable, told)))
+        told = (file.footer or "not known", file.algorithm or "", key_ids(file), file.file)
+        rows.append((f"{group.files:,}", size(group.bytes), *map(printable, told)))
     return Table(("files", "size", "footer", "algorithm", "keys", "first file"), tuple(rows), paths=True)
 
 
@@ -55,26 +59,26 @@ def _of_file(file: InspectedFile) -> Iterator[Table]:
 
 def _told(file: InspectedFile) -> Iterator[tuple[str, str]]:
     hidden = "not visible without the footer key" if file.footer == "encrypted" else ""
-    yield "footer", words.FOOTERS[file.footer]
+    yield "footer", FOOTERS[file.footer]
     yield "algorithm", file.algorithm or ""
-    yield "AAD prefix", words.aad_prefix(file)
+    yield "AAD prefix", aad_prefix(file)
     if file.footer_key:
         yield "footer key", _key(file.footer_key)
     for key in file.column_keys[:_MOST]:
         yield "column key", _key(key)
     if len(file.column_keys) > _MOST:
-        yield "", f"and {len(file.column_keys) - _MOST:,} column keys more"
+        yield "", f"and {len(file.column_keys) - _MOST:,} more column keys"
     yield "columns", hidden if file.columns is None else f"{len(file.columns):,}"
-    yield "rows", hidden if file.rows is None else f"{file.rows:,} in {words.number(file.row_groups or 0, 'row group')}"
+    yield "rows", hidden if file.rows is None else f"{file.rows:,} in {number(file.row_groups or 0, 'row group')}"
     yield "written by", hidden if file.created_by is None else file.created_by
 
 
 def _key(key: Key) -> str:
-    details = words.key_details(key)
-    return f"{words.key_id(key)}: {details}" if details else words.key_id(key)
+    details = key_details(key)
+    return f"{key_id(key)}: {details}" if details else key_id(key)
 
 
 def _of_column(column: Column) -> Row:
-    key = "" if column.key is None else f": {words.key_id(column.key)}"
+    key = "" if column.key is None else f": {key_id(column.key)}"
     told = f"{column.encrypted_with}{key}" if column.encrypted_with else "not encrypted"
-    return printable(column.name), words.size(column.compressed_bytes), printable(told)
+    return printable(column.name), size(column.compressed_bytes), printable(told)

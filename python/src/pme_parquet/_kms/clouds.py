@@ -1,4 +1,4 @@
-"""Where master keys live: the key services of clouds, and Hadoop's."""
+"""Master keys in the key services of clouds, or in a Hadoop KMS."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pme_parquet._brief import Brief
-from pme_parquet._hook import install_errors
-from pme_parquet._secrets import SecretReference, require_reference
+from pme_parquet._display.brief import Brief
+from pme_parquet._kms.protocol import options_of
+from pme_parquet._kms.secrets import SecretReference, require_reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 class AwsKms(Brief):
     """Master keys in AWS KMS, which they never leave. Needs the jar `pme-parquet-kms-aws`.
 
-    Credentials are those that the AWS SDK finds where the driver runs: environment, profile, web identity, instance
-    role. A key's id is a key id, an ARN, or an alias as `alias/NAME`; write ARNs in `column_keys` as they are.
+    The AWS SDK finds credentials on the driver: environment, profile, web identity, instance role. The id of a master
+    key is a key id, an ARN, or an alias (`alias/NAME`). `column_keys` takes ARNs unchanged.
 
     Example:
         keys = pme.AwsKms(region="eu-central-1")
         enc = pme.Encryption(kms=keys, footer_key="alias/footer", column_keys={"alias/pii": ["name"]})
 
     Attributes:
-        region: the region of AWS KMS; by default what the SDK finds.
-        endpoint: its address, if it is not the region's own.
-        encryption_context: texts that wrapped keys are bound to; they are logged, and no secret.
+        region: the region of AWS KMS; by default the one that the SDK finds.
+        endpoint: its address, if it is not the default of the region.
+        encryption_context: strings that wrapped keys are bound to; AWS logs them, so they must not contain secrets.
     """
 
     region: str | None = None
@@ -38,7 +38,7 @@ class AwsKms(Brief):
     def options(self) -> dict[str, str]:
         """The options of the format, for reading and writing."""
         context = None if self.encryption_context is None else json.dumps(dict(self.encryption_context))
-        return _given(
+        return options_of(
             {
                 "kms": "aws",
                 "kms.aws.region": self.region,
@@ -57,9 +57,9 @@ class GcpKms(Brief):
         enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name"]})
 
     Attributes:
-        key_ring: where keys are that are not named in full.
-        credentials: where the JSON of a service account's key is found; by default the application default credentials.
-        endpoint: the address of Cloud KMS, if it is not Google's own.
+        key_ring: the key ring of keys that are not named in full.
+        credentials: reference to the JSON of a service account's key; by default the application default credentials.
+        endpoint: the address of Cloud KMS, if it is not Google's default.
     """
 
     key_ring: str | None = None
@@ -72,7 +72,7 @@ class GcpKms(Brief):
 
     def options(self) -> dict[str, str]:
         """The options of the format, for reading and writing."""
-        return _given(
+        return options_of(
             {
                 "kms": "gcp",
                 "kms.gcp.keyRing": self.key_ring,
@@ -86,7 +86,7 @@ class GcpKms(Brief):
 class AzureKeyVault(Brief):
     """Master keys in Azure Key Vault or a managed HSM, which they never leave. Needs the jar `pme-parquet-kms-azure`.
 
-    Logs in with the machine's managed identity, or with an application's client secret.
+    It logs in with the managed identity of the machine, or with the client secret of an application.
 
     Example:
         keys = pme.AzureKeyVault("https://acme.vault.azure.net")
@@ -96,9 +96,9 @@ class AzureKeyVault(Brief):
         vault_url: the address of the vault.
         tenant_id: with a client secret, the tenant.
         client_id: with a client secret, the application; without, a user-assigned managed identity.
-        client_secret: where the application's client secret is found.
-        algorithm: how keys wrap; RSA with vaults, AES with managed HSMs.
-        authority: where to log in with a client secret, if it is not Azure's public cloud.
+        client_secret: reference to the client secret of the application.
+        algorithm: the wrapping algorithm: RSA with vaults, AES with managed HSMs.
+        authority: where to log in with a client secret, if not in Azure's public cloud.
     """
 
     vault_url: str
@@ -114,7 +114,7 @@ class AzureKeyVault(Brief):
 
     def options(self) -> dict[str, str]:
         """The options of the format, for reading and writing."""
-        return _given(
+        return options_of(
             {
                 "kms": "azure",
                 "kms.azure.vaultUrl": self.vault_url,
@@ -129,13 +129,13 @@ class AzureKeyVault(Brief):
 
 @dataclass(frozen=True, repr=False)
 class HadoopKms(Brief):
-    """Master keys in a Hadoop KMS, which they never leave. Users are known to it as they are to Hadoop.
+    """Master keys in a Hadoop KMS, which they never leave. It authenticates users as Hadoop does.
 
     Example:
         keys = pme.HadoopKms("kms://https@kms.example:9600/kms")
 
     Attributes:
-        uri: the address, which the session must name too unless it is a loopback one; by default Hadoop's
+        uri: the address. The session must set it, too, unless it is a loopback address. The default is Hadoop's
             `hadoop.security.key.provider.path`.
     """
 
@@ -143,9 +143,4 @@ class HadoopKms(Brief):
 
     def options(self) -> dict[str, str]:
         """The options of the format, for reading and writing."""
-        return _given({"kms": "hadoop", "kms.hadoop.uri": self.uri})
-
-
-def _given(values: Mapping[str, str | SecretReference | None]) -> dict[str, str]:
-    install_errors()
-    return {name: str(value) for name, value in values.items() if value is not None}
+        return options_of({"kms": "hadoop", "kms.hadoop.uri": self.uri})

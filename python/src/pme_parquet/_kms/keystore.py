@@ -1,4 +1,4 @@
-"""A Java keystore with one AES secret key per alias: the embedded default KMS, and a way to make one."""
+"""A Java keystore with one AES secret key per alias: the default KMS, and how to create one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pme_parquet._brief import Brief
-from pme_parquet._hook import install_errors
-from pme_parquet._inspect.words import printable
-from pme_parquet._secrets import SecretReference, require_reference
+from pme_parquet._display.brief import Brief
+from pme_parquet._display.words import printable
+from pme_parquet._kms.secrets import SecretReference, require_reference
+from pme_parquet._spark.errors import install_errors
 from pme_parquet.errors import BadOptionError, KmsUnavailableError
 
 if TYPE_CHECKING:
@@ -33,11 +33,12 @@ class Keystore(Brief):
         spark.read.format("pme-parquet").options(**keys.options()).load(path)
 
     Attributes:
-        path: the file. PKCS12 keeps aliases in lower case; others are refused. Empty for PKCS11, where the session's
-            `spark.datasource.pme-parquet.kms.keystore.path` names the provider's configuration.
-        password: where the password is found: at least six characters, which is what keytool asks for.
+        path: the file. PKCS12 stores aliases in lower case; other names are refused. Empty for PKCS11, where the
+            session's `spark.datasource.pme-parquet.kms.keystore.path` names the configuration of the provider.
+        password: reference to the password. keytool requires at least six characters.
         type: `PKCS12`, `PKCS11`, or any installed type, such as `BCFKS`.
-        provider_path: BouncyCastle's bcprov jar, which keytool needs for BCFKS; Spark needs it on its class path.
+        provider_path: path of BouncyCastle's bcprov jar, which keytool needs for BCFKS; Spark needs it on its class
+            path.
     """
 
     path: str | PathLike[str]
@@ -60,31 +61,31 @@ class Keystore(Brief):
         }
 
     def create(self, aliases: Sequence[str], *, bits: int = 256) -> Keystore:
-        """Makes the file with new random AES keys, all of them or none; refuses to touch one that is there.
+        """Create the file with new random AES keys. An existing file is an error.
 
         Raises:
-            BadOptionError: the file exists or cannot be made, or a name cannot be that of a key.
+            BadOptionError: the file exists or cannot be created, or a name cannot be used.
         """
-        from pme_parquet import _keystore_file  # noqa: PLC0415 slow to import
+        from pme_parquet._kms import keystore_file  # noqa: PLC0415 slow to import
 
         names = self._names(aliases)
-        _keystore_file.create(self._file, lambda draft: self._generate(draft, names, bits))
+        keystore_file.create(self._file, lambda draft: self._generate(draft, names, bits))
         return self
 
     def add(self, *aliases: str, bits: int = 256) -> Keystore:
-        """Adds new random AES keys to the file, all of them or none; keys that are there stay as they are.
+        """Add new random AES keys to the file, either all or none. Existing keys do not change.
 
-        The file is locked meanwhile, so that of several who add keys at once none loses theirs. A link is followed.
+        The file is locked while keys are added, so that concurrent calls do not lose keys. Links are followed.
 
         Raises:
-            BadOptionError: a name is taken or cannot be that of a key, or the file cannot be changed.
-            KmsUnavailableError: the file does not open, or something else changed it meanwhile.
+            BadOptionError: a name exists or cannot be used, or the file cannot be changed.
+            KmsUnavailableError: the file cannot be opened, or another program changed it at the same time.
         """
-        from pme_parquet import _keystore_file  # noqa: PLC0415 as above
+        from pme_parquet._kms import keystore_file  # noqa: PLC0415 as above
 
         names = self._names(aliases)
         self._require_file()
-        _keystore_file.change(self._file, lambda draft: self._generate(draft, names, bits))
+        keystore_file.change(self._file, lambda draft: self._generate(draft, names, bits))
         return self
 
     def aliases(self) -> list[str]:
@@ -96,27 +97,27 @@ class Keystore(Brief):
     def _file(self) -> Path:
         if not self.path:
             raise BadOptionError(
-                "pme.Keystore: keys cannot be made or listed, because it has no file. "
-                "Use keytool, or the token's own tools."
+                "pme.Keystore: keys cannot be created or listed: this keystore has no file. Use keytool, or the tools "
+                "of the token."
             )
         return Path(os.fspath(self.path).removeprefix("file:"))
 
     def _require_file(self) -> None:
         if not self._file.is_file():
-            why = "its link leads nowhere" if self._file.is_symlink() else "there is no such file"
+            why = "it is a link to a file that does not exist" if self._file.is_symlink() else "there is no such file"
             raise KmsUnavailableError(
-                f"{self.path}: the keystore cannot be opened, because {why}. Correct the path, or create the keystore."
+                f"{self.path}: the keystore cannot be opened: {why}. Correct the path, or create the keystore."
             )
 
     def _names(self, aliases: Sequence[str]) -> list[str]:
         if isinstance(aliases, str) or not aliases:
             raise BadOptionError(
-                f"{self.path}: no key was made, because the names of the keys are not a list with at least one. "
-                'Give names, as in ["footer", "pii"].'
+                f"{self.path}: no key was created: the names of the keys are not a list with at least one name. Give "
+                'names, for example ["footer", "pii"].'
             )
         for alias in aliases:
             if not alias.strip() or not alias.isprintable():
-                raise self._refused(alias, "it is empty or has characters that cannot be printed")
+                raise self._refused(alias, "it is empty, or has characters that cannot be printed")
             if list(aliases).count(alias) > 1:
                 raise self._refused(alias, "it is given twice")
         return list(aliases)
@@ -133,20 +134,20 @@ class Keystore(Brief):
             if after.get(alias) is not True:
                 stored = _in_other_letters(alias, after)
                 kept = f"'{printable(stored)}'" if stored else "another one"
-                raise self._refused(alias, f"a keystore of type {self.type} would keep it as {kept}")
+                raise self._refused(alias, f"a keystore of type {self.type} would store it as {kept}")
         if before.items() - after.items() or len(after) != len(before) + len(names):
             raise KmsUnavailableError(
-                f"{self.path}: no key was made, because keytool changed other keys. Use another JDK, and report it."
+                f"{self.path}: no key was created: keytool changed other keys. Use another JDK, and report this."
             )
 
     def _generate_one(self, draft: Path, alias: str, bits: int, there: list[str]) -> None:
-        from pme_parquet import _keytool  # noqa: PLC0415 as above
+        from pme_parquet._kms import keytool  # noqa: PLC0415 as above
 
         stored = alias if alias in there else None
         if stored is None:
             try:
                 self._keytool(["-genseckey", "-keyalg", "AES", "-keysize", str(bits), "-alias", alias], draft)
-            except _keytool.TakenError:
+            except keytool.TakenError:
                 stored = _in_other_letters(alias, there)
             else:
                 return
@@ -155,8 +156,8 @@ class Keystore(Brief):
 
     def _refused(self, alias: str, why: str) -> BadOptionError:
         return BadOptionError(
-            f"{self.path}: no key was made, because the name {printable(repr(alias))} cannot be taken: {why}. "
-            "Give the new key another name."
+            f"{self.path}: no key was created: the name {printable(repr(alias))} cannot be used: {why}. Give the new "
+            "key another name."
         )
 
     def _entries(self, file: Path) -> dict[str, bool]:
@@ -165,12 +166,12 @@ class Keystore(Brief):
         return {alias: bool(_SECRET_KEY.search(told)) for alias, told in zip(parts[::2], parts[1::2], strict=True)}
 
     def _keytool(self, command: list[str], file: Path) -> str:
-        from pme_parquet import _keytool  # noqa: PLC0415 as above
+        from pme_parquet._kms import keytool  # noqa: PLC0415 as above
 
         store = ["-storetype", self.type]
         if self.provider_path is not None:
             store += ["-providerclass", _BOUNCY_CASTLE, "-providerpath", os.fspath(self.provider_path)]
-        return _keytool.run([*command, *store], file, os.fspath(self.path), self.password)
+        return keytool.run([*command, *store], file, os.fspath(self.path), self.password)
 
 
 def _in_other_letters(alias: str, stored: Iterable[str]) -> str | None:

@@ -54,7 +54,7 @@ def change(path: Path, make: Callable[[Path], None]) -> None:
     """
     if os.name == "nt":
         raise UnsupportedError(
-            f"{path}: the keystore was not changed, because Windows has no locks of this kind. Use keytool."
+            f"{path}: the keystore was not changed: Windows does not have the file locks that this needs. Use keytool."
         )
     with _told(path, "changed"):
         place = _files.real(path)
@@ -67,8 +67,8 @@ def change(path: Path, make: Callable[[Path], None]) -> None:
                 after = draft.read_bytes()
             if _files.real(path) != place or not _is_still(store, place, before):
                 raise KmsUnavailableError(
-                    f"{path}: the keystore was not changed, because something else changed or moved it meanwhile. "
-                    "Run it again."
+                    f"{path}: the keystore was not changed: another program changed or moved it at the same time. Run "
+                    "it again."
                 )
             _files.replace(place, after, like=store)
 
@@ -82,8 +82,8 @@ def _told(path: Path, what: str) -> Iterator[None]:
         raise
     except OSError as failed:
         raise BadOptionError(
-            f"{path}: the keystore was not {what}, because the operating system refuses it: "
-            f"{failed.strerror or failed}. Choose a path on a local disk that you may write to."
+            f"{path}: the keystore was not {what}: the operating system refused: {failed.strerror or failed}. Choose a "
+            "path on a local disk with write permission."
         ) from failed
 
 
@@ -118,8 +118,8 @@ def _lock(path: Path, store: int, deadline: float) -> None:
             return flock(store, LOCK_EX | LOCK_NB)
         if monotonic() > deadline:
             raise KmsUnavailableError(
-                f"{path}: the keystore was not changed, because another process is changing it and does not end. "
-                "End that, and run it again."
+                f"{path}: the keystore was not changed: another process has been changing it for too long. Stop that "
+                "process, and run this again."
             )
         sleep(_PAUSE)
 
@@ -127,16 +127,16 @@ def _lock(path: Path, store: int, deadline: float) -> None:
 def _require_alone(path: Path, store: int) -> None:
     status = os.fstat(store)
     if not stat.S_ISREG(status.st_mode):
-        raise BadOptionError(f"{path}: the keystore was not changed, because it is not a file. Name a keystore's file.")
+        raise BadOptionError(f"{path}: the keystore was not changed: the path is not a file. Name a keystore file.")
     if status.st_nlink > 1:
         raise BadOptionError(
-            f"{path}: the keystore was not changed, because it is a hard link: its other names would "
-            "stay without the new keys. Make a copy, and name that."
+            f"{path}: the keystore was not changed: it is a hard link, and its other names would not get the new keys. "
+            "Make a copy, and name that."
         )
 
 
 def _is_still(store: int, place: Path, before: bytes | None = None) -> bool:
-    """Whether the name leads to this file, with this content. It is opened anew, for which NFS asks its server."""
+    """Whether the name leads to this file, with this content. It is opened again, which makes NFS ask its server."""
     try:
         now = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -154,7 +154,11 @@ def _content(store: int) -> bytes:
 
 
 def _is_there(path: Path) -> BadOptionError:
-    what = "a link that leads nowhere is there" if path.is_symlink() and not path.exists() else "the file exists"
+    what = (
+        ("there is a link to a file that does not exist")
+        if path.is_symlink() and not path.exists()
+        else "the file exists"
+    )
     return BadOptionError(
-        f"{path}: the keystore was not made, because {what}. Choose another name, or add keys to the one that exists."
+        f"{path}: the keystore was not created: {what}. Choose another name, or add keys to the existing keystore."
     )

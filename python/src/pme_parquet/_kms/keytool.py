@@ -1,6 +1,6 @@
 """Runs the JDK's keytool: the one tool every user of Spark has that makes AES keys in a keystore.
 
-The password never stands on a command line, where other users of the machine could read it: keytool is told the
+The password never stands on a command line, where other users of the machine could read it: keytool gets the
 environment variable or the file that holds it.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pme_parquet.errors import BadOptionError, KmsUnavailableError, UnsupportedError
 
 if TYPE_CHECKING:
-    from pme_parquet._secrets import SecretReference
+    from pme_parquet._kms.secrets import SecretReference
 
 # How keytool and the providers say it: SunJSSE of an entry and of the whole file, BouncyCastle.
 _WRONG_PASSWORD = ("password was incorrect", "integrity check", "wrong password", "mac calculation")
@@ -48,15 +48,15 @@ def run(command: list[str], file: Path, name: str, password: SecretReference) ->
 
 def _failure(keystore: str, output: str) -> Exception:
     said = re.search(r"keytool error: (?:[\w.$]+: )?(.*)", output)
-    why = said[1].strip() if said else (output.strip().splitlines() or ["it did not say why"])[-1]
+    why = said[1].strip() if said else (output.strip().splitlines() or ["it gave no reason"])[-1]
     if any(text in output.lower() for text in _WRONG_PASSWORD):
         return KmsUnavailableError(
-            f"{keystore}: the keystore did not open, because its password is another one or the file is damaged "
-            f"({why}). Give the reference to its password."
+            f"{keystore}: the keystore cannot be opened: the password is wrong, or the file is damaged ({why}). "
+            "Correct the reference to its password."
         )
     if "already exists" in why:
-        return TakenError(f"{keystore}: the key was not made, because {why}. Give a new key another name.")
-    return KmsUnavailableError(f"{keystore}: keytool failed, because {why}. Mend that and run again.")
+        return TakenError(f"{keystore}: the key was not created: {why}. Give the new key another name.")
+    return KmsUnavailableError(f"{keystore}: keytool failed: {why}. Correct that, and run it again.")
 
 
 def _keytool() -> str:
@@ -65,8 +65,8 @@ def _keytool() -> str:
     found = str(in_home) if in_home and in_home.is_file() else shutil.which("keytool")
     if found is None:
         raise UnsupportedError(
-            "pme.Keystore: no keytool was found, because neither JAVA_HOME nor PATH leads to a JDK or JRE. "
-            "Install JDK 17 or set JAVA_HOME."
+            "pme.Keystore: keytool was not found: neither JAVA_HOME nor PATH leads to a JDK or JRE. Install JDK 17, "
+            "or set JAVA_HOME."
         )
     return found
 
@@ -74,15 +74,15 @@ def _keytool() -> str:
 def _password_arguments(keystore: str, password: SecretReference) -> list[str]:
     if password.scheme == "env" and not os.environ.get(password.name):
         raise BadOptionError(
-            f"{keystore}: there is no password, because the environment variable {password.name} is not set. Set it."
+            f"{keystore}: the password cannot be read: the environment variable {password.name} is not set. Set it."
         )
     if password.scheme == "file" and not Path(password.name).is_file():
         raise BadOptionError(
-            f"{keystore}: there is no password, because the file {password.name} does not exist. Make it."
+            f"{keystore}: the password cannot be read: the file {password.name} does not exist. Create it."
         )
     if password.scheme not in {"env", "file"}:
         raise UnsupportedError(
-            f"{keystore}: keys cannot be made with the password {password}, because only Spark can look that up. "
-            "Name an environment variable (env:NAME) or a file (file:PATH)."
+            f"{keystore}: keys cannot be created with the password {password}, which only Spark can read. Name an "
+            "environment variable (env:NAME) or a file (file:PATH)."
         )
     return [f"-storepass:{password.scheme}", password.name]

@@ -6,8 +6,8 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from pme_parquet._connector import misfit
-from pme_parquet._hook import install_errors
+from pme_parquet._spark.connector import misfit
+from pme_parquet._spark.errors import install_errors
 from pme_parquet.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ _CLASS = "io.pmeparquet.kms.PythonKms"
 
 
 class KmsCalls(Protocol):
-    """What a KMS client in Python has to do. Called from several threads."""
+    """The interface of a KMS client in Python. Several threads call it."""
 
     def wrap_key(self, key: bytes, master_key_id: str) -> str:
-        """Encrypt a key under a master key. The text is kept with the file."""
+        """Encrypt a key with a master key. The returned text is stored with the file."""
         ...
 
     def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
@@ -34,10 +34,10 @@ class KmsCalls(Protocol):
 
 
 class PythonKms:
-    """Master keys behind a client that is written in Python, for a KMS that no shipped client speaks to.
+    """Master keys behind a client written in Python, for a KMS that has no built-in client.
 
-    The client runs in this process, which is the driver's, and is asked once for each key: executors ask the driver. So
-    it needs a session in this process; with Spark Connect the driver is another one.
+    The client runs in this process, which must be the driver, and is called once for each key: executors ask the
+    driver. So it needs a classic session; with Spark Connect the driver is another process.
 
     Example:
         class Client:
@@ -48,7 +48,7 @@ class PythonKms:
         spark.read.format("pme-parquet").options(**kms.options()).load(path)
 
     Raises:
-        PmeError: `PME_UNSUPPORTED` from `options()` where there is no such session.
+        PmeError: `PME_UNSUPPORTED` from `options()` without such a session.
     """
 
     def __init__(self, client: KmsCalls) -> None:
@@ -76,8 +76,8 @@ def _register(name: str, secret: str, callback: object) -> None:
     context: Any = SparkContext._active_spark_context  # noqa: SLF001 the session that is there, and none made for this
     if context is None:
         message = (
-            "pme.PythonKms: the client cannot be called, because there is no Spark driver in this process (over Spark "
-            "Connect the driver is another process). Start a classic session first, or use a KMS class."
+            "pme.PythonKms: the client cannot be called: this process has no Spark driver (over Spark Connect the "
+            "driver is another process). Start a classic session first, or use a KMS class."
         )
         raise UnsupportedError(message)
     found = misfit(context._jvm)  # noqa: SLF001 as PySpark does

@@ -1,6 +1,6 @@
 """Secret references: `env:NAME`, `file:PATH`, `conf:SPARK_CONF_KEY`, `hadoop-credential:ALIAS`.
 
-An option never holds a secret, only the place where the driver finds it: Spark prints options in plans and logs.
+An option never contains a secret, only a reference to it: Spark prints options in plans and logs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SCHEMES = ("env", "file", "conf", "hadoop-credential")
 
 @dataclass(frozen=True)
 class SecretReference:
-    """Where the driver finds a secret. `str()` gives what an option holds, e.g. `env:PME_PASSWORD`."""
+    """A reference to a secret, which the driver reads. `str()` is the value of the option, e.g. `env:PME_PASSWORD`."""
 
     scheme: str
     name: str
@@ -46,12 +46,12 @@ def conf(key: str) -> SecretReference:
 
 
 def hadoop_credential(alias: str) -> SecretReference:
-    """The secret is kept under an alias by a Hadoop credential provider."""
+    """The secret has this alias in a Hadoop credential provider."""
     return SecretReference("hadoop-credential", alias)
 
 
 def parse_reference(text: str, where: str) -> SecretReference:
-    """Reads `scheme:name`, as typed on a command line; anything else may be a secret and is not repeated."""
+    """Parse `scheme:name`, as typed on a command line. Anything else may be a secret and is not repeated."""
     scheme, colon, name = text.partition(":")
     if not colon or not name or scheme not in SCHEMES:
         raise _written_out(where, "env:NAME, file:PATH, conf:SPARK_CONF_KEY or hadoop-credential:ALIAS")
@@ -59,7 +59,7 @@ def parse_reference(text: str, where: str) -> SecretReference:
 
 
 def require_reference(value: object, where: str) -> SecretReference:
-    """Refuses whatever is not a reference, without repeating it."""
+    """Refuse anything that is not a reference, without repeating it."""
     if isinstance(value, SecretReference):
         return value
     raise _written_out(where, "pme.env(...), pme.file(...), pme.conf(...) or pme.hadoop_credential(...)")
@@ -67,6 +67,6 @@ def require_reference(value: object, where: str) -> SecretReference:
 
 def _written_out(where: str, references: str) -> SecretInOptionError:
     return SecretInOptionError(
-        f"{where}: the value is not a secret reference, because a secret written out as an option ends up in plans "
-        f"and logs. Give {references}."
+        f"{where}: the value is not a reference to a secret. A secret itself would end up in plans and logs. Give "
+        f"{references}."
     )

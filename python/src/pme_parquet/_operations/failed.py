@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pme_parquet.errors import BY_CONDITION, PmeError
 
-if TYPE_CHECKING:
-    from pme_parquet._copies import FailedFile
-    from pme_parquet._rotation import RotatedFile
+
+class Failed(Protocol):
+    """A file that failed: where it is, what went wrong, and in which words."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def condition(self) -> str | None: ...
+    @property
+    def message(self) -> str | None: ...
 
 
-def error_of(first: FailedFile | RotatedFile, undone: str, others: str, report: object) -> PmeError:
+def error_of(first: Failed, undone: str, others: str, report: object) -> PmeError:
     """Return the error to raise: of the first file's condition, with the report.
 
     Args:
@@ -21,7 +28,7 @@ def error_of(first: FailedFile | RotatedFile, undone: str, others: str, report: 
         report: what the error carries.
     """
     kind = BY_CONDITION.get(first.condition or "")
-    ours = f"{first.file}: it could not be {undone}, because of {first.condition}: {first.message}."
+    ours = f"{first.file}: it could not be {undone}: {first.condition}: {first.message}."
     error = (kind or PmeError)(f"{first.message if kind else ours} ({others})")
     error.report = report
     return error

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pme_parquet._arguments import encryption_of, joined, kms_options, names_of, options_of, path_of
-from pme_parquet._connector import explained
-from pme_parquet._encryption import Encryption
-from pme_parquet._hook import install_errors
+from pme_parquet._arguments import joined, kms_options, names_of, options_of, path_of
+from pme_parquet._encryption import Encryption, encryption_of
+from pme_parquet._spark.connector import explained
+from pme_parquet._spark.errors import install_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,22 +32,22 @@ def write(  # noqa: PLR0913 as Spark's writer has it
 ) -> None:
     """Write a frame as an encrypted table.
 
-    `df.write.format("pme-parquet").options(**enc.options())`, which has more to set, writes the same. Without its
-    `format` it would write plaintext, where the session does not refuse that.
+    `df.write.format("pme-parquet").options(**enc.options())` writes the same and has more settings. Without its
+    `format` it would write plaintext, unless the session refuses that.
 
     Example:
         pme.write(df, "people", enc, mode="overwrite", partition_by=["day"])
 
     Args:
-        df: what is to be written, of a classic session or of Spark Connect.
+        df: the DataFrame to write, of a classic session or of Spark Connect.
         path: the table's directory.
         enc: which keys protect what.
-        mode: what happens where there is something at the path: `error`, `append`, `overwrite` or `ignore`.
-        partition_by: columns whose values become names of directories, which are not encrypted.
+        mode: what happens if the path exists: `error`, `append`, `overwrite` or `ignore`.
+        partition_by: columns whose values become directory names, which are not encrypted.
         options: more options of the write, such as `{"compression": "zstd"}`.
 
     Raises:
-        PmeError: what is wrong with the keys, the options or the session; nothing was written.
+        PmeError: something is wrong with the keys, the options or the session. Nothing was written.
     """
     where = "pme.write"
     install_errors()
@@ -71,7 +71,7 @@ def read(
 ) -> DataFrame:
     """Read an encrypted table.
 
-    `spark.read.format("pme-parquet").options(**keys.options())`, which has more to set, reads the same.
+    `spark.read.format("pme-parquet").options(**keys.options())` reads the same and has more settings.
 
     Example:
         pme.read(spark, "people", kms=keys).where("id = 2").show()
@@ -79,13 +79,13 @@ def read(
     Args:
         spark: a classic session, or one of Spark Connect.
         path: a table's directory, or one file.
-        kms: where the master keys are, if not where the session says; or an `Encryption`, whose keys and AAD prefix the
-            files must then have.
-        schema: of the frame, where it is not to be looked for in files.
+        kms: the KMS of the master keys; by default that of the session. Or an `Encryption`, whose keys and AAD prefix
+            the files must then have.
+        schema: the schema, if it is not to be read from the files.
         options: more options of the read, such as `{"mergeSchema": True}`.
 
     Raises:
-        PmeError: what is wrong with the keys, the options or the session; files are looked at when rows are asked for.
+        PmeError: something is wrong with the keys, the options or the session. Files are checked when rows are read.
     """
     where = "pme.read"
     install_errors()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from threading import Event
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pme_parquet._progress.step import Step
+from pme_parquet._display.step import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ _POLL = 0.3
 Result = TypeVar("Result")
 
 
-class Operation(Generic[Result]):
+class Running(Generic[Result]):
     """Runs once. Python's main thread alone gets Ctrl-C, and must not be within a call of py4j then.
 
     Attributes:
@@ -71,8 +71,8 @@ class Operation(Generic[Result]):
     def state(self, interrupted: str) -> str:
         """What there is after `cancel`: what is said of an operation that was interrupted, if it was."""
         if not self.wait(0):
-            return "its end was not waited for, and it may go on for a moment. Then run it again."
-        return "it had finished before that." if self._results else interrupted
+            return "it may continue for a moment. Run it again after that."
+        return "it had already finished." if self._results else interrupted
 
     def result(self) -> Result:
         """What the work returned, or raises what it raised."""
@@ -80,8 +80,8 @@ class Operation(Generic[Result]):
             raise self.failure
         if not self._results:
             raise RuntimeError(
-                "the operation did not begin, because its thread ended before; why is on stderr. "
-                "Look whether the Spark session was stopped, and run it again."
+                "the operation did not begin: its thread ended first, and stderr has the reason. Check whether the "
+                "Spark session was stopped, and run it again."
             )
         return self._results[0]
 
@@ -93,7 +93,7 @@ class Operation(Generic[Result]):
             jvm: Any = self._spark._jvm  # noqa: SLF001 as PySpark does
             # A tag, and no group: the user may have the jobs in one.
             self._spark.sparkContext.addJobTag(self._tag)
-            self._progress = jvm.io.pmeparquet.spark.admin.Progress.watch(self._spark._jsparkSession)  # noqa: SLF001
+            self._progress = jvm.io.pmeparquet.spark.admin.job.Progress.watch(self._spark._jsparkSession)  # noqa: SLF001
             self._results.append(self._work())
         except BaseException as failure:  # noqa: BLE001 raised again where it is waited for
             self.failure = failure

@@ -1,14 +1,12 @@
-"""Verification: every module of every file of a table is opened, and what does not open is told."""
+"""Verification: every module of every file of a table is opened, and failures are reported."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from pme_parquet._arguments import path_of
-from pme_parquet._driver import frame_of, method_of, reading
-from pme_parquet._inspect.words import number
-from pme_parquet._progress import watched
+from pme_parquet._display.words import number
+from pme_parquet._operations.operation import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,17 +22,17 @@ if TYPE_CHECKING:
 
 
 _MOST = 20
-_ONLY_LOOKED = "nothing was changed, and nothing is told of what it had looked at. Run it again, or a sample of it."
+_ONLY_LOOKED = "nothing was changed, and there is no result. Run it again, or verify a sample."
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Which part of a table `verify` looks at: the same one in every run with the same seed.
+    """The part of a table that `verify` opens. The same seed selects the same part.
 
     Attributes:
-        files: the fraction of files, one at least.
-        pages: the fraction of data pages in them. All other modules are opened, the headers of all pages too.
-        seed: another one chooses others.
+        files: the fraction of files; at least one file is opened.
+        pages: the fraction of data pages in them. All other modules are opened, including the headers of all pages.
+        seed: random seed.
     """
 
     files: float = 1.0
@@ -44,19 +42,19 @@ class Sample:
 
 @dataclass(frozen=True)
 class Opened:
-    """What `verify` looked at. `print(findings.opened)` says it in a line.
+    """What `verify` opened. `print(findings.opened)` shows it in one line.
 
     Attributes:
-        files: how many, with those that did not open.
-        modules: how many modules' tags were compared, the signatures of readable footers among them.
-        untagged_pages: pages under AES_GCM_CTR_V1. They have no tag: only their length was checked, and their checksum
-            where they have one.
-        bytes: how many were read.
-        skipped_files: files that the sample left out.
-        skipped_pages: data pages that the sample left out.
-        sample: which part of the table this is; none for all of it.
-        plaintext_files: files without encryption, which `plaintextFiles=allow` let pass.
-        readable_columns: columns without a key, and in how many encrypted files: there was nothing to open.
+        files: number of files, including those that could not be opened.
+        modules: number of modules whose tags were checked, including signatures of readable footers.
+        untagged_pages: number of pages under AES_GCM_CTR_V1. They have no tag, so only their length was checked, and
+            their checksum if they have one.
+        bytes: number of bytes read.
+        skipped_files: number of files that the sample left out.
+        skipped_pages: number of data pages that the sample left out.
+        sample: the sample; None for the whole table.
+        plaintext_files: number of files without encryption, accepted with `plaintextFiles=allow`.
+        readable_columns: columns without a key, with the number of encrypted files in which they are readable.
     """
 
     files: int
@@ -72,7 +70,7 @@ class Opened:
     def __str__(self) -> str:
         parts = [f"{self.files} files, {self.modules} modules, {self.bytes} bytes opened"]
         if self.untagged_pages:
-            parts.append(f"{self.untagged_pages} pages have no tag: only their lengths were checked")
+            parts.append(f"{self.untagged_pages} pages have no authentication tag: only their lengths were checked")
         if self.plaintext_files:
             parts.append(f"{number(self.plaintext_files, 'file')} not encrypted")
         if self.readable_columns:
@@ -83,8 +81,8 @@ class Opened:
             )
         if self.sample:
             parts.append(
-                f"a sample (files={self.sample.files}, pages={self.sample.pages}, seed={self.sample.seed}) "
-                f"left out {self.skipped_files} files and {self.skipped_pages} pages"
+                f"the sample (files={self.sample.files}, pages={self.sample.pages}, seed={self.sample.seed}) left out "
+                f"{self.skipped_files} files and {self.skipped_pages} pages"
             )
         return "; ".join(parts)
 
@@ -98,59 +96,60 @@ def verify(  # noqa: PLR0913 what to look at, and with what
     sample: Sample | None = None,
     progress: bool | None = None,
 ) -> Findings:
-    """Open every module of every file of a table with its keys, and tell all that does not open.
+    """Open every module of every file of a table with its keys, and list every problem.
 
-    Footers or their signatures, column metadata, column and offset indexes, Bloom filters, and of each page its header
-    and body. Nothing is decompressed or decoded. The work is done when this returns.
+    Modules are footers or their signatures, column metadata, column and offset indexes, Bloom filters, and the header
+    and body of each page. Nothing is decompressed or decoded. The work is complete when this function returns.
 
-    A column that some files have encrypted and others do not is told, too: PME_PLAINTEXT_FILE with `column` and no
-    `module`, once, with the first file that has it readable. `opened.readable_columns` has all readable columns of
-    encrypted files, as `unlistedColumns=plaintext` leaves them.
+    A column that is encrypted in some files only is a finding, too: PME_PLAINTEXT_FILE with `column` and without
+    `module`, once, with the first file in which it is readable. `opened.readable_columns` has all readable columns of
+    encrypted files, for example with `unlistedColumns=plaintext`.
 
     Example:
         findings = pme.verify(spark, path, kms=keys)
-        findings.show()                     # no row: all of it opens, and files have the same columns encrypted
+        findings.show()                     # no rows: no problems
         print(findings.opened)              # 12 files, 3456 modules, 987654321 bytes opened
 
-    A row for each finding:
+    There is a row for each finding:
 
     - `file`;
-    - `row_group`: its number, or null where it is the column in all of the file;
-    - `column`: null where it is the file;
-    - `page`: its number among the data pages of its row group and column;
+    - `row_group`: its number, or null for a column in the whole file;
+    - `column`: null for the file;
+    - `page`: its number among the data pages of the row group and column;
     - `module`: `footer`, `column metadata`, `column index`, `offset index`, `Bloom filter header`,
       `Bloom filter bitset`, `dictionary page header`, `dictionary page`, `data page header` or `data page`; null
-      where it is all of the column, as when its key is refused;
-    - `condition`: as of an error, `PME_NOT_AUTHENTIC` and so on, or the name of what storage threw;
+      for the whole column, for example when its key is refused;
+    - `condition`: as of an error, such as `PME_NOT_AUTHENTIC`, or the name of the storage's exception;
     - `message`: what is wrong, why, and what to do.
 
-    What a module that does not open would lead to is not told again: a file whose footer does not open is one row.
+    A module that cannot be opened is one row: what depends on it is not reported again.
 
     Args:
         spark: a classic session.
         path: a table's directory, with its partitions, or one file.
-        kms: where the master keys are, if not where the session says; or the `Encryption` that the table was written
-            with, whose keys its columns must then be under.
-        options: of the format, for reading. What they refuse is a finding: plaintext files without
-            `plaintextFiles=allow`, AES_GCM_CTR_V1 without `algorithm=AES_GCM_CTR_V1`, another `aadPrefix`; with
-            `columnKeys` or `uniformKey`, as in `enc.options()`, each column that is not under its key.
-        sample: which part of the table; without one, all of it.
-        progress: whether to show how far it has come; by default on a terminal and in a notebook.
+        kms: the KMS of the master keys; by default that of the session. Or the `Encryption` that the table was written
+            with, whose keys its columns must then have.
+        options: options for reading. What they refuse is a finding: plaintext files without `plaintextFiles=allow`,
+            AES_GCM_CTR_V1 without `algorithm=AES_GCM_CTR_V1`, another `aadPrefix`; with `columnKeys` or `uniformKey`,
+            as in `enc.options()`, each column with another key.
+        sample: the part of the table to verify; by default all of it.
+        progress: whether to show progress; by default on a terminal and in a notebook.
 
     Raises:
-        PmeError: what is wrong with the arguments or the KMS, not with a file.
+        PmeError: something is wrong with the arguments or the KMS. Problems of files are findings.
     """
     part = sample or Sample()
-    look = method_of(spark, "Verification", "verify", "pme.verify")
-    arguments = (
-        path_of(path, "pme.verify"),
-        reading(kms, options, "pme.verify"),
+    look = Operation(spark, "pme.verify", "Verification", "verify")
+    done = look.run(
+        look.path(path),
+        look.reading(kms, options),
         float(part.files),
         float(part.pages),
         part.seed,
+        progress=progress,
+        interrupted=_ONLY_LOOKED,
     )
-    done = watched(spark, lambda: look(*arguments), name="pme.verify", progress=progress, interrupted=_ONLY_LOOKED)
-    findings = cast("Findings", frame_of(spark, done.findings()))
+    findings = cast("Findings", look.frame(done.findings()))
     opened = done.opened()
     findings.opened = Opened(
         files=opened.files(),

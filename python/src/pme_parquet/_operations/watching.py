@@ -1,15 +1,15 @@
 """Progress of long operations. Start at `watched`.
 
 The operation runs in a thread of its own, so that the caller's can show how far it has come, and be interrupted.
-`shown` has the forms: a bar on a terminal, one in a notebook, lines elsewhere.
+`_display.progress` has the forms: a bar on a terminal, one in a notebook, lines elsewhere.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from pme_parquet._progress.operation import Operation
-from pme_parquet._progress.shown import chosen
+from pme_parquet._display.progress import chosen
+from pme_parquet._operations.running import Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ def watched(
         KeyboardInterrupt: with a message that says so. The operation's Spark jobs have ended by then. Its cause is what
             the work had raised just before.
     """
-    operation = Operation(spark, work)
+    operation = Running(spark, work)
     try:
         with chosen(progress=progress) as shown:
             operation.start(polled=shown.looks)

@@ -1,8 +1,8 @@
 """`pme.report`: one HTML page of how a table is protected. Start at `report`.
 
-`facts` gathers what is known, `keyed` what only keys tell, `layout` where the parts of a file lie; `page` puts the page
-together from `summary`, `sections`, `exposed` and `picture`, all of it made by `html`; `write` puts it in its place.
-`make` does one after the other.
+`facts` gathers what is known, `keyed` what only keys tell, `problems` what is wrong, `layout` where the parts of a file
+lie; `page` puts the page together from `summary`, `sections`, `exposed` and `picture`, all of it made by `html`;
+`write` puts it in its place. `make` does one after the other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._arguments import KmsLike, PathLike
-    from pme_parquet._verify import Sample
+    from pme_parquet._operations.verify import Sample
 
 __all__ = ["report"]
 
@@ -32,11 +32,11 @@ def report(  # noqa: PLR0913 what it can be given
     storage_options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Path:
-    """Writes an HTML page that tells how a table is protected: by which keys, what is not, what is wrong, what differs.
+    """Write an HTML report of a table: which keys protect what, what is not protected, what is wrong, and what differs.
 
-    Without `spark` it tells what files say of themselves, as `pme.inspect` does, and proves nothing. With it, every
-    module is opened with the keys (`pme.verify`), columns are told by name (`pme.key_usage`), and the picture of a file
-    has its pages. The page is one file that loads nothing and runs nothing.
+    Without `spark` it shows what files state, as `pme.inspect` does, and proves nothing. With it, every module is
+    opened with the keys (`pme.verify`), columns are listed by name (`pme.key_usage`), and file layouts include pages.
+    The report is one file that loads nothing and runs nothing.
 
     Example:
         pme.report("people")                                             # what can be seen without a key
@@ -45,16 +45,16 @@ def report(  # noqa: PLR0913 what it can be given
     Args:
         path: a table's directory, with its partitions, or one file; as `pme.inspect` takes it, and with `spark` as
             Spark takes it too.
-        out: where the page goes, on this machine. What was there is replaced at once, or not at all.
+        out: the local file to write. An existing file is replaced in one step.
         spark: a classic session.
-        kms: where the master keys are, if not where the session says.
-        options: of the format, for reading. What they refuse is a finding.
-        sample: which part of the table is verified; without one, all of it.
-        storage_options: for fsspec, as `pme.inspect` takes them.
-        progress: whether to show how far it has come with `spark`; by default on a terminal and in a notebook.
+        kms: the KMS of the master keys; by default that of the session.
+        options: options for reading. What they refuse is a finding.
+        sample: the part of the table to verify; by default all of it.
+        storage_options: for fsspec, as for `pme.inspect`.
+        progress: whether to show progress with `spark`; by default on a terminal and in a notebook.
 
     Returns:
-        The path of the page. Its time of creation is that of SOURCE_DATE_EPOCH, where the environment has it.
+        The path of the report. Its time of creation is SOURCE_DATE_EPOCH if the environment sets it.
 
     Raises:
         BadOptionError: there is nothing at the path; `out` cannot be written, or is in the table; `kms`, `options` or

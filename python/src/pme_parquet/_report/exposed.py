@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pme_parquet._inspect.words import number, size
+from pme_parquet._display.words import number, size
 from pme_parquet._report.html import first, listed, paragraph, tag
 from pme_parquet._report.summary import CTR, partitions_of, plain_columns
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 20
 _READABLE_FOOTER = (
-    "Names and types of all columns, how many rows and row groups there are, the size of each column, who wrote the "
-    "file, what Spark notes in it, and which key each column has. Statistics of encrypted columns are not in them."
+    "Names and types of all columns, numbers of rows and row groups, the size of each column, the writer of the file, "
+    "the metadata of Spark, and the key of each column. They have no statistics of encrypted columns."
 )
 
 
@@ -32,7 +32,7 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
     if plain:
         length = size(sum(file.bytes for file in plain))
         names = first([file.file for file in plain], _MOST_NAMES)
-        yield f"{number(len(plain), 'plaintext file')}, {length}", f"All that is in them: {names}."
+        yield f"{number(len(plain), 'plaintext file')}, {length}", f"All their content: {names}."
     columns = plain_columns(facts)
     if columns:
         yield "Plaintext columns in encrypted files", f"Their values and statistics: {first(columns, _MOST_NAMES)}."
@@ -47,30 +47,30 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
         told = "; ".join(f"{name} ({number(len(values), 'value')})" for name, values in sorted(partitions.items()))
         yield (
             "Names of partition directories",
-            f"The values of these columns stand in paths, readable and not authenticated: {told}.",
+            f"Values of these columns are part of paths, readable and not authenticated: {told}.",
         )
     if any(file.encrypted for file in files):
-        yield "Names of keys", "Ids of master keys and of key encryption keys, and the algorithm, stand in the files."
+        yield "Names of keys", "The files show the ids of master keys and key-encryption keys, and the algorithm."
     stored = sorted({file.aad_prefix_value or "" for file in files if file.aad_prefix == "stored"})
     if stored:
-        yield "AAD prefixes", f"The names that files are bound to stand in them: {first(stored, _MOST_NAMES)}."
+        yield "AAD prefixes", f"The files show the names that they are bound to: {first(stored, _MOST_NAMES)}."
     ctr = sum(file.algorithm == CTR for file in files)
     if ctr:
         yield (
             f"Integrity of data in {number(ctr, 'file')}",
-            f"{CTR} hides what is in pages, but who can write to the storage can alter it unnoticed.",
+            f"{CTR} encrypts pages, but anyone who can write to the storage can change them undetected.",
         )
     yield (
         "Names, sizes and times of files",
-        "How many there are, how large they and the pages in them are, and when they were written.",
+        "The number of files, the sizes of files and pages, and when the files were written.",
     )
 
 
 def unknown(facts: Facts) -> Html:
     """What this report does not tell."""
     lead = (
-        "Inspection proves nothing: what a file says of its keys may have been written by anyone who can write to the "
-        "storage, and only a reader with keys finds out."
+        "Inspection proves nothing: anyone who can write to the storage can forge what a file states about its keys. "
+        "Only a reader with keys can detect that."
     )
     return tag("div", paragraph(lead), listed(_unknown(facts)))
 
@@ -80,25 +80,26 @@ def _unknown(facts: Facts) -> Iterator[str]:
     if not facts.with_keys:
         if hidden:
             yield (
-                f"Of {number(hidden, 'file')} with encrypted footers: names of columns, which key each has, and "
-                "whether any is left in plaintext. That needs keys."
+                f"Columns of {number(hidden, 'file')} with encrypted footers: their names, their keys, and whether any "
+                "is in plaintext. That needs keys."
             )
-        yield "Whether files are whole and authentic: only their ends were looked at, and no tag was compared."
-        yield "Whether the keys still exist, and who may use them: no key management system was asked."
+        yield "Whether files are complete and authentic: only the ends of files were read, and no tag was checked."
+        yield "Whether the keys still exist, and who may use them: no KMS was called."
     else:
         if facts.opened and facts.opened.sample:
-            yield "What the sample left out was not verified."
+            yield "Files and pages outside the sample: they were not verified."
         unopened = facts.protection.unknown_files if facts.protection else 0
         if unopened:
             yield (
-                f"Of {number(unopened, 'file')} whose footers did not open: which columns there are, and whether any "
-                "is left in plaintext."
+                f"Columns of {number(unopened, 'file')} whose footers could not be opened, and whether any is in "
+                "plaintext."
             )
         yield from (
-            f"Key {use.master_key or 'not named'}, {use.kind}: less is known than could be ({', '.join(use.problems)})."
+            f"Key {use.master_key or 'not named'}, {use.kind}: some of its use is not known "
+            f"({', '.join(use.problems)})."
             for use in facts.usage or ()
             if use.problems
         )
-        yield "Who else may use the keys: that is for the key management system to tell."
-    yield "Whether a file is the newest of its name, and whether one is gone: no tag tells that."
-    yield "Whether the same data lies elsewhere in plaintext: in copies, backups, logs and temporary files."
+        yield "Who else may use the keys: only the KMS knows that."
+    yield "Whether a file was replaced by an older version or deleted: authentication tags do not detect that."
+    yield "Whether the same data exists elsewhere in plaintext: in copies, backups, logs or temporary files."

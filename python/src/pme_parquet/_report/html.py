@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pme_parquet._inspect.words import printable
+from pme_parquet._display.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._driver import frame_of, method_of, reading
-from pme_parquet._inspect.words import short
-from pme_parquet._progress import watched
-from pme_parquet._report.facts import Problem, without_file
+from pme_parquet._inspect.key_words import short
+from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.verify import verify
 from pme_parquet._report.layout import Part
+from pme_parquet._report.problems import Problem, without_file
 from pme_parquet._report.protection import Alike, Protected, Protection
-from pme_parquet._verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
     from pme_parquet._arguments import KmsLike
-    from pme_parquet._inspect.report import InspectedFile
+    from pme_parquet._inspect.inspected import InspectedFile
     from pme_parquet._inspect.storage import Found
+    from pme_parquet._operations.verify import Opened, Sample
     from pme_parquet._report.layout import State
-    from pme_parquet._verify import Opened, Sample
 
 # A picture of more pages is none.
 MOST_PAGES = 2000
-_UNFINISHED = "no page was written, and one that was there is as it was. Run it again, or without keys."
+_UNFINISHED = "no page was written, and an existing one is unchanged. Run it again, or without keys."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +69,11 @@ class Keyed:
 
     def usage(self, names: Collection[str]) -> tuple[tuple[KeyUse, ...], Protection]:
         """Which master keys protect what, and what protects each column of each file."""
-        look = method_of(self.spark, "KeyUsage", "table", "pme.report")
-        arguments = (self.path, reading(self.kms, self.options, "pme.report"))
-        done = watched(
-            self.spark, lambda: look(*arguments), name="pme.report", progress=self.progress, interrupted=_UNFINISHED
-        )
-        uses = tuple(_use(row.asDict()) for row in frame_of(self.spark, done.uses()).collect())
-        groups = _alike(frame_of(self.spark, done.files()).collect(), names)
+        look = Operation(self.spark, "pme.report", "KeyUsage", "table")
+        reading = look.reading(self.kms, self.options)
+        done = look.run(self.path, reading, progress=self.progress, interrupted=_UNFINISHED)
+        uses = tuple(_use(row.asDict()) for row in look.frame(done.uses()).collect())
+        groups = _alike(look.frame(done.files()).collect(), names)
         bits = {str(key): int(bits) for key, bits in done.masterKeyBits().items()}
         return uses, Protection(groups, done.kms(), bits, case_sensitive=done.caseSensitive())
 
@@ -85,11 +82,10 @@ class Keyed:
         path = self.path.rstrip("/")
         # A file's own path is what was asked for.
         path = path if path.endswith(found.path) else f"{path}/{found.shown}"
-        done = method_of(self.spark, "Layout", "of", "pme.report")(
-            path, reading(self.kms, self.options, "pme.report"), MOST_PAGES
-        )
+        layout = Operation(self.spark, "pme.report", "Layout", "of")
+        done = layout.call(path, layout.reading(self.kms, self.options), MOST_PAGES)
         footer_key = short(file.footer_key) if file.footer_key else None
-        return [_part(row, footer_key) for row in frame_of(self.spark, done.modules()).collect()], done.failure()
+        return [_part(row, footer_key) for row in layout.frame(done.modules()).collect()], done.failure()
 
 
 def _use(row: dict[str, Any]) -> KeyUse:

@@ -5,19 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from pme_parquet._inspect.report import Key
-from pme_parquet._inspect.words import number, short
+from pme_parquet._display.words import number
+from pme_parquet._inspect.inspected import Key
+from pme_parquet._inspect.key_words import short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pme_parquet._inspect.report import Column, InspectedFile
+    from pme_parquet._inspect.inspected import Column, InspectedFile
     from pme_parquet._report.facts import Facts
     from pme_parquet._report.keyed import KeyUse
 
 Role = Literal["footer", "columns"]
-_WRAPPINGS = {"double": "wrapped twice", "single": "wrapped once", "direct": "not wrapped: it encrypts data itself"}
-_MATERIALS = {"internal": "in the file", "external": "in a file beside", "mixed": "in the file, or beside it"}
+_WRAPPINGS = {
+    "double": "wrapped twice",
+    "single": "wrapped once",
+    "direct": ("not wrapped: the master key is the data key"),
+}
+_MATERIALS = {"internal": "in the file", "external": "in a separate file", "mixed": "in the file or in a separate file"}
 
 
 @dataclass
@@ -35,7 +40,7 @@ class MasterKey:
         data_key_bits: lengths of data keys.
         kek_bits: lengths of key encryption keys.
         keks: ids of key encryption keys.
-        closed_files: files of which nothing can be read without it.
+        closed_files: files that cannot be read at all without it.
         closed_columns: columns that cannot be read without it; none if that is not visible.
         open_elsewhere: those of them that some files have in plaintext.
     """
@@ -66,9 +71,9 @@ class MasterKey:
             return f"all of {number(self.closed_files, 'file')}"
         if self.closed_columns:
             columns = "this column" if len(self.closed_columns) == 1 else "these columns"
-            but = f" (readable in others: {', '.join(sorted(self.open_elsewhere))})" if self.open_elsewhere else ""
+            but = f" (readable in other files: {', '.join(sorted(self.open_elsewhere))})" if self.open_elsewhere else ""
             return f"{columns} in {number(self.files, 'file')}{but}"
-        return "nothing by itself" if self.closed_columns is not None else "columns that are not visible"
+        return "nothing on its own" if self.closed_columns is not None else "columns that are not visible"
 
 
 def master_keys(facts: Facts) -> list[MasterKey]:
@@ -91,7 +96,7 @@ class _Found:
         return self.keys.setdefault((role, name, version), MasterKey(name, version, role))
 
     def file(self, file: InspectedFile) -> None:
-        """Adds what a file tells of its keys without one."""
+        """Adds what a file shows of its keys without a key."""
         roles: list[tuple[Role, Key]] = [("footer", file.footer_key)] if file.footer_key else []
         roles += [("columns", key) for key in file.column_keys]
         used: dict[int, MasterKey] = {}

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pme_parquet._inspect.footers import LENGTH_BYTES
+from pme_parquet._inspect.key_words import short
 from pme_parquet._inspect.places import ends
 from pme_parquet._inspect.tails import MAGIC_BYTES
-from pme_parquet._inspect.words import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from pme_parquet._inspect.inspected import InspectedFile
     from pme_parquet._inspect.places import Ends
-    from pme_parquet._inspect.report import InspectedFile
     from pme_parquet._inspect.storage import Found, Storage
 
 State = Literal["encrypted", "plaintext", "hidden", "frame"]
 HIDDEN_BODY = "pages, indexes and filters"
-CRYPTO_METADATA = "algorithm and name of the footer key"
-UNKNOWN = "not told by what could be read"
+CRYPTO_METADATA = "algorithm and id of the footer key"
+UNKNOWN = "unknown"
 
 
 class Part(NamedTuple):
@@ -31,7 +31,7 @@ class Part(NamedTuple):
         kind: what they are, by the specification's names of modules where they are one.
         offset: where they begin.
         length: how many they are.
-        state: `encrypted`; `plaintext`; `hidden`, for it cannot be told without keys; or `frame`, what every Parquet
+        state: `encrypted`; `plaintext`; `hidden`: unknown without keys; or `frame`, what every Parquet
             file has: its first and last bytes.
         key: the master key's id, if they are encrypted.
         row_group: its number, if they are of a column chunk.
@@ -63,7 +63,7 @@ class Layout:
         bytes: its size.
         alike: how many files tell the same, with this one.
         parts: all of the file.
-        note: why less is known of it than keys would tell; empty if keys told all.
+        note: why less is known than keys would show; empty if all is known.
     """
 
     file: str
@@ -82,7 +82,7 @@ class Layout:
 
 
 def without_keys(storage: Storage, found: Found, file: InspectedFile) -> list[Part]:
-    """The parts that the end of a file tells of.
+    """The parts that the end of a file shows.
 
     Raises:
         PmeError: the storage failed.

@@ -1,4 +1,4 @@
-"""A report from its beginning to its end, and how many findings it tells."""
+"""A report from its beginning to its end, and how many findings it has."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pme_parquet
 from pme_parquet._report.facts import gather
 from pme_parquet._report.page import page
 from pme_parquet._report.write import target_of, write
+from pme_parquet._version import __version__
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._arguments import KmsLike, PathLike
+    from pme_parquet._operations.verify import Sample
     from pme_parquet._report.keyed import Keyed
-    from pme_parquet._verify import Sample
 
 
 class Made(NamedTuple):
@@ -53,10 +53,10 @@ def make(  # noqa: PLR0913 as of pme.report
         facts = gather(table, storage_options, keyed)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            "pme.report was interrupted: no page was written, and one that was there is as it was. Run it again, or "
-            "with a sample, or without keys."
+            "pme.report was interrupted: no page was written, and an existing one is unchanged. Run it again, or with "
+            "a sample, or without keys."
         ) from None
-    write(page(facts, _created(), pme_parquet.__version__), target)
+    write(page(facts, _created(), __version__), target)
     return Made(target, tuple(one.condition for one in facts.problems))
 
 
@@ -69,15 +69,14 @@ def _keyed(  # noqa: PLR0913, PLR0917 as above
     progress: bool | None,  # noqa: FBT001 three values
 ) -> Keyed | None:
     if spark is not None:
-        from pme_parquet._driver import method_of  # noqa: PLC0415 only with Spark
+        from pme_parquet._operations.operation import Operation  # noqa: PLC0415 only with Spark
         from pme_parquet._report.keyed import Keyed  # noqa: PLC0415 as above
 
-        method_of(spark, "Verification", "verify", "pme.report")  # fails now where the session cannot verify
+        Operation(spark, "pme.report", "Verification", "verify")  # fails now where the session cannot verify
         return Keyed(spark, table, kms, options, sample, progress)
     if kms is not None or options is not None or sample is not None:
         raise BadOptionError(
-            "pme.report: kms, options and sample are of no use, because without spark nothing is opened. "
-            "Add spark=, or leave them out."
+            "pme.report: kms, options and sample have no effect without spark. Add spark=, or remove them."
         )
     return None
 
@@ -90,6 +89,5 @@ def _created() -> datetime:
         return datetime.fromtimestamp(int(pinned), timezone.utc)
     except (ValueError, OverflowError) as unusable:
         raise BadOptionError(
-            f"SOURCE_DATE_EPOCH: it cannot be '{pinned}', because it is a number of seconds since 1970. "
-            "Correct it, or unset it."
+            f"SOURCE_DATE_EPOCH: '{pinned}' is not a number of seconds since 1970. Correct it, or unset it."
         ) from unusable

@@ -19,15 +19,22 @@ if TYPE_CHECKING:
     from pme_parquet._report.facts import Facts
 
 _GLOSSARY = {
-    "Master key": "A key in a key management system or keystore, known here by its name only.",
-    "Data key": "The key that encrypts a file's footer or a column of it, made for that file alone.",
-    "Key encryption key": "Stands between the two where data keys are wrapped twice; made for each write job.",
-    "Wrapped": "Encrypted by another key, so that it can be kept beside the data.",
-    "Footer": "The end of a Parquet file: names of columns, and where what is in it.",
-    "Module": "What is encrypted and authenticated as one: a page, a header, an index, a filter, a footer.",
-    "Tag": "Sixteen bytes that only a holder of the key can make, and that do not fit what was altered.",
-    "AAD prefix": "A name that files are bound to, so that one of another table is refused in this one's place.",
-    "Drift": "Files of one table that are not protected alike.",
+    "Master key": "A key in a key management system or keystore. This report knows only its name.",
+    "Data key": "A key that encrypts the footer or a column of one file.",
+    "Key-encryption key": (
+        "With double wrapping: a key of one write job that wraps data keys, and is itself wrapped by a master key."
+    ),
+    "Wrapped": "Encrypted with another key, so that it can be stored with the data.",
+    "Footer": "The end of a Parquet file, with the schema and the position of all other parts.",
+    "Module": (
+        "A part of a file that is encrypted and authenticated as a unit: a page, a header, an index, a filter, a "
+        "footer."
+    ),
+    "Tag": (
+        "Sixteen bytes that authenticate a module. Only holders of the key can create them, and they reveal any change."
+    ),
+    "AAD prefix": "A name that files are bound to, so that readers refuse a file of another table.",
+    "Drift": "Differences in protection between the files of one table.",
 }
 # What a hatched part is filled with, and a dotted one.
 _PATTERNS = tag(
@@ -71,9 +78,9 @@ def page(facts: Facts, created: datetime, version: str) -> str:
         _section(DIFFERENCES, sections.differences(facts)),
         _section(UNPROTECTED, exposed.unprotected(facts)),
         _section(KEYS, sections.keys(facts, palette)),
-        _section("Layout of a file", sections.layouts(facts, palette)),
-        _section("What this report does not know", exposed.unknown(facts)),
-        _section("Words", _glossary()),
+        _section("File layout", sections.layouts(facts, palette)),
+        _section("What this report does not show", exposed.unknown(facts)),
+        _section("Glossary", _glossary()),
     )
     title = f"Encryption report: {facts.inspection.path}"
     how = "with keys" if facts.with_keys else "without keys"

@@ -1,4 +1,4 @@
-"""How keys are told apart in pictures: by a letter, and by a colour that does not come alone."""
+"""How pictures distinguish keys: by a letter, and by a colour that does not come alone."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pme_parquet._inspect.words import number
+from pme_parquet._display.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,9 +53,9 @@ class Alike:
     def told(self) -> str:
         """Its columns by what protects them; readable ones first."""
         if self.state == "unknown":
-            return "not known: the footer does not open"
+            return "not known: the footer cannot be opened"
         if self.state == "plaintext":
-            return "readable, with all that is in the file"
+            return "readable: the file is not encrypted"
         by: dict[tuple[bool, str], list[str]] = defaultdict(list)
         for one in self.columns:
             by[one.kind != "plaintext", one.told].append(one.column)
@@ -83,7 +83,7 @@ class Protection:
     Attributes:
         groups: the largest first.
         kms: what it was asked of; none where no KMS was named.
-        master_key_bits: lengths of master keys, where the KMS tells.
+        master_key_bits: lengths of master keys, if the KMS reports them.
         case_sensitive: whether columns whose names differ in letter case alone are several. Where they are one, all
             groups have the same spelling of it.
     """
@@ -104,7 +104,7 @@ class Protection:
         return sum(group.files for group in self.groups if group.state == "unknown")
 
     def column(self, name: str) -> str:
-        """What is equal for two spellings of a column, of which verification may have met another first."""
+        """A form that two spellings of a column share: verification may meet another spelling first."""
         return name if self.case_sensitive else name.lower()
 
     def readable(self) -> dict[str, int]:

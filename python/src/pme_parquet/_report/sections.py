@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pme_parquet._inspect.words import FOOTERS, key_ids, number, size
-from pme_parquet._report.facts import DIFFERENT, READABLE
+from pme_parquet._display.words import FOOTERS, number, size
+from pme_parquet._inspect.key_words import key_ids
 from pme_parquet._report.html import Html, first, listed, paragraph, table, tag
 from pme_parquet._report.keys import master_keys
 from pme_parquet._report.picture import picture
+from pme_parquet._report.problems import DIFFERENT, READABLE
 from pme_parquet.errors import BY_CONDITION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pme_parquet._report.facts import Facts, Problem
+    from pme_parquet._report.facts import Facts
     from pme_parquet._report.keys import MasterKey
     from pme_parquet._report.palette import Palette
+    from pme_parquet._report.problems import Problem
     from pme_parquet._report.protection import Protection
 
 MOST_ROWS = 20
@@ -30,7 +32,7 @@ _FOUND_BY = {
 }
 _OF_TABLE = {
     READABLE: "A column of an encrypted file has no key.",
-    DIFFERENT: "A column is not protected alike in all files.",
+    DIFFERENT: "A column is protected differently in different files.",
 }
 
 
@@ -40,15 +42,15 @@ def keys(facts: Facts, palette: Palette) -> Html:
     for key in master_keys(facts):
         columns = "not visible" if key.columns is None else first(sorted(key.columns), _MOST_NAMES) or "none"
         name = tag("span", palette.swatch("encrypted", key.name), f" {key.title}")
-        role = "footers, and columns without own keys" if key.role == "footer" else "columns"
+        role = "footers, and columns without a key of their own" if key.role == "footer" else "columns"
         amount = "not visible" if key.bytes is None else size(key.bytes)
         rows.append((name, role, f"{key.files:,}", columns, amount, _kept(key), _lengths(key), key.loss))
     if not rows:
-        return paragraph("No file names a key.")
-    header = ("Master key", "Protects", "Files", "Columns", "Their size", "Data keys are", "Lengths", "Lost without it")
+        return paragraph("The files name no keys.")
+    header = ("Master key", "Protects", "Files", "Columns", "Size", "Data keys", "Key lengths", "Unreadable without it")
     explained = paragraph(
-        "A master key is kept outside of the files, and wraps the data keys in them. Whoever may use it can read what "
-        "stands in its row; if it is lost, nobody can."
+        "A master key wraps the data keys in the files and is stored outside them. Anyone who may use it can read "
+        "what its row lists. If it is lost, that data is lost."
     )
     return tag("div", explained, _limited("Master keys", header, rows, numbers=(2, 4), most=_MOST_KEYS))
 
@@ -61,9 +63,9 @@ def _lengths(key: MasterKey) -> str:
     data, between = (_bits(bits) for bits in (key.data_key_bits, key.kek_bits))
     told = [f"data keys {data}" if data else "not visible"]
     if key.keks:
-        told.append(f"{number(len(key.keks), 'key encryption key')}{' of ' + between if between else ''}")
+        told.append(f"{number(len(key.keks), 'key-encryption key')}{' of ' + between if between else ''}")
     elif between:
-        told.append(f"key encryption keys of {between}")
+        told.append(f"key-encryption keys of {between}")
     return ", ".join(told)
 
 
@@ -78,9 +80,9 @@ def problems(facts: Facts) -> Html:
     if not facts.problems:
         return tag("div", *parts, paragraph("There are no findings."))
     counts = Counter(problem.condition for problem in facts.problems)
-    conditions = [(name or "none of ours", f"{count:,}", _meaning(name)) for name, count in counts.most_common()]
+    conditions = [(name or "other", f"{count:,}", _meaning(name)) for name, count in counts.most_common()]
     parts.append(table("Findings by condition", ("Condition", "Findings", "Meaning"), conditions, numbers=(1,)))
-    header = ("File", "Part of it", "Condition", "What is wrong, and what to do", "Found by")
+    header = ("File", "Part", "Condition", "Problem and remedy", "Found by")
     rows = [_row(problem) for problem in facts.problems]
     return tag("div", *parts, _limited("Findings", header, rows))
 
@@ -93,21 +95,25 @@ def _meaning(condition: str) -> str:
     if condition in _OF_TABLE:
         return _OF_TABLE[condition]
     known = BY_CONDITION.get(condition)
-    return (known.__doc__ or "").split("\n")[0] if known else "The storage failed; the message has its own words."
+    return (known.__doc__ or "").split("\n")[0] if known else "The storage failed, with this message."
 
 
 def _opened(facts: Facts) -> Html:
     opened = facts.opened
     if opened is None:
-        return paragraph("Seen without keys. Nothing was opened, so damage and forgery inside of files are not seen.")
+        return paragraph(
+            "Inspected without keys. No module was opened, so damage and forgery inside files are not detected."
+        )
     modules = number(opened.modules, "module")
     files = number(opened.files, "file")
-    told = [f"{files} looked at with the keys, {modules} in them opened, {size(opened.bytes)} read."]
+    told = [f"{files} checked with keys: {modules} opened, {size(opened.bytes)} read."]
     if opened.untagged_pages:
-        told.append(f"{number(opened.untagged_pages, 'page')} have no tag: only their lengths could be checked.")
+        told.append(
+            f"{number(opened.untagged_pages, 'page')} have no authentication tag: only their lengths were checked."
+        )
     if opened.sample:
         left = f"{number(opened.skipped_files, 'file')} and {number(opened.skipped_pages, 'page')}"
-        told.append(f"This was a sample (seed {opened.sample.seed}), which left out {left}.")
+        told.append(f"This was a sample (seed {opened.sample.seed}) that left out {left}.")
     return paragraph(" ".join(told))
 
 
@@ -116,7 +122,7 @@ def differences(facts: Facts) -> Html:
     columns = facts.protection.differences() if facts.protection else []
     unlike = [*(difference.told for difference in columns[:MOST_ROWS]), *facts.inspection.drift]
     more = len(columns) - MOST_ROWS
-    unlike += [f"and {more:,} more groups of columns that differ"] if more > 0 else []
+    unlike += [f"and {more:,} more groups of differing columns"] if more > 0 else []
     parts = [listed(unlike, "drift") if unlike else Html("")]
     parts += [paragraph(text) for text in _not_compared(facts, differ=bool(unlike))]
     if facts.protection and facts.protection.groups:
@@ -130,47 +136,47 @@ def _not_compared(facts: Facts, *, differ: bool) -> Iterator[str]:
     if not facts.protection:
         if any(file.footer == "encrypted" for file in files):
             yield (
-                "Files were compared by what they show to anyone. Which columns an encrypted footer has, which key "
-                "each has, and whether any is readable, cannot be seen without keys."
+                "Files were compared without keys. Encrypted footers hide which columns there are, which key each "
+                "has, and whether any is readable."
             )
         elif files and not differ:
-            yield "All files say the same of their protection. Nothing was opened to prove it."
+            yield "All files state the same protection. No module was opened to prove it."
     elif facts.protection.unknown_files:
-        yield f"{number(facts.protection.unknown_files, 'file')} did not open, and could not be compared."
+        yield f"{number(facts.protection.unknown_files, 'file')} could not be opened or compared."
     elif files and not differ:
-        yield "All files are protected in the same way: each column of each file was compared."
+        yield "All files are protected in the same way. Every column of every file was compared."
 
 
 def _by_columns(protection: Protection) -> Html:
     rows = [(one.first, f"{one.files:,}", size(one.bytes), one.told) for one in protection.groups]
     header = ("First file", "Files", "Size", "Columns")
-    return _limited("Files by what protects their columns", header, rows, numbers=(1, 2))
+    return _limited("Files by protection of their columns", header, rows, numbers=(1, 2))
 
 
 def _by_footers(facts: Facts) -> Iterator[Html]:
-    header = ("First file", "Files", "Size", "Footer", "Algorithm", "Keys, as anyone sees them")
+    header = ("First file", "Files", "Size", "Footer", "Algorithm", "Keys visible without keys")
     rows = []
     for group in facts.inspection.groups:
         file = group.example
         algorithm = file.algorithm or "none"
         rows.append((file.file, f"{group.files:,}", size(group.bytes), FOOTERS[file.footer], algorithm, key_ids(file)))
     if rows:
-        yield _limited("Files by what they show without keys", header, rows, numbers=(1, 2))
+        yield _limited("Files by what is visible without keys", header, rows, numbers=(1, 2))
 
 
 def layouts(facts: Facts, palette: Palette) -> Html:
     """A picture of a file of each of the largest groups."""
     if not facts.layouts:
-        return paragraph("There is no file to draw.")
+        return paragraph("There is no file to show.")
     parts = [
         paragraph(
-            "The bytes of one file from left to right, as long as they are. Each colour, with its letter, is a master "
-            "key, and darker parts are headers; hatched is what anyone can read. Point at a part to see what it is."
+            "The bytes of one file from left to right, to scale. Each colour and letter is a master key, darker parts "
+            "are headers, and anyone can read hatched parts. Point at a part to see what it is."
         )
     ]
     for layout in facts.layouts:
-        by = "whose columns are protected like this" if facts.protection else "that show the same without keys"
-        alike = f"{number(layout.alike, 'file')} {by}" if layout.alike > 1 else "the only file of its kind"
+        by = "with this protection of columns" if facts.protection else "that look the same without keys"
+        alike = f"{number(layout.alike, 'file')} {by}" if layout.alike > 1 else "the only such file"
         parts += [tag("h3", layout.file), paragraph(f"{size(layout.bytes)}; {alike}.")]
         parts.append(picture(layout, palette))
     return tag("div", *parts)
@@ -187,5 +193,5 @@ def _limited(
     """A table of the first rows, and how many more there are."""
     parts = [table(caption, header, rows[:most], numbers)]
     if len(rows) > most:
-        parts.append(paragraph(f"and {len(rows) - most:,} more: {len(rows):,} in all", class_="note"))
+        parts.append(paragraph(f"and {len(rows) - most:,} more ({len(rows):,} in all)", class_="note"))
     return tag("div", *parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pme_parquet._inspect.words import number, size
+from pme_parquet._display.words import number, size
 from pme_parquet._report.html import first, link, tag
 from pme_parquet._report.keys import master_keys
 from pme_parquet._report.protection import in_files
@@ -58,26 +58,28 @@ def summary(facts: Facts) -> Html:
 def _sentences(facts: Facts) -> Iterator[Sentence]:
     files = facts.inspection.files
     if not files:
-        yield Sentence("open", "There is no file in it.")
+        yield Sentence("open", "The table has no files.")
         return
     yield from _files(facts)
     yield from _columns(facts)
     partitions = sorted(partitions_of(facts))
     if partitions:
         names = first(partitions, _MOST_KEYS)
-        yield Sentence("bad", f"Partition values are readable, in the names of directories: {names}.", UNPROTECTED)
+        yield Sentence("bad", f"Partition values are readable in directory names: {names}.", UNPROTECTED)
     yield from _keys(facts)
     if any(file.algorithm == CTR for file in files):
         count = sum(file.algorithm == CTR for file in files)
         within = "it" if count == 1 else "them"
-        yield Sentence("bad", f"{_files_are(count)} encrypted by {CTR}: altered data in {within} is not noticed.")
+        yield Sentence(
+            "bad", f"{_files_are(count)} encrypted with {CTR}: changes to data in {within} are not detected."
+        )
     if facts.inspection.drift or (facts.protection and facts.protection.differences()):
-        yield Sentence("bad", "The files differ in how they are protected.", DIFFERENCES)
+        yield Sentence("bad", "Files are protected in different ways.", DIFFERENCES)
     yield _verified(facts)
     seen = [problem for problem in facts.problems if not problem.verified]
     if seen:
         without = "" if facts.with_keys else " without keys"
-        told = f"{number(len(seen), 'finding')} can be seen{without}, before any page is read."
+        told = f"{number(len(seen), 'finding')} visible{without}, before any page is read."
         yield Sentence("bad", told, FINDINGS)
 
 
@@ -87,22 +89,22 @@ def _keys(facts: Facts) -> Iterator[Sentence]:
     keys = list(dict.fromkeys(key.title for key in found))
     if keys:
         hidden = not facts.usage and any(file.footer == "encrypted" for file in files)
-        more = " Keys of single columns can be more: their names are encrypted." if hidden else ""
+        more = " There may be more, because names of column keys are encrypted." if hidden else ""
         used = "is" if len(keys) == 1 else "are"
         told = f"{number(len(keys), 'master key')} {used} used: {first(keys, _MOST_KEYS)}.{more}"
         unproven = not facts.with_keys or any(use.problems for use in facts.usage or ())
         yield Sentence("open" if more or unproven else "good", told, KEYS)
     if facts.protection and keys:
         kms = facts.protection.kms
-        yield Sentence("note", f"The master keys are in: {kms}." if kms else "No key management system was named.")
+        yield Sentence("note", f"Master keys are in: {kms}." if kms else "No KMS was named.")
         masters = set(facts.protection.master_key_bits.values())
         lengths = (
             ("Data keys", {bits for key in found for bits in key.data_key_bits}),
-            ("key encryption keys", {bits for key in found for bits in key.kek_bits}),
+            ("key-encryption keys", {bits for key in found for bits in key.kek_bits}),
             ("master keys", masters),
         )
         told = "; ".join(f"{what}: {_bits(bits)}" for what, bits in lengths)
-        yield Sentence("note", f"Lengths of keys. {told}.", KEYS)
+        yield Sentence("note", f"Key lengths. {told}.", KEYS)
 
 
 def _bits(bits: Iterable[int]) -> str:
@@ -116,7 +118,10 @@ def _files(facts: Facts) -> Iterator[Sentence]:
     unknown = sum(file.footer is None for file in files)
     if plain:
         length = size(sum(file.bytes for file in plain))
-        yield Sentence("bad", f"{_files_are(len(plain))} not encrypted ({length}): whoever has the storage reads them.")
+        yield Sentence(
+            "bad",
+            f"{_files_are(len(plain))} not encrypted ({length}): anyone with access to the storage can read them.",
+        )
     elif not unknown:
         yield from _encrypted(facts)
     if unknown:
@@ -124,18 +129,20 @@ def _files(facts: Facts) -> Iterator[Sentence]:
     signed = sum(file.footer == "signed" for file in files)
     if signed:
         has = "has a readable footer" if signed == 1 else "have readable footers"
-        yield Sentence("bad", f"{number(signed, 'file')} {has}: names of columns, row counts and sizes are no secret.")
+        yield Sentence("bad", f"{number(signed, 'file')} {has}: column names, row counts and sizes are not secret.")
 
 
 def _encrypted(facts: Facts) -> Iterator[Sentence]:
     """That all files are encrypted says little of columns: it is good where each of each file was looked at."""
     if facts.protection is None:
         hidden = any(file.footer == "encrypted" for file in facts.inspection.files)
-        more = "; whether every column in it is, cannot be seen without keys" if hidden else ""
-        yield Sentence("open", f"Every file says that it is encrypted{more}.")
+        more = "; whether every column is encrypted is not visible without keys" if hidden else ""
+        yield Sentence("open", f"Every file states that it is encrypted{more}.")
     elif facts.protection.unknown_files:
         count = facts.protection.unknown_files
-        yield Sentence("open", f"Every file is encrypted; of {number(count, 'file')} no column could be looked at.")
+        yield Sentence(
+            "open", f"Every file is encrypted, but the columns of {number(count, 'file')} could not be checked."
+        )
     elif not facts.protection.readable():
         yield Sentence("good", "Every file is encrypted, and every column of every file.")
 
@@ -168,22 +175,22 @@ def _columns(facts: Facts) -> Iterator[Sentence]:
     if plain:
         are = "column is" if len(plain) == 1 else "columns are"
         names = first(plain, _MOST_KEYS)
-        yield Sentence("bad", f"{len(plain):,} {are} left in plaintext in encrypted files: {names}.", UNPROTECTED)
+        yield Sentence("bad", f"{len(plain):,} {are} in plaintext in encrypted files: {names}.", UNPROTECTED)
 
 
 def _verified(facts: Facts) -> Sentence:
     if facts.opened is None:
-        told = "Nothing was verified: this page tells what the files say of themselves, and anyone who can write to "
-        return Sentence("open", f"{told}the storage can make them say it. Run the report with Spark and the keys.")
+        told = "Nothing was verified. This page shows what the files state, and anyone who can write to "
+        return Sentence("open", f"{told}the storage can forge that. Run the report with Spark and the keys.")
     found = [problem for problem in facts.problems if problem.verified]
     files, modules = number(facts.opened.files, "file"), number(facts.opened.modules, "module")
-    opened = f"{files} looked at with the keys, {modules} in them opened"
-    part = " in the sample that was looked at" if facts.opened.sample else ""
+    opened = f"{files} checked with keys, {modules} opened"
+    part = " in the sample" if facts.opened.sample else ""
     if found:
         files = number(len({problem.file for problem in found}), "file")
         told = f"Verification has {number(len(found), 'finding')} in {files}{part}; {opened}."
         return Sentence("bad", told, FINDINGS)
-    return Sentence("good", f"Every module that was looked at opens{part}: {opened}.")
+    return Sentence("good", f"Verification has no findings{part}: {opened}.")
 
 
 def _files_are(count: int) -> str:

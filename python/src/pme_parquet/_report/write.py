@@ -30,11 +30,11 @@ def target_of(out: str | PathLike[str], table: str) -> Path:
     if target.is_dir():
         raise _refused(out, "it is a directory", "Name a file in it.")
     if target.exists() and not target.is_file():
-        raise _refused(out, "something other than a file is there", "Choose another path.")
+        raise _refused(out, "it is not a regular file", "Choose another path.")
     if not target.parent.is_dir():
         raise _refused(out, f"there is no directory {target.parent}", "Create it.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise _refused(out, "you may not write to its directory", "Choose a path that you may write to.")
+        raise _refused(out, "you have no write permission for its directory", "Choose a path with write permission.")
     root = local_root(table)
     if root is not None:
         _require_outside(target, Path(root).expanduser())
@@ -54,13 +54,13 @@ def _require_outside(target: Path, table: Path) -> None:
     if table.is_dir() and place.is_relative_to(table) and not any(map(is_hidden, place.relative_to(table).parts)):
         raise _refused(
             target,
-            f"it is in the table {table}, where readers would take it for data",
-            "Choose a path outside of the table, or a name that begins with _ or a dot.",
+            f"it is inside the table {table}, where readers would take it for data",
+            "Choose a path outside the table, or a name that begins with _ or a dot.",
         )
 
 
 def _refused(out: str | PathLike[str], why: str, remedy: str) -> BadOptionError:
-    return BadOptionError(f"{os.fspath(out)}: the report cannot be written there, because {why}. {remedy}")
+    return BadOptionError(f"{os.fspath(out)}: the report cannot be written there: {why}. {remedy}")
 
 
 def write(content: str, target: Path) -> None:
@@ -77,4 +77,4 @@ def write(content: str, target: Path) -> None:
         else:
             _files.replace(place, content.encode(), mode=_NEW)
     except OSError as failed:
-        raise _refused(target, str(failed.strerror or failed), "Choose a path that you may write to.") from failed
+        raise _refused(target, str(failed.strerror or failed), "Choose a path with write permission.") from failed

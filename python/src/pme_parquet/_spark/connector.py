@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pme_parquet import _jars
+from pme_parquet._spark import jars
+from pme_parquet._version import __version__
 from pme_parquet.errors import UnknownOptionError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Misfit:
 
     def error(self, where: str) -> UnsupportedError:
         """The error to raise."""
-        return UnsupportedError(f'{where}: format("{_FORMAT}") cannot be used, because {self.why}. {self.remedy}')
+        return UnsupportedError(f'{where}: format("{_FORMAT}") cannot be used: {self.why}. {self.remedy}')
 
 
 def require(spark: SparkSession, where: str) -> None:
@@ -89,11 +90,9 @@ def explained(spark: SparkSession, where: str) -> Iterator[None]:
 
 def misfit(jvm: Any) -> Misfit | None:  # noqa: ANN401 py4j is untyped
     """What is wrong with the connector that a JVM has, if something is."""
-    from pme_parquet import __version__ as wheel  # noqa: PLC0415 the package is not yet whole when this is imported
-
     spark = str(jvm.org.apache.spark.package.SPARK_VERSION())
     scala = str(jvm.scala.util.Properties.versionNumberString())
-    return judged(_loaded(jvm), spark, scala, wheel)
+    return judged(_loaded(jvm), spark, scala, __version__)
 
 
 def judged(connector: Connector | None, spark: str, scala: str, wheel: str) -> Misfit | None:
@@ -101,25 +100,25 @@ def judged(connector: Connector | None, spark: str, scala: str, wheel: str) -> M
     if connector is None:
         return missing(spark, scala)
     if connector.scala and not scala.startswith(connector.scala + "."):
-        return Misfit("scala", f"the connector is for Scala {connector.scala}, and this Spark has {scala}", _other())
-    line = _jars.line_of(spark)
+        return Misfit("scala", f"the connector is for Scala {connector.scala}, but this Spark has {scala}", _other())
+    line = jars.line_of(spark)
     if connector.spark and line in _LINES and connector.spark != line:
-        return Misfit("spark", f"the connector is for Spark {connector.spark}, and this is Spark {spark}", _other())
+        return Misfit("spark", f"the connector is for Spark {connector.spark}, but this is Spark {spark}", _other())
     if connector.version and connector.version != wheel:
-        why = f"the connector's version is {connector.version}, and that of pme-parquet in Python {wheel}"
+        why = f"the connector has version {connector.version}, but pme-parquet in Python has {wheel}"
         return Misfit("version", why, f"pip install pme-parquet=={connector.version}, or: {_other()}")
     return None
 
 
 def missing(spark: str | None = None, scala: str | None = None) -> Misfit:
     """What is wrong where there is no connector."""
-    why = "this session has no connector: its jar is not on the class path"
+    why = "the connector jar is not on the class path of this session"
     jar = _name_of_jar(spark, scala)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started the JVM
         return Misfit("missing", why, f"Give {jar} to spark-submit with --jars, or name it with --packages.")
     remedy = (
-        "A session that runs cannot be given one. Restart Python, in a notebook its kernel, and build the first "
-        "session with pme.configure(SparkSession.builder); spark.stop() is not enough. Where the session is made for "
+        "A running session cannot load it. Restart Python (in a notebook, the kernel) and build the first session "
+        "with pme.configure(SparkSession.builder); spark.stop() is not enough. If a platform creates the session for "
         f"you, install {jar} there."
     )
     return Misfit("missing", why, remedy)
@@ -127,7 +126,7 @@ def missing(spark: str | None = None, scala: str | None = None) -> Misfit:
 
 def missing_on_server() -> Misfit:
     """What is wrong with a Spark Connect server that has no connector."""
-    why = "the Spark Connect server has no connector: its jar is not there"
+    why = "the Spark Connect server does not have the connector jar"
     return Misfit("missing", why, "Start the server with the connector's jar in spark.jars or --jars.")
 
 
@@ -141,7 +140,7 @@ def told_by(text: str, *, connect: bool = False) -> Misfit | None:
 
 def unloadable(failure: str) -> Misfit:
     """A connector whose classes do not load, by what the JVM says of it."""
-    return Misfit("spark", f"the connector does not fit this Spark and Scala ({failure[:300]})", _other())
+    return Misfit("spark", f"the connector is not compatible with this Spark and Scala ({failure[:300]})", _other())
 
 
 def _loaded(jvm: Any) -> Connector | None:  # noqa: ANN401 as above
@@ -162,14 +161,14 @@ def _loaded(jvm: Any) -> Connector | None:  # noqa: ANN401 as above
 
 def _other() -> str:
     return (
-        "Take that connector off the class path, restart Python, in a notebook its kernel, and build the first session "
-        "with pme.configure(SparkSession.builder), which adds the one that fits."
+        "Remove that connector from the class path, restart Python (in a notebook, the kernel) and build the first "
+        "session with pme.configure(SparkSession.builder), which adds the right one."
     )
 
 
 def _name_of_jar(spark: str | None, scala: str | None) -> str:
     try:
-        path = _jars.jar_path(spark, ".".join(scala.split(".")[:2]) if scala else None)
+        path = jars.jar_path(spark, ".".join(scala.split(".")[:2]) if scala else None)
     except UnsupportedError:
         return "the connector for its Spark and Scala"
     return path.rsplit("/", 1)[-1]

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet import _connector
-from pme_parquet._arguments import kms_options, options_of
-from pme_parquet._hook import install_errors
+from pme_parquet._spark import connector
+from pme_parquet._spark.errors import install_errors
 from pme_parquet.errors import BadOptionError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from pyspark.sql import DataFrame, SparkSession
-
-    from pme_parquet._arguments import KmsLike
 
 
 def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callable[..., Any]:
@@ -33,15 +30,15 @@ def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callab
     install_errors()
     session: Any = getattr(spark, "_jsparkSession", None)
     if isinstance(spark, (str, os.PathLike)):
-        message = f"{where}: this needs a Spark session, because it runs there. Give one; not a {type(spark).__name__}."
+        message = f"{where}: spark is a {type(spark).__name__}. Give a Spark session."
         raise BadOptionError(message)
     if session is None:
         message = (
-            f"{where}: it is not supported over Spark Connect, because the client reaches no JVM of its own. "
-            "Run it with a classic session, where the driver is."
+            f"{where}: it is not supported over Spark Connect, which gives the client no access to the JVM. Run it "
+            "with a classic session on the driver."
         )
         raise UnsupportedError(message)
-    _connector.require(spark, where)
+    connector.require(spark, where)
     return called(spark, name, method)
 
 
@@ -51,11 +48,6 @@ def called(spark: SparkSession, name: str, method: str) -> Callable[..., Any]:
     session: Any = spark._jsparkSession  # noqa: SLF001 as above
     target = getattr(getattr(jvm.io.pmeparquet.spark.admin, name), method)
     return lambda *arguments: target(session, *[_java(jvm, argument) for argument in arguments])
-
-
-def reading(kms: KmsLike | None, options: Mapping[str, Any] | None, where: str) -> dict[str, str]:
-    """Return the options to read a table with."""
-    return kms_options(kms, where) | options_of(options, where)
 
 
 def frame_of(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j is untyped

@@ -13,13 +13,13 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from pme_parquet._connector import misfit, told_by, unloadable
+from pme_parquet._spark.connector import misfit, told_by, unloadable
 from pme_parquet.errors import BY_CONDITION, PmeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pme_parquet._connector import Misfit
+    from pme_parquet._spark.connector import Misfit
 
 _CLASSIC = "pyspark.errors.exceptions.captured"
 _CONNECT = "pyspark.errors.exceptions.connect"
@@ -44,14 +44,14 @@ _LINKING = frozenset(
 )
 
 # The connector's message in a text: its beginning (Connect may put the class in brackets before it), or after the
-# name of the connector's exception class, as in "... failed: io.pmeparquet.spark.PmeSparkException: [PME_...] ...".
+# name of the connector's exception class: "... failed: io.pmeparquet.spark.session.PmeSparkException: [PME_...] ...".
 _IN_TEXT = re.compile(r"(?:^(?:\([\w.$]+\) )?|io\.pmeparquet\.[\w.$]+: )(\[(PME_[A-Z_]+)\] [^\n]*)")
 
 
 def install_errors() -> None:
-    """Gives the connector's failures their Python classes, here and now; calling it again changes nothing.
+    """Map failures of the connector to Python classes. Calling it again has no effect.
 
-    `configure` and the `options()` of this package's classes call it. Call it yourself where you use none of them.
+    `configure` and the `options()` of this package's classes call it. Call it yourself if you use none of them.
     """
     for module_name, found in ((_CLASSIC, _found_in_classic), (_CONNECT, _found_in_connect)):
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pme_parquet.errors import UnsupportedError
 
-JARS = Path(__file__).parent / "jars"
+JARS = Path(__file__).parents[1] / "jars"
 SUPPORTED = "Spark 3.5 (Scala 2.12 or 2.13) and Spark 4.x (Scala 2.13)"
 _LINES = {("3.5", "2.12"), ("3.5", "2.13"), ("4.0", "2.13")}
 
@@ -25,14 +25,14 @@ def jar_path(spark_version: str | None = None, scala: str | None = None) -> str:
     scala = scala or (None if spark_version else _installed_scala()) or {"3.5": "2.12"}.get(spark, "2.13")
     if (spark, scala) not in _LINES:
         raise UnsupportedError(
-            f"pme.jar_path: there is no connector for Spark {spark_version or _installed_version()} on Scala {scala}, "
-            f"because this version supports {SUPPORTED}. Install a supported PySpark."
+            f"pme.jar_path: there is no connector for Spark {spark_version or _installed_version()} on Scala {scala}. "
+            f"This version supports {SUPPORTED}. Install a supported PySpark."
         )
     found = sorted(JARS.glob(f"pme-parquet-spark-{spark}_{scala}-*.jar"))
     if not found:
         raise UnsupportedError(
-            f"pme.jar_path: this installation carries no connector jar for Spark {spark} on Scala {scala}, because it "
-            "was not installed from a wheel. Build and install one with `make wheel`, or use spark.jars.packages."
+            f"pme.jar_path: this installation has no connector jar for Spark {spark} on Scala {scala}: it was not "
+            "installed from a wheel. Build one with `make wheel` and install it, or use spark.jars.packages."
         )
     return str(found[-1])
 
@@ -60,8 +60,8 @@ def _installed_version() -> str:
     except PackageNotFoundError:
         if find_spec("pyspark") is None:
             raise UnsupportedError(
-                f"pme.jar_path: no PySpark is installed, and the jar depends on its version ({SUPPORTED}). "
-                "Install one with `pip install pme-parquet[spark]`, or name the version: jar_path('4.0.0')."
+                f"pme.jar_path: PySpark is not installed, and the jar depends on its version ({SUPPORTED}). Install it "
+                "with `pip install pme-parquet[spark]`, or name the version: jar_path('4.0.0')."
             ) from None
     # Spark's own python folder on PYTHONPATH, or one of PySpark's smaller distributions.
     from pyspark.version import __version__ as found  # noqa: PLC0415 nothing happens at import

@@ -9,9 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet import _connector
-from pme_parquet._hook import install_errors
-from pme_parquet._jars import jar_path, provider_jar
+from pme_parquet._spark import connector
+from pme_parquet._spark.errors import install_errors
+from pme_parquet._spark.jars import jar_path, provider_jar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,25 +28,24 @@ _KINDS = ("pme-parquet-spark-", "AmazonCorrettoCryptoProvider-")
 
 
 def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> SparkSession.Builder:
-    """Adds the bundled connector jar to a builder, and gives the connector's failures their Python classes.
+    """Add the bundled connector jar to a session builder, and map failures of the connector to Python classes.
 
-    Call it before the first session is built: one that runs cannot be given a jar, and this fails where it has none
-    that fits. The session also gets the connector's extension, with which it refuses a write in which options of the
-    format reach another one, as where `format("pme-parquet")` was forgotten.
+    Call it before the first session is built: a running session cannot load a jar, so this fails if that session does
+    not have the right one. The session also gets the extension of the connector, which refuses a write that passes
+    options of the format to another format, for example because `format("pme-parquet")` was forgotten.
 
-    With the extra `pme-parquet[accp]`, the jar of Amazon's JCE provider for this machine is added too.
-    Jars that are set already, on the builder, by spark-submit or in spark-defaults.conf, stay. A Connect server that
-    runs elsewhere (`sc://`) has its own jars, and gets none from here.
+    With the extra `pme-parquet[accp]`, the jar of Amazon's JCE provider for this machine is added, too. Jars that the
+    builder, spark-submit or spark-defaults.conf already set stay. A remote Connect server (`sc://`) has its own jars.
 
     Example:
         spark = pme.configure(SparkSession.builder).getOrCreate()
 
     Args:
         builder: a builder of a classic session, or of a Connect session that starts its server here (`local`).
-        scala: `2.12` or `2.13`, where it cannot be told from the installed Spark.
+        scala: `2.12` or `2.13`, if the installed Spark does not show it.
 
     Raises:
-        UnsupportedError: a session runs already, or ran in this process, whose connector is missing or does not fit.
+        UnsupportedError: a session already runs, or ran in this process, and its connector is missing or incompatible.
     """
     install_errors()
     if _runs_elsewhere(builder):
@@ -60,21 +59,21 @@ def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> Spa
 
 
 def spark_config(*, scala: str | None = None) -> dict[str, str]:
-    """The Spark configuration that `configure` sets, for those who set it themselves (it holds no other jars)."""
+    """The Spark configuration that `configure` sets, if you prefer to set it yourself. It contains no other jars."""
     install_errors()
     return {_JARS: ",".join(_ours(scala)), _EXTENSIONS: _EXTENSION}
 
 
 def _check_what_runs() -> None:
-    """A class path is fixed when a JVM starts: whoever calls this later is told now, and not by each read."""
+    """A class path is fixed when a JVM starts: a late call fails now, and not at each read."""
     context: Any = getattr(sys.modules.get("pyspark"), "SparkContext", None)
     jvm: Any = getattr(context, "_jvm", None)  # PySpark keeps it when the session is stopped
     if jvm is not None:
-        found = _connector.misfit(jvm)
+        found = connector.misfit(jvm)
         if found is not None:
             raise found.error("pme.configure")
         # It may have come without the extension. Where no session is active this does nothing.
-        jvm.io.pmeparquet.spark.SessionSetup.install()
+        jvm.io.pmeparquet.spark.rules.SessionSetup.install()
 
 
 def _ours(scala: str | None) -> list[str]:

@@ -1,0 +1,46 @@
+"""What is shown of a result: a title, tables and lines. `forms` makes text, HTML and rich's tables of it.
+
+Texts are shown as they are: who makes a `Shown` of what a file or a user says takes `words.printable` of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows below a header; a list of single lines has none.
+
+    Attributes:
+        header: a title for each column.
+        rows: as long as the header, or each other.
+        styles: rich's style of each row, on a terminal; none, or one for each.
+        free: whether its last column takes the room it wants, as where it has what is copied to a shell.
+        paths: whether the last column has paths. Where there is no room for them they stand below the column before.
+    """
+
+    header: Row
+    rows: tuple[Row, ...]
+    styles: Row = ()
+    paths: bool = False
+    free: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence, and rich's style of it on a terminal."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What every form shows, from above."""
+
+    title: str
+    tables: tuple[Table, ...] = ()
+    lines: tuple[Line, ...] = ()

@@ -1,0 +1,134 @@
+"""What one file shows of its encryption: its keys, its columns, and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Footer = Literal["encrypted", "signed", "plaintext"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a file shows of one of its data keys. Wrapped keys themselves are not included.
+
+    Attributes:
+        management: `envelope` (wrapped, as parquet-java's key tools do), `direct` (the file names the data key), `none`
+            (no key metadata: the reader must know the key) or `unreadable` (a finding says why).
+        material: whether the wrapped key is in the file (`internal`) or in a file beside it (`external`).
+        reference: its name in that file, if external.
+        master_key: the master key's id; with `direct` the data key's.
+        master_key_version: its version, if the KMS stores it in wrapped keys, as Vault does.
+        double_wrapping: whether a key-encryption key wraps the data key.
+        kek_id: the id of the key-encryption key.
+        data_key_bits: length of the data key, if the length of its wrapped form shows it.
+        kek_bits: the same for the key-encryption key.
+        kms_instance_id: as the writer stated it. Readers should not trust it.
+        kms_instance_url: as above.
+    """
+
+    management: Literal["envelope", "direct", "none", "unreadable"]
+    material: Literal["internal", "external"] | None = None
+    reference: str | None = None
+    master_key: str | None = None
+    master_key_version: str | None = None
+    double_wrapping: bool | None = None
+    kek_id: str | None = None
+    data_key_bits: int | None = None
+    kek_bits: int | None = None
+    kms_instance_id: str | None = None
+    kms_instance_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a file whose footer is readable.
+
+    Attributes:
+        path: its path in the Parquet schema, with dots: `tags.list.element`.
+        encrypted_with: the footer's key, a key of its own, or none.
+        key: the key, if it is encrypted.
+        compressed_bytes: size of its chunks.
+        name: as in `column_keys` and all other results: `tags.element`.
+    """
+
+    path: str
+    encrypted_with: Literal["footer key", "column key"] | None
+    key: Key | None
+    compressed_bytes: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong with a file.
+
+    Attributes:
+        file: its path below the inspected path.
+        condition: as of an error (docs/errors.md); empty if a storage failed.
+        message: *where: what happened: why. What to do.*
+    """
+
+    file: str
+    condition: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedFile:
+    """What one file shows without a key. None means not visible without one.
+
+    Attributes:
+        file: its path below the inspected path.
+        bytes: its size.
+        footer: `encrypted`, `signed` (readable, of an encrypted file) or `plaintext`; None if the file is damaged.
+        algorithm: `AES_GCM_V1` or `AES_GCM_CTR_V1`.
+        aad_prefix: whether the file was written with an AAD prefix, and contains it or requires readers to set it.
+        aad_prefix_value: the one in the file, as text, or `0x` and hex.
+        footer_key: the key that encrypts or signs the footer.
+        columns: the columns, if the footer is readable.
+        column_keys: the visible keys of columns; those in a separate file even if the columns are hidden.
+        rows: number of rows.
+        row_groups: number of row groups.
+        created_by: the writer.
+        findings: what is wrong with it.
+    """
+
+    file: str
+    bytes: int
+    footer: Footer | None = None
+    algorithm: str | None = None
+    aad_prefix: Literal["none", "stored", "required"] | None = None
+    aad_prefix_value: str | None = None
+    footer_key: Key | None = None
+    columns: tuple[Column, ...] | None = None
+    column_keys: tuple[Key, ...] = ()
+    rows: int | None = None
+    row_groups: int | None = None
+    created_by: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether anything in it is."""
+        return self.footer in {"encrypted", "signed"}
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Every key that can be seen."""
+        return ((self.footer_key,) if self.footer_key else ()) + self.column_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Files with the same visible encryption.
+
+    Attributes:
+        files: number of files.
+        bytes: their size.
+        example: the first of them.
+    """
+
+    files: int
+    bytes: int
+    example: InspectedFile

@@ -1,0 +1,63 @@
+"""What a write of a frame would encrypt with which key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pme_parquet._arguments import names_of, path_of
+from pme_parquet._encryption import Encryption, encryption_of
+from pme_parquet._plan.planned import Plan, planned
+from pme_parquet.errors import BadOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pme_parquet._arguments import PathLike
+
+# What parquet-java says where it meets an encrypted footer and has no keys.
+_ENCRYPTED = "encrypted footer"
+
+
+def plan(df: DataFrame, enc: Encryption, *, partition_by: str | Sequence[str] = ()) -> Plan:
+    """Shows which leaf column would get which key if `df` were written with `enc`, and writes nothing.
+
+    The connector decides as it does in a write, settings of the session among it. Only the schema of `df` is looked at:
+    no job runs. The KMS is not called, so whether it has the keys is for `pme.doctor` to tell; its secrets are looked
+    up and a keystore's file must be there.
+
+    Example:
+        plan = pme.plan(df, enc, partition_by="day")
+        print(plan)
+        assert not plan.refusals
+
+    Args:
+        df: what is to be written.
+        enc: how.
+        partition_by: as `df.write.partitionBy` takes it.
+
+    Raises:
+        PmeError: the options cannot be used; the write would say the same.
+        UnsupportedError: a column has a type that Spark writes to no Parquet file, or the session is Spark Connect's.
+    """
+    return planned(df, encryption_of(enc, "pme.plan").options(), names_of(partition_by))
+
+
+def frame_to_plan(spark: SparkSession, path: PathLike) -> DataFrame:
+    """A plaintext table, as a frame whose write is planned.
+
+    Raises:
+        BadOptionError: the table's footers are encrypted already.
+    """
+    table = path_of(path, "plan")
+    try:
+        return spark.read.parquet(table)
+    except Exception as failed:
+        if _ENCRYPTED not in str(failed):
+            raise
+        message = (
+            f"{table}: no write of it can be planned: it is already encrypted. pme-parquet inspect shows which keys "
+            "protect it; with keys, key-usage shows which columns."
+        )
+        raise BadOptionError(message) from failed
