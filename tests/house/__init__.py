@@ -1,0 +1,1 @@
+"""The house itself: which part of the project may use which."""

@@ -1,0 +1,148 @@
+"""The layers of scripts/layers.txt hold, in Scala and in Python; a forbidden import and a circle are seen."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+HOUSE = PROJECT / "scripts" / "house"
+SECTIONS = [
+    "jvm modules",
+    "jvm packages",
+    "pme_parquet in python/src",
+    "bench in .",
+    "tests in .",
+]
+CORE = "jvm/core/src/main/scala/io/pmeparquet"
+DISPLAY = "python/src/pme_parquet/_display"
+
+
+def check(*arguments: str) -> tuple[int, str]:
+    done = subprocess.run([sys.executable, HOUSE, "check", *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tree = tmp_path_factory.mktemp("house")
+    for sources in (PROJECT / "jvm").glob("*/src/main"):
+        shutil.copytree(sources, tree / sources.relative_to(PROJECT))
+    shutil.copytree(PROJECT / "python/src", tree / "python/src", ignore=shutil.ignore_patterns("*.jar", "__pycache__"))
+    (tree / "scripts").mkdir()
+    shutil.copy(PROJECT / "scripts/layers.txt", tree / "scripts")
+    return tree
+
+
+def planted(tree: Path, section: str, files: dict[str, str]) -> str:
+    """Return what the check says with these files and does not say without them."""
+    _, before = check("--project", str(tree), section)
+    for name, text in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    try:
+        code, after = check("--project", str(tree), section)
+    finally:
+        for name in files:
+            (tree / name).unlink()
+    assert code == 1
+    return "\n".join(line for line in after.splitlines() if line not in before.splitlines())
+
+
+def test_every_section_is_checked() -> None:
+    titles = [line.strip("[]") for line in (PROJECT / "scripts/layers.txt").read_text().split("\n") if line[:1] == "["]
+    assert titles == SECTIONS
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_layers_hold(section: str) -> None:
+    assert check(section) == (0, "")
+
+
+def test_a_forbidden_import_of_a_scala_module_is_named(copied: Path) -> None:
+    text = "package io.pmeparquet\n\nimport io.pmeparquet.spark.PmeDataSource\n\nobject Planted\n"
+    assert planted(copied, "jvm modules", {f"{CORE}/Planted.scala": text}).startswith(
+        f"{CORE}/Planted.scala:3 imports io.pmeparquet.spark.PmeDataSource, which layer core may not"
+    )
+
+
+def test_a_full_name_is_an_import_too_but_a_comment_is_none(copied: Path) -> None:
+    text = (
+        "package io.pmeparquet\n\n/** As io.pmeparquet.spark.PmeTable. */\nobject Planted {\n"
+        '  val name = "io.pmeparquet.spark.PmeTable"\n  val x = io.pmeparquet.spark.PmeDataSource\n}\n'
+    )
+    told = planted(copied, "jvm modules", {f"{CORE}/Planted.scala": text})
+    assert f"{CORE}/Planted.scala:6 imports io.pmeparquet.spark.PmeDataSource" in told
+    assert "PmeTable" not in told
+
+
+def test_a_circle_of_scala_packages_is_drawn_line_by_line(copied: Path) -> None:
+    one = "package io.pmeparquet.planted.one\n\nimport io.pmeparquet.planted.two.{Two, Other => Else}\n\nobject One\n"
+    two = "package io.pmeparquet.planted.two\n\nobject Two\nobject Other {\n  import io.pmeparquet.planted.one._\n}\n"
+    files = {f"{CORE}/planted/one/One.scala": one, f"{CORE}/planted/two/Two.scala": two}
+    told = planted(copied, "jvm packages", files)
+    assert "a circle: planted.one -> planted.two -> planted.one" in told
+    assert f"{CORE}/planted/one/One.scala:3 imports io.pmeparquet.planted.two.Two" in told
+    assert f"{CORE}/planted/two/Two.scala:5 imports io.pmeparquet.planted.one" in told
+
+
+def test_a_forbidden_import_of_a_python_layer_is_named_wherever_it_stands(copied: Path) -> None:
+    text = (
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from pme_parquet._inspect import Inspection\n\n\n"
+        "def show() -> None:\n    from .._spark import driver\n"
+    )
+    told = planted(copied, "pme_parquet in python/src", {f"{DISPLAY}/planted.py": text})
+    assert f"{DISPLAY}/planted.py:4 imports pme_parquet._inspect.Inspection, which layer _display may not" in told
+    assert f"{DISPLAY}/planted.py:8 imports pme_parquet._spark.driver, which layer _display may not" in told
+
+
+def test_a_circle_of_python_modules_is_drawn_line_by_line(copied: Path) -> None:
+    one = "def one() -> None:\n    from pme_parquet._display.planted_two import two\n"
+    two = "from pme_parquet._display import planted_one\n"
+    files = {f"{DISPLAY}/planted_one.py": one, f"{DISPLAY}/planted_two.py": two}
+    assert planted(copied, "pme_parquet in python/src", files) == (
+        "a circle: pme_parquet._display.planted_one -> pme_parquet._display.planted_two -> "
+        "pme_parquet._display.planted_one\n"
+        f"    {DISPLAY}/planted_one.py:2 imports pme_parquet._display.planted_two.two\n"
+        f"    {DISPLAY}/planted_two.py:1 imports pme_parquet._display.planted_one"
+    )
+
+
+def test_a_package_that_no_rule_declares_is_refused(copied: Path) -> None:
+    files = {"python/src/pme_parquet/_planted/__init__.py": ""}
+    assert "declares no layer _planted" in planted(copied, "pme_parquet in python/src", files)
+
+
+def test_a_test_that_imports_another_test_is_refused(tmp_path: Path) -> None:
+    for name, text in {
+        "scripts/layers.txt": (PROJECT / "scripts/layers.txt").read_text(),
+        "tests/one/test_one.py": "from tests.one.test_two import TWO\nfrom tests.two import helpers\n",
+        "tests/one/test_two.py": "from tests.support import errors\n\nTWO = 2\n",
+        "tests/two/helpers.py": "",
+        "tests/support/errors.py": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    code, told = check("--project", str(tmp_path), "tests in .")
+    assert code == 1
+    assert told.splitlines() == [
+        "tests/one/test_one.py:2 imports tests.two.helpers, which layer one may not ([tests in .])",
+        "tests/one/test_one.py:1 imports tests.one.test_two.TWO, which nobody may ([tests in .])",
+    ]
+
+
+def test_the_picture_has_every_layer(copied: Path) -> None:
+    drawn = subprocess.run(
+        [sys.executable, HOUSE, "draw", "--project", copied, "pme_parquet in python/src"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "graph TD" in drawn
+    assert 'n__display["_display"]' in drawn
+    assert "n__kms --> n__display" in drawn
+    assert "n__cli --> n_errors" not in drawn  # implied by what it uses
