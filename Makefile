@@ -1,5 +1,5 @@
 # make demo   sets everything up, then writes, reads and inspects an encrypted table of real data
-# make test   sets everything up, then runs each test on the oldest or the newest Spark; of combinations a sample
+# make test   sets everything up, then runs each test on the oldest or the newest Spark, with a sample of its values
 # make docs   builds the documents as a site in target/docs, and fails where a link leads nowhere
 # Needs JDK 17, Python >= 3.10 and a package registry. What is set up once is used again.
 
@@ -19,13 +19,30 @@ WHEEL := target/wheel/pme_parquet-$(VERSION)-py3-none-any.whl
 ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOTICE $(shell find python/accp/src -type f -name '*.py*' -not -name '*.pyc')
 ACCP_WHEEL := target/wheel/pme_parquet_accp-$(VERSION)-py3-none-any.whl
 JARS := target/jars/.built
-PUBLISHED := target/.published
-LINTED := python tests examples docs/conf.py docs/_site
+LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose
+# When one of these changes, Sphinx builds all pages. A page that comes or goes changes its folder.
+SITE_SOURCES := docs/conf.py docs/_toc.yml $(wildcard docs/_site/*.py) $(shell find docs -type d -not -path 'docs/_site*')
+
+SCALA_TESTS := scalafmtCheckAll scalafmtSbtCheck test
+# What sbt does in the start that builds the jars, for targets that need more of it than that.
+WITH_JARS :=
+
+SPARKS := $(OLDEST) $(BETWEEN) $(NEWEST)
+# The parts of `make test-all`: the Scala suites, and each folder of tests on each Spark.
+FOLDERS := $(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py))))
+PARTS := scala $(foreach spark,$(SPARKS),$(FOLDERS:%=$(spark)-%))
+# One file or two of each area, which take a few minutes together.
+QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_tables.py docs/test_links.py doctor/test_shown.py \
+  format/test_partitions.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
+  isolation/test_views.py kms/test_vault.py kms/test_denied_columns.py leaks/test_every_module.py \
+  packaging/test_wheel.py pages/test_shapes_of_files.py plan/test_truth.py policy/test_options.py policy/test_ways.py \
+  python/test_options.py rekey/test_tables.py report/test_content.py rotation/test_files.py verify/test_tables.py)
+python_of = $(if $(filter $(NEWEST),$(1)),.venv,.venvs/pyspark-$(1))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo test test-all test-quick test-scala lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
+.PHONY: build wheel venv demo test test-all test-parts test-ran test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
 
 help:
 	@sed -n 's/^# //p' Makefile | head -4
@@ -39,32 +56,56 @@ venv: .venv/.wheel
 demo: .venv/.wheel
 	.venv/bin/python examples/demo.py
 
-test: lint docs test-scala .venvs/pyspark-$(OLDEST)/.wheel .venv/.wheel $(ACCP_WHEEL) $(PUBLISHED)
-	scripts/test-side-by-side .venvs/pyspark-$(OLDEST)/bin/python .venv/bin/python $(PYTEST_ARGS)
+test test-scala: WITH_JARS := $(SCALA_TESTS)
 
-test-all: export PME_TEST_ALL = 1
-test-all: lint docs test-scala pytest-$(OLDEST) $(BETWEEN:%=pytest-%) pytest-$(NEWEST)
+# `lint` and `docs` run beside the tests, so what they install is there before.
+test: test-scala .venvs/pyspark-$(OLDEST)/spark.jsa .venv/spark.jsa .venv/.docs $(ACCP_WHEEL)
+	scripts/test-side-by-side $(OLDEST) $(NEWEST) $(PYTEST_ARGS)
 
-test-quick: lint pytest-$(NEWEST)
+# In parts, each of which takes less than an hour. A part that has passed is not run again before something changes that
+# it tests: `make test-all` goes on where it was ended. `make -k test-all` goes on where a part fails.
+test-all: lint docs $(PARTS:%=test-all-%) test-ran
+
+test-parts:
+	@printf '%s\n' $(PARTS:%=test-all-%)
+
+test-ran:
+	@scripts/test-part --ran $(PARTS)
+
+test-all-scala: export PME_TEST_ALL = 1
+test-all-scala: | .venv/.ready
+	scripts/test-part scala scripts/sbt $(SCALA_TESTS)
+
+define parts_of
+test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL)
+	PME_TEST_ALL=1 scripts/test-part $(1)-$$* $(call python_of,$(1))/bin/python -m pytest tests/$$* $$(PYTEST_ARGS)
+endef
+$(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
+
+test-quick: lint .venv/spark.jsa $(ACCP_WHEEL)
+	PME_TEST_HERE=1 .venv/bin/python -m pytest $(QUICK) $(PYTEST_ARGS)
 
 # The tools see the installed package's types through .venv, not through the checkout.
 lint: .venv/.wheel
 	.venv/bin/ruff check --quiet --config python/pyproject.toml $(LINTED) bench
 	.venv/bin/ruff format --quiet --check --config python/pyproject.toml $(LINTED) bench
-	.venv/bin/mypy --config-file python/pyproject.toml python/src python/accp/src tests examples
+	.venv/bin/mypy --config-file python/pyproject.toml python/src python/accp/src tests examples scripts/layers
+	.venv/bin/python scripts/prose
 
 format: .venv/.ready
 	.venv/bin/ruff check --quiet --fix --config python/pyproject.toml $(LINTED)
 	.venv/bin/ruff format --config python/pyproject.toml $(LINTED)
 
-test-scala: | .venv/.ready
-	scripts/sbt scalafmtCheckAll scalafmtSbtCheck test
+# Where this run has built the jars, the same start of sbt has run the suites.
+test-scala: $(JARS)
+	@if [ -e target/.scala-passed ]; then rm target/.scala-passed; else scripts/sbt $(SCALA_TESTS); fi
 
-pytest-$(NEWEST): .venv/.wheel $(ACCP_WHEEL) $(PUBLISHED)
-	.venv/bin/python -m pytest $(PYTEST_ARGS)
-
-pytest-%: .venvs/pyspark-%/.wheel $(ACCP_WHEEL) $(PUBLISHED)
-	.venvs/pyspark-$*/bin/python -m pytest $(PYTEST_ARGS)
+# Lines and branches of python/src that the tests reach: COVERED=tests/plan names some of them.
+coverage: .venv/spark.jsa $(ACCP_WHEEL)
+	.venv/bin/pip install --quiet -r $(REQUIREMENTS)/coverage.txt
+	PME_TEST_HERE=1 .venv/bin/python -m coverage run --branch --source=pme_parquet --data-file=target/.coverage \
+	  -m pytest $(COVERED)
+	.venv/bin/python -m coverage report --data-file=target/.coverage --show-missing --skip-covered
 
 # On a machine that does nothing else; results in target/bench.
 bench: .venv/.bench
@@ -73,30 +114,30 @@ bench: .venv/.bench
 bench-quick: .venv/.bench
 	.venv/bin/python -m bench --quick $(BENCH_ARGS)
 
-# Built anew each time: of pages that did not change Sphinx tells nothing.
+# Sphinx builds the pages that changed, and only of these it gives warnings. That is enough: a site with a warning is
+# removed, so that the pages of a site that is kept have none. Links between pages are checked in all of the site.
 docs: .venv/.docs
-	rm -rf target/docs target/docs-trees
-	.venv/bin/python -m sphinx -q -W --keep-going -d target/docs-trees docs target/docs
+	@[ -z "$$(find $(SITE_SOURCES) -maxdepth 0 -newer target/docs-trees/environment.pickle 2>&1)" ] || \
+	  rm -rf target/docs target/docs-trees
+	.venv/bin/python -m sphinx -q -W --keep-going -d target/docs-trees docs target/docs || \
+	  { rm -rf target/docs target/docs-trees; exit 1; }
 	.venv/bin/python docs/_site/check.py target/docs
 
 docs-check: .venv/.wheel
 	.venv/bin/python -m pytest tests/docs
 
-# Writes docs/options.md and docs/errors.md anew from the code.
+# Writes docs/options.md and docs/errors.md from the code.
 docs-update: | .venv/.ready
 	UPDATE_DOCS=1 scripts/sbt core-2_13/test
 
-publish-local publish-maven: $(PUBLISHED)
+publish-local publish-maven: $(JARS)
 
-# Both layouts that `spark-submit --packages` can resolve from: Ivy's in target/ivy, Maven's in target/maven.
-$(PUBLISHED): $(JARS) | .venv/.ready
-	rm -rf target/ivy target/maven
-	SBT_OPTS="-Dsbt.ivy.home=$(CURDIR)/target/ivy" scripts/sbt publishLocal publish
-	touch $@
-
+# One start of sbt for all. It publishes in both layouts that `spark-submit --packages` can resolve from: Ivy's in
+# target/ivy, Maven's in target/maven.
 $(JARS): $(JVM_SOURCES) scripts/sbt scripts/fetch-sbt | .venv/.ready
-	rm -rf target/jars
-	scripts/sbt jars
+	rm -rf target/jars target/ivy/local target/maven target/.scala-passed
+	SBT_OPTS="-Dsbt.ivy.home=$(CURDIR)/target/ivy" scripts/sbt jars publishLocal publish $(WITH_JARS)
+	$(if $(WITH_JARS),touch target/.scala-passed)
 	touch $@
 
 $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
@@ -142,7 +183,11 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready
 	.venvs/pyspark-$*/bin/pip install --quiet --force-reinstall --no-deps $(WHEEL)
 	touch $@
 
-.PRECIOUS: .venvs/pyspark-%/.ready .venvs/pyspark-%/.wheel
+# What every Spark of the tests loads, loaded once. The tests run without it too, as on a JVM that cannot make one.
+%/spark.jsa: %/.wheel
+	-[ $@ -nt $*/.ready ] || $*/bin/python -m tests.support.archive
+
+.PRECIOUS: .venvs/pyspark-%/.ready .venvs/pyspark-%/.wheel %/spark.jsa
 
 clean:
 	rm -rf target .venv .venvs .tools python/src/pme_parquet/jars python/accp/src/pme_parquet_accp/jars

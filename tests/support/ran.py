@@ -1,0 +1,77 @@
+"""What each Spark of `make test` runs, written down, and the check that every test runs on one of them.
+
+``python -m tests.support.ran 3.5.9 4.3.0`` prints a table and fails where a test runs on neither.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyspark
+
+from tests.support import sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "target" / "tests"
+SKIPPED = -1
+
+# How many rows of each test run on a Spark, or that all of them are skipped there.
+Rows = dict[str, int]
+
+
+def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item]) -> None:
+    """Write what this Spark runs of all tests to `target/tests`."""
+    rows: Rows = {}
+    skipped: dict[str, bool] = {}
+    for item in items:
+        name = sample.name(item)
+        skipped[name] = skipped.get(name, True) and sample.is_skipped(item)
+        rows[name] = rows.get(name, 0) + (item in kept)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    told = {name: SKIPPED if skipped[name] else count for name, count in rows.items()}
+    (FOLDER / f"{pyspark.__version__}.json").write_text(json.dumps(told, indent=1))
+
+
+def forgotten(found: list[Rows]) -> list[str]:
+    """Return the tests that no Spark runs, although one could."""
+    names = {name for rows in found for name in rows}
+    counts = {name: [rows.get(name, SKIPPED) for rows in found] for name in names}
+    return sorted(name for name, some in counts.items() if max(some) == 0)
+
+
+def table(versions: list[str], found: list[Rows]) -> str:
+    """Return how many tests of each folder each Spark runs, and how many rows of them."""
+    folders = sorted({name.split("/")[1] for rows in found for name in rows})
+    lines = ["".join([f"{'tests (rows)':14}", *(f"{version:>14}" for version in versions)])]
+    for folder in [*folders, ""]:
+        line = f"{folder or 'all':14}"
+        for rows in found:
+            run = Counter(
+                {name: count for name, count in rows.items() if name.startswith(f"tests/{folder}") and count > 0}
+            )
+            line += f"{f'{len(run)} ({run.total()})':>14}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def main(versions: list[str]) -> int:
+    """Print what ran on these Sparks; return 1 where a test ran on none."""
+    found = [json.loads((FOLDER / f"{version}.json").read_text()) for version in versions]
+    sys.stdout.write(f"{table(versions, found)}\n")
+    missed = forgotten(found)
+    if missed:
+        names = "".join(f"  {name}\n" for name in missed)
+        sys.stdout.write(f"These tests ran on no Spark. Change their rule in tests/support/sample.py:\n{names}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,151 @@
+"""What `make test` runs of all tests, and on which of its two Sparks. `make test-all` runs every test on every Spark.
+
+`RULES` names both by folder or file. A test with parameters is a table, each combination of their values a row of it.
+`make test` takes the first rows that `in_order` returns: first each value once, then each pair of values. The choice
+depends on the order in which tests and values are defined, and on no name.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pytest
+
+OLDEST, NEWEST, SPLIT = "oldest", "newest", "split"
+EVERY = 1_000_000
+
+
+class Rule(NamedTuple):
+    """Which Spark runs a test, and how many rows of it at most.
+
+    ``SPLIT``: the Sparks take turns. The newest runs the first row of the first test of a file, the oldest the second
+    row of it and the first row of the second test.
+    """
+
+    where: str
+    rows: int
+
+
+# The first rule that fits counts.
+RULES = {
+    # They start a Spark for each row, or several for all rows: on one of the two, the work divided between them.
+    "tests/attacks/test_small_heap": Rule(OLDEST, EVERY),
+    "tests/cli/test_processes": Rule(NEWEST, EVERY),
+    "tests/connect/": Rule(NEWEST, EVERY),
+    "tests/doctor/test_cluster": Rule(OLDEST, EVERY),
+    "tests/docs/test_examples": Rule(NEWEST, EVERY),
+    "tests/kms/test_cluster": Rule(OLDEST, EVERY),
+    "tests/leaks/test_heap_dumps": Rule(OLDEST, EVERY),
+    "tests/leaks/test_secrets": Rule(NEWEST, EVERY),
+    "tests/packaging/test_accp": Rule(OLDEST, EVERY),
+    "tests/packaging/test_cluster": Rule(OLDEST, EVERY),
+    "tests/packaging/test_other_sparks": Rule(OLDEST, EVERY),
+    "tests/packaging/": Rule(NEWEST, EVERY),
+    "tests/policy/test_sessions": Rule(OLDEST, EVERY),
+    "tests/rekey/test_encrypt_killed": Rule(NEWEST, 3),
+    "tests/rekey/test_killed": Rule(NEWEST, EVERY),
+    "tests/rotation/test_killed": Rule(OLDEST, 4),
+    # No Spark, or hardly any: on one of the two, and most rows of it cost nothing.
+    "tests/cli/": Rule(OLDEST, 6),
+    "tests/docs/": Rule(NEWEST, EVERY),
+    "tests/inspection/": Rule(OLDEST, 6),
+    "tests/kms/test_transit_server": Rule(OLDEST, EVERY),
+    "tests/python/": Rule(NEWEST, EVERY),
+    "tests/report/": Rule(NEWEST, 6),
+    # A row is thousands of queries, or hundreds of altered files.
+    "tests/attacks/": Rule(SPLIT, 2),
+    "tests/fuzz/": Rule(OLDEST, EVERY),
+    "tests/pages/test_predicates": Rule(SPLIT, 8),
+    "tests/verify/test_flipped_bytes": Rule(SPLIT, 2),
+    # What a KMS client does, it does the same below each Spark.
+    "tests/kms/test_denied_columns": Rule(SPLIT, 4),
+    "tests/kms/": Rule(SPLIT, 2),
+    "tests/": Rule(SPLIT, 4),
+}
+
+
+def rule(test: str) -> Rule:
+    """Return the rule of a test."""
+    return next(made for prefix, made in RULES.items() if test.startswith(prefix))
+
+
+def chosen(items: Iterable[pytest.Item], spark: str | None) -> set[pytest.Item]:
+    """Return what the oldest or the newest Spark runs; without a Spark, what both run together."""
+    files: dict[str, dict[str, list[pytest.Item]]] = {}
+    for item in items:
+        tests = files.setdefault(item.nodeid.partition("::")[0], {})
+        tests.setdefault(name(item), []).append(item)
+    return {
+        item
+        for tests in files.values()
+        for place, (test, rows) in enumerate(tests.items())
+        for item in _chosen(test, place, rows, spark)
+    }
+
+
+def name(item: pytest.Item) -> str:
+    """Return the name of a test, which all of its rows have."""
+    return item.nodeid.partition("[")[0]
+
+
+def _chosen(test: str, place: int, items: list[pytest.Item], spark: str | None) -> list[pytest.Item]:
+    where, most = rule(test)
+    # A row that would be skipped takes no place.
+    rows = [item for item in items if not is_skipped(item)] or items
+    rows = [rows[at] for at in in_order(numbers(rows), most)]
+    if where == SPLIT and all(any(item.iter_markers("skipif")) for item in items):
+        # The oldest Spark lacks what it tests.
+        where = NEWEST
+    if spark is None:
+        return rows
+    if where == SPLIT:
+        return rows[(place + (spark == OLDEST)) % 2 :: 2]
+    return rows if spark == where else []
+
+
+def is_skipped(item: pytest.Item) -> bool:
+    """Return whether a test is known to be skipped before it runs."""
+    return any(mark.args[0] for mark in item.iter_markers("skipif"))
+
+
+def in_order(rows: Sequence[Mapping[str, int]], most: int) -> list[int]:
+    """Return the places of the first so many rows: each adds the most values that are new, and then the most pairs.
+
+    A row says which value each parameter has, by number. Rows that add no pair of values are left out.
+    """
+    values = [set(row.items()) for row in rows]
+    pairs = [set(combinations(sorted(row.items()), 2)) for row in rows]
+    taken: list[int] = []
+    for _ in range(min(most, len(rows))):
+        best = max(range(len(rows)), key=lambda at: (len(values[at]), len(pairs[at]), -at))
+        if taken and not pairs[best] and not values[best]:
+            break
+        taken.append(best)
+        seen_values, seen_pairs = values[best], pairs[best]
+        values = [row - seen_values for row in values]
+        pairs = [row - seen_pairs for row in pairs]
+    return sorted(taken)
+
+
+def numbers(items: Sequence[pytest.Item]) -> list[dict[str, int]]:
+    """Return each test's values as numbers: the first value of a parameter is 0, the next other one 1."""
+    seen: dict[str, list[object]] = {}
+    made = []
+    for item in items:
+        row: Any = getattr(item, "callspec", None)
+        values: dict[str, object] = row.params if row else {}
+        made.append({name: _number(value, seen.setdefault(name, [])) for name, value in values.items()})
+    return made
+
+
+def _number(value: object, seen: list[object]) -> int:
+    for at, other in enumerate(seen):
+        # Values of tests need not be comparable, as frames are not.
+        if other is value or (type(other) is type(value) and isinstance(value, (str, int, bytes)) and other == value):
+            return at
+    seen.append(value)
+    return len(seen) - 1
