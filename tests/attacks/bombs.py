@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.policy import thrift
+from tests.support.files import thrift
 
 TWO_BILLION = b"\xff\xff\xff\xff\x07"
 MINUS_ONE = b"\xff\xff\xff\xff\x0f"

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 import zstandard
 
-from tests.attacks import anatomy, forge
-from tests.attacks.anatomy import Anatomy, Kind
 from tests.attacks.bombs import field, opened
-from tests.attacks.insiders import Made
-from tests.policy import bend, thrift
-from tests.policy.thrift import varint
+from tests.support.files import anatomy, bend, forge, thrift
+from tests.support.files.anatomy import Anatomy, Kind
+from tests.support.files.insiders import Made
+from tests.support.files.thrift import varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.attacks.anatomy import Chunk, Module
+    from tests.support.files.anatomy import Chunk, Module
 
 ZSTD = 6
 MEBIBYTE = 1024 * 1024

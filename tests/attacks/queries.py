@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.attacks.anatomy import BLOOMS, INDEXES
-from tests.attacks.probe import ALL, FILTERED, Query, absent_note
+from tests.support.files.anatomy import BLOOMS, INDEXES
+from tests.support.probe import ALL, FILTERED, Query, absent_note
 
 if TYPE_CHECKING:
-    from tests.attacks.anatomy import Anatomy, Module
+    from tests.support.files.anatomy import Anatomy, Module
 
 
 def query_for(file: Anatomy, module: Module) -> Query:

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.attacks import forge
-from tests.attacks.anatomy import BLOOMS, INDEXES, NO_PAGE, Anatomy, Kind, Module
 from tests.attacks.conftest import every_kind
-from tests.attacks.probe import DAMAGED, NOISE, NOT_AUTHENTIC, OTHER, SAME, attack
 from tests.attacks.queries import query_for
-from tests.policy.bend import LENGTH_BYTES, MAGIC_BYTES, NONCE_BYTES, TAG_BYTES
+from tests.support.files import forge
+from tests.support.files.anatomy import BLOOMS, INDEXES, NO_PAGE, Anatomy, Kind, Module
+from tests.support.files.bend import MAGIC_BYTES
+from tests.support.files.regions import CIPHERTEXT, LENGTH, NONCE, REGIONS, TAG, place
+from tests.support.probe import DAMAGED, NOISE, NOT_AUTHENTIC, OTHER, SAME, attack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.attacks.conftest import FileOf
-    from tests.attacks.probe import Attack, Probe
-    from tests.attacks.writers import Kind as FileKind
-
-LENGTH, NONCE, CIPHERTEXT, TAG = "length", "nonce", "ciphertext", "tag"
-REGIONS = (LENGTH, NONCE, CIPHERTEXT, TAG)
-
-
-def place(module: Module, region: str) -> int:
-    """Return the offset of a byte in a part of the module."""
-    inside = {
-        LENGTH: 0,
-        NONCE: LENGTH_BYTES + NONCE_BYTES // 2,
-        # The last bytes of a page are values; its first may be levels.
-        CIPHERTEXT: module.size - (0 if module.seal.ctr else TAG_BYTES) - 2,
-        TAG: module.size - 1,
-    }
-    return module.offset + inside[region]
+    from tests.support.files.writers import Kind as FileKind
+    from tests.support.probe import Attack, Probe
 
 
 def regions(number: int, module: Module, seen: set[Kind]) -> list[str]:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attacks import forge
 from tests.attacks.conftest import every_kind
-from tests.attacks.probe import DAMAGED, NOT_AUTHENTIC, Attack, attack
+from tests.attacks.lengths import HUGE, footer_lengths, huge_everywhere
 from tests.attacks.queries import query_for
-from tests.attacks.writers import Kind as FileKind
-from tests.interop.modes import CTR, GCM
-from tests.policy import bend
+from tests.support.files import bend, forge
+from tests.support.files.writers import Kind as FileKind
+from tests.support.interop.modes import CTR, GCM
+from tests.support.probe import DAMAGED, NOT_AUTHENTIC, Attack, attack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.attacks.anatomy import Anatomy, Kind, Module
     from tests.attacks.conftest import FileOf
-    from tests.attacks.probe import Probe
+    from tests.support.files.anatomy import Anatomy, Kind, Module
+    from tests.support.probe import Probe
 
 # Four files stand for twelve: lengths of one kind of module are read by the same code in all of them.
 KINDS = [
@@ -31,7 +31,6 @@ KINDS = [
 ]
 four_kinds = pytest.mark.parametrize("kind", KINDS, ids=str)
 
-HUGE = {"two GiB": 0x7FFFFFF0, "the largest": 0x7FFFFFFF}
 SMALL = {"zero": 0, "one": 1, "of a nonce": 12, "of nonce and tag": 28, "negative": -1, "the smallest": -(2**31)}
 OTHERS = {"one less": -1, "one more": 1}
 
@@ -68,25 +67,9 @@ def test_a_forged_length_of_a_module_is_refused(probe: Probe, file_of: FileOf, k
     assert probe.unexpected(forged(file_of(kind)), kind.algorithm) == {}
 
 
-def huge_everywhere(file: Anatomy) -> Iterator[Attack]:
-    for module in file.modules:
-        content = forge.put(file.content, module.offset, struct.pack("<i", HUGE["two GiB"]))
-        yield attack(str(module), content, DAMAGED, query=query_for(file, module))
-
-
 @four_kinds
 def test_no_huge_length_of_any_module_is_believed(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     assert probe.unexpected(huge_everywhere(file_of(kind)), kind.algorithm) == {}
-
-
-def footer_lengths(file: Anatomy) -> Iterator[Attack]:
-    content = file.content
-    size = len(content) - bend.TAIL_BYTES - file.footer_at
-    impossible = {"zero": 0, "negative": -1, "the smallest": -(2**31), **HUGE, "the file's": len(content)}
-    for name, length in impossible.items():
-        yield attack(name, content[:-8] + struct.pack("<i", length) + content[-4:], DAMAGED)
-    for name, length in {"one": 1, "one less": size - 1, "one more": size + 1, "all": len(content) - 12}.items():
-        yield attack(name, content[:-8] + struct.pack("<i", length) + content[-4:], DAMAGED, NOT_AUTHENTIC)
 
 
 @every_kind

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attacks import insiders
-from tests.attacks.probe import (
+from tests.support.files import insiders
+from tests.support.files.writers import Kind as FileKind
+from tests.support.interop.modes import CTR, GCM
+from tests.support.probe import (
     ALL,
     DAMAGED,
     FILTERED,
@@ -25,16 +27,14 @@ from tests.attacks.probe import (
     absent_note,
     attack,
 )
-from tests.attacks.writers import Kind as FileKind
-from tests.interop.modes import CTR, GCM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.attacks.anatomy import Anatomy
     from tests.attacks.conftest import FileOf
-    from tests.attacks.insiders import Made
-    from tests.attacks.probe import Probe
+    from tests.support.files.anatomy import Anatomy
+    from tests.support.files.insiders import Made
+    from tests.support.probe import Probe
 
     Maker = Callable[[Anatomy], Iterator[Made]]
 

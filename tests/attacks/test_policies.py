@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.attacks import anatomy, forge
-from tests.attacks.anatomy import PAGES, Anatomy
 from tests.attacks.conftest import every_kind
-from tests.attacks.probe import (
+from tests.support.files import anatomy, bend, forge, thrift
+from tests.support.files.anatomy import PAGES, Anatomy
+from tests.support.files.writers import KINDS, our_options, written
+from tests.support.files.writers import Kind as FileKind
+from tests.support.interop.arrow_kms import LocalKms
+from tests.support.interop.modes import CTR, GCM
+from tests.support.probe import (
     AAD_PREFIX,
     ALGORITHM,
     ALL,
@@ -29,11 +33,6 @@ from tests.attacks.probe import (
     Attack,
     attack,
 )
-from tests.attacks.writers import KINDS, our_options, written
-from tests.attacks.writers import Kind as FileKind
-from tests.interop.arrow_kms import LocalKms
-from tests.interop.modes import CTR, GCM
-from tests.policy import bend, thrift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.attacks.conftest import FileOf
-    from tests.attacks.probe import Probe
-    from tests.policy.thrift import Struct
+    from tests.support.files.thrift import Struct
+    from tests.support.probe import Probe
 
 ENCRYPTED = [kind for kind in KINDS if not kind.plain_footer]
 PLAIN = [kind for kind in KINDS if kind.plain_footer]

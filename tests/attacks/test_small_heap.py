@@ -9,8 +9,11 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tests.attacks import heap_bombs, insiders, test_forged_lengths, test_thrift_bombs
-from tests.attacks.probe import (
+from tests.attacks import heap_bombs, lengths, thrift_bombs
+from tests.support.files import insiders
+from tests.support.files.writers import Kind as FileKind
+from tests.support.interop.modes import CTR, GCM
+from tests.support.probe import (
     ALL,
     DAMAGED,
     EVERY_ATTACK,
@@ -24,18 +27,16 @@ from tests.attacks.probe import (
     absent_note,
     attack,
 )
-from tests.attacks.writers import Kind as FileKind
-from tests.interop.modes import CTR, GCM
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from tests.attacks.anatomy import Anatomy
     from tests.attacks.conftest import FileOf
-    from tests.attacks.insiders import Made
-    from tests.attacks.probe import Query
+    from tests.support.files.anatomy import Anatomy
+    from tests.support.files.insiders import Made
+    from tests.support.probe import Query
 
 ENCRYPTED = FileKind("ours", GCM, plain_footer=False)
 READABLE = FileKind("ours", GCM, plain_footer=True)
@@ -56,13 +57,13 @@ def prefixed(prefix: str, attacks: Iterable[Attack]) -> Iterator[Attack]:
 def of_encrypted(file: Anatomy) -> Iterator[Attack]:
     """Return what is done to a file with an encrypted footer."""
     yield attack("untouched", file.content, SAME)
-    yield from prefixed("lengths", test_forged_lengths.huge_everywhere(file))
-    yield from prefixed("footer lengths", test_forged_lengths.footer_lengths(file))
-    yield from prefixed("crypto metadata", test_thrift_bombs.crypto_metadata(file))
-    yield from prefixed("sealed footer", test_thrift_bombs.sealed_footers(file))
-    yield from prefixed("sealed metadata", test_thrift_bombs.sealed_metadata(file))
-    yield from prefixed("sealed header", test_thrift_bombs.sealed_headers(file))
-    yield from prefixed("sealed index", test_thrift_bombs.sealed_indexes(file))
+    yield from prefixed("lengths", lengths.huge_everywhere(file))
+    yield from prefixed("footer lengths", lengths.footer_lengths(file))
+    yield from prefixed("crypto metadata", thrift_bombs.crypto_metadata(file))
+    yield from prefixed("sealed footer", thrift_bombs.sealed_footers(file))
+    yield from prefixed("sealed metadata", thrift_bombs.sealed_metadata(file))
+    yield from prefixed("sealed header", thrift_bombs.sealed_headers(file))
+    yield from prefixed("sealed index", thrift_bombs.sealed_indexes(file))
     yield from prefixed("page header", attacks_of(insiders.page_headers(file), ALL, DAMAGED, UNSUPPORTED))
     yield from prefixed("V2 header", attacks_of(insiders.v2_headers(file), ALL, DAMAGED))
     yield from prefixed("dictionary", attacks_of(insiders.dictionaries(file), ALL, DAMAGED, UNSUPPORTED, FOREIGN))
@@ -78,9 +79,9 @@ def of_encrypted(file: Anatomy) -> Iterator[Attack]:
 
 def of_readable(file: Anatomy) -> Iterator[Attack]:
     """Return what is done to a file with a readable footer and plaintext columns, most of it without any key."""
-    yield from prefixed("readable footer", test_thrift_bombs.readable_footers(file))
-    yield from prefixed("plaintext page header", test_thrift_bombs.page_headers(file))
-    yield from prefixed("plaintext index", test_thrift_bombs.indexes(file))
+    yield from prefixed("readable footer", thrift_bombs.readable_footers(file))
+    yield from prefixed("plaintext page header", thrift_bombs.page_headers(file))
+    yield from prefixed("plaintext index", thrift_bombs.indexes(file))
     yield from attacks_of(heap_bombs.unsigned_footers(file), ALL, DAMAGED)
     yield attack("untouched, readable", file.content, SAME)
 

@@ -6,67 +6,40 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attacks import bombs, forge
-from tests.attacks.anatomy import INDEXES, PAGE_HEADERS, Anatomy, Kind, Module
-from tests.attacks.probe import DAMAGED, FILTERED, Attack, attack
-from tests.attacks.writers import KINDS
-from tests.policy import bend
+from tests.attacks.thrift_bombs import (
+    crypto_metadata,
+    indexes,
+    page_headers,
+    readable_footers,
+    sealed_footers,
+    sealed_headers,
+    sealed_indexes,
+    sealed_metadata,
+)
+from tests.support.files.writers import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.attacks.conftest import FileOf
-    from tests.attacks.probe import Probe
-    from tests.attacks.writers import Kind as FileKind
+    from tests.support.files.anatomy import Anatomy
+    from tests.support.files.writers import Kind as FileKind
+    from tests.support.probe import Attack, Probe
 
     Bombs = Callable[[Anatomy], Iterator[Attack]]
 
-FOOTER_BYTES = 300_000
 ENCRYPTED, READABLE = KINDS[0], KINDS[1]
 HAVE_PLAINTEXT_COLUMNS = [READABLE, *(kind for kind in KINDS if kind.writer == "arrow")]
 
 with_plaintext_columns = pytest.mark.parametrize("kind", HAVE_PLAINTEXT_COLUMNS, ids=str)
 
 
-def crypto_metadata(file: Anatomy) -> Iterator[Attack]:
-    for name, bomb in bombs.bombs(FOOTER_BYTES).items():
-        yield attack(name, bend.with_footer(file.content, bomb), DAMAGED)
-
-
 def test_crypto_metadata_that_are_a_bomb_are_refused(probe: Probe, file_of: FileOf) -> None:
     assert probe.unexpected(crypto_metadata(file_of(ENCRYPTED))) == {}
 
 
-def readable_footers(file: Anatomy) -> Iterator[Attack]:
-    for name, bomb in (bombs.bombs(FOOTER_BYTES) | bombs.FOOTERS).items():
-        signature = bytes(bend.SIGNATURE_BYTES)
-        yield attack(name, bend.with_footer(file.content, bomb + signature), DAMAGED)
-
-
 def test_a_readable_footer_that_is_a_bomb_is_refused(probe: Probe, file_of: FileOf) -> None:
     assert probe.unexpected(readable_footers(file_of(READABLE))) == {}
-
-
-def readable_parts(file: Anatomy, *kinds: Kind) -> list[Module]:
-    return [module for chunk in file.chunks for module in chunk.modules if module.kind in kinds and not module.seal.key]
-
-
-def in_place(file: Anatomy, module: Module, bomb: bytes) -> bytes:
-    """Write a bomb over a part of a plaintext column, up to the end of its chunk at most."""
-    if module.kind in INDEXES:
-        room = module.size
-    else:
-        chunk = next(one for one in file.chunks if (one.row_group, one.column) == (module.row_group, module.column))
-        room = chunk.start + chunk.size - module.offset
-    return forge.put(file.content, module.offset, bomb[:room])
-
-
-def page_headers(file: Anatomy) -> Iterator[Attack]:
-    headers = readable_parts(file, *PAGE_HEADERS)
-    whole = bombs.bombs(100) | bombs.PAGE_HEADERS | bombs.HEADER_SIZES | bombs.DICTIONARIES
-    for name, bomb in whole.items():
-        for header in (headers[0], headers[-1]):
-            yield attack(f"{name} as {header}", in_place(file, header, bomb), DAMAGED)
 
 
 @with_plaintext_columns
@@ -76,14 +49,6 @@ def test_a_page_header_of_a_plaintext_column_that_is_a_bomb_is_refused(
     assert probe.unexpected(page_headers(file_of(kind)), kind.algorithm) == {}
 
 
-def indexes(file: Anatomy) -> Iterator[Attack]:
-    for kind in INDEXES:
-        [index, *_] = readable_parts(file, kind)
-        for name, bomb in bombs.bombs(index.size).items():
-            content = in_place(file, index, bomb)
-            yield attack(f"{name} as {index}", content, DAMAGED, query=FILTERED)
-
-
 @pytest.mark.parametrize("kind", [READABLE], ids=str)
 def test_a_page_index_of_a_plaintext_column_that_is_a_bomb_is_refused(
     probe: Probe, file_of: FileOf, kind: FileKind
@@ -91,36 +56,9 @@ def test_a_page_index_of_a_plaintext_column_that_is_a_bomb_is_refused(
     assert probe.unexpected(indexes(file_of(kind)), kind.algorithm) == {}
 
 
-def sealed_footers(file: Anatomy) -> Iterator[Attack]:
-    for name, bomb in (bombs.bombs(FOOTER_BYTES) | bombs.FOOTERS).items():
-        yield attack(name, forge.with_raw_footer(file, bomb), DAMAGED)
-
-
 @pytest.mark.parametrize("kind", [ENCRYPTED, READABLE], ids=str)
 def test_a_sealed_or_signed_footer_that_is_a_bomb_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     assert probe.unexpected(sealed_footers(file_of(kind)), kind.algorithm) == {}
-
-
-def sealed_metadata(file: Anatomy) -> Iterator[Attack]:
-    chunk = file.named("salary")
-    for name, bomb in bombs.bombs(FOOTER_BYTES).items():
-        change = forge.in_chunk(chunk, forge.raw_metadata(file, chunk, bomb))
-        yield attack(name, forge.with_footer(file, change), DAMAGED)
-
-
-def sealed_headers(file: Anatomy) -> Iterator[Attack]:
-    chunk = file.named("salary")
-    for name, bomb in (bombs.bombs(5000) | bombs.PAGE_HEADERS | bombs.HEADER_SIZES).items():
-        yield attack(name, forge.with_module(file, chunk, chunk.pages[0], bomb), DAMAGED)
-
-
-def sealed_indexes(file: Anatomy) -> Iterator[Attack]:
-    chunk = file.named("salary")
-    for kind in INDEXES:
-        [module] = chunk.of(kind)
-        for name, bomb in bombs.bombs(5000).items():
-            content = forge.with_index(file, chunk, module, bomb)
-            yield attack(f"{name} as {kind.name.lower()}", content, DAMAGED, query=FILTERED)
 
 
 @pytest.mark.parametrize("kind", [ENCRYPTED, READABLE], ids=str)

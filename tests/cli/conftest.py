@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.commands import keystore, run
+from tests.support.commands import keystore, run
 
 if TYPE_CHECKING:
     from pathlib import Path

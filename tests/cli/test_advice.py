@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.cli.commands import keystore, run
 from tests.support.canary import data_files
+from tests.support.commands import keystore, run
 from tests.support.session import PASSWORD_VARIABLE
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_plan_of_nothing_exits_with_2(tmp_path: Path, given: list[str]) -> None:
 def test_plan_of_an_encrypted_table_says_so(encrypted: Path, given: list[str]) -> None:
     done = run("plan", encrypted, "--footer-key", "footer", *given)
     assert done.code == 2
-    assert "it is encrypted already" in done.err
+    assert "it is already encrypted" in done.err
     assert "pme-parquet inspect" in done.err
     assert "pme-parquet plan(" not in done.err
     assert "pme." not in done.err

@@ -13,10 +13,10 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._cli import checking, sessions
 from pme_parquet._cli.speech import spoken
-from pme_parquet._connector import Connector, judged
+from pme_parquet._spark.connector import Connector, judged
 from pme_parquet.errors import KeyDeniedError
-from tests.cli.commands import run
-from tests.cli.test_help import COMMANDS
+from tests.cli.all_commands import COMMANDS
+from tests.support.commands import run
 from tests.support.processes import environment
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_a_path_where_nothing_is(tmp_path: Path, verb: str, scheme: str) -> None
     command[1] = f"{scheme}{command[1]}"
     done = run(*command)
     assert (done.code, done.out) == (2, "")
-    told = "nothing was done, because there is nothing at this path. Check the path."
+    told = "there is nothing at this path. Check the path."
     assert done.err == f"[PME_BAD_OPTION] {command[1]}: {told}\n"
 
 
@@ -86,7 +86,7 @@ def test_a_secret_that_is_not_there_exits_with_3(table: Path, reference: str) ->
     given = ["--kms", "vault", "-o", f"kms.vault.token={reference}"]
     done = run("verify", table, *given)
     assert (done.code, done.out) == (3, "")
-    assert f"-o kms.vault.token: the secret '{reference}' is not available" in done.err
+    assert f"-o kms.vault.token: the secret '{reference}' cannot be read" in done.err
     # What another KMS would need is looked up by nobody.
     checking.before_spark(sessions.SparkChoice(), {"kms": "aws", "kms.vault.token": reference}, str(table))
 
@@ -97,7 +97,7 @@ def test_a_target_where_something_is(table: Path, tmp_path: Path, verb: str) -> 
     (tmp_path / "full" / "file").write_text("")
     done = run(*arguments(verb, table, target=tmp_path / "full"))
     assert (done.code, done.out) == (2, "")
-    assert "there is something" in done.err
+    assert "something is there already" in done.err
 
 
 @pytest.mark.parametrize("verb", ["encrypt", "rekey", "decrypt", "report"])
@@ -109,7 +109,7 @@ def test_a_directory_that_may_not_be_written(
     done = run(*arguments(verb, table, target=tmp_path / "a" / "b"))
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("[PME_BAD_OPTION]")
-    assert "you may not write to" in done.err
+    assert "you have no write permission for" in done.err
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_the_version_is_told() -> None:
         ("option columnKeys: 'a' matches", "--column-key: 'a' matches"),
         ("option kms.vault.url: 'a'", "option kms.vault.url: 'a'"),
         ("Name one: pme.doctor(spark, kms=…).", "Name one: --kms NAME."),
-        ("say so with allow_unused.", "say so with --allow-unused."),
-        ("pme.Keystore: no keytool", "pme-parquet: no keytool"),
+        ("allow it with allow_unused.", "allow it with --allow-unused."),
+        ("pme.Keystore: keytool", "pme-parquet: keytool"),
         ("file:/data/pme.rekey/part: 'pme.rotate'", "file:/data/pme.rekey/part: 'pme.rotate'"),
     ],
 )
@@ -240,7 +240,7 @@ def test_ctrl_c_while_spark_starts_ends_all_that_was_started(table: Path) -> Non
     assert (process.returncode, out) == (130, "")
     assert err.splitlines() == [
         "starting Spark …",
-        "Interrupted while Spark was starting: nothing was done. Run it again.",
+        "Interrupted while Spark was starting. Nothing was done. Run it again.",
     ]
     assert not alive(jvm)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pme_parquet._cli import looking
-from tests.cli.commands import run
-from tests.inspection.tails import encrypted, material
+from tests.support.commands import run
+from tests.support.files.tails import encrypted, material
 from tests.support.processes import environment
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_error_that_nobody_foresaw_is_no_finding_and_one_line(broken: None, arguments: list[str]) -> None:
     done = run(*arguments)
     assert done.code == 4
-    assert done.err.startswith("pme-parquet: the command failed, because of an error that nobody foresaw, ZeroDivision")
+    assert done.err.startswith("pme-parquet: the command failed with an unexpected error, ZeroDivision")
     assert len(done.err.splitlines()) == 1
     assert done.document == {"error": {"condition": "", "message": done.err.rstrip("\n")}}
 
@@ -76,13 +76,13 @@ def test_columns_that_are_no_names_are_refused(given: str) -> None:
     done = run("plan", "people", "--column-key", given, "--json")
     assert done.code == 2
     assert done.document["error"]["condition"] == "PME_BAD_OPTION"
-    assert "key 'a' gets no columns" in done.err
+    assert "the columns of key 'a' are neither" in done.err
 
 
 def test_a_master_key_that_is_no_name_is_refused() -> None:
     done = run("rotate", "people", "--master-key", '{"a": 5}')
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("[PME_BAD_OPTION] --master-key: nothing takes the place of 'a'")
+    assert done.err.startswith("[PME_BAD_OPTION] --master-key: the new key of 'a' is not a name")
 
 
 def test_a_reader_that_has_seen_enough_changes_nothing(tmp_path: Path) -> None:

@@ -1,27 +1,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 import pytest
-import typer
 
-from pme_parquet._cli.app import app
-from tests.cli.commands import run
+from tests.cli.all_commands import COMMANDS
+from tests.support.commands import run
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-def commands(group: Any, *above: str) -> Iterator[tuple[str, ...]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, *above, name)
-        else:
-            yield (*above, name)
-
-
-COMMANDS = sorted(commands(typer.main.get_command(app)))
 SPARK = [names[0] for names in COMMANDS if names[0] not in {"inspect", "keys"}]
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.cli.commands import run
 from tests.cli.conftest import FILES
+from tests.support.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import typer
 import pme_parquet as pme
 from pme_parquet._cli.given import Given, WriteKeys, kms_options
 from pme_parquet._cli.parsing import SECRETS, column_keys, in_file, master_keys, merged, pairs
-from tests.docs.markdown import ROOT
+from tests.support.markdown import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

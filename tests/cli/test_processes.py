@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.cli.commands import run
 from tests.support.canary import data_files
+from tests.support.commands import run
 from tests.support.processes import environment
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, 
     err = interrupted(arguments, lambda: replaced(before))
     last = err.splitlines()[-1]
     assert last.startswith(
-        "pme-parquet rotate was interrupted: each file is whole, under its old master keys or its new ones."
+        "pme-parquet rotate was interrupted: each file is complete, under either its old or its new master keys."
     )
     assert "Run it again" in last
     keys = [file.footer_key.master_key for file in pme.inspect(many).files if file.footer_key]
@@ -125,7 +125,7 @@ def test_ctrl_c_leaves_an_encryption_in_place_that_goes_on_when_it_is_run_again(
     before = {file: file.stat().st_ino for file in data_files(table)}
     err = interrupted(arguments, lambda: replaced(before))
     last = err.splitlines()[-1]
-    assert last.startswith("pme-parquet encrypt was interrupted: each file is either encrypted or as it was.")
+    assert last.startswith("pme-parquet encrypt was interrupted: each file is either encrypted or unchanged.")
     found = pme.inspect(table)
     assert {file.footer for file in found.files} == {"encrypted", "plaintext"}
     assert len(found.files) == FILES
@@ -143,7 +143,7 @@ def test_ctrl_c_leaves_no_half_of_a_copy(many: Path, given: list[str], tmp_path:
     err = interrupted(
         arguments, lambda: len(list(tmp_path.glob(".target.pme-rekey-*/attempt-*/*.parquet"))) > FILES // 20
     )
-    assert err.splitlines()[-1].startswith("pme-parquet rekey was interrupted: there is no target")
+    assert err.splitlines()[-1].startswith("pme-parquet rekey was interrupted: no target was written")
     assert not target.exists()
     assert run(*arguments).code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["target"]

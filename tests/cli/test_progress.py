@@ -16,13 +16,13 @@ from py4j.protocol import Py4JNetworkError
 from rich.console import Console
 
 import pme_parquet as pme
-from pme_parquet._progress import shown as forms
-from pme_parquet._progress import watched
-from pme_parquet._progress.shown import Bar, Lines, Notebook, Nothing, chosen
-from pme_parquet._progress.step import Clock, Step
-from tests.cli.commands import run
+from pme_parquet._display import progress as forms
+from pme_parquet._display.progress import Bar, Lines, Notebook, Nothing, chosen
+from pme_parquet._display.step import Clock, Step
+from pme_parquet._operations.watching import watched
 from tests.cli.conftest import FILES
 from tests.support.canary import data_files
+from tests.support.commands import run
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def test_a_thread_of_the_jvm_has_its_session_back_afterwards(spark: SparkSession
     jvm: Any = spark._jvm
     active = jvm.org.apache.spark.sql.SparkSession.getActiveSession
     before, other = active(), spark.newSession()
-    jvm.io.pmeparquet.spark.admin.Progress.watch(other._jsparkSession)
+    jvm.io.pmeparquet.spark.admin.job.Progress.watch(other._jsparkSession)
     assert active().get().equals(other._jsparkSession)
     # Well or not: there is no such table.
     with pytest.raises(pme.BadOptionError):
@@ -149,7 +149,7 @@ def test_ctrl_c_says_what_there_is(spark: SparkSession) -> None:
         raise ValueError
 
     assert interrupted(cancelled) == "pme.x was interrupted: nothing was done."
-    assert interrupted(lambda: "done") == "pme.x was interrupted: it had finished before that."
+    assert interrupted(lambda: "done") == "pme.x was interrupted: it had already finished."
 
 
 class Inheriting(Thread):
@@ -212,7 +212,7 @@ def test_what_failed_just_before_ctrl_c_is_its_cause(spark: SparkSession, monkey
     def work() -> None:
         raise ValueError("before")
 
-    monkeypatch.setattr("pme_parquet._progress.chosen", lambda **_: Late())
+    monkeypatch.setattr("pme_parquet._operations.watching.chosen", lambda **_: Late())
     with pytest.raises(KeyboardInterrupt) as stopped:
         watched(spark, work, name="pme.x", progress=None, interrupted="")
     assert str(stopped.value.__cause__) == "before"
@@ -261,7 +261,7 @@ def test_a_line_is_printed_every_few_seconds_and_at_the_end(
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(forms, "monotonic", lambda: now[0])
-    monkeypatch.setattr("pme_parquet._progress.step.monotonic", lambda: now[0])
+    monkeypatch.setattr("pme_parquet._display.step.monotonic", lambda: now[0])
     printed = Lines()
     for second in range(12):
         now[0] = 100.0 + second
@@ -313,7 +313,7 @@ def test_a_kernel_is_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_time_left_is_told_where_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([100.0, 103.0, 109.0])
-    monkeypatch.setattr("pme_parquet._progress.step.monotonic", lambda: next(times))
+    monkeypatch.setattr("pme_parquet._display.step.monotonic", lambda: next(times))
     clock = Clock()
     assert clock.left(Step("a", 0, 4, 0, 0)) == ""
     assert clock.left(Step("a", 1, 4, 0, 0)) == ", 9 s left"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.commands import run
+from tests.support.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path

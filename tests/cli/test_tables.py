@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.cli.commands import keystore, run
 from tests.cli.conftest import FILES
 from tests.support.canary import data_files
+from tests.support.commands import keystore, run
 from tests.support.session import PASSWORD_VARIABLE
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_verify_finds_nothing_in_a_whole_table(encrypted: Path, given: list[str]
     done = run("verify", encrypted, *given)
     assert done.code == 0
     assert done.out.startswith(f"{encrypted}: {FILES} files, ")
-    assert done.out.endswith("; all of it opens\n")
+    assert done.out.endswith("; no findings\n")
 
 
 def test_verify_tells_a_finding_and_exits_with_1(damaged: Path, given: list[str]) -> None:
@@ -121,7 +121,7 @@ def test_verify_tells_of_columns_under_another_key(table: Path, people: Path, gi
     assert (done.code, [finding["column"] for finding in done.document["findings"]]) == (1, ["name"])
     [finding] = done.document["findings"]
     assert finding["condition"] == "PME_KEY_METADATA"
-    assert "under the footer's key, 'footer', where columnKeys asks for key 'pii'" in finding["message"]
+    assert "encrypted with the footer's key, 'footer', but columnKeys requires key 'pii'" in finding["message"]
 
 
 def test_verify_looks_at_a_sample(encrypted: Path, given: list[str]) -> None:

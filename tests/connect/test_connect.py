@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.connect.round_trip import ROWS
-from tests.doctor.judging import named, not_ok
 from tests.support import session
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
+from tests.support.judging import named, not_ok
 
 pytestmark = pytest.mark.skipif(
     session.SPARK_VERSION < (4, 0), reason="PySpark 3.5 does not bring the Spark Connect server's jar"
@@ -94,5 +94,5 @@ def test_sql_rotates_over_connect(seen: dict[str, Any]) -> None:
 def test_the_doctor_looks_at_the_server_over_connect(seen: dict[str, Any]) -> None:
     checks = seen["diagnosis"]["checks"]
     assert not_ok(checks) == {}
-    assert named(checks, "session")["found"] == "Spark Connect: what follows is of the server"
+    assert named(checks, "session")["found"] == "Spark Connect; the following checks are of the server"
     assert named(checks, "key 'pii' from executor")["found"].startswith("through the driver, unwrapped in ")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support import archive
 from tests.support.session import JAVA_OPTIONS
 
 
@@ -14,13 +15,17 @@ def environment(python: Path = Path(sys.executable)) -> dict[str, str]:
     """Return the environment of someone who followed the README, commands of an interpreter first."""
     # What names the session and the jars of the tests is not theirs.
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
-    return own | {
-        "PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]]),
-        "PYSPARK_PYTHON": str(python),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "JDK_JAVA_OPTIONS": JAVA_OPTIONS,
-        "MASTER": "local[4]",  # not what a page tells to take
-    }
+    return (
+        own
+        | archive.VARIABLES
+        | {
+            "PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]]),
+            "PYSPARK_PYTHON": str(python),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "JDK_JAVA_OPTIONS": JAVA_OPTIONS,
+            "MASTER": "local[4]",  # not what a page tells to take
+        }
+    )
 
 
 def run(command: list[str], directory: Path, variables: dict[str, str] | None = None) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.docs.markdown import Block
+    from tests.support.markdown import Block
 
 _MARK = "the environment after it"
 

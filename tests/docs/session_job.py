@@ -12,8 +12,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from tests.cli.commands import run
 from tests.docs.commands import shell
+from tests.support.commands import run
 from tests.support.session import builder, session_settings
 
 PROGRESS = re.compile(r"^(starting Spark …|[a-z ]+: \d+ of \d+ files?.*)$")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.docs.commands import shell
-from tests.docs.markdown import ROOT, code_blocks
+from tests.support.markdown import ROOT, code_blocks
 from tests.support.processes import environment
 from tests.support.session import SPARK_VERSION
 

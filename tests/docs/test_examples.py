@@ -13,8 +13,8 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.docs.commands import environment, run, shell
-from tests.docs.markdown import ROOT
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
+from tests.support.markdown import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from tests.docs.markdown import ROOT, documents, headings, links, web_links
+from tests.support.markdown import ROOT, documents, headings, links, web_links
 
 if TYPE_CHECKING:
     from pathlib import Path

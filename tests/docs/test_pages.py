@@ -12,33 +12,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import NEWEST
-from tests.docs.markdown import ROOT, Block, blocks
 from tests.docs.masks import HOME, same
-from tests.docs.not_run import NOT_RUN, reason
+from tests.docs.not_run import NOT_RUN
 from tests.docs.reader import Reader, in_directory
-from tests.support.session import SPARK_VERSION
+from tests.docs.typed import TYPED, name, to_type
+from tests.support.markdown import ROOT, Block, blocks
+from tests.support.session import NEWEST, SPARK_VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-TYPED = {"bash", "python", "sql"}
 # Sessions of a terminal are on the page of the command, which has a test of its own.
 READ = {"", "console", "hcl", "json", "scala", "text"}
 QUICKSTART = ROOT / "docs" / "quickstart.md"
 README = ROOT / "README.md"
-
-
-def to_type(page: Path) -> list[Block]:
-    """Return the blocks of a page that a reader types here."""
-    return [block for block in blocks(page) if block.language in TYPED and not reason(name(page), block.code)]
-
-
-def name(page: Path) -> str:
-    """Return a page's path in the project."""
-    return str(page.relative_to(ROOT))
 
 
 DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]

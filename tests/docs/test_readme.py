@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import NEWEST
 from tests.docs.commands import environment, shell
-from tests.docs.markdown import ROOT, code_blocks
 from tests.docs.masks import same
-from tests.docs.test_pages import to_type
-from tests.support.session import SPARK_VERSION
+from tests.docs.typed import to_type
+from tests.support.markdown import ROOT, code_blocks
+from tests.support.session import NEWEST, SPARK_VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import yaml
 
 import pme_parquet as pme
 from tests.docs.commands import run
-from tests.docs.markdown import ROOT
+from tests.support.markdown import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

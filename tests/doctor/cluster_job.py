@@ -15,8 +15,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
-from tests.doctor.judging import forms
-from tests.kms.cluster_places import Places
+from tests.support.judging import forms
+from tests.support.kms.cluster_places import Places
 from tests.support.session import session_settings
 
 CLUSTER = "local-cluster[2,1,1024]"

@@ -9,8 +9,8 @@ import pytest
 
 import pme_parquet as pme
 from tests.doctor.cluster_job import COPY
-from tests.doctor.judging import assert_each_says_what_to_do, named, not_ok
-from tests.kms.cluster_places import TOKEN, Places, start, static_keys
+from tests.support.judging import assert_each_says_what_to_do, named, not_ok
+from tests.support.kms.cluster_places import TOKEN, Places, start, static_keys
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE
 
 pytestmark = pytest.mark.slow
@@ -47,9 +47,9 @@ def test_only_what_is_wrong_is_told_as_wrong(doubtful: list[dict[str, Any]]) -> 
 def test_a_connector_that_is_there_twice_is_a_problem(doubtful: list[dict[str, Any]]) -> None:
     check = named(doubtful, "connector")
     assert check["status"] == "problem"
-    assert f"from {pme.jar_path()}; on the class path as well: " in check["found"]
+    assert f"from {pme.jar_path()}; also on the class path: " in check["found"]
     assert check["found"].endswith(COPY)
-    assert "Keep one: look at spark.jars" in check["remedy"]
+    assert "Keep one: check spark.jars" in check["remedy"]
 
 
 def test_another_parquet_on_the_class_path_is_a_problem(doubtful: list[dict[str, Any]]) -> None:
@@ -69,7 +69,7 @@ def test_every_executor_is_compared_with_the_driver(doubtful: list[dict[str, Any
     executors = [check for check in doubtful if check["name"].startswith("executor ")]
     assert len(executors) == 2
     for check in executors:
-        assert check["found"].startswith("as the driver: Java ")
+        assert check["found"].startswith("the same as the driver: Java ")
 
 
 def test_aes_is_measured_on_one_executor(doubtful: list[dict[str, Any]]) -> None:
@@ -88,11 +88,11 @@ def test_executors_without_the_connector_are_a_problem(seen: dict[str, Any]) -> 
     check = named(checks, "executors")
     assert (check["status"], check["found"]) == (
         "problem",
-        "they do not have the connector, or another one than the driver",
+        "they do not have the connector, or have another one than the driver",
     )
     assert "spark.jars or --jars" in check["remedy"]
     assert named(checks, "key 'footer' from driver")["status"] == "ok"
-    assert named(checks, "KMS from an executor")["found"] == "not looked at, since no executor works"
+    assert named(checks, "KMS from an executor")["found"] == "not checked, because no executor works"
 
 
 def test_rpc_that_is_encrypted_is_ok(seen: dict[str, Any]) -> None:

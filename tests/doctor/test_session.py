@@ -8,9 +8,9 @@ import pytest
 from pyspark.version import __version__ as pyspark_version
 
 import pme_parquet as pme
-from tests.doctor.judging import assert_each_says_what_to_do, forms, named, not_ok
-from tests.kms.counting_client import Client
-from tests.kms.denied import Guarded
+from tests.support.judging import assert_each_says_what_to_do, forms, named, not_ok
+from tests.support.kms.counting_client import Client
+from tests.support.kms.denied import Guarded
 from tests.support.session import PASSWORD, VERSION
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def test_a_healthy_session_has_no_problem(healthy: pme.Diagnosis) -> None:
 
 
 def test_versions_and_jars_are_those_of_this_session(healthy: pme.Diagnosis, spark: SparkSession) -> None:
-    assert told(healthy, "PySpark")["found"] == f"{pyspark_version}, as Spark"
+    assert told(healthy, "PySpark")["found"] == f"{pyspark_version}, the same as Spark"
     assert told(healthy, "Spark")["found"] == spark.version
     connector = told(healthy, "connector")["found"]
     assert connector.startswith(f"pme-parquet-spark-{'3.5' if spark.version.startswith('3') else '4.0'}_2.1")
@@ -55,7 +55,7 @@ def test_versions_and_jars_are_those_of_this_session(healthy: pme.Diagnosis, spa
     parquet = PARQUET[".".join(spark.version.split(".")[:2])]
     for artifact in ("parquet-hadoop", "parquet-column", "parquet-format-structures"):
         assert told(healthy, artifact)["found"].startswith(f"{parquet}, from ")
-    assert told(healthy, "wheel")["found"] == f"pme-parquet {VERSION}, as the connector"
+    assert told(healthy, "wheel")["found"] == f"pme-parquet {VERSION}, the same as the connector"
     assert told(healthy, "executors")["found"] == "none: tasks run in the driver (local[2])"
 
 
@@ -92,7 +92,7 @@ def test_the_kms_is_called_as_reads_and_writes_call_it(spark: SparkSession, twic
 
 def test_without_a_kms_none_is_asked(spark: SparkSession) -> None:
     check = told(pme.doctor(spark), "KMS")
-    assert (check["status"], check["found"]) == ("warning", "none is named, so none was asked")
+    assert (check["status"], check["found"]) == ("warning", "none is named, so none was called")
     assert check["remedy"] == "Name one: pme.doctor(spark, kms=…)."
 
 
@@ -139,7 +139,7 @@ def test_a_misspelt_setting_of_the_session_is_a_problem(spark: SparkSession, con
     check = told(diagnosis, "options")
     assert not diagnosis.ok
     assert "footerKy" in check["found"]
-    assert "Use the name that the message proposes." in check["remedy"]
+    assert "Use the name that the message suggests." in check["remedy"]
 
 
 def test_a_misspelt_option_is_a_problem(spark: SparkSession, keys: pme.Keystore) -> None:
@@ -156,8 +156,8 @@ def test_hadoop_settings_that_spark_s_own_source_follows_are_told_without_values
         diagnosis = pme.doctor(spark)
     check = told(diagnosis, "Hadoop settings")
     assert check["status"] == "warning"
-    assert check["found"].endswith("follows parquet.crypto.factory.class, parquet.encryption.key.list")
-    assert "Unset them" in check["remedy"]
+    assert check["found"].endswith("uses parquet.crypto.factory.class, parquet.encryption.key.list")
+    assert "Remove them" in check["remedy"]
     assert secret not in str(forms(diagnosis))
 
 

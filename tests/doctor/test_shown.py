@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._connector import Connector, judged
 from pme_parquet._doctor import classic, connect, python
-from tests.doctor.judging import forms
+from pme_parquet._spark.connector import Connector, judged
+from tests.support.judging import forms
 
 OK = pme.Check("Java", "ok", "17")
 WARNING = pme.Check("RPC", "warning", "not encrypted", "Set it.")
@@ -52,7 +52,7 @@ def test_a_pyspark_of_another_version_than_spark_is_a_problem() -> None:
     assert python.pyspark("4.0.4", "4.0.4").status == "ok"
     assert python.pyspark("4.0.4+vendor.1", "4.0.4-vendor-1").status == "ok"
     check = python.pyspark("4.0.4", "3.5.9")
-    assert (check.status, check.found) == ("problem", "4.0.4, and Spark is 3.5.9")
+    assert (check.status, check.found) == ("problem", "4.0.4, but Spark is 3.5.9")
     assert "pip install pyspark==3.5.9" in check.remedy
 
 
@@ -85,7 +85,7 @@ def session(java: str, examine: Any = None) -> Any:
 
 @pytest.fixture(autouse=True)
 def java_maps_are_dicts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pme_parquet._driver._java", lambda _, argument: argument)
+    monkeypatch.setattr("pme_parquet._spark.driver._java", lambda _, argument: argument)
 
 
 @pytest.fixture
@@ -102,9 +102,7 @@ def test_a_session_without_the_connector_is_told_how_to_get_it(no_connector: Non
     diagnosis = pme.doctor(session("17"))
     check = diagnosis.checks[-1]
     assert (check.name, check.status) == ("connector", "problem")
-    assert check.found == (
-        "this session has no connector: its jar is not on the class path (spark.jars: other.jar, y.jar)"
-    )
+    assert check.found == ("the connector jar is not on the class path of this session (spark.jars: other.jar, y.jar)")
     assert "Restart Python" in check.remedy
     assert "pme.configure(SparkSession.builder)" in check.remedy
     assert "pme-parquet-spark-3.5" in check.remedy
@@ -124,8 +122,8 @@ def test_a_connector_for_another_scala_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(classic, "misfit", lambda _: judged(Connector("0.1.0", "3.5", "2.12"), "4.1.3", "2.13.16", ""))
     check = pme.doctor(session("17")).checks[-1]
     assert check.status == "problem"
-    assert check.found.startswith("the connector is for Scala 2.12, and this Spark has 2.13.16")
-    assert "Take that connector off the class path" in check.remedy
+    assert check.found.startswith("the connector is for Scala 2.12, but this Spark has 2.13.16")
+    assert "Remove that connector from the class path" in check.remedy
 
 
 def test_a_connector_that_cannot_run_is_a_problem(a_connector: None) -> None:
@@ -134,7 +132,7 @@ def test_a_connector_that_cannot_run_is_a_problem(a_connector: None) -> None:
         raise RuntimeError(message)
 
     [kind, java, connector] = classic.checks(session("17", examine), {})
-    assert kind.found.startswith("classic: ")
+    assert kind.found.startswith("classic, ")
     assert java.status == "ok"
     assert connector.status == "problem"
     assert connector.found.endswith("RuntimeError: java.lang.NoClassDefFoundError: scala/Serializable")
@@ -162,7 +160,7 @@ def test_a_connect_server_without_the_format_is_told_to_get_it() -> None:
 def test_what_a_connect_server_does_not_say_was_not_looked_at() -> None:
     check = pme.doctor(client("no such function")).checks[-1]
     assert check.status == "warning"
-    assert check.found.startswith("versions, jars, executors, AES, RPC and KMS were not looked at")
+    assert check.found.startswith("versions, jars, executors, AES, RPC and KMS were not checked")
     assert "classic session" in check.remedy
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.policy.expect import refused
+from tests.support.expect import refused
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:

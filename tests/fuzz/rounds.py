@@ -6,15 +6,15 @@ import re
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.attacks.probe import ALL, FILTERED, FOREIGN, ONE_ROW, OTHER, SAME, Attack, Probe, Query, absent_note, attack
-from tests.attacks.writers import COLUMN_KEYS, SCHEMA, Kind
-from tests.fuzz import mutations
-from tests.interop.modes import GCM
+from tests.support.files import mutations
+from tests.support.files.writers import COLUMN_KEYS, SCHEMA, Kind
+from tests.support.interop.modes import GCM
+from tests.support.probe import ALL, FILTERED, FOREIGN, ONE_ROW, OTHER, SAME, Attack, Probe, Query, absent_note, attack
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
-    from tests.attacks.anatomy import Anatomy
-    from tests.attacks.writers import Row
+    from tests.support.files.anatomy import Anatomy
+    from tests.support.files.writers import Row
 
 # The columns that are encrypted in every file of the corpus: they come first.
 ENCRYPTED = tuple(name for names in COLUMN_KEYS.values() for name in names)

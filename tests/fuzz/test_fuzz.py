@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attacks.anatomy import Anatomy
-from tests.attacks.probe import READERS, THREADS, Probe
-from tests.attacks.writers import KINDS, written
 from tests.fuzz.rounds import EncryptedOnly, Original, Round, round_of
+from tests.support.files.anatomy import Anatomy
+from tests.support.files.writers import KINDS, written
+from tests.support.probe import READERS, THREADS, Probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.interop.modes import COLUMNS
-from tests.interop.samples import ROWS
+from tests.support.interop.modes import COLUMNS
+from tests.support.interop.samples import ROWS
 
 if TYPE_CHECKING:
     import pme_parquet as pme
-    from pme_parquet._inspect.report import InspectedFile, Key
-    from tests.interop.modes import Mode
+    from pme_parquet._inspect.inspected import InspectedFile, Key
+    from tests.support.interop.modes import Mode
 
 OWN_KEY = {column: key for key, columns in COLUMNS.items() for column in columns}
 LEAVES = 16

@@ -12,16 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.inspection.tails import column, encrypted, readable
+from tests.inspection.command import COMMAND, run
+from tests.support.files.tails import column, encrypted, readable
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-COMMAND = [sys.executable, "-c", "from pme_parquet.cli import main; main()"]
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, "inspect", *arguments], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

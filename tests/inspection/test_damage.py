@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from typing import TYPE_CHECKING
 
@@ -10,22 +11,22 @@ import pytest
 
 import pme_parquet as pme
 from pme_parquet._inspect import footers, material, tails
-from tests.inspection.tails import beside, column, encrypted, framed, gcm, readable, reference
-from tests.inspection.tails import material as key_material
-from tests.policy import thrift
-from tests.policy.thrift import BINARY, I64, LIST, STRUCT, Field
+from tests.support.files import thrift
+from tests.support.files.tails import beside, column, encrypted, framed, gcm, readable, reference
+from tests.support.files.tails import material as key_material
+from tests.support.files.thrift import BINARY, I64, LIST, STRUCT, Field
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pme_parquet._inspect.report import InspectedFile
+    from pme_parquet._inspect.inspected import InspectedFile
 
 
 def told(path: Path, content: bytes) -> tuple[InspectedFile, list[tuple[str, str]]]:
     """Return the file, and of its findings condition and reason."""
     path.write_bytes(content)
     [file] = pme.inspect(path).files
-    found = [(finding.condition, finding.message.split("because ", 1)[1]) for finding in file.findings]
+    found = [(finding.condition, WHY.split(finding.message, 1)[1]) for finding in file.findings]
     assert all(finding.message.startswith(f"[{finding.condition}] {path.name}") for finding in file.findings)
     return file, [(condition, why.split(". ", 1)[0]) for condition, why in found]
 
@@ -40,6 +41,8 @@ def plain(*fields: Field) -> bytes:
     return framed(thrift.write_struct([*fields]), b"PAR1")
 
 
+# After this a message gives the reason.
+WHY = re.compile("(?:is damaged|is not reliable|was not read|cannot be used|cannot be authenticated): ")
 ALGORITHM = Field(1, STRUCT, [Field(1, STRUCT, gcm())])
 BOTH = Field(1, STRUCT, [Field(1, STRUCT, gcm()), Field(2, STRUCT, gcm())])
 UNKNOWN = Field(1, STRUCT, [Field(3, STRUCT, gcm())])
@@ -49,27 +52,30 @@ FOOTER = WHOLE[4:-8]
 DAMAGED = {
     "empty": (b"", "it is 0 bytes long"),
     "short": (b"PAR1PARE", "it is 8 bytes long"),
-    "cut": (WHOLE[:-1], "it does not end with PAR1 or PARE"),
-    "no footer": (framed(b"", b"PARE"), "its footer cannot be 0 bytes long in 12 bytes"),
+    "cut": (WHOLE[:-1], "it does not end in PAR1 or PARE"),
+    "no footer": (framed(b"", b"PARE"), "its footer cannot be 0 bytes long in a file of 12 bytes"),
     "longer than the file": (
         b"PARE" + bytes(10) + struct.pack("<I", 11) + b"PARE",
-        "its footer cannot be 11 bytes long in 22 bytes",
+        "its footer cannot be 11 bytes long in a file of 22 bytes",
     ),
-    "negative": (b"PARE" + struct.pack("<i", -1) + b"PARE", "its footer cannot be 4294967295 bytes long in 12 bytes"),
+    "negative": (
+        b"PARE" + struct.pack("<i", -1) + b"PARE",
+        "its footer cannot be 4294967295 bytes long in a file of 12 bytes",
+    ),
     "no module": (crypto(ALGORITHM, module=b""), "it has no footer module"),
     "short module": (crypto(ALGORITHM, module=struct.pack("<I", 27) + bytes(27)), "it has no footer module"),
     "long module": (
         crypto(ALGORITHM, module=struct.pack("<I", 41) + bytes(40)),
-        "its footer module says 41 bytes where 40 are left for it",
+        "the length of its footer module is 41 bytes, but 40 bytes are left",
     ),
-    "no algorithm": (crypto(Field(2, BINARY, b"k")), "it names no known encryption algorithm"),
-    "another algorithm": (crypto(UNKNOWN), "it names no known encryption algorithm"),
-    "two algorithms": (crypto(BOTH), "it names no known encryption algorithm"),
+    "no algorithm": (crypto(Field(2, BINARY, b"k")), "it names an unknown encryption algorithm"),
+    "another algorithm": (crypto(UNKNOWN), "it names an unknown encryption algorithm"),
+    "two algorithms": (crypto(BOTH), "it names an unknown encryption algorithm"),
     "another type": (crypto(Field(1, BINARY, b"gcm")), "its encryption_algorithm is of another type"),
-    "long list": (framed(b"\x19\xfc\xff\xff\xff\xff\x0f", b"PAR1"), "Thrift cannot read it"),
-    "noise": (framed(b"\x3e" * 40, b"PAR1"), "Thrift cannot read it"),
-    "ends early": (framed(plain(ROWS)[4:-9], b"PAR1"), "it ends too early"),
-    "twice": (framed(b"\x36\x02\x06\x06\x02\x00", b"PAR1"), "its num_rows stands there twice"),
+    "long list": (framed(b"\x19\xfc\xff\xff\xff\xff\x0f", b"PAR1"), "it is not valid Thrift"),
+    "noise": (framed(b"\x3e" * 40, b"PAR1"), "it is not valid Thrift"),
+    "ends early": (framed(plain(ROWS)[4:-9], b"PAR1"), "the data ends too early"),
+    "twice": (framed(b"\x36\x02\x06\x06\x02\x00", b"PAR1"), "it has num_rows twice"),
     "no rows": (plain(), "its footer has no num_rows"),
     "no row groups": (plain(ROWS), "its footer has no row_groups"),
     "negative rows": (readable([], rows=-1), "its num_rows is -1"),
@@ -89,14 +95,14 @@ def test_damaged_files(tmp_path: Path, content: bytes, why: str) -> None:
 
 def test_nesting_that_only_a_stack_could_follow(tmp_path: Path) -> None:
     deep = b"\x1c" * 100_000
-    assert told(tmp_path / "a", framed(deep, b"PAR1"))[1] == [("PME_DAMAGED_FILE", "Thrift cannot read it")]
+    assert told(tmp_path / "a", framed(deep, b"PAR1"))[1] == [("PME_DAMAGED_FILE", "it is not valid Thrift")]
     lists = b"\x19" + b"\x19" * 100_000
-    assert told(tmp_path / "b", framed(lists, b"PAR1"))[1] == [("PME_DAMAGED_FILE", "Thrift cannot read it")]
+    assert told(tmp_path / "b", framed(lists, b"PAR1"))[1] == [("PME_DAMAGED_FILE", "it is not valid Thrift")]
 
 
 def test_a_footer_too_long_for_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tails, "MAX_FOOTER_BYTES", len(FOOTER) - 1)
-    why = f"it is {len(FOOTER)} bytes long and more than {len(FOOTER) - 1} are too slow in Python"
+    why = f"it is {len(FOOTER)} bytes long, and reading more than {len(FOOTER) - 1} is too slow in Python"
     assert told(tmp_path / "a", WHOLE)[1] == [("PME_UNSUPPORTED", why)]
 
 
@@ -115,7 +121,7 @@ def test_a_column_under_two_keys(tmp_path: Path) -> None:
 @pytest.mark.parametrize("unique", [b"", b"\x01" * 7, b"\x01" * 9])
 def test_aad_file_unique_of_another_length(tmp_path: Path, unique: bytes) -> None:
     file, findings = told(tmp_path / "a", encrypted(b"k", algorithm=gcm(unique=unique)))
-    assert findings == [("PME_AAD_PREFIX", f"aad_file_unique is {len(unique)} bytes long where 8 are required")]
+    assert findings == [("PME_AAD_PREFIX", f"aad_file_unique is {len(unique)} bytes long instead of 8")]
     assert (file.footer, file.algorithm) == ("encrypted", "AES_GCM_V1")
     assert file.footer_key
     assert file.footer_key.master_key == "k"
@@ -123,7 +129,7 @@ def test_aad_file_unique_of_another_length(tmp_path: Path, unique: bytes) -> Non
 
 def test_a_prefix_that_is_kept_and_is_not(tmp_path: Path) -> None:
     file, findings = told(tmp_path / "a", encrypted(b"k", algorithm=gcm(prefix=b"t", supply=True)))
-    assert findings == [("PME_AAD_PREFIX", "the file both keeps a prefix and says that it does not")]
+    assert findings == [("PME_AAD_PREFIX", "the file contains a prefix, but states that it does not")]
     assert (file.aad_prefix, file.aad_prefix_value) == ("required", "t")
 
 
@@ -148,20 +154,23 @@ METADATA = {
     "long": (b"k" * (64 * 1024 + 1), "it is longer than 65536 bytes"),
     "no JSON": (b"{", "it is not JSON"),
     "deep": (b'{"a":' + b"[" * 60_000, "it is not JSON"),
-    "long number": (b'{"a":' + b"9" * 60_000 + b"}", ("it is not JSON", "a field is neither text nor true or false")),
+    "long number": (
+        b'{"a":' + b"9" * 60_000 + b"}",
+        ("it is not JSON", "the value of a field is neither a string nor true or false"),
+    ),
     "twice": (b'{"keyMaterialType":"PKMT1","keyMaterialType":"PKMT1"}', "it is not JSON"),
-    "a number": (b'{"keyMaterialType":1}', "a field is neither text nor true or false"),
-    "no type": (b"{}", "it has no text 'keyMaterialType'"),
-    "another type": (b'{"keyMaterialType":"PKMT2"}', "its key material is not of type PKMT1"),
-    "no place": (b'{"keyMaterialType":"PKMT1"}', "it has no true or false 'internalStorage'"),
-    "no reference": (b'{"keyMaterialType":"PKMT1","internalStorage":false}', "it has no text 'keyReference'"),
-    "no wrapped key": (key_material(wrappedDEK=""), "it has no text 'wrappedDEK'"),
-    "no wrapping": (key_material(doubleWrapping="true"), "it has no true or false 'doubleWrapping'"),
-    "no KEK": (key_material(keyEncryptionKeyID=""), "it has no text 'keyEncryptionKeyID'"),
-    "no base64": (key_material(keyEncryptionKeyID="%"), "the id of its key-encryption key is not base64"),
+    "a number": (b'{"keyMaterialType":1}', "the value of a field is neither a string nor true or false"),
+    "no type": (b"{}", "it has no string field 'keyMaterialType'"),
+    "another type": (b'{"keyMaterialType":"PKMT2"}', "the key material is not of type PKMT1"),
+    "no place": (b'{"keyMaterialType":"PKMT1"}', "it has no true or false field 'internalStorage'"),
+    "no reference": (b'{"keyMaterialType":"PKMT1","internalStorage":false}', "it has no string field 'keyReference'"),
+    "no wrapped key": (key_material(wrappedDEK=""), "it has no string field 'wrappedDEK'"),
+    "no wrapping": (key_material(doubleWrapping="true"), "it has no true or false field 'doubleWrapping'"),
+    "no KEK": (key_material(keyEncryptionKeyID=""), "it has no string field 'keyEncryptionKeyID'"),
+    "no base64": (key_material(keyEncryptionKeyID="%"), "the id of the key-encryption key is not base64"),
     "a module's AAD": (
         key_material(keyEncryptionKeyID="AAAAAAAAAAADAAAAAA=="),
-        "the id of its key-encryption key is not 16 bytes in base64",
+        "the id of the key-encryption key is not 16 bytes in base64",
     ),
 }
 
@@ -190,7 +199,7 @@ def test_lengths_of_keys_are_those_of_keys_wrapped_locally_only(tmp_path: Path) 
 def test_missing_key_material_is_one_finding(tmp_path: Path) -> None:
     columns = [column(name, key=reference(f"columnKey{n}")) for n, name in enumerate((b"a", b"b", b"c"))]
     file, findings = told(tmp_path / "a", readable(columns, signed=True))
-    assert findings == [("PME_KEY_METADATA", "of _KEY_MATERIAL_FOR_a.json, it is not there")]
+    assert findings == [("PME_KEY_METADATA", "_KEY_MATERIAL_FOR_a.json: it is missing")]
     assert {key.management for key in file.column_keys} == {"unreadable"}
 
 
@@ -198,7 +207,7 @@ BESIDE = {
     "no JSON": ("{", "it is not JSON"),
     "a list": ("[]", "it is not a JSON object"),
     "empty": ("{}", "it is empty"),
-    "no text": ('{"footerKey":true}', "its entry 'footerKey' is not text"),
+    "no text": ('{"footerKey":true}', "the value of its entry 'footerKey' is not a string"),
     "bad entry": ('{"footerKey":"x"}', "it is not JSON"),
     "long entry": (json.dumps({"footerKey": "x" * 65537}), "its entry 'footerKey' is longer than 65536 bytes"),
     "another": (json.dumps({"columnKey0": key_material().decode()}), "it has no entry 'footerKey'"),
@@ -209,7 +218,7 @@ BESIDE = {
 def test_key_material_beside_that_cannot_be_used(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "_KEY_MATERIAL_FOR_a.json").write_text(text)
     file, findings = told(tmp_path / "a", encrypted(reference("footerKey")))
-    assert findings == [("PME_KEY_METADATA", f"of _KEY_MATERIAL_FOR_a.json, {why}")]
+    assert findings == [("PME_KEY_METADATA", f"_KEY_MATERIAL_FOR_a.json: {why}")]
     assert file.footer_key
     assert file.footer_key.management == "unreadable"
 
@@ -218,7 +227,7 @@ def test_key_material_beside_that_is_too_long(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(material, "MAX_FILE_BYTES", 100)
     beside(tmp_path / "a", footerKey=key_material().decode())
     _, findings = told(tmp_path / "a", encrypted(reference("footerKey")))
-    assert findings == [("PME_KEY_METADATA", "of _KEY_MATERIAL_FOR_a.json, it is longer than 100 bytes")]
+    assert findings == [("PME_KEY_METADATA", "_KEY_MATERIAL_FOR_a.json: it is longer than 100 bytes")]
 
 
 def test_wrapped_keys_are_not_told(tmp_path: Path) -> None:

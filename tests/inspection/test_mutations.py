@@ -18,13 +18,12 @@ import pytest
 
 from pme_parquet._inspect.material import MAX_FILE_BYTES
 from pme_parquet._inspect.tails import MAX_FOOTER_BYTES
-from tests.fuzz import mutations
 from tests.inspection import mutated_job
-from tests.inspection.tails import column, encrypted, entries, framed, material, readable, reference
-from tests.interop import arrow_kms
-from tests.interop.modes import MODES
-from tests.interop.samples import arrow_frame
-from tests.policy import thrift
+from tests.support.files import mutations, thrift
+from tests.support.files.tails import column, encrypted, entries, framed, material, readable, reference
+from tests.support.interop import arrow_kms
+from tests.support.interop.modes import MODES
+from tests.support.interop.samples import arrow_frame
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from thrift.protocol.TCompactProtocol import TCompactProtocol
@@ -14,6 +14,7 @@ from pme_parquet._inspect.names import Names
 from pme_parquet._inspect.places import ends
 from pme_parquet._inspect.storage import storage
 from pme_parquet._inspect.thrift import parse
+from tests.support.interop.schemas import write
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -40,29 +41,8 @@ SCHEMAS = {
     "a set": "optional group a (MAP) { repeated group key_value { required binary key (UTF8); } }",
     "odd names": "optional int32 a.b; optional group `c { optional int32 d-e; optional int32 größe; }",
 }
-PROPERTIES = {
-    "parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory",
-    "parquet.encryption.kms.client.class": TEST_KMS,
-    "parquet.encryption.uniform.key": "footer",
-    "parquet.encryption.plaintext.footer": "true",
-}
 # No column is under it, so that each is a finding.
 NOBODY = {"kms": TEST_KMS, "columnKeys": "nobody: nowhere", "unlistedColumns": "error"}
-
-
-def write(spark: SparkSession, target: Path, schema: str) -> None:
-    """Write one file of one row without values with parquet-java's own writer."""
-    jvm: Any = spark._jvm
-    parquet = jvm.org.apache.parquet
-    conf = jvm.org.apache.hadoop.conf.Configuration()
-    for name, value in PROPERTIES.items():
-        conf.set(name, value)
-    message = parquet.schema.MessageTypeParser.parseMessageType(f"message m {{ {schema} }}")
-    path = jvm.org.apache.hadoop.fs.Path(str(target / "part-0.parquet"))
-    builder = parquet.hadoop.example.ExampleParquetWriter.builder(path).withType(message).withConf(conf)
-    writer = builder.build()
-    writer.write(parquet.example.data.simple.SimpleGroupFactory(message).newGroup())
-    writer.close()
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

@@ -12,7 +12,7 @@ import pme_parquet as pme
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:
-    from pme_parquet._inspect.report import InspectedFile
+    from pme_parquet._inspect.inspected import InspectedFile
 
 FILES = ROOT / "tests" / "data" / "parquet-testing"
 MANIFEST: list[dict[str, Any]] = json.loads((FILES / "MANIFEST.json").read_text())["files"]

@@ -10,9 +10,9 @@ import pytest
 
 import pme_parquet as pme
 from tests.inspection.expect import expect
-from tests.interop import arrow_kms
-from tests.interop.modes import MODES, Mode
-from tests.interop.samples import ROWS, arrow_frame
+from tests.support.interop import arrow_kms
+from tests.support.interop.modes import MODES, Mode
+from tests.support.interop.samples import ROWS, arrow_frame
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ import pytest
 import s3fs
 
 import pme_parquet as pme
-from tests.inspection import tails
-from tests.inspection.tails import encrypted, material
-from tests.inspection.test_command import run
-from tests.kms.moto_server import Moto
+from tests.inspection.command import run
+from tests.support.files import tails
+from tests.support.files.tails import encrypted, material
+from tests.support.kms.moto_server import Moto
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import pme_parquet as pme
-from tests.inspection.tails import column, encrypted, gcm, kek_id, material, readable
+from tests.support.files.tails import column, encrypted, gcm, kek_id, material, readable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Clears a screen, sets a window's title, turns the direction of writing, breaks a line and HTML, and is rich's markup.
 HOSTILE = "k\x1b[2J\x1b]0;t\x07\u202e\n<script>alert(1)</script>[red]&[/red]"
 WRAPPED_TWICE = (
-    f"data key 128 bits, wrapped by key encryption key {kek_id()} (256 bits), and that by the master key, in the file"
+    f"data key 128 bits, wrapped by key-encryption key {kek_id()} (256 bits), which the master key wraps, in the file"
 )
 DANGEROUS = ("\x1b", "\x07", "\u202e", "\n<", "<script>")
 
@@ -123,8 +123,8 @@ def test_a_table_as_text(tmp_path: Path) -> None:
         "",
         "1 of 4 files is damaged or could not be read",
         "1 of 4 files is plaintext",
-        "[PME_PLAINTEXT_FILE] c: the file is not encrypted, and 2 beside it are. Find out who wrote it.",
-        "[PME_DAMAGED_FILE] d: it is not a whole Parquet file, because it is 0 bytes long. Restore it from its source.",
+        "[PME_PLAINTEXT_FILE] c: the file is not encrypted, but 2 of the table are. Find out who wrote it.",
+        "[PME_DAMAGED_FILE] d: the Parquet file is damaged: it is 0 bytes long. Restore it from its source.",
     ]
 
 
@@ -134,15 +134,15 @@ def test_many_of_anything_are_cut_and_counted(tmp_path: Path) -> None:
     for number in range(25):
         (tmp_path / f"bad{number:02}").write_bytes(b"")
     report = pme.inspect(tmp_path)
-    assert report.drift[-1] == "and 10 differences more"
+    assert report.drift[-1] == "and 10 more differences"
     lines = str(report).splitlines()
-    assert lines[-1].startswith("[PME_DAMAGED_FILE] in 25 files, as in bad00: it is not a whole Parquet file, because")
+    assert lines[-1].startswith("[PME_DAMAGED_FILE] in 25 files, as in bad00: the Parquet file is damaged:")
     assert len(report.to_dict()["findings"]) == 25
     assert len(lines) < 70
     columns = [column(f"c{number}".encode(), key=f"key{number}".encode()) for number in range(30)]
     (tmp_path / "wide").write_bytes(readable(columns, signed=True))
     shown = str(pme.inspect(tmp_path / "wide"))
-    assert "and 10 column keys more" in shown
+    assert "and 10 more column keys" in shown
     assert shown.count("\n  column key  key") == 20
 
 
@@ -193,5 +193,5 @@ def test_pandas_has_a_row_for_each_file(tmp_path: Path) -> None:
 def test_without_pandas_an_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_bytes(encrypted(b"footer"))
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(pme.UnsupportedError, match=r"because pandas is not installed\. pip install pandas"):
+    with pytest.raises(pme.UnsupportedError, match=r"needs pandas, which is not installed\. pip install pandas"):
         pme.inspect(tmp_path).to_pandas()

@@ -9,11 +9,11 @@ import pytest
 
 import pme_parquet as pme
 from tests.inspection.expect import expect
-from tests.interop import modes
-from tests.interop.modes import MODES, Mode
-from tests.interop.samples import spark_frame
 from tests.support.canary import data_files
 from tests.support.frames import people
+from tests.support.interop import modes
+from tests.support.interop.modes import MODES, Mode
+from tests.support.interop.samples import spark_frame
 from tests.support.session import SPARK_VERSION, TEST_KMS
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.inspection import tails
-from tests.inspection.tails import encrypted, material
+from tests.support.files import tails
+from tests.support.files.tails import encrypted, material
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ def test_drift_is_told_in_sentences_and_groups(tmp_path: Path) -> None:
     assert {finding.condition for finding in report.findings} == {"PME_PLAINTEXT_FILE"}
     assert [finding.file for finding in report.findings] == ["late-0", "late-1", "late-2"]
     assert report.findings[0].message == (
-        "[PME_PLAINTEXT_FILE] late-0: the file is not encrypted, and 300 beside it are. Find out who wrote it."
+        "[PME_PLAINTEXT_FILE] late-0: the file is not encrypted, but 300 of the table are. Find out who wrote it."
     )
 
 
@@ -74,7 +74,7 @@ def test_drift_of_columns_algorithms_prefixes_and_lengths(tmp_path: Path) -> Non
     put(tmp_path, "c", tails.readable([tails.column(b"x", key=material("pay", wrappedDEK=tails.WRAPPED[32]))], **own))
     put(tmp_path, "d", encrypted(b"footer", algorithm=tails.gcm(prefix=b"t")))
     assert pme.inspect(tmp_path).drift == (
-        "1 of 4 files has an AAD prefix that is in the file",
+        "1 of 4 files has an AAD prefix in the file",
         "1 of 4 files has an encrypted footer",
         "1 of 4 files has data keys of 256 bits",
         "1 of 4 files uses key 'pay'",
@@ -140,7 +140,7 @@ def test_an_empty_directory_has_no_files(tmp_path: Path) -> None:
 
 
 def test_nothing_at_the_path_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(pme.BadOptionError, match="because there is nothing"):
+    with pytest.raises(pme.BadOptionError, match="there is nothing"):
         pme.inspect(tmp_path / "nowhere")
 
 
@@ -159,7 +159,7 @@ def test_links_are_followed_and_circles_are_not(tmp_path: Path) -> None:
 def test_what_is_no_file_is_a_finding_and_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     [finding] = pme.inspect(tmp_path).findings
-    assert "it is no regular file" in finding.message
+    assert "it is not a regular file" in finding.message
 
 
 def test_a_file_that_may_not_be_read_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 import pme_parquet as pme
-from pme_parquet._fitted import elided, fit
-from pme_parquet._inspect.causes import Told, by_cause
-from pme_parquet._shown import Table
-from tests.inspection.tails import column, encrypted, material, readable
+from pme_parquet._display.causes import Told, by_cause
+from pme_parquet._display.content import Table
+from pme_parquet._display.fitting import elided, fit
+from tests.support.files.tails import column, encrypted, material, readable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,4 +117,4 @@ def test_many_causes_are_cut_and_counted() -> None:
     told = [Told("X", "f", f"cause '{number}'") for number in range(25)]
     *lines, last = by_cause([*told, *told])
     assert len(lines) == 20
-    assert last == "and 10 findings more, of 5 other causes: --json and to_dict() have all"
+    assert last == "and 10 findings more of 5 other causes; --json and to_dict() list all"

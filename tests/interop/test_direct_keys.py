@@ -12,11 +12,11 @@ import pyarrow.parquet.encryption as pe
 import pytest
 
 import pme_parquet as pme
-from tests.attacks.anatomy import Anatomy
-from tests.interop.cells import Table, arrow_table, ordered, spark_table
-from tests.interop.samples import MAPS, arrow_frame, spark_frame
-from tests.policy.expect import refused
 from tests.support.canary import data_files
+from tests.support.expect import refused
+from tests.support.files.anatomy import Anatomy
+from tests.support.interop.cells import Table, arrow_table, ordered, spark_table
+from tests.support.interop.samples import MAPS, arrow_frame, spark_frame
 
 if TYPE_CHECKING:
     from pathlib import Path

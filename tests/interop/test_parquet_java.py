@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop import modes
-from tests.interop.cells import Table, spark_table
-from tests.interop.modes import MODES, Mode
-from tests.interop.samples import MAPS, spark_frame
-from tests.policy.expect import refused
 from tests.support.canary import data_files
+from tests.support.expect import refused
+from tests.support.interop import modes
+from tests.support.interop.cells import Table, spark_table
+from tests.support.interop.modes import FACTORY, MODES, Mode
+from tests.support.interop.samples import MAPS, spark_frame
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FACTORY = {"parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"}
 every_mode = pytest.mark.parametrize("mode", MODES, ids=str)
 
 

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.interop.cells import Table, arrow_table, spark_table
-from tests.policy.expect import refused
+from tests.support.expect import refused
+from tests.support.interop.cells import Table, arrow_table, spark_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

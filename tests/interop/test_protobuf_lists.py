@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.policy.expect import refused
+from tests.support.expect import refused
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

@@ -9,13 +9,12 @@ import pyarrow as pa
 import pytest
 
 import pme_parquet as pme
-from tests.interop import arrow_kms, modes
-from tests.interop.cells import Table, arrow_table, spark_table
-from tests.interop.modes import MODES, Mode
-from tests.interop.samples import ARROW_SCHEMA, MAPS, arrow_frame, spark_frame
-from tests.pages import arrow_files
-from tests.policy.expect import refused
 from tests.support.canary import data_files
+from tests.support.expect import refused
+from tests.support.interop import arrow_files, arrow_kms, modes
+from tests.support.interop.cells import Table, arrow_table, spark_table
+from tests.support.interop.modes import MODES, Mode
+from tests.support.interop.samples import ARROW_SCHEMA, MAPS, arrow_frame, spark_frame
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

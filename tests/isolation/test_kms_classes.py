@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.policy.expect import refused
 from tests.support import java
+from tests.support.expect import refused
 from tests.support.stored import PREFIX, stored_table
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import AnalysisException
 
-from tests.policy.expect import refused
 from tests.support import java
+from tests.support.expect import refused
 from tests.support.session import PASSWORD_VARIABLE, SPARK_VERSION, kms_settings
 from tests.support.source import FORMAT, rows
 from tests.support.stored import PREFIX, unique_name
@@ -285,19 +286,30 @@ def test_a_stored_function_s_own_options_are_nobody_s(
     assert listener.requests == []
 
 
-@pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Spark 3.5 takes functions of extensions for temporary ones")
 def test_our_functions_in_a_stored_view_take_no_kms_and_change_no_file(
     spark: SparkSession, listener: Listener, files: str, table: str
 ) -> None:
     options = f"map('kms', 'vault', 'kms.vault.url', '{listener.url}', 'kms.vault.token', 'env:{PASSWORD_VARIABLE}')"
     for call in ("pme_verify('{}', options => {})", "pme_key_usage('{}', options => {})"):
-        spark.sql(f"CREATE OR REPLACE VIEW {table}_v AS SELECT * FROM {call.format(files, options)}")
-        with refused("PME_BAD_OPTION", "kms"):
+        if stores_view(spark, f"{table}_v", call.format(files, options)):
+            with refused("PME_BAD_OPTION", "kms"):
+                spark.table(f"{table}_v").collect()
+    if stores_view(spark, f"{table}_v", f"pme_rotate('{files}')"):
+        with refused("PME_UNSUPPORTED", "pme_rotate"):
             spark.table(f"{table}_v").collect()
-    spark.sql(f"CREATE OR REPLACE VIEW {table}_v AS SELECT * FROM pme_rotate('{files}')")
-    with refused("PME_UNSUPPORTED", "pme_rotate"):
-        spark.table(f"{table}_v").collect()
     assert listener.requests == []
+
+
+def stores_view(spark: SparkSession, name: str, call: str) -> bool:
+    """Store a view of a function's rows; False where Spark itself refuses it, as 3.5 to 4.1 do."""
+    try:
+        spark.sql(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {call}")
+    except AnalysisException as refusal:
+        # These releases take functions of extensions for temporary ones.
+        if SPARK_VERSION >= (4, 2) or "INVALID_TEMP_OBJ_REFERENCE" not in str(refusal):
+            raise
+        return False
+    return True
 
 
 def test_a_class_that_is_no_kms_client_is_not_initialized(spark: SparkSession, files: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused
+from tests.support.expect import refused
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

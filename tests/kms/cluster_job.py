@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
-from tests.kms.access import read, rows
-from tests.kms.cluster_places import KEYS_VARIABLE, TOKEN_VARIABLE, Places
-from tests.kms.counting import Log, Table, encryption, frame
-from tests.kms.counting_client import Client
-from tests.policy.expect import save
 from tests.support.errors import DONE, condition
+from tests.support.expect import save
+from tests.support.kms.access import read, rows
+from tests.support.kms.cluster_places import KEYS_VARIABLE, TOKEN_VARIABLE, Places
+from tests.support.kms.counting import Log, Table, encryption, frame
+from tests.support.kms.counting_client import Client
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
 from tests.support.source import FORMAT, plan
+from tests.support.ui import UI, UI_OF_EXECUTORS, UI_OF_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,9 +36,6 @@ ALL = bool(os.environ.get("PME_TEST_ALL"))
 TABLES = [(columns, files) for columns in (3, 40) for files in ((1, FILES, 200) if ALL else (FILES,))]
 WAYS = [(scan, reader) for scan in ("v1", "v2") for reader in ("pages", "spark")]
 PAUSE = 500
-UI = ("jobs/", "environment/", "executors/", "SQL/", "api/v1/applications/{id}/environment")
-UI_OF_QUERIES = "api/v1/applications/{id}/sql?details=true&planDescription=true&length=1000"
-UI_OF_EXECUTORS = "api/v1/applications/{id}/allexecutors"
 
 
 def session(places: Places, settings: dict[str, str]) -> SparkSession:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kms import aws as of_aws
-from tests.kms import clouds, counting, denied
-from tests.kms.access import KEYS, by_token, encryption
-from tests.kms.aws_server import AwsServer
-from tests.kms.certificates import Authority
-from tests.kms.moto_server import Moto
-from tests.kms.transit_server import TransitServer
-from tests.kms.vaults import held, real, server, vault
-from tests.policy.expect import save
+from tests.kms import clouds
+from tests.support.expect import save
+from tests.support.kms import aws as of_aws
+from tests.support.kms import counting, denied
+from tests.support.kms.access import KEYS, by_token, encryption
+from tests.support.kms.aws_server import AwsServer
+from tests.support.kms.certificates import Authority
+from tests.support.kms.moto_server import Moto
+from tests.support.kms.transit_server import TransitServer
+from tests.support.kms.vaults import held, real, server, vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.kms.cloud_server import CloudServer
-    from tests.kms.transit_key import TransitKey
+    from tests.support.kms.transit_key import TransitKey
 
 __all__ = ["held", "real", "server", "vault"]
 

@@ -14,10 +14,11 @@ import pyspark
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import KEYS as VAULT_KEYS
-from tests.kms.access import by_token, read, rows
-from tests.kms.access import encryption as vault_encryption
-from tests.kms.aws import (
+from tests.support.expect import refused, save
+from tests.support.kms.access import KEYS as VAULT_KEYS
+from tests.support.kms.access import by_token, read, rows
+from tests.support.kms.access import encryption as vault_encryption
+from tests.support.kms.aws import (
     COLUMN_KEYS,
     CREDENTIALS,
     ELSEWHERE,
@@ -31,7 +32,6 @@ from tests.kms.aws import (
     encryption,
     properties,
 )
-from tests.policy.expect import refused, save
 from tests.support.session import kms_jars
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.kms.aws_server import AwsServer
-    from tests.kms.moto_server import Moto
-    from tests.kms.transit_server import TransitServer
+    from tests.support.kms.aws_server import AwsServer
+    from tests.support.kms.moto_server import Moto
+    from tests.support.kms.transit_server import TransitServer
     from tests.support.source import Conf
 
 CLIENT = "io.pmeparquet.kms.aws.AwsKmsClient"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import read, rows
-from tests.kms.answers import Answer
-from tests.kms.aws import CREDENTIALS, FOOTER, PII, access, encryption, properties
-from tests.kms.aws_server import aws_error
-from tests.policy.expect import refused, save
+from tests.support.expect import refused, save
+from tests.support.kms.access import read, rows
+from tests.support.kms.answers import Answer
+from tests.support.kms.aws import CREDENTIALS, FOOTER, PII, access, encryption, properties
+from tests.support.kms.aws_server import aws_error
 from tests.support.stored import assert_not_of_a_table
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.kms.aws_server import AwsServer
+    from tests.support.kms.aws_server import AwsServer
     from tests.support.source import Conf
 
 FOR_EVER = 3600.0
@@ -42,7 +42,7 @@ REFUSALS = {
     "AccessDeniedException": ("PME_KEY_DENIED", "AWS KMS"),
     "NotFoundException": ("PME_KEY_NOT_FOUND", "in this region"),
     "DisabledException": ("PME_KEY_NOT_FOUND", "disabled"),
-    "KMSInvalidStateException": ("PME_KEY_NOT_FOUND", "to be deleted"),
+    "KMSInvalidStateException": ("PME_KEY_NOT_FOUND", "pending deletion"),
     "InvalidKeyUsageException": ("PME_KEY_NOT_FOUND", "symmetric"),
     "IncorrectKeyException": ("PME_NOT_AUTHENTIC", "another key"),
     "InvalidCiphertextException": ("PME_NOT_AUTHENTIC", "encryption context"),
@@ -139,7 +139,7 @@ def test_a_write_whose_keys_are_not_to_be_had_leaves_no_file(
 
 def test_no_credentials_are_told_before_anything_is_asked(spark: SparkSession, aws: AwsServer, aws_table: str) -> None:
     absent = properties(spark, dict.fromkeys(CREDENTIALS))
-    with absent, refused("PME_KMS_UNAVAILABLE", "no credentials", "web identity"):
+    with absent, refused("PME_KMS_UNAVAILABLE", "no usable credentials", "web identity"):
         read(spark, aws_table, access(aws).options()).collect()
     assert not aws.calls
 
@@ -199,7 +199,7 @@ def test_a_setting_that_cannot_be_used_is_refused_by_name(
 
 def test_an_arn_with_a_host_for_a_region_is_refused(aws: AwsServer, frame: DataFrame, target: str) -> None:
     arn = "arn:aws:kms:attacker.example/:123456789012:key/1"
-    with refused("PME_KEY_NOT_FOUND", "no ARN of a key"):
+    with refused("PME_KEY_NOT_FOUND", "not the ARN of an AWS KMS key"):
         save(frame, target, pme.Encryption(kms=access(aws), footer_key=arn).options())
     assert not aws.calls
 

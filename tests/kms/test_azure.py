@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import FOOTER, KEYS, read, rows, secret
-from tests.kms.aws import properties
 from tests.kms.azure_server import APP_HEADER, APP_SERVICE, IMDS, TENANT, AzureServer, VaultKey, forbidden
-from tests.kms.bend import bend_material
-from tests.leaks.key_material import materials
-from tests.policy.expect import refused, save, untouched
+from tests.support.expect import refused, save, untouched
+from tests.support.files.key_material import materials
+from tests.support.kms.access import FOOTER, KEYS, read, rows, secret
+from tests.support.kms.aws import properties
+from tests.support.kms.bend import bend_material
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,8 +112,8 @@ def test_an_algorithm_that_the_key_is_not_for_is_named(
 @pytest.mark.parametrize(
     ("inner", "condition", "mention"),
     [
-        ("ForbiddenByPolicy", "PME_KEY_DENIED", "may not use it"),
-        ("ForbiddenByRbac", "PME_KEY_DENIED", "may not use it"),
+        ("ForbiddenByPolicy", "PME_KEY_DENIED", "does not let this user use master key"),
+        ("ForbiddenByRbac", "PME_KEY_DENIED", "does not let this user use master key"),
         ("KeyExpired", "PME_KEY_NOT_FOUND", "expired"),
         ("KeyOperationForbidden", "PME_KEY_NOT_FOUND", "not meant for wrapping"),
         ("ForbiddenByFirewall", "PME_KMS_UNAVAILABLE", "network rules"),

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.access import read, rows
-from tests.kms.counting import FOOTER, Table, encryption, frame, log, written
-from tests.policy.expect import save
 from tests.support.canary import data_files
+from tests.support.expect import save
+from tests.support.kms.access import read, rows
+from tests.support.kms.counting import FOOTER, Table, encryption, frame, log, written
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.access import read, rows
-from tests.kms.counting import FOOTER, Table, encryption, frame, log, written
-from tests.policy.expect import refused, save, untouched
+from tests.support.expect import refused, save, untouched
+from tests.support.kms.access import read, rows
+from tests.support.kms.counting import FOOTER, Table, encryption, frame, log, written
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.counting import Log, Table, encryption, frame, log, written
+from tests.support.kms.counting import Log, Table, encryption, frame, log, written
 
 if TYPE_CHECKING:
     from pathlib import Path

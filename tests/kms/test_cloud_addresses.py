@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.policy.expect import refused
+from tests.support.expect import refused
 from tests.support.source import FORMAT
 from tests.support.stored import assert_not_of_a_table
 

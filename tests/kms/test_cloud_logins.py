@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from tests.kms.access import FOOTER, KEYS
-from tests.kms.answers import Answer
 from tests.kms.azure_server import AzureServer
 from tests.kms.gcp_server import GcpServer
-from tests.kms.loopback import Fault
+from tests.support.kms.access import FOOTER, KEYS
+from tests.support.kms.answers import Answer
+from tests.support.kms.loopback import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

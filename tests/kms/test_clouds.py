@@ -9,13 +9,13 @@ from uuid import uuid4
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import FOOTER, KEYS, PAY, PII, read, rows
-from tests.kms.bend import bend_material
 from tests.kms.clouds import SERVERS, encryption, reading
-from tests.leaks.key_material import materials
-from tests.policy.expect import refused, save, untouched
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.errors import DONE, outcome
+from tests.support.expect import refused, save, untouched
+from tests.support.files.key_material import materials
+from tests.support.kms.access import FOOTER, KEYS, PAY, PII, read, rows
+from tests.support.kms.bend import bend_material
 from tests.support.stored import assert_not_of_a_table
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms import answers
-from tests.kms.access import KEYS, read, rows
-from tests.kms.answers import Answer
 from tests.kms.clouds import encryption, reading
-from tests.kms.loopback import DROPPED, Fault
-from tests.policy.expect import refused, save, untouched
+from tests.support.expect import refused, save, untouched
+from tests.support.kms import answers
+from tests.support.kms.access import KEYS, read, rows
+from tests.support.kms.answers import Answer
+from tests.support.kms.loopback import DROPPED, Fault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,14 +30,14 @@ NO_VALUES = {"kid": 7, "value": {}, "ciphertext": 7, "plaintext": [], "verifiedP
 # Asked once: nothing changes by asking again.
 FINAL = {
     "throttled for longer than there is time": (Fault(answers.throttled(60)), "429"),
-    "a web page": (Fault(Answer(200, b"<html>It works!</html>")), "that is none"),
-    "nothing": (Fault(Answer(200, b"")), "that is none"),
-    "cut JSON": (Fault(Answer(200, b'{"ciphertext":"AA')), "that is none"),
-    "a list": (Fault(Answer(200, [])), "that is none"),
-    "values that are none": (Fault(Answer(200, NO_VALUES)), "that is none"),
+    "a web page": (Fault(Answer(200, b"<html>It works!</html>")), "gave an answer"),
+    "nothing": (Fault(Answer(200, b"")), "gave an answer"),
+    "cut JSON": (Fault(Answer(200, b'{"ciphertext":"AA')), "gave an answer"),
+    "a list": (Fault(Answer(200, [])), "gave an answer"),
+    "values that are none": (Fault(Answer(200, NO_VALUES)), "gave an answer"),
     "a web page that refuses": (Fault(Answer(404, b"<html>")), "status 404"),
     "a status of nobody's": (Fault(Answer(418, b"")), "status 418"),
-    "sent on elsewhere": (Fault(Answer(307, b"", {"Location": "https://localhost:1/v1"})), "sends on"),
+    "sent on elsewhere": (Fault(Answer(307, b"", {"Location": "https://localhost:1/v1"})), "redirects"),
 }
 # Asked again, for some of the time that there is.
 PASSING = {

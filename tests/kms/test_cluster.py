@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kms.cluster_job import ALL, FILES, PAUSE, TABLES, WAYS
-from tests.kms.cluster_places import STATIC, TOKEN, Cluster, run
-from tests.kms.counting import FOOTER, column_keys, masters
-from tests.leaks.key_material import data_keys, spellings
 from tests.support.errors import DONE
+from tests.support.files.key_material import data_keys, spellings
+from tests.support.kms.cluster_places import STATIC, TOKEN, Cluster, run
+from tests.support.kms.counting import FOOTER, column_keys, masters
 from tests.support.session import PASSWORD
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from tests.kms.denied import REFUSED, Guarded, content, masked, options, read, rows, write
-from tests.policy.expect import refused
+from tests.support.expect import refused
+from tests.support.kms.denied import REFUSED, Guarded, content, masked, options, read, rows, write
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:

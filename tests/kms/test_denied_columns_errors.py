@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.access import by_token, encryption
-from tests.kms.bend import bend_material
-from tests.kms.denied import REFUSED, Guarded, content, options, read, write
-from tests.policy import bend
-from tests.policy.expect import refused, save
 from tests.support.canary import data_files
+from tests.support.expect import refused, save
+from tests.support.files import bend
+from tests.support.kms.access import by_token, encryption
+from tests.support.kms.bend import bend_material
+from tests.support.kms.denied import REFUSED, Guarded, content, options, read, write
 from tests.support.source import FORMAT
 from tests.support.warnings import warnings
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.kms.access import Transit
+    from tests.support.kms.access import Transit
 
 every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 every_mode = pytest.mark.parametrize("mode", ["null", "drop"])

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from tests.kms.denied import REFUSED, caching, content, read, write
-from tests.policy.expect import refused
 from tests.support import java
+from tests.support.expect import refused
+from tests.support.kms.denied import REFUSED, caching, content, read, write
 from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:

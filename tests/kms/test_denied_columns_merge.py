@@ -12,9 +12,9 @@ from uuid import uuid4
 
 import pytest
 
-from tests.kms.denied import REFUSED, read
-from tests.policy.expect import refused
 from tests.support import java
+from tests.support.expect import refused
+from tests.support.kms.denied import REFUSED, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

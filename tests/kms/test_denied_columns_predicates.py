@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as f
 
-from tests.kms.denied import REFUSED, Guarded, caching, content, masked, options, read, rows
-from tests.policy.expect import refused
+from tests.support.expect import refused
+from tests.support.kms.denied import REFUSED, Guarded, caching, content, masked, options, read, rows
 from tests.support.source import FORMAT
 from tests.support.warnings import warnings
 

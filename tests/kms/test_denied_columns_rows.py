@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 import pme_parquet as pme
-from tests.kms.denied import REFUSED, Guarded, caching, content, options, read, write
-from tests.policy.expect import refused
 from tests.support import java
+from tests.support.expect import refused
+from tests.support.kms.denied import REFUSED, Guarded, caching, content, options, read, write
 from tests.support.session import SPARK_VERSION
 from tests.support.source import FORMAT
 

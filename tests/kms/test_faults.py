@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.kms import answers
-from tests.kms.access import FOOTER, PAY, PII, by_token, encryption, read, rows
-from tests.kms.answers import Answer
-from tests.kms.counting import FOOTER as COUNTED_FOOTER
-from tests.kms.counting import encryption as counted
-from tests.kms.counting import frame as counted_frame
-from tests.kms.counting import linked, log, written
-from tests.kms.loopback import DROPPED, Fault
-from tests.policy.expect import refused, save, untouched
 from tests.support.canary import files_under
+from tests.support.expect import refused, save, untouched
+from tests.support.kms import answers
+from tests.support.kms.access import FOOTER, PAY, PII, by_token, encryption, read, rows
+from tests.support.kms.answers import Answer
+from tests.support.kms.counting import FOOTER as COUNTED_FOOTER
+from tests.support.kms.counting import encryption as counted
+from tests.support.kms.counting import frame as counted_frame
+from tests.support.kms.counting import linked, log, written
+from tests.support.kms.loopback import DROPPED, Fault
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.kms.transit_server import TransitServer
+    from tests.support.kms.transit_server import TransitServer
 
 pytestmark = pytest.mark.usefixtures("counting_kms")
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import FOOTER, KEYS, PII, read, rows, secret
-from tests.kms.answers import Answer
-from tests.kms.aws import properties
 from tests.kms.gcp_server import RING, GcpServer, crc32c
-from tests.policy.expect import refused, save, untouched
+from tests.support.expect import refused, save, untouched
+from tests.support.kms.access import FOOTER, KEYS, PII, read, rows, secret
+from tests.support.kms.answers import Answer
+from tests.support.kms.aws import properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,13 +145,13 @@ HELP: dict[str, object] = {"@type": "type.googleapis.com/google.rpc.Help", "link
 @pytest.mark.parametrize(
     ("details", "condition", "mention"),
     [
-        ((), "PME_KEY_DENIED", "may not use it"),
-        ((HELP,), "PME_KEY_DENIED", "may not use it"),
-        ((reason("IAM_PERMISSION_DENIED"),), "PME_KEY_DENIED", "may not use it"),
+        ((), "PME_KEY_DENIED", "does not let this user use master key"),
+        ((HELP,), "PME_KEY_DENIED", "does not let this user use master key"),
+        ((reason("IAM_PERMISSION_DENIED"),), "PME_KEY_DENIED", "does not let this user use master key"),
         ((HELP, reason("SERVICE_DISABLED")), "PME_KMS_UNAVAILABLE", "SERVICE_DISABLED"),
         ((reason("BILLING_DISABLED"), HELP), "PME_KMS_UNAVAILABLE", "BILLING_DISABLED"),
         ((reason("ACCESS_TOKEN_SCOPE_INSUFFICIENT"),), "PME_KMS_UNAVAILABLE", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"),
-        ((reason("<a reason of nobody's>"),), "PME_KMS_UNAVAILABLE", "a reason of its own"),
+        ((reason("<a reason of nobody's>"),), "PME_KMS_UNAVAILABLE", "reason: not given"),
     ],
     ids=["no details", "help", "permission", "service", "billing", "scope", "strange"],
 )

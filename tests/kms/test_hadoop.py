@@ -12,13 +12,13 @@ from uuid import uuid4
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import COLUMNS, FOOTER, KEYS, PII, read, rows
-from tests.kms.bend import bend_material
 from tests.kms.hadoop_server import HadoopKms, copy_keys, free_port, running
-from tests.leaks.key_material import materials
-from tests.policy.expect import refused, save, untouched
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.errors import DONE, outcome
+from tests.support.expect import refused, save, untouched
+from tests.support.files.key_material import materials
+from tests.support.kms.access import COLUMNS, FOOTER, KEYS, PII, read, rows
+from tests.support.kms.bend import bend_material
 from tests.support.stored import assert_not_of_a_table, stored_table
 
 if TYPE_CHECKING:
@@ -220,11 +220,11 @@ def test_a_server_that_does_not_answer_is_given_up_in_time(frame: DataFrame, tar
 @pytest.mark.parametrize(
     ("uri", "why"),
     [
-        ("kms://http@kms.example:9600/kms", "readable"),
-        ("kms://http@127.0.0.1;kms.example:9600/kms", "readable"),
+        ("kms://http@kms.example:9600/kms", "unencrypted"),
+        ("kms://http@127.0.0.1;kms.example:9600/kms", "unencrypted"),
         ("jceks://file/tmp/keys.jceks", "kms://https@HOST:PORT/kms"),
         ("https://kms.example:9600/kms", "kms://https@HOST:PORT/kms"),
-        ("not an address", "no address"),
+        ("not an address", "not a URL"),
     ],
 )
 def test_an_address_of_no_use_is_refused(frame: DataFrame, target: str, conf: Conf, uri: str, why: str) -> None:

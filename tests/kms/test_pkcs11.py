@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import COLUMNS, FOOTER, PII, read, rows, secret
-from tests.kms.bend import bend_material
-from tests.leaks.key_material import materials
-from tests.policy.expect import refused, save, untouched
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
+from tests.support.expect import refused, save, untouched
+from tests.support.files.key_material import materials
 from tests.support.java import java
+from tests.support.kms.access import COLUMNS, FOOTER, PII, read, rows, secret
+from tests.support.kms.bend import bend_material
 from tests.support.session import SOFTHSM_CONF
 from tests.support.stored import assert_not_of_a_table
 

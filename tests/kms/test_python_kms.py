@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.interop import arrow_kms, modes
-from tests.interop.cells import arrow_table, spark_table
-from tests.interop.modes import MODES
-from tests.interop.samples import MAPS, arrow_frame, spark_frame
-from tests.kms.access import read, rows
-from tests.kms.counting import FOOTER, column_keys, encryption, frame
-from tests.kms.counting_client import Client
-from tests.policy.expect import refused, save
 from tests.support.canary import assert_encrypted_footers, data_files
+from tests.support.expect import refused, save
+from tests.support.interop import arrow_kms, modes
+from tests.support.interop.cells import arrow_table, spark_table
+from tests.support.interop.modes import MODES
+from tests.support.interop.samples import MAPS, arrow_frame, spark_frame
+from tests.support.kms.access import read, rows
+from tests.support.kms.counting import FOOTER, column_keys, encryption, frame
+from tests.support.kms.counting_client import Client
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

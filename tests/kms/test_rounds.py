@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.access import read
-from tests.kms.counting import FOOTER, Table, column_keys, encryption, frame, linked, log, written
+from tests.support.kms.access import read
+from tests.support.kms.counting import FOOTER, Table, column_keys, encryption, frame, linked, log, written
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import COLUMNS, FOOTER, KEYS, PAY, PII, by_token, encryption, read, rows, secret
-from tests.kms.bend import bend_material
-from tests.kms.transit_server import TransitServer
-from tests.leaks.key_material import materials
-from tests.policy.expect import refused, save, untouched
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries, data_files
+from tests.support.expect import refused, save, untouched
+from tests.support.files.key_material import materials
+from tests.support.kms.access import COLUMNS, FOOTER, KEYS, PAY, PII, by_token, encryption, read, rows, secret
+from tests.support.kms.bend import bend_material
+from tests.support.kms.transit_server import TransitServer
 from tests.support.warnings import warnings
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.kms.access import Transit
-    from tests.kms.transit_key import TransitKey
+    from tests.support.kms.access import Transit
+    from tests.support.kms.transit_key import TransitKey
     from tests.support.source import Conf
 
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
-from tests.kms import answers
-from tests.kms.access import FOOTER, by_token, encryption, read, rows
-from tests.kms.answers import Answer
-from tests.kms.loopback import DROPPED, Fault
-from tests.kms.transit_server import TransitServer
-from tests.kms.vault_state import LOOK_UP
-from tests.policy.expect import refused, save, untouched
 from tests.support.canary import data_files
+from tests.support.expect import refused, save, untouched
+from tests.support.kms import answers
+from tests.support.kms.access import FOOTER, by_token, encryption, read, rows
+from tests.support.kms.answers import Answer
+from tests.support.kms.loopback import DROPPED, Fault
+from tests.support.kms.transit_server import TransitServer
+from tests.support.kms.vault_state import LOOK_UP
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.kms.transit_key import TransitKey
+    from tests.support.kms.transit_key import TransitKey
 
 # Where a test waits for the client to give up, it gives up soon.
 SOON = {"kms.timeoutSeconds": "1"}

@@ -8,18 +8,30 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.kms import answers
-from tests.kms.access import FOOTER, KEYS, PAY, AppRole, by_approle, by_token, encryption, place, read, rows, secret
-from tests.kms.transit_server import TransitServer
-from tests.policy.expect import refused, save, untouched
+from tests.support.expect import refused, save, untouched
+from tests.support.kms import answers
+from tests.support.kms.access import (
+    FOOTER,
+    KEYS,
+    PAY,
+    AppRole,
+    by_approle,
+    by_token,
+    encryption,
+    place,
+    read,
+    rows,
+    secret,
+)
+from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.kms.access import Transit
-    from tests.kms.transit_key import TransitKey
+    from tests.support.kms.access import Transit
+    from tests.support.kms.transit_key import TransitKey
 
 APPROLE, KUBERNETES = "auth/approle/login", "auth/kubernetes/login"
 RENEWAL = "auth/token/renew-self"

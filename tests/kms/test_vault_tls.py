@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import FOOTER, KEYS, by_token, encryption, read, rows, secret
-from tests.kms.answers import Answer
-from tests.kms.certificates import Authority, Certificate
-from tests.kms.transit_server import TransitServer
-from tests.policy.expect import refused, save, untouched
+from tests.support.expect import refused, save, untouched
+from tests.support.kms.access import FOOTER, KEYS, by_token, encryption, read, rows, secret
+from tests.support.kms.answers import Answer
+from tests.support.kms.certificates import Authority, Certificate
+from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.kms.transit_key import TransitKey
+    from tests.support.kms.transit_key import TransitKey
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_redirect_from_tls_to_plain_http_is_not_followed(
 ) -> None:
     location = f"{server.url}/v1/transit/encrypt/{FOOTER}"
     trusted.inject(Answer(307, b"", {"Location": location}), times=None)
-    with untouched(target), refused("PME_KMS_UNAVAILABLE", "sends on"):
+    with untouched(target), refused("PME_KMS_UNAVAILABLE", "redirects"):
         save(frame, target, encryption(access(trusted, tmp_path, authority.path)).options())
     assert server.calls == []
 

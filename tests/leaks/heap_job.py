@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.kms.access import read, rows
-from tests.kms.cluster_places import STATIC, Places
-from tests.kms.counting import ROWS_PER_FILE, encryption, frame
-from tests.leaks.key_material import data_keys
-from tests.policy.expect import save
+from tests.support.expect import save
+from tests.support.files.key_material import data_keys
+from tests.support.kms.access import read, rows
+from tests.support.kms.cluster_places import STATIC, Places
+from tests.support.kms.counting import ROWS_PER_FILE, encryption, frame
 from tests.support.session import JAVA_OPTIONS, builder, session_settings
 
 if TYPE_CHECKING:

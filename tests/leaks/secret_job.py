@@ -15,20 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.kms.aws import ELSEWHERE
-from tests.kms.cluster_job import UI, UI_OF_QUERIES
-from tests.rotation.sql import call
+from tests.leaks.literal import LITERAL
 from tests.support.errors import DONE
 from tests.support.frames import people
+from tests.support.kms.aws import ELSEWHERE
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
 from tests.support.source import FORMAT, plan
+from tests.support.sql import call
+from tests.support.ui import UI, UI_OF_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from pme_parquet._kms import Kms
+    from pme_parquet._kms.protocol import Kms
 
 LOGGING = """
 rootLogger.level = debug
@@ -168,8 +169,6 @@ def with_columns(kms: Kms, prefix: str) -> pme.Encryption:
 
 def main(work: Path) -> None:
     """Run the jobs; the keys lie where the test put them."""
-    from tests.leaks.test_secrets import LITERAL  # the test owns the secrets
-
     with ExitStack() as stack:
         spark = session(work)
         stack.callback(spark.stop)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.cluster_places import STATIC, Places, start, static_keys
-from tests.kms.counting import encryption, frame
 from tests.leaks.heap_job import COLUMNS, FILES, GONE, KEPT, MASTERS, WRITTEN
-from tests.policy.expect import save
+from tests.support.expect import save
+from tests.support.kms.cluster_places import STATIC, Places, start, static_keys
+from tests.support.kms.counting import encryption, frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

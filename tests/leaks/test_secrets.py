@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms.aws import REGION, USER
-from tests.kms.cluster_job import UI
-from tests.kms.moto_server import Moto
-from tests.kms.transit_key import TransitKey
-from tests.kms.transit_server import TransitServer
-from tests.leaks.key_material import data_keys, spellings
+from tests.leaks.literal import LITERAL
 from tests.support.canary import files_under
+from tests.support.files.key_material import data_keys, spellings
+from tests.support.kms.aws import REGION, USER
+from tests.support.kms.moto_server import Moto
+from tests.support.kms.transit_key import TransitKey
+from tests.support.kms.transit_server import TransitServer
 from tests.support.processes import environment
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT, set_secrets
+from tests.support.ui import UI
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,6 @@ MASTERS = {
     for seed, name in enumerate(("footer", "pii", "pay"), 1)
 }
 WRONG_PASSWORD = "battery-staple-77ab"
-LITERAL = "aGVsbG8taHVudGVyMi1rZXk="
 WRONG_SECRET_ID = "wrong-secret-id-90aa"
 VAULT_KEYS = ("v-footer", "v-pii", "v-pay")
 AWS_KEYS = ("alias/footer", "alias/pii", "alias/pay")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pyspark
 
 import pme_parquet as pme
+from tests.support import archive
 from tests.support.session import ROOT, VERSION
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _done(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
     done = subprocess.run(
         command,
-        env={**kept, "SPARK_HOME": str(SPARK_HOME), KEYS_VARIABLE: KEYS, **environment},
+        env={**kept, **archive.VARIABLES, "SPARK_HOME": str(SPARK_HOME), KEYS_VARIABLE: KEYS, **environment},
         capture_output=True,
         text=True,
         check=False,

@@ -44,7 +44,7 @@ def test_a_changed_spark_reads_with_its_own_reader_and_says_so_once(changed_spar
     settings = {"spark.driver.extraClassPath": str(changed_spark)}
     done = submitted("two_reads.py", [str(tmp_path / "table")], settings, options=["--jars", pme.jar_path()])
     assert done.stdout.count("ROWS 65") == 2
-    [warning] = [line for line in done.stderr.splitlines() if "reader=spark is used in place of reader=pages" in line]
+    [warning] = [line for line in done.stderr.splitlines() if "reader=spark is used instead of reader=pages" in line]
     assert re.search(r"WARN.*NoSuchFieldException: writerVersion", warning)
 
 

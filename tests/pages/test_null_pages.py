@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from tests.attacks import anatomy, forge, insiders
-from tests.attacks.anatomy import Anatomy
-from tests.interop.modes import CTR
-from tests.pages import arrow_files
-from tests.policy import thrift
+from tests.support.files import anatomy, forge, insiders, thrift
+from tests.support.files.anatomy import Anatomy
+from tests.support.interop import arrow_files
+from tests.support.interop.modes import CTR
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.policy.thrift import Struct
+    from tests.support.files.thrift import Struct
     from tests.support.source import Conf
 
 ROWS = 50

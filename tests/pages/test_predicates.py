@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.support.source import Conf
 
 FIRST = int(os.environ.get("PME_TEST_FIRST_TABLE", "0"))
-# Of these, the sample that `make test` takes makes 1,000 cases.
+# `make test` takes the first of these, as tests/support/sample.py says: 320 cases.
 TABLES = int(os.environ.get("PME_TEST_TABLES", "130"))
 CONDITIONS = int(os.environ.get("PME_TEST_CONDITIONS", "40"))
 THREADS = 4

@@ -13,7 +13,7 @@ import pytest
 from py4j.java_gateway import is_instance_of
 from pyspark import SparkContext
 
-from tests.pages import arrow_files
+from tests.support.interop import arrow_files
 from tests.support.session import TEST_KMS
 from tests.support.source import FORMAT, Pair, Source
 

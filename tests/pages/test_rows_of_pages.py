@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from tests.pages import arrow_files
 from tests.support.errors import DONE, condition
 from tests.support.frames import people
+from tests.support.interop import arrow_files
 from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:

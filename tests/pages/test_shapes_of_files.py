@@ -9,13 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.interop import modes
-from tests.interop.cells import Table, arrow_table, spark_table
-from tests.interop.modes import CTR, GCM, MODES
-from tests.interop.samples import ARROW_SCHEMA, MAPS, spark_frame
-from tests.pages import arrow_files
-from tests.policy.expect import refused
 from tests.support.errors import DONE, outcome
+from tests.support.expect import refused
+from tests.support.interop import arrow_files, modes
+from tests.support.interop.cells import Table, arrow_table, spark_table
+from tests.support.interop.modes import CTR, GCM, MODES
+from tests.support.interop.samples import ARROW_SCHEMA, MAPS, spark_frame
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

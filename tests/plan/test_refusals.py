@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql.types import StructType
 
 import pme_parquet as pme
-from tests.policy.expect import refused, save
+from tests.support.expect import refused, save
 from tests.support.frames import people
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_keys_and_columns_the_wrong_way_round_are_told_before_the_kms_is_asked(
     spark: SparkSession, enc: pme.Encryption, target: str
 ) -> None:
     wrong = replace(enc, column_keys={"ssn": "pii"})
-    told = ("PME_UNKNOWN_COLUMN", "the wrong way round", "column_keys={'pii': ['ssn']}")
+    told = ("PME_UNKNOWN_COLUMN", "reversed", "column_keys={'pii': ['ssn']}")
     with refused(*told):
         pme.write(people(spark), target, wrong, mode="overwrite")
     with refused(*told):

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import pme_parquet as pme
-from tests.policy.expect import assert_no_secret
+from tests.support.expect import assert_no_secret
 from tests.support.frames import people
 from tests.support.session import TEST_KMS
 
@@ -45,36 +45,36 @@ def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
         aad_prefix="{table}",
     )
     plan = pme.plan(people(spark).drop("tags", "scores"), tried, partition_by="country")
-    refusal = "[PME_UNKNOWN_COLUMN] option columnKeys: 'salry' matches no column, so nothing would be protected by it. "
+    refusal = "[PME_UNKNOWN_COLUMN] option columnKeys: 'salry' matches no column, so it would protect nothing. "
     refusal += "The columns are: id, name, ssn, salary, address.street, address.zip."
-    readable = "readable to whoever gets at the files"
+    readable = "readable by anyone with access to the files"
     assert str(plan).splitlines() == [
         "Plan of a write: 6 leaf columns, 3 encrypted, 1 partition column",
         "",
-        "  footer            encrypted, by key 'footer'",
+        "  footer            encrypted, key 'footer'",
         "  algorithm         AES_GCM_V1",
         "  data keys         128 bits, in the file",
-        "  wrapped by        a key encryption key of 128 bits, and that by the master key",
-        "  AAD prefix        {table} (kept in the file)",
+        "  wrapped by        a key-encryption key (128 bits), wrapped by the master key",
+        "  AAD prefix        {table} (in the file)",
         "  unlisted columns  plaintext",
         "  KMS               keystore",
         "",
-        "  column          type           key  because",
+        "  column          type           key  reason",
         "  id              bigint              plaintext: no key names it",
         "  name            string              plaintext: no key names it",
         "  ssn             string         pii  column key, by 'ssn'",
         "  salary          decimal(10,2)       plaintext: no key names it",
         "  address.street  string         pii  column key, by 'address'",
         "  address.zip     int            pii  column key, by 'address'",
-        "  country         string              partition column: its values are names of directories",
+        "  country         string              partition column: its values are readable in directory names",
         "",
-        f"{readable}: values of partition columns, which are names of directories: country",
+        f"{readable}: values of partition columns, in directory names: country",
         f"{readable}: values of columns without a key: 3 of 6",
         f"{readable}: the id of the footer's master key",
         f"{readable}: the AAD prefix",
         f"{readable}: names and sizes of files",
-        "matches nothing: 'salry' of key 'pay'; nearest: salary, name, ssn",
-        f"the write would be refused: {refusal}",
+        "'salry' of key 'pay' matches no column; nearest: salary, name, ssn",
+        f"The write would fail: {refusal}",
         "Nothing was written, and the KMS was not called.",
     ]
 
@@ -82,7 +82,7 @@ def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
 def test_a_readable_footer_is_told_of(spark: SparkSession, enc: pme.Encryption) -> None:
     tried = replace(enc, plaintext_footer=True, column_keys={"pii": ["ssn"]}, unlisted_columns="plaintext")
     [_, footer, _] = pme.plan(people(spark), tried).exposed
-    for what in ("names and types of all columns", "numbers of rows", "minima and maxima of columns without a key"):
+    for what in ("names and types of all columns", "row counts", "minima and maxima of columns without a key"):
         assert what in footer
     assert "minima" not in str(pme.plan(people(spark), replace(tried, unlisted_columns="footerKey")))
 

@@ -11,8 +11,8 @@ import pytest
 
 import pme_parquet as pme
 from tests.plan import schemas
-from tests.policy.expect import save, untouched
 from tests.support.canary import find_canaries
+from tests.support.expect import save, untouched
 from tests.support.frames import people
 
 if TYPE_CHECKING:

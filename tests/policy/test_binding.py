@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.inspection import test_names as names
 from tests.policy.conftest import SCHEMA, Table, copied
-from tests.policy.expect import refused, untouched
-from tests.rotation.sql import call
 from tests.support.canary import data_files
+from tests.support.expect import refused, untouched
+from tests.support.interop import schemas
 from tests.support.session import TEST_KMS
+from tests.support.sql import call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 # What somebody with the footer's key, or none of the columns' keys, may write: of each, what names key found and asked.
 ALONE: dict[str, Any] = {"column_keys": None}
 PLANTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "the footer's key for all": (ALONE, ("column 'ssn'", "the footer's key, 'footer'", "asks for key 'pii'")),
+    "the footer's key for all": (ALONE, ("column 'ssn'", "the footer's key, 'footer'", "requires key 'pii'")),
     "a readable footer": (ALONE | {"plaintext_footer": True}, ("column 'ssn'", "'footer'", "'pii'")),
     "key material beside": (ALONE | {"key_material": "external"}, ("column 'ssn'", "'footer'", "'pii'")),
     "a plaintext column": (
         {"column_keys": {"pii": "ssn", "footer": "id"}, "unlisted_columns": "plaintext"},
-        ("column 'salary'", "is plaintext", "columnKeys asks for key 'pay'"),
+        ("column 'salary'", "is plaintext", "columnKeys requires key 'pay'"),
     ),
     "another column's key": (
         {"column_keys": {"pii": ["ssn", "salary"]}},
-        ("column 'salary'", "under key 'pii'", "columnKeys asks for key 'pay'"),
+        ("column 'salary'", "encrypted with key 'pii'", "columnKeys requires key 'pay'"),
     ),
     "an unlisted column in plaintext": (
         {"unlisted_columns": "plaintext"},
-        ("column 'id'", "is plaintext", "unlistedColumns=footerKey asks for the footer's key"),
+        ("column 'id'", "is plaintext", "unlistedColumns=footerKey requires the footer's key"),
     ),
-    "another footer key": ({"footer_key": "other"}, ("footer", "'other'", "footerKey asks for key 'footer'")),
+    "another footer key": ({"footer_key": "other"}, ("footer", "'other'", "footerKey requires key 'footer'")),
 }
 WAYS = [{"scan": "v1"}, {"scan": "v2"}, {"reader": "spark"}, {"reader": "spark", "scan": "v2"}]
 
@@ -188,7 +188,7 @@ def test_a_file_from_before_a_column_was_added_is_read(
 
 
 def test_a_misspelt_column_lets_nothing_through(spark: SparkSession, bound: Table) -> None:
-    with refused("PME_KEY_METADATA", "column 'salary'", "under key 'pay'", "unlistedColumns=footerKey"):
+    with refused("PME_KEY_METADATA", "column 'salary'", "encrypted with key 'pay'", "unlistedColumns=footerKey"):
         bound.read(spark, columnKeys="pii: ssn; pay: salry").collect()
 
 
@@ -209,9 +209,9 @@ def test_a_planted_column_in_other_letters_is_the_same_column(
 def test_one_key_for_all_is_asked_of_every_column(
     spark: SparkSession, frame: DataFrame, table: Table, keys: pme.Keystore
 ) -> None:
-    with refused("PME_KEY_METADATA", "column 'ssn'", "under key 'pii'", "uniformKey asks for key 'footer'"):
+    with refused("PME_KEY_METADATA", "column 'ssn'", "encrypted with key 'pii'", "uniformKey requires key 'footer'"):
         table.read(spark, uniformKey="footer").collect()
-    with refused("PME_KEY_METADATA", "footer", "uniformKey asks for key 'pay'"):
+    with refused("PME_KEY_METADATA", "footer", "uniformKey requires key 'pay'"):
         table.read(spark, uniformKey="pay").collect()
     with refused("PME_BAD_OPTION", "uniformKey"):
         table.read(spark, uniformKey="footer", columnKeys="pii: ssn").collect()
@@ -244,10 +244,10 @@ def test_columns_that_are_read_by_number_are_bound_to_no_key(
 def test_values_of_a_map_are_bound_whatever_the_file_calls_the_map(
     spark: SparkSession, conf: Conf, tmp_path: Path
 ) -> None:
-    names.write(spark, tmp_path, "optional group m { repeated group e { required int32 k; optional int32 v; } }")
+    schemas.write(spark, tmp_path, "optional group m { repeated group e { required int32 k; optional int32 v; } }")
     # Which reads maps by their places.
     with conf({"spark.sql.parquet.enableVectorizedReader": "false"}):
         reader = spark.read.format("pme-parquet").schema("m map<int, int>")
         reader = reader.options(kms=TEST_KMS, footerKey="footer", columnKeys="pii: m.value")
-        with refused("PME_KEY_METADATA", "'footer'", "columnKeys asks for key 'pii'"):
+        with refused("PME_KEY_METADATA", "'footer'", "columnKeys requires key 'pii'"):
             reader.load(str(tmp_path)).collect()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, untouched
+from tests.support.expect import refused, untouched
 
 if TYPE_CHECKING:
     from collections.abc import Callable

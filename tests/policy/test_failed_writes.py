@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, untouched
+from tests.support.expect import refused, untouched
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

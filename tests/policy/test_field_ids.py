@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql.types import StructType
 
 import pme_parquet as pme
-from tests.policy import bend
 from tests.policy.conftest import Table
-from tests.policy.expect import refused
+from tests.support.expect import refused
+from tests.support.files import bend
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy import bend
 from tests.support.canary import data_files
+from tests.support.files import bend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

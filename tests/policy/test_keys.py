@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, untouched
+from tests.support.expect import refused, untouched
 from tests.support.session import ALIASES, PASSWORD_VARIABLE, TEST_KMS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.policy.conftest import ROWS, SCHEMA, Table
-from tests.policy.expect import refused
+from tests.support.expect import refused
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused
+from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.session import SPARK_VERSION, kms_settings
 from tests.support.source import rows
@@ -227,7 +227,7 @@ def test_a_read_by_another_format_warns_once(
     with warnings(spark) as found:
         for _ in range(2):
             spark.read.options(**keys.options(), **{name: "x"}).parquet(target).collect()
-    assert len([line for line in found if name in line and "was not authenticated" in line]) == 1
+    assert len([line for line in found if name in line and "is not authenticated" in line]) == 1
     assert keys.options()["kms.keystore.password"] not in "".join(found)
 
 

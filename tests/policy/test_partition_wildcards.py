@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.policy.expect import refused, untouched
 from tests.support.canary import assert_no_canaries, find_canaries
+from tests.support.expect import refused, untouched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.policy import bend, thrift
 from tests.support.canary import data_files
+from tests.support.files import bend, thrift
 from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     import pme_parquet as pme
-    from tests.policy.thrift import Struct
+    from tests.support.files.thrift import Struct
 
 # Fields of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData in parquet.thrift.
 ROW_GROUPS = 4

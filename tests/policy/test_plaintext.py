@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.policy import bend, thrift
-from tests.policy.expect import refused
+from tests.support.expect import refused
+from tests.support.files import bend, thrift
 
 if TYPE_CHECKING:
     from collections.abc import Callable

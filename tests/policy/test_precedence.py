@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.policy import bend, thrift
-from tests.policy.expect import save
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries, data_files
+from tests.support.expect import save
+from tests.support.files import bend, thrift
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

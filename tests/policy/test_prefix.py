@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy import bend, thrift
 from tests.policy.conftest import Table
-from tests.policy.expect import refused, untouched
 from tests.support.canary import data_files
+from tests.support.expect import refused, untouched
+from tests.support.files import bend, thrift
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.policy.thrift import Struct
+    from tests.support.files.thrift import Struct
 
 
 def written(frame: DataFrame, columns: pme.Encryption, path: Path, **settings: object) -> Table:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.policy.expect import refused, save, untouched
+from tests.support.expect import refused, save, untouched
 
 if TYPE_CHECKING:
     from collections.abc import Callable

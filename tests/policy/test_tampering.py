@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.policy import bend, thrift
-from tests.policy.expect import refused
+from tests.support.expect import refused
+from tests.support.files import bend, thrift
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.policy.conftest import Table
-    from tests.policy.thrift import Struct
+    from tests.support.files.thrift import Struct
 
 
 def read_with_schema(spark: SparkSession, frame: DataFrame, table: Table) -> None:

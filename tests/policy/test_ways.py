@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.policy.conftest import SCHEMA
-from tests.policy.expect import refused
+from tests.support.expect import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

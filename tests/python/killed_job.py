@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pme_parquet as pme
-from pme_parquet import _keystore_file, _keytool
+from pme_parquet._kms import keystore_file, keytool
 
 STEPS = ("open", "fdopen", "fsync", "fchmod", "replace", "link", "unlink", "mkdir", "rmdir", "close")
 
@@ -22,7 +22,7 @@ def played(command: list[str], file: Path, *_: object) -> str:
         return "\n".join(f"Alias name: {alias}\nEntry type: SecretKeyEntry" for alias in aliases)
     alias = command[command.index("-alias") + 1].lower()
     if alias in aliases:
-        raise _keytool.TakenError(f"{file}: alias <{alias}> already exists")
+        raise keytool.TakenError(f"{file}: alias <{alias}> already exists")
     file.write_text("".join(f"{name}\n" for name in [*aliases, alias]))
     return ""
 
@@ -74,11 +74,11 @@ def _say_when_waiting() -> None:
         time.sleep(seconds)
 
     # For as long as this process lives.
-    setattr(_keystore_file, "sleep", said)  # noqa: B010 the module does not export it
+    setattr(keystore_file, "sleep", said)  # noqa: B010 the module does not export it
 
 
 def main(verb: str, path: str) -> None:
-    setattr(_keytool, "run", played)  # noqa: B010 of a wider type
+    setattr(keytool, "run", played)  # noqa: B010 of a wider type
     if verb == "add":
         _say_when_waiting()
         pme.Keystore(path, password=pme.file("nowhere")).add("second")

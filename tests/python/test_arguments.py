@@ -78,10 +78,9 @@ class Anything:
 @pytest.fixture(autouse=True)
 def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop each function where it hands what it was given to Spark."""
-    for module in ("_verify", "_rotation", "_copies", "_plan", "_report.keyed"):
+    for module in ("_operations.operation", "_plan.planned"):
         monkeypatch.setattr(f"pme_parquet.{module}.method_of", lambda *_: stop)
-    for module in ("_verify", "_rotation", "_copies", "_report.keyed"):
-        monkeypatch.setattr(f"pme_parquet.{module}.watched", lambda _, work, **__: work())
+    monkeypatch.setattr("pme_parquet._operations.operation.watched", lambda _, work, **__: work())
     monkeypatch.setattr("pme_parquet._doctor.python.checks", lambda _: ())
     monkeypatch.setattr("pme_parquet._doctor.classic.checks", lambda _, options: stop(options))
     monkeypatch.setattr("pme_parquet._inspect.storage.storage", lambda path, _: stop(path))

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
-from pme_parquet import _config, _connector
+from pme_parquet._spark import connector, session
 from tests.support.session import EXTENSION
 
 OURS = "/site/pme_parquet/jars/pme-parquet-spark-4.0_2.13-0.1.0.jar"
@@ -21,7 +21,7 @@ AMAZONS = "/site/pme_parquet_accp/jars/AmazonCorrettoCryptoProvider-2.5.0-linux-
 def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(_config, "jar_path", lambda **_: OURS)
+    monkeypatch.setattr(session, "jar_path", lambda **_: OURS)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_connect_server_elsewhere_gets_no_jar_of_ours() -> None:
 def test_a_jvm_without_the_connector_is_no_matter_to_a_server_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     context = SimpleNamespace(_jvm=object())
     monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace(SparkContext=context))
-    monkeypatch.setattr(_connector, "misfit", lambda _: _connector.missing("4.1.3", "2.13.16"))
+    monkeypatch.setattr(connector, "misfit", lambda _: connector.missing("4.1.3", "2.13.16"))
     with pytest.raises(pme.UnsupportedError):
         pme.configure(_builder())
     elsewhere = _builder().config("spark.remote", "sc://elsewhere:15002")

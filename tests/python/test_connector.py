@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from pme_parquet import _config, _connector
-from pme_parquet._connector import Connector, judged, told_by
+from pme_parquet._spark import connector, session
+from pme_parquet._spark.connector import Connector, judged, told_by
 from tests.support.processes import environment
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def test_what_does_not_fit_is_told_apart() -> None:
     ("connector", "mentions"),
     [
         (None, ["jar is not on the class path", "Restart Python", "pme.configure", "pme-parquet-spark-4.0_2.13"]),
-        (Connector("0.1.0", "3.5", "2.12"), ["for Scala 2.12, and this Spark has 2.13.16", "class path"]),
-        (Connector("0.1.0", "3.5", "2.13"), ["for Spark 3.5, and this is Spark 4.1.3"]),
+        (Connector("0.1.0", "3.5", "2.12"), ["for Scala 2.12, but this Spark has 2.13.16", "class path"]),
+        (Connector("0.1.0", "3.5", "2.13"), ["for Spark 3.5, but this is Spark 4.1.3"]),
         (
             Connector("0.2.0", "4.0", "2.13"),
-            ["version is 0.2.0, and that of pme-parquet in Python 0.1.0", "pip install"],
+            ["has version 0.2.0, but pme-parquet in Python has 0.1.0", "pip install"],
         ),
     ],
 )
@@ -59,14 +59,14 @@ def test_each_says_what_to_do(connector: Connector | None, mentions: list[str]) 
     assert found is not None
     error = found.error("pme.verify")
     assert isinstance(error, pme.UnsupportedError)
-    assert 'pme.verify: format("pme-parquet") cannot be used, because ' in error.message
+    assert 'pme.verify: format("pme-parquet") cannot be used: ' in error.message
     for words in mentions:
         assert words in error.message
 
 
 def test_under_spark_submit_the_jar_goes_to_spark_submit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
-    assert "spark-submit with --jars" in _connector.missing("4.1.3", "2.13.16").remedy
+    assert "spark-submit with --jars" in connector.missing("4.1.3", "2.13.16").remedy
 
 
 def test_what_spark_says_is_recognized() -> None:
@@ -77,8 +77,8 @@ def test_what_spark_says_is_recognized() -> None:
         "java.util.ServiceConfigurationError: org.apache.spark.sql.sources.DataSourceRegister: "
         "Provider io.pmeparquet.spark.PmeDataSource could not be instantiated"
     )
-    assert told_by(missing) == _connector.missing()
-    assert told_by(missing, connect=True) == _connector.missing_on_server()
+    assert told_by(missing) == connector.missing()
+    assert told_by(missing, connect=True) == connector.missing_on_server()
     unfit = told_by(provider)
     assert unfit is not None
     assert unfit.kind == "spark"
@@ -89,15 +89,16 @@ def test_what_spark_says_is_recognized() -> None:
 def test_configure_fails_where_a_jvm_runs_without_the_connector(monkeypatch: pytest.MonkeyPatch) -> None:
     installed: list[bool] = []
     setup = SimpleNamespace(install=lambda: installed.append(True))
-    jvm = SimpleNamespace(io=SimpleNamespace(pmeparquet=SimpleNamespace(spark=SimpleNamespace(SessionSetup=setup))))
+    spark = SimpleNamespace(rules=SimpleNamespace(SessionSetup=setup))
+    jvm = SimpleNamespace(io=SimpleNamespace(pmeparquet=SimpleNamespace(spark=spark)))
     context = SimpleNamespace(SparkContext=SimpleNamespace(_jvm=jvm))
     monkeypatch.setitem(sys.modules, "pyspark", context)
-    monkeypatch.setattr(_connector, "misfit", lambda _: _connector.missing("4.1.3", "2.13.16"))
+    monkeypatch.setattr(connector, "misfit", lambda _: connector.missing("4.1.3", "2.13.16"))
     with pytest.raises(pme.UnsupportedError, match="Restart Python"):
-        _config._check_what_runs()
+        session._check_what_runs()
     assert not installed
-    monkeypatch.setattr(_connector, "misfit", lambda _: None)
-    _config._check_what_runs()
+    monkeypatch.setattr(connector, "misfit", lambda _: None)
+    session._check_what_runs()
     assert installed
 
 
@@ -130,7 +131,7 @@ for call in calls:
         call()
         print("no error")
     except pme.PmeError as error:
-        print(error.condition, str(error).count("\\n"), "cannot be used, because", {expected!r} in str(error))
+        print(error.condition, str(error).count("\\n"), "cannot be used:", {expected!r} in str(error))
     except BaseException as error:
         print(type(error), str(error)[:300].replace("\\n", " "))
 [problem] = [check for check in pme.doctor(spark).checks if check.name == "connector"]
@@ -159,9 +160,9 @@ def another_scala() -> str:
 
 @pytest.mark.parametrize("jar", ["none", "another Scala's"])
 def test_every_function_says_what_is_wrong_with_the_session(tmp_path: Path, jar: str) -> None:
-    more, expected = ("", "its jar is not on the class path")
+    more, expected = ("", "the connector jar is not on the class path")
     if jar != "none":
         more, expected = f".config('spark.jars', {another_scala()!r})", "the connector is for Scala"
     told = in_a_process(LATE.format(more=more, expected=expected), tmp_path)
-    assert told == ["PME_UNSUPPORTED 0 cannot be used, because True"] * 14 + ["problem True True"]
+    assert told == ["PME_UNSUPPORTED 0 cannot be used: True"] * 14 + ["problem True True"]
     assert not os.listdir(tmp_path)  # noqa: PTH208 names are enough

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused
 from tests.support.canary import assert_encrypted_footers
+from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
 

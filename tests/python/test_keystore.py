@@ -31,9 +31,9 @@ def test_keys_are_made_added_and_listed(store: pme.Keystore) -> None:
 
 def test_a_name_that_pkcs12_keeps_in_small_letters_is_refused(store: pme.Keystore) -> None:
     store.create(["footer"])
-    with pytest.raises(pme.BadOptionError, match="'Footer' cannot be taken: 'footer' already exists"):
+    with pytest.raises(pme.BadOptionError, match="'Footer' cannot be used: 'footer' already exists"):
         store.add("Footer")
-    with pytest.raises(pme.BadOptionError, match="PKCS12 would keep it as 'pii'"):
+    with pytest.raises(pme.BadOptionError, match="PKCS12 would store it as 'pii'"):
         store.add("Pii")
     assert store.aliases() == ["footer"]
     assert _beside(store) == ["keys.p12"]
@@ -82,7 +82,7 @@ def test_the_wrong_password_is_a_refusal_that_does_not_repeat_it(
 ) -> None:
     store.create(["footer"])
     monkeypatch.setenv("PME_UNIT_PASSWORD", "another-password")
-    with pytest.raises(pme.KmsUnavailableError, match="password is another") as caught:
+    with pytest.raises(pme.KmsUnavailableError, match="password is wrong") as caught:
         store.aliases()
     assert "another-password" not in str(caught.value)
 

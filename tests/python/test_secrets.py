@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._secrets import parse_reference
+from pme_parquet._kms.secrets import parse_reference
 
 
 @pytest.mark.parametrize(

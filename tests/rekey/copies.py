@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
-from tests.interop.modes import COLUMNS, Mode
+from tests.support.interop.modes import COLUMNS, Mode
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

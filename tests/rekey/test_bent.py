@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused
 from tests.rekey.bending import Bend, bending
 from tests.rekey.copies import left
-from tests.rekey.test_tables import wait_until_alone
+from tests.rekey.waiting import wait_until_alone
 from tests.support.canary import data_files
+from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
@@ -56,7 +56,7 @@ def test_a_copy_that_was_bent_on_its_way_does_not_come_into_being(
         source = tmp_path / "encrypted"
         pme.encrypt(spark, str(plain), str(source), GCM)
     before = left(tmp_path)
-    with bend(IN_FIRST_PAGE), refused(condition, "does not open as it should"):
+    with bend(IN_FIRST_PAGE), refused(condition, "failed its check"):
         if enc is None:
             pme.decrypt(spark, str(source), str(tmp_path / "target"), TEST_KMS, write_plaintext=True)
         else:
@@ -69,7 +69,7 @@ def test_an_original_stays_where_its_encrypted_file_was_bent(spark: SparkSession
     expected = rows(spark.read.parquet(str(plain)))
     files = data_files(plain)
     before = {file: file.read_bytes() for file in files}
-    with bend(IN_FIRST_PAGE), refused("PME_NOT_AUTHENTIC", "does not open as it should", "2 of 2 files"):
+    with bend(IN_FIRST_PAGE), refused("PME_NOT_AUTHENTIC", "failed its check", "2 of 2 files"):
         pme.encrypt(spark, str(plain), enc=GCM, in_place=True)
     assert {file: file.read_bytes() for file in files} == before
     assert rows(spark.read.parquet(str(plain))) == expected

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms.access import read, rows
-from tests.kms.counting import FOOTER, Log, load, log, written
-from tests.policy import bend
 from tests.support.canary import data_files
+from tests.support.files import bend
+from tests.support.kms.access import read, rows
+from tests.support.kms.counting import FOOTER, Log, load, log, written
 
 if TYPE_CHECKING:
     from pathlib import Path

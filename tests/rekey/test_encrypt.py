@@ -6,36 +6,21 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, snapshot
 from tests.rekey.copies import left
+from tests.rekey.same import ENC, MODES, assert_same
 from tests.support.canary import data_files, find_canaries
+from tests.support.expect import refused, snapshot
 from tests.support.frames import people
-from tests.support.session import SPARK_VERSION, TEST_KMS
+from tests.support.session import TEST_KMS
 from tests.support.source import rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MINUTE = 60
-ENC = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["name", "ssn"]})
-MODES = {
-    "one key": pme.Encryption(kms=TEST_KMS, uniform_key="footer"),
-    "column keys": ENC,
-    "CTR beside": pme.Encryption(
-        kms=TEST_KMS,
-        footer_key="footer",
-        column_keys={"pii": ["name", "tags"], "pay": ["salary", "scores"]},
-        unlisted_columns="plaintext",
-        plaintext_footer=True,
-        algorithm="AES_GCM_CTR_V1",
-        key_material="external",
-        double_wrapping=False,
-    ),
-}
 
 
 def read(spark: SparkSession, path: Path | str, **options: str) -> DataFrame:
@@ -62,16 +47,6 @@ def test_what_is_encrypted_and_decrypted_is_what_it_was(
         assert_same(before, after)
 
 
-def assert_same(before: Path, after: Path) -> None:
-    """Byte for byte; parquet-java 1.13 leaves out optional fields of the footer, in front of which all is the same."""
-    if SPARK_VERSION >= (4, 0):
-        assert after.read_bytes() == before.read_bytes()
-    old, new = pq.ParquetFile(before), pq.ParquetFile(after)
-    assert new.metadata.to_dict() == old.metadata.to_dict() | {"serialized_size": new.metadata.serialized_size}
-    assert new.metadata.metadata == old.metadata.metadata
-    assert new.read() == old.read()
-
-
 def test_nothing_that_is_encrypted_can_be_found_in_the_copy(spark: SparkSession, plain: Path, target: str) -> None:
     assert find_canaries(plain, ["name-", "ssn-"])
     pme.encrypt(spark, str(plain), target, ENC)
@@ -89,7 +64,7 @@ def test_a_table_that_another_tool_keeps_is_not_copied(spark: SparkSession, plai
     (plain / log).parent.mkdir()
     (plain / log).touch()
     for source in (plain, data_files(plain)[0].parent, data_files(plain)[0]):
-        with refused("PME_UNSUPPORTED", log.partition("/")[0], "the tool that it belongs to"):
+        with refused("PME_UNSUPPORTED", log.partition("/")[0], "the tools of its table format"):
             pme.encrypt(spark, str(source), target, ENC)
     assert not Path(target).exists()
 

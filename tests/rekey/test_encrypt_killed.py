@@ -18,13 +18,13 @@ import pytest
 import pme_parquet as pme
 from tests.rekey.copies import left
 from tests.rekey.halted_job import WAYS, copy_of
-from tests.rotation import file_systems
-from tests.rotation.file_systems import NEVER, STOPPING
 from tests.support.canary import data_files, files_under, find_canaries
 from tests.support.frames import people
 from tests.support.processes import environment
 from tests.support.session import ROOT, TEST_KMS
 from tests.support.source import rows
+from tests.support.storage import file_systems
+from tests.support.storage.file_systems import NEVER, STOPPING
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.attacks.anatomy import Anatomy
-from tests.format.test_types import INTERVALS, SIMPLE
-from tests.policy import thrift
 from tests.support.canary import data_files
+from tests.support.files import thrift
+from tests.support.files.anatomy import Anatomy
 from tests.support.session import SPARK_VERSION, TEST_KMS
 from tests.support.source import rows
+from tests.support.values import INTERVALS, SIMPLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

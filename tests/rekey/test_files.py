@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.attacks.anatomy import Anatomy
-from tests.attacks.writers import COLUMN_KEYS, KINDS, ROWS, Kind, written
-from tests.interop.modes import GCM
-from tests.rekey.content import assert_places_are_true, content, copied, data_keys_of
 from tests.support.canary import data_files
+from tests.support.files.anatomy import Anatomy
+from tests.support.files.content import assert_places_are_true, content, copied, data_keys_of
+from tests.support.files.writers import COLUMN_KEYS, KINDS, ROWS, Kind, written
+from tests.support.interop.modes import GCM
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

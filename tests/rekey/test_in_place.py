@@ -9,13 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, untouched
 from tests.rekey.places import ENC, EXTERNAL, MANIFEST, hidden, in_place, read, spoil
-from tests.rekey.test_encrypt import MODES, assert_same
-from tests.rotation import file_systems, tables
+from tests.rekey.same import MODES, assert_same
+from tests.support import tables
 from tests.support.canary import data_files, files_under, find_canaries
+from tests.support.expect import refused, untouched
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
+from tests.support.storage import file_systems
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

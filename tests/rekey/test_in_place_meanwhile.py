@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused
 from tests.rekey.places import ENC, EXTERNAL, MANIFEST, hidden, in_place, read
-from tests.rotation import file_systems
-from tests.rotation.file_systems import MEETING
-from tests.rotation.tables import Remembering
 from tests.support.canary import data_files
+from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
+from tests.support.storage import file_systems
+from tests.support.storage.file_systems import MEETING
+from tests.support.tables import Remembering
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_file_that_is_written_after_it_was_listed_is_left(spark: SparkSession,
 
     before = victim.read_bytes()
     enc = pme.Encryption(kms=pme.PythonKms(Meddling()), uniform_key="footer")
-    with refused("PME_UNSUPPORTED", "since it was looked at", victim.name):
+    with refused("PME_UNSUPPORTED", "changed while this ran", victim.name):
         in_place(spark, plain, enc)
     assert victim.read_bytes() == before
     assert in_place(spark, plain, enc).files == 1

@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, untouched
 from tests.rekey.places import ENC, MANIFEST, hidden, in_place, spoil
-from tests.rotation.tables import Remembering
 from tests.support.canary import data_files
+from tests.support.expect import refused, untouched
 from tests.support.session import TEST_KMS
+from tests.support.tables import Remembering
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ def test_other_settings_are_refused_until_it_is_done(spark: SparkSession, plain:
     with refused("PME_UNSUPPORTED", "pii: name; pii: ssn", str(MANIFEST), "pme.rekey"), untouched(plain):
         in_place(spark, plain, OTHER)
     in_place(spark, plain)
-    with refused("PME_UNSUPPORTED", "'ssn' has key 'pii' where the footer's key is asked for"), untouched(plain):
+    with refused("PME_UNSUPPORTED", "'ssn' has key 'pii' instead of the footer's key"), untouched(plain):
         in_place(spark, plain, OTHER)
 
 
@@ -65,7 +65,7 @@ def test_a_manifest_that_says_nothing_is_no_licence(spark: SparkSession, plain: 
 
 
 @pytest.mark.parametrize(
-    ("log", "remedy"), [("_delta_log", "the tool that it belongs to"), ("_spark_metadata", "Encrypt to a copy")]
+    ("log", "remedy"), [("_delta_log", "the tools of its table format"), ("_spark_metadata", "Encrypt to a copy")]
 )
 def test_files_whose_lengths_are_kept_elsewhere_are_refused(
     spark: SparkSession, plain: Path, log: str, remedy: str
@@ -133,7 +133,7 @@ def test_plaintext_that_readers_pass_over_is_not_forgotten(spark: SparkSession, 
     left = plain / "country=de" / name
     left.parent.mkdir(parents=True, exist_ok=True)
     left.write_bytes(b"rows")
-    with refused("PME_UNSUPPORTED", left.name, "pass over"), untouched(plain):
+    with refused("PME_UNSUPPORTED", left.name, "readers ignore"), untouched(plain):
         in_place(spark, plain)
 
 

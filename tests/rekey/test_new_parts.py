@@ -9,11 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.attacks import forge
-from tests.attacks.anatomy import Anatomy
-from tests.policy import thrift
-from tests.policy.expect import refused, untouched
 from tests.support.canary import data_files
+from tests.support.expect import refused, untouched
+from tests.support.files import forge, thrift
+from tests.support.files.anatomy import Anatomy
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.policy.thrift import Struct
+    from tests.support.files.thrift import Struct
 
 CANARY = b"canary-of-a-column"
 SCHEMA, ROW_GROUPS, CHUNKS, META_DATA, LOGICAL_TYPE, EXTENSION, TAIL_BYTES = 2, 4, 1, 3, 10, 32767, 8

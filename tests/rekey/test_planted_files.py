@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, snapshot, untouched
 from tests.rekey.copies import left
 from tests.rekey.places import MANIFEST, hidden, in_place, read
-from tests.rotation.tables import Remembering
 from tests.support.canary import data_files
+from tests.support.expect import refused, snapshot, untouched
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
+from tests.support.tables import Remembering
 
 if TYPE_CHECKING:
     from pathlib import Path

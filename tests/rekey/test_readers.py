@@ -11,18 +11,16 @@ import pyarrow.parquet.encryption as pe
 import pytest
 
 import pme_parquet as pme
-from tests.attacks.anatomy import COMPRESSED_SIZE, PAGE_HEADERS, PAGES, Anatomy
-from tests.interop import arrow_kms, modes
-from tests.interop.cells import Table, arrow_table, spark_table
-from tests.interop.modes import CTR, GCM, MODES, Mode
-from tests.interop.samples import MAPS, arrow_frame, spark_frame
-from tests.interop.test_parquet_java import FACTORY
-from tests.pages import arrow_files
-from tests.policy import bend, thrift
-from tests.policy.expect import refused
-from tests.rekey.content import CRC, assert_places_are_true, content, copied
 from tests.rekey.copies import copy, encryption
 from tests.support.canary import data_files
+from tests.support.expect import refused
+from tests.support.files import bend, thrift
+from tests.support.files.anatomy import COMPRESSED_SIZE, PAGE_HEADERS, PAGES, Anatomy
+from tests.support.files.content import CRC, assert_places_are_true, content, copied
+from tests.support.interop import arrow_files, arrow_kms, modes
+from tests.support.interop.cells import Table, arrow_table, spark_table
+from tests.support.interop.modes import CTR, FACTORY, GCM, MODES, Mode
+from tests.support.interop.samples import MAPS, arrow_frame, spark_frame
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

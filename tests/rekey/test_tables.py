@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import pme_parquet as pme
-from tests.interop.arrow_kms import master_key
-from tests.policy import bend
-from tests.policy.expect import refused, snapshot
 from tests.rekey.copies import copy, left
+from tests.rekey.waiting import wait_until_alone
 from tests.support.canary import data_files, find_canaries
+from tests.support.expect import refused, snapshot
+from tests.support.files import bend
 from tests.support.frames import people
+from tests.support.interop.arrow_kms import master_key
 from tests.support.metrics import rows_scanned
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
@@ -216,15 +217,6 @@ def test_one_bad_file_and_there_is_no_table(
         copy(spark, source, target, NEW)
     wait_until_alone(spark)
     assert left(tmp_path) == ["source"]
-
-
-def wait_until_alone(spark: SparkSession) -> None:
-    """A job that failed ends before its other tasks do."""
-    jvm: Any = spark._jvm
-    jvm.java.lang.Thread.sleep(100)
-    status = spark.sparkContext._jsc.sc().statusTracker()
-    while any(executor.numRunningTasks() for executor in status.getExecutorInfos()):
-        jvm.java.lang.Thread.sleep(50)
 
 
 def test_over_spark_connect_it_says_why_not() -> None:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.attacks import forge
-from tests.inspection import tails
-from tests.policy import bend
-from tests.policy.expect import save
 from tests.report.browser import CHROMIUM, DARK, dom, measured, screenshot
-from tests.report.test_layout import KEYS, KMS, LAYOUT
+from tests.report.settings import KEYS, KMS, LAYOUT
 from tests.support.canary import data_files
+from tests.support.expect import save
+from tests.support.files import bend, forge, tails
 from tests.support.frames import people
 
 if TYPE_CHECKING:

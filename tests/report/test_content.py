@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.inspection import tails
-from tests.inspection.tails import encrypted, material
-from tests.kms.counting_client import Client
-from tests.policy.expect import refused
 from tests.report.pages import Page, assert_self_contained
+from tests.support.expect import refused
+from tests.support.files import tails
+from tests.support.files.tails import encrypted, material
+from tests.support.kms.counting_client import Client
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:
@@ -59,11 +59,11 @@ def mixed(mixed_root: Path) -> Page:
 
 MASTER_KEYS = (
     "? Not known 4 master keys are used: footer, pii, pii-2024, people. "
-    "Keys of single columns can be more: their names are encrypted. Keys"
+    "There may be more, because names of column keys are encrypted. Keys"
 )
 NOT_VERIFIED = (
-    "? Not known Nothing was verified: this page tells what the files say of themselves, and anyone who can write "
-    "to the storage can make them say it. Run the report with Spark and the keys."
+    "? Not known Nothing was verified. This page shows what the files state, and anyone who can write "
+    "to the storage can forge that. Run the report with Spark and the keys."
 )
 
 
@@ -75,14 +75,14 @@ def test_the_summary_tells_what_matters(mixed: Page) -> None:
     assert "300 files, 138.3 KiB: 296 encrypted, 1 damaged or unreadable, 3 plaintext." in mixed.text
     summary = [item for item in mixed.items if item.startswith(("✓", "!", "?"))]
     assert summary == [
-        "! Attention 3 files are not encrypted (114 B): whoever has the storage reads them.",
+        "! Attention 3 files are not encrypted (114 B): anyone with access to the storage can read them.",
         "! Attention 1 file is damaged or could not be read.",
-        "! Attention 5 files have readable footers: names of columns, row counts and sizes are no secret.",
-        "! Attention 1 column is left in plaintext in encrypted files: note. What is not protected",
-        "! Attention Partition values are readable, in the names of directories: country, day. What is not protected",
-        "! Attention 1 file is encrypted by AES_GCM_CTR_V1: altered data in it is not noticed.",
-        "! Attention The files differ in how they are protected. Differences between files",
-        "! Attention 4 findings can be seen without keys, before any page is read. Verification and findings",
+        "! Attention 5 files have readable footers: column names, row counts and sizes are not secret.",
+        "! Attention 1 column is in plaintext in encrypted files: note. What is not protected",
+        "! Attention Partition values are readable in directory names: country, day. What is not protected",
+        "! Attention 1 file is encrypted with AES_GCM_CTR_V1: changes to data in it are not detected.",
+        "! Attention Files are protected in different ways. Differences between files",
+        "! Attention 4 findings visible without keys, before any page is read. Verification and findings",
         MASTER_KEYS,
         NOT_VERIFIED,
     ]
@@ -92,20 +92,20 @@ def test_each_key_has_its_row(mixed: Page) -> None:
     table = mixed.table("Master keys")
     pii = table.row("pii")
     assert pii["Files"] == "281"
-    assert pii["Columns"] == pii["Their size"] == "not visible"
-    assert pii["Data keys are"] == "wrapped twice, in the file"
-    assert pii["Lengths"] == "data keys 128 bits, 6 key encryption keys of 256 bits"
-    assert pii["Lost without it"] == "all of 281 files"
+    assert pii["Columns"] == pii["Size"] == "not visible"
+    assert pii["Data keys"] == "wrapped twice, in the file"
+    assert pii["Key lengths"] == "data keys 128 bits, 6 key-encryption keys of 256 bits"
+    assert pii["Unreadable without it"] == "all of 281 files"
     people = table.row("people")
-    assert (people["Protects"], people["Columns"], people["Their size"]) == ("columns", "ssn", "350 B")
-    assert people["Lost without it"] == "this column in 5 files"
+    assert (people["Protects"], people["Columns"], people["Size"]) == ("columns", "ssn", "350 B")
+    assert people["Unreadable without it"] == "this column in 5 files"
 
 
 def test_what_is_not_protected_is_told_by_name(mixed: Page) -> None:
     text = mixed.text
-    assert "All that is in them: country=it/late-0, country=it/late-1, country=it/late-2." in text
+    assert "All their content: country=it/late-0, country=it/late-1, country=it/late-2." in text
     assert "Their values and statistics: note." in text
-    assert "stand in paths, readable and not authenticated: country (3 values); day (3 values)." in text
+    assert "are part of paths, readable and not authenticated: country (3 values); day (3 values)." in text
     assert "Readable footers of 5 files" in text
 
 
@@ -113,7 +113,7 @@ def test_each_finding_is_there_with_what_to_do(mixed: Page) -> None:
     rows = mixed.table("Findings").rows[1:]
     assert [row[0] for row in rows] == ["country=it/cut", *(f"country=it/late-{number}" for number in range(3))]
     assert [row[2] for row in rows] == ["PME_DAMAGED_FILE", *["PME_PLAINTEXT_FILE"] * 3]
-    assert rows[1][3] == "the file is not encrypted, and 296 beside it are. Find out who wrote it."
+    assert rows[1][3] == "the file is not encrypted, but 296 of the table are. Find out who wrote it."
     counts = mixed.table("Findings by condition")
     assert counts.row("PME_PLAINTEXT_FILE")["Findings"] == "3"
 
@@ -121,14 +121,14 @@ def test_each_finding_is_there_with_what_to_do(mixed: Page) -> None:
 def test_drift_and_groups_are_those_of_inspect(mixed: Page, mixed_root: Path) -> None:
     seen = pme.inspect(mixed_root / "table")
     assert set(seen.drift) <= set(mixed.items)
-    groups = mixed.table("Files by what they show without keys").rows[1:]
+    groups = mixed.table("Files by what is visible without keys").rows[1:]
     assert [(row[0], row[1]) for row in groups] == [(g.example.file, f"{g.files:,}") for g in seen.groups]
 
 
 def test_what_is_not_known_is_said(mixed: Page) -> None:
     assert "Inspection proves nothing" in mixed.text
-    assert "Of 291 files with encrypted footers: names of columns, which key each has" in mixed.text
-    assert "no key management system was asked" in mixed.text
+    assert "Columns of 291 files with encrypted footers: their names, their keys" in mixed.text
+    assert "no KMS was called" in mixed.text
 
 
 def test_long_tables_are_cut_and_counts_are_not(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_long_tables_are_cut_and_counts_are_not(tmp_path: Path) -> None:
         put(tmp_path, f"late-{number:03}", tails.readable([tails.column(b"a")]))
     page = report(tmp_path)
     assert len(page.table("Findings").rows) == 1 + 20
-    assert "and 280 more: 300 in all" in page.text
+    assert "and 280 more (300 in all)" in page.text
     assert page.table("Findings by condition").row("PME_PLAINTEXT_FILE")["Findings"] == "300"
     assert "301 files" in page.text
 
@@ -164,7 +164,7 @@ def test_names_cannot_break_out_of_the_page(tmp_path: Path) -> None:
 def test_a_table_without_files_is_no_good_one(tmp_path: Path) -> None:
     (tmp_path / "table").mkdir()
     page = report(tmp_path)
-    assert "There is no file in it." in page.text
+    assert "The table has no files." in page.text
     assert not any(item.startswith("✓") for item in page.items)
 
 
@@ -174,7 +174,7 @@ def test_a_plaintext_table_is_no_good_one(tmp_path: Path) -> None:
     page = report(tmp_path)
     assert "1 file is not encrypted" in page.text
     assert not any(item.startswith("✓") for item in page.items)
-    assert "No file names a key." in page.text
+    assert "The files name no keys." in page.text
 
 
 def test_it_is_the_same_page_for_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 import pme_parquet as pme
-from tests.kms.denied import Guarded
-from tests.policy.expect import assert_no_secret, refused, save
-from tests.report.pages import Page, assert_self_contained
-from tests.report.test_layout import KEYS, KMS, LAYOUT
-from tests.rotation import tables
+from tests.report.made import report
+from tests.report.settings import KEYS, KMS, LAYOUT
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import refused, save
+from tests.support.files.damaged import cut, damage
 from tests.support.frames import people
-from tests.verify.test_tables import cut, damage
+from tests.support.kms.denied import Guarded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
+    from tests.report.pages import Page
+
 
 OF_FOOTER_KEY = "column address.street, address.zip, country, id, scores.key, scores.value.score, tags.element"
-
-
-def report(spark: SparkSession, table: str, out: Path, **given: object) -> Page:
-    settings: dict[str, object] = {"options": KMS} | given
-    page = Page(pme.report(table, out, spark=spark, **settings))  # type: ignore[arg-type] # a test's own
-    assert_self_contained(page)
-    # The page's style is known to browsers by a hash.
-    assert_no_secret(re.sub("sha256-[A-Za-z0-9+/]+=", "", page.source))
-    return page
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +53,10 @@ def test_keys_are_told_with_the_columns_that_they_protect(page: Page) -> None:
     keys = page.table("Master keys")
     assert keys.row("pii")["Columns"] == "name, ssn"
     assert keys.row("pay")["Columns"] == "salary"
-    assert keys.row("other")["Lengths"].startswith("data keys 256 bits")
-    assert keys.row("other")["Lost without it"] == "all of 1 file"
-    assert "B" in keys.row("pii")["Their size"]
-    assert "not visible" not in (keys.row("footer")["Columns"], keys.row("footer")["Their size"])
+    assert keys.row("other")["Key lengths"].startswith("data keys 256 bits")
+    assert keys.row("other")["Unreadable without it"] == "all of 1 file"
+    assert "B" in keys.row("pii")["Size"]
+    assert "not visible" not in (keys.row("footer")["Columns"], keys.row("footer")["Size"])
 
 
 def test_each_finding_of_verification_is_there_once(spark: SparkSession, page: Page, table: Path) -> None:
@@ -83,7 +75,7 @@ def test_each_finding_of_verification_is_there_once(spark: SparkSession, page: P
 
 def test_what_was_opened_is_told(spark: SparkSession, page: Page, table: Path) -> None:
     opened = pme.verify(spark, table, options=KMS).opened
-    assert f"{opened.files} files looked at with the keys, {opened.modules:,} modules in them opened" in page.text
+    assert f"{opened.files} files checked with keys, {opened.modules:,} modules opened" in page.text
 
 
 def test_columns_of_the_drawn_file_are_told_by_name(page: Page) -> None:
@@ -104,15 +96,15 @@ def test_a_whole_table_is_good(spark: SparkSession, target: str, tmp_path: Path)
 
 def test_a_sample_is_told_for_what_it_is(spark: SparkSession, table: Path, tmp_path: Path) -> None:
     page = report(spark, str(table), tmp_path / "r.html", sample=pme.Sample(files=0.3, seed=4))
-    assert "This was a sample (seed 4), which left out" in page.text
-    assert "What the sample left out was not verified." in page.text
-    assert "in the sample that was looked at" in page.text
+    assert "This was a sample (seed 4) that left out" in page.text
+    assert "Files and pages outside the sample: they were not verified." in page.text
+    assert "in the sample" in page.text
 
 
 def test_plaintext_columns_of_encrypted_footers_are_found(spark: SparkSession, target: str, tmp_path: Path) -> None:
     save(people(spark).coalesce(1), target, KMS | KEYS | {"unlistedColumns": "plaintext"})
     page = report(spark, target, tmp_path / "r.html")
-    assert "columns are left in plaintext in encrypted files:" in page.text
+    assert "columns are in plaintext in encrypted files:" in page.text
     assert any("address.street" in item for item in page.items)
 
 
@@ -121,7 +113,7 @@ def test_keys_that_are_refused_are_findings(spark: SparkSession, target: str, tm
     page = report(spark, target, tmp_path / "r.html", kms=pme.PythonKms(Guarded("pii")), options=None)
     conditions = {row[2] for row in page.table("Findings").rows[1:]}
     assert conditions == {"PME_KEY_DENIED"}
-    assert page.table("Master keys").row("pii")["Their size"] == "not visible"
+    assert page.table("Master keys").row("pii")["Size"] == "not visible"
 
 
 def test_one_file_can_be_reported(spark: SparkSession, target: str, tmp_path: Path) -> None:

@@ -13,39 +13,24 @@ import pme_parquet as pme
 from pme_parquet._report.facts import gather
 from pme_parquet._report.keyed import Keyed
 from pme_parquet._report.layout import UNKNOWN, Layout, Part, complete
-from tests.attacks.anatomy import CRYPTO_METADATA, NO_PAGE, WITH_COLUMN_KEY, Anatomy, Chunk
-from tests.inspection import tails
-from tests.interop import arrow_kms
-from tests.interop.modes import CTR, GCM, Mode
-from tests.interop.samples import arrow_frame
-from tests.kms.denied import Guarded
-from tests.pages import arrow_files
-from tests.policy import thrift
-from tests.policy.expect import save
-from tests.rotation import tables
+from tests.report.settings import KEYS, KMS, LAYOUT
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import save
+from tests.support.files import tails, thrift
+from tests.support.files.anatomy import CRYPTO_METADATA, NO_PAGE, WITH_COLUMN_KEY, Anatomy, Chunk
+from tests.support.findings import name_of
 from tests.support.frames import people
-from tests.support.session import TEST_KMS
-from tests.verify.findings import name_of
+from tests.support.interop import arrow_files, arrow_kms
+from tests.support.interop.modes import CTR, GCM, Mode
+from tests.support.interop.samples import arrow_frame
+from tests.support.kms.denied import Guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-
-KMS = {"kms": TEST_KMS}
-# Several row groups and pages, indexes and filters in a file of some kilobytes.
-LAYOUT = {
-    "parquet.block.size": "30000",
-    "parquet.block.row.count.limit": "300",
-    "parquet.page.row.count.limit": "100",
-    "parquet.page.size.row.check.min": "100",
-    "parquet.bloom.filter.enabled#ssn": "true",
-    "parquet.enable.dictionary#ssn": "false",
-    "parquet.bloom.filter.max.bytes": "1024",
-}
-KEYS = {"footerKey": "footer", "columnKeys": "pii: name, ssn; pay: salary"}
 
 
 def drawn(path: Path, keyed: Keyed | None = None) -> Layout:
@@ -207,7 +192,7 @@ def test_a_footer_that_does_not_open_is_drawn_as_without_keys(spark: SparkSessio
     [path] = data_files(target)
     layout = drawn(path, Keyed(spark, str(path), pme.PythonKms(Guarded("footer")), None, None))
     assert layout.parts == drawn(path).parts
-    assert "denied" in layout.note or "refuse" in layout.note
+    assert "PME_KEY_DENIED" in layout.note
 
 
 def test_pages_after_the_first_so_many_are_told_together(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import assert_no_secret, assert_remedy, save
+from tests.report.made import report
 from tests.report.pages import Page, assert_self_contained
-from tests.report.test_keyed import report
-from tests.report.test_layout import KMS
-from tests.rotation.sql import call
+from tests.report.settings import KMS
 from tests.support.canary import data_files
+from tests.support.expect import assert_no_secret, assert_remedy, save
 from tests.support.frames import people
+from tests.support.sql import call
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,24 +54,24 @@ def summary(page: Page) -> list[str]:
 
 def test_a_report_with_keys_names_the_readable_columns_first(page: Page) -> None:
     first = summary(page)[0]
-    assert first.startswith("! Attention 3 columns are left in plaintext in encrypted files:")
+    assert first.startswith("! Attention 3 columns are in plaintext in encrypted files:")
     assert "name (in 1 of 2 files)" in first
     assert not any(item.startswith("✓ Good Every file is encrypted") for item in page.items)
-    assert "! Attention The files differ in how they are protected" in " ".join(summary(page))
+    assert "! Attention Files are protected in different ways" in " ".join(summary(page))
 
 
 def test_the_summary_tells_lengths_of_keys_the_kms_and_partition_values(
     spark: SparkSession, table: Path, page: Page, tmp_path: Path
 ) -> None:
     told = " ".join(summary(page))
-    assert "Partition values are readable, in the names of directories: day." in told
-    assert "The master keys are in: KMS client io.pmeparquet.testkit.TestKms." in told
-    assert "Data keys: 128 bits; key encryption keys: 128 bits; master keys: not visible." in told
+    assert "Partition values are readable in directory names: day." in told
+    assert "Master keys are in: KMS client io.pmeparquet.testkit.TestKms." in told
+    assert "Data keys: 128 bits; key-encryption keys: 128 bits; master keys: not visible." in told
     spark.conf.set("pme.test.report", f"long={base64.b64encode(bytes(32)).decode()}")
     static = {"kms": "static", "kms.static.keys": "conf:pme.test.report", "uniformKey": "long", "dataKeyBits": "256"}
     save(people(spark).coalesce(1), f"{tmp_path}/static", static)
     told = " ".join(summary(report(spark, f"{tmp_path}/static", tmp_path / "r.html", options=static)))
-    assert "Data keys: 256 bits; key encryption keys: 128 bits; master keys: 256 bits." in told
+    assert "Data keys: 256 bits; key-encryption keys: 128 bits; master keys: 256 bits." in told
     assert "Good Every file is encrypted, and every column of every file." in told
 
 
@@ -79,7 +79,7 @@ def test_nothing_is_called_the_same_where_columns_differ(page: Page) -> None:
     assert "in the same way" not in page.text
     assert "There are no findings" not in page.text
     assert any("name" in item and "readable in 1 file" in item for item in page.items)
-    alike = page.table("Files by what protects their columns")
+    alike = page.table("Files by protection of their columns")
     assert len(alike.rows) == 1 + 2
     assert "readable: id, name, tags.element" in [row[-1] for row in alike.rows][-1]
 
@@ -94,7 +94,7 @@ def test_readable_columns_are_not_protected(page: Page) -> None:
 def test_what_cannot_be_seen_without_keys_is_never_good(without_keys: Page) -> None:
     assert not any(item.startswith("✓") for item in without_keys.items)
     assert "in the same way" not in without_keys.text
-    assert "cannot be seen without keys" in without_keys.text
+    assert "is not visible without keys" in without_keys.text
 
 
 def test_verify_finds_columns_that_only_some_files_have_encrypted(spark: SparkSession, table: Path) -> None:
@@ -104,7 +104,7 @@ def test_verify_finds_columns_that_only_some_files_have_encrypted(spark: SparkSe
     assert {row.condition for row in rows.values()} == {"PME_PLAINTEXT_FILE"}
     [second] = data_files(f"{table}/day=2")
     assert rows["name"].file.endswith(f"day=2/{second.name}")
-    assert "it is not encrypted in 1 file, and is encrypted in 1 file" in rows["name"].message
+    assert "it is not encrypted in 1 file, but is encrypted in 1 file" in rows["name"].message
     assert_remedy(rows["name"].message)
     assert_no_secret(rows["name"].message)
     assert "not encrypted in encrypted files: id (1 file), name (1 file), tags.element (1 file)" in str(found.opened)
@@ -139,7 +139,7 @@ def test_letter_case_hides_no_column_under_another_key(spark: SparkSession, targ
     save(frame.withColumnRenamed("salary", "SALARY"), f"{target}/day=2", KMS | {"footerKey": "footer"})
     page = report(spark, target, tmp_path / "r.html")
     assert "Column salary is encrypted with footer key footer in 1 file, encrypted with key pii in 1 file" in page.text
-    assert "! Attention The files differ in how they are protected" in " ".join(summary(page))
+    assert "! Attention Files are protected in different ways" in " ".join(summary(page))
 
 
 def test_where_case_is_sensitive_each_spelling_is_a_column(spark: SparkSession, spellings: str, conf: Conf) -> None:

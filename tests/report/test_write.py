@@ -9,8 +9,8 @@ from typing import NoReturn
 import pytest
 
 import pme_parquet as pme
-from tests.inspection.tails import encrypted
-from tests.policy.expect import refused
+from tests.support.expect import refused
+from tests.support.files.tails import encrypted
 
 
 @pytest.fixture
@@ -102,9 +102,9 @@ def test_one_that_cannot_be_finished_leaves_the_old_one(
         (".", "it is a directory"),
         ("none/report.html", "there is no directory"),
         ("s3://bucket/report.html", "it is a URL"),
-        ("table/report.html", "it is in the table"),
-        ("table/day=1/report.html", "it is in the table"),
-        ("link/report.html", "it is in the table"),
+        ("table/report.html", "it is inside the table"),
+        ("table/day=1/report.html", "it is inside the table"),
+        ("link/report.html", "it is inside the table"),
     ],
 )
 def test_where_it_cannot_go(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, why: str) -> None:
@@ -116,16 +116,16 @@ def test_where_it_cannot_go(table: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_beside_a_partition_is_in_the_table(table: Path) -> None:
-    with refused("PME_BAD_OPTION", "it is in the table"):
+    with refused("PME_BAD_OPTION", "it is inside the table"):
         pme.report(table / "day=1", table / "report.html")
-    with refused("PME_BAD_OPTION", "it is in the table"):
+    with refused("PME_BAD_OPTION", "it is inside the table"):
         pme.report(table.as_uri(), table / "report.html")
 
 
 def test_beside_a_single_file_is_in_its_table(table: Path, tmp_path: Path) -> None:
     file = table / "day=1" / "a"
     for place in (file.parent, table):
-        with refused("PME_BAD_OPTION", "it is in the table"):
+        with refused("PME_BAD_OPTION", "it is inside the table"):
             pme.report(file, place / "report.html")
     assert pme.report(file, file.parent / "_report.html").is_file()
     assert pme.report(file, tmp_path / "report.html").is_file()
@@ -157,5 +157,5 @@ def test_names_that_readers_pass_over_may_be_in_the_table(table: Path) -> None:
 
 def test_something_that_is_no_file_is_left_alone(table: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with refused("PME_BAD_OPTION", "something other than a file"):
+    with refused("PME_BAD_OPTION", "it is not a regular file"):
         pme.report(table, tmp_path / "pipe")

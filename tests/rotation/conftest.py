@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
-from tests.kms.vaults import held, real, server, vault
-from tests.rotation import tables
-from tests.rotation.tables import Remembering
+from tests.support import tables
 from tests.support.frames import people
+from tests.support.kms.vaults import held, real, server, vault
+from tests.support.tables import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

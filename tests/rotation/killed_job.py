@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pme_parquet as pme
-from tests.rotation.file_systems import STOPPING, until_halted
-from tests.rotation.tables import NEW, Remembering
+from tests.support.storage.file_systems import STOPPING, until_halted
+from tests.support.tables import NEW, Remembering
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, untouched
-from tests.rotation import file_systems, tables
-from tests.rotation.tables import NEW, OLD, Remembering
+from tests.support import tables
 from tests.support.canary import data_files, files_under
+from tests.support.expect import refused, untouched
 from tests.support.frames import people
+from tests.support.storage import file_systems
+from tests.support.tables import NEW, OLD, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +104,7 @@ def test_a_file_that_is_written_after_it_was_looked_at_is_left(spark: SparkSessi
             return super().wrap_key(key, master_key_id)
 
     before = victim.read_bytes()
-    with pytest.raises(pme.UnsupportedError, match="since it was looked at") as caught:
+    with pytest.raises(pme.UnsupportedError, match="changed while this ran") as caught:
         pme.rotate(spark, table.path, kms=pme.PythonKms(Meddling()), master_keys=NEW)
     assert caught.value.report.counts == {"failed": 1, "rotated": 1}
     assert victim.name in caught.value.report.failed[0].file
@@ -150,8 +151,8 @@ def test_a_frame_that_was_made_before_reads_on(spark: SparkSession, made: Callab
     ("log", "remedy"),
     [
         ("_spark_metadata", "Rotate a copy"),
-        ("_delta_log", "the tool that it belongs to"),
-        (".hoodie", "the tool that it belongs to"),
+        ("_delta_log", "the tools of its table format"),
+        (".hoodie", "the tools of its table format"),
     ],
 )
 def test_files_whose_lengths_are_kept_elsewhere_are_refused(

@@ -10,11 +10,11 @@ import pytest
 from cryptography.exceptions import InvalidTag
 
 import pme_parquet as pme
-from tests.policy import bend, thrift
-from tests.policy.expect import assert_no_secret, untouched
-from tests.rotation import tables
-from tests.rotation.tables import NEW, OLD, Remembering
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import assert_no_secret, untouched
+from tests.support.files import bend, thrift
+from tests.support.tables import NEW, OLD, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
-from tests.kms import access
-from tests.kms.transit_server import TransitServer
-from tests.policy.expect import save
-from tests.rotation import tables
-from tests.rotation.tables import COLUMNS, Remembering
+from tests.support import tables
+from tests.support.expect import save
 from tests.support.frames import people
+from tests.support.kms import access
+from tests.support.kms.transit_server import TransitServer
+from tests.support.tables import COLUMNS, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, save, untouched
-from tests.rotation import tables
-from tests.rotation.tables import NEW, OLD, Remembering
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import refused, save, untouched
 from tests.support.frames import people
+from tests.support.tables import NEW, OLD, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ def test_keys_under_other_master_keys_are_left(
     table = made(**mode)
     report = pme.rotate(spark, table.path, kms=table.kms, master_keys=mapping)
     assert {(*file.left,) for file in report.files} == {tuple(sorted(set(OLD) - set(mapping)))}
-    assert f"left as they are: keys under {', '.join(report.files[0].left)}" in str(report)
+    assert f"unchanged: keys under {', '.join(report.files[0].left)}" in str(report)
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=mapping))) == table.rows
 
 
@@ -159,7 +159,7 @@ def test_files_without_wrapped_keys_are_told_and_left(
 
     assert report.counts == {"rotated": 2, "skipped": 2}
     assert "it is not encrypted" in str(report)
-    assert "it keeps no wrapped key" in str(report)
+    assert "it has no wrapped key" in str(report)
     assert {path: path.read_bytes() for path in left} == before
 
 

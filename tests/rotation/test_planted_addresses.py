@@ -14,17 +14,17 @@ from uuid import uuid4
 import pytest
 
 import pme_parquet as pme
-from tests.kms import access
-from tests.kms.bend import bend_material
-from tests.kms.transit_server import TransitServer
-from tests.policy import bend, thrift
-from tests.policy.expect import refused, save, untouched
-from tests.rotation import tables
-from tests.rotation.sql import call
-from tests.rotation.tables import Remembering
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import refused, save, untouched
+from tests.support.files import bend, thrift
 from tests.support.frames import people
+from tests.support.kms import access
+from tests.support.kms.bend import bend_material
+from tests.support.kms.transit_server import TransitServer
 from tests.support.source import FORMAT
+from tests.support.sql import call
+from tests.support.tables import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

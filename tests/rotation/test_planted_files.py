@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, snapshot, untouched
-from tests.rotation import tables
-from tests.rotation.tables import NEW, Remembering
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import refused, snapshot, untouched
+from tests.support.tables import NEW, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

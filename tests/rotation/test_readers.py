@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 import pme_parquet as pme
-from tests.interop import arrow_kms, modes
-from tests.interop.cells import Table, arrow_table, spark_table
-from tests.interop.modes import MODES, Mode
-from tests.interop.samples import MAPS, arrow_frame, spark_frame
-from tests.interop.test_parquet_java import FACTORY
-from tests.rotation import tables
-from tests.rotation.tables import NEW
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.interop import arrow_kms, modes
+from tests.support.interop.cells import Table, arrow_table, spark_table
+from tests.support.interop.modes import FACTORY, MODES, Mode
+from tests.support.interop.samples import MAPS, arrow_frame, spark_frame
 from tests.support.session import TEST_KMS
+from tests.support.tables import NEW
 
 if TYPE_CHECKING:
     from pathlib import Path

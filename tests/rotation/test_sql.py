@@ -9,14 +9,15 @@ import pytest
 from pyspark.sql.functions import udtf
 
 import pme_parquet as pme
-from tests.policy.expect import refused, save, untouched
-from tests.rotation import extension_job, tables
-from tests.rotation.sql import call, literal
-from tests.rotation.tables import NEW, OLD, Remembering
+from tests.rotation import extension_job
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import refused, save, untouched
 from tests.support.frames import people
 from tests.support.processes import told_by
 from tests.support.session import PASSWORD
+from tests.support.sql import call, literal
+from tests.support.tables import NEW, OLD, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, untouched
-from tests.rotation import file_systems, tables
-from tests.rotation.file_systems import STOPPING
-from tests.rotation.sql import call
-from tests.rotation.tables import NEW, OLD, Remembering
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import refused, untouched
+from tests.support.sql import call
+from tests.support.storage import file_systems
+from tests.support.storage.file_systems import STOPPING
+from tests.support.tables import NEW, OLD, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.policy.expect import refused, untouched
-from tests.rotation import tables
-from tests.rotation.sql import call
-from tests.rotation.tables import NEW, OLD, Remembering
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import refused, untouched
+from tests.support.sql import call
+from tests.support.tables import NEW, OLD, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def test_a_damaged_file_does_not_hide_a_source_that_is_met_nowhere(
     table = made()
     junk = Path(table.path, "x.parquet")
     junk.write_bytes(b"PAR1 and no more PAR1")
-    with untouched(table.path), refused("PME_BAD_OPTION", "'pi'", "footer, pay, pii", junk.name, "Nothing was changed"):
+    with untouched(table.path), refused("PME_BAD_OPTION", "'pi'", "footer, pay, pii", junk.name, "nothing was rotated"):
         pme.rotate(spark, table.path, kms=table.kms, master_keys={"pi": "pii-2"}, **more)
     assert table.client.count("wrap") == {}
     for names in (NEW, {"no": "one"}):

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.kms import access, answers
-from tests.kms.access import KEYS, ROTATING, by_token
-from tests.policy.expect import save, untouched
-from tests.rotation import tables
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import save, untouched
 from tests.support.frames import people
+from tests.support.kms import access, answers
+from tests.support.kms.access import KEYS, ROTATING, by_token
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from tests.kms.access import Transit
-    from tests.kms.transit_server import TransitServer
+    from tests.support.kms.access import Transit
+    from tests.support.kms.transit_server import TransitServer
 
 # What of a rotation costs a request, for each master key: the old keys, the new ones, and the proof that they open.
 ROUNDS = ("decrypt", "rewrap", "decrypt")

@@ -37,7 +37,7 @@ def refused(condition: str, *mentions: str, never: tuple[str, ...] = ()) -> Iter
 
 
 def assert_remedy(text: str) -> None:
-    """Fail unless the message has the form *where: what, because why. What to do.*."""
+    """Fail unless the message has the form *where: what happened: why. What to do.*"""
     first = text.splitlines()[0]
     assert ": " in first, f"no place: {first}"
     sentences = re.split(r"[.;?] ", first.rstrip(" ."))

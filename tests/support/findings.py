@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pme_parquet as pme
-from tests.attacks.anatomy import CRYPTO_METADATA, ENCRYPTED_METADATA, NO_PAGE, PAGES, Anatomy, Kind, Module
-from tests.policy import thrift
+from tests.support.files import thrift
+from tests.support.files.anatomy import CRYPTO_METADATA, ENCRYPTED_METADATA, NO_PAGE, PAGES, Anatomy, Kind, Module
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

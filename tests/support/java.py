@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyspark
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     import pytest
     from pyspark.sql import SparkSession
+
+COMPILED = Path(__file__).resolve().parents[2] / "target" / "tests" / "classes"
+QUICK = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-proc:none")
 
 _LOADED: dict[tuple[str, ...], Path] = {}
 
@@ -31,10 +36,25 @@ def load(spark: SparkSession, directories: pytest.TempPathFactory, *sources: Pat
 
 
 def compile_to(classes: Path, *sources: Path) -> None:
-    """Compile classes to a directory."""
-    jars = Path(pyspark.__file__).parent / "jars"
-    command: Sequence[Any] = [java().with_name("javac"), "-cp", f"{jars}/*", "-d", classes, *sources]
-    subprocess.run(command, check=True)
+    """Put compiled classes into a new directory. Sources that did not change are compiled once for each Spark."""
+    content = "".join(source.read_text() for source in sources)
+    kept = COMPILED / sha256(f"{pyspark.__version__} {content}".encode()).hexdigest()[:16]
+    if not kept.exists():
+        COMPILED.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=COMPILED) as made:
+            jars = Path(pyspark.__file__).parent / "jars"
+            command: Sequence[Any] = [
+                java().with_name("javac"),
+                *QUICK,
+                "-cp",
+                f"{jars}/*",
+                "-d",
+                f"{made}/c",
+                *sources,
+            ]
+            subprocess.run(command, check=True)
+            Path(made, "c").rename(kept)
+    shutil.copytree(kept, classes)
 
 
 def add_to_class_path(spark: SparkSession, classes: Path) -> None:

@@ -8,9 +8,9 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import pme_parquet as pme
-from tests.attacks.writers import SCHEMA, rows
-from tests.interop.modes import GCM
-from tests.policy.expect import assert_no_secret, assert_remedy
+from tests.support.expect import assert_no_secret, assert_remedy
+from tests.support.files.writers import SCHEMA, rows
+from tests.support.interop.modes import GCM
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.attacks.writers import Row
+    from tests.support.files.writers import Row
 
 READERS = ("pages", "spark")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tests.support import archive
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ PATIENCE = 240
 def environment() -> dict[str, str]:
     """Return what such a process has of this one's environment: nothing of its Spark, and all that can be imported."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
-    return kept | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    return kept | archive.VARIABLES | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 
 
 def told_by(job: ModuleType, *arguments: str) -> Any:

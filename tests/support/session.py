@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark.sql import SparkSession
@@ -21,7 +21,8 @@ VERSION = "0.1.0"
 TEST_KMS = "io.pmeparquet.testkit.TestKms"
 
 # Hundreds of tiny queries: the optimizing compiler and parallel collectors cost more than they bring.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Without the optimizing compiler the JVM keeps 48 MB for code, and thousands of generated classes do not fit.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
@@ -33,6 +34,8 @@ ALIASES = ["footer", "pii", "pay", "other"]
 EXTENSION = "io.pmeparquet.spark.PmeExtensions"
 
 SPARK_VERSION = tuple(int(part) for part in re.findall(r"\d+", pyspark.__version__)[:2])
+# What `make test` calls the newest Spark: on Python 3.10 that is 4.2.
+NEWEST = (4, 2)
 
 
 def scala_version() -> str:
@@ -101,3 +104,15 @@ def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSessi
     for name, value in settings.items():
         made = made.config(name, value)
     return pme.configure(made)
+
+
+def without_processes(session: SparkSession) -> None:
+    """Have the JVM set permissions of files itself, where Hadoop would start a process for each: ten for a test."""
+    jvm: Any = session._jvm
+    hadoop = jvm.org.apache.hadoop
+    hadoop.fs.FileSystem.closeAll()
+    conf = hadoop.conf.Configuration()
+    conf.setClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    conf.set("fs.file.impl", "io.pmeparquet.testkit.QuickLocalFileSystem")
+    # Hadoop keeps one for all who ask for a local one later.
+    hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), conf)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from tests.policy.expect import refused
+from tests.support.expect import refused
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:

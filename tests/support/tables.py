@@ -7,8 +7,8 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
-from tests.kms.counting_client import Client
 from tests.support.canary import data_files, files_under
+from tests.support.kms.counting_client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.attacks import forge
-from tests.attacks.anatomy import (
+from tests.support.files import forge, thrift
+from tests.support.files.anatomy import (
     BLOOMS,
     INDEXES,
     NO_PAGE,
@@ -19,14 +19,13 @@ from tests.attacks.anatomy import (
     Kind,
     Module,
 )
-from tests.attacks.test_flipped_bytes import LENGTH, NONCE, REGIONS, TAG, place
-from tests.attacks.writers import KINDS, written
-from tests.attacks.writers import Kind as FileKind
-from tests.interop.modes import CTR, GCM
-from tests.policy import thrift
-from tests.policy.bend import NONCE_BYTES
+from tests.support.files.bend import NONCE_BYTES
+from tests.support.files.regions import LENGTH, NONCE, REGIONS, TAG, place
+from tests.support.files.writers import KINDS, written
+from tests.support.files.writers import Kind as FileKind
+from tests.support.findings import DAMAGED, NOT_AUTHENTIC, Found, at, files, has_checksum, tagged, untagged, verify
+from tests.support.interop.modes import CTR, GCM
 from tests.support.session import TEST_KMS
-from tests.verify.findings import DAMAGED, NOT_AUTHENTIC, Found, at, files, has_checksum, tagged, untagged, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.attacks import forge
-from tests.attacks.anatomy import Anatomy, Kind
-from tests.attacks.test_flipped_bytes import place
-from tests.interop.modes import CTR
-from tests.kms.counting_client import Client
-from tests.kms.denied import Guarded
-from tests.policy import bend
-from tests.policy.expect import assert_no_secret, assert_remedy, refused, save
-from tests.rotation import tables
-from tests.rotation.sql import call
-from tests.rotation.tables import COLUMNS, Remembering
+from tests.support import tables
 from tests.support.canary import data_files
+from tests.support.expect import assert_no_secret, assert_remedy, refused, save
+from tests.support.files import bend, forge
+from tests.support.files.anatomy import Anatomy, Kind
+from tests.support.files.damaged import cut, damage
+from tests.support.files.regions import place
+from tests.support.findings import Found, tagged, verify
 from tests.support.frames import people
+from tests.support.interop.modes import CTR
+from tests.support.kms.counting_client import Client
+from tests.support.kms.denied import Guarded
 from tests.support.session import TEST_KMS
-from tests.verify.findings import Found, tagged, verify
+from tests.support.sql import call
+from tests.support.tables import COLUMNS, Remembering
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,16 +44,6 @@ def under_python(spark: SparkSession, target: str, *partitions: str) -> pme.Pyth
     kms = pme.PythonKms(Remembering())
     tables.write(people(spark), target, kms, *partitions)
     return kms
-
-
-def cut(path: Path) -> None:
-    bend.replace(path, path.read_bytes()[:-1])
-
-
-def damage(path: Path) -> None:
-    """Flip a bit in the first page."""
-    file = Anatomy(path.read_bytes())
-    bend.replace(path, forge.flip(file.content, place(file.named("id").of(Kind.DATA_PAGE)[0], "ciphertext")))
 
 
 def test_a_page_that_its_file_systems_checksum_refuses_is_one_finding_and_stays_there(
@@ -148,7 +138,7 @@ def test_pages_without_a_tag_are_refused_unless_they_are_accepted(spark: SparkSe
     found, opened = verify(spark, target, options={"kms": TEST_KMS, "algorithm": CTR})
     assert found == {}
     assert opened.untagged_pages > 0
-    assert "have no tag: only their lengths" in str(opened)
+    assert "have no authentication tag: only their lengths" in str(opened)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +198,7 @@ def test_a_sample_of_files_is_the_same_in_every_run(spark: SparkSession, target:
     found, opened = runs[0]
     assert runs[1] == runs[0]
     assert (len(found), opened.files, opened.skipped_files, opened.sample) == (2, 2, 6, sample)
-    assert "a sample (files=0.25, pages=1.0, seed=7) left out 6 files and 0 pages" in str(opened)
+    assert "the sample (files=0.25, pages=1.0, seed=7) left out 6 files and 0 pages" in str(opened)
     seeds = {tuple(verify(spark, target, sample=pme.Sample(files=0.25, seed=seed))[0]) for seed in range(6)}
     assert len(seeds) > 1
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from tests.interop.arrow_kms import master_key
-from tests.leaks.key_material import unwrap
-from tests.policy import bend, thrift
-from tests.policy.bend import LENGTH_BYTES, NONCE_BYTES, TAG_BYTES
+from tests.support.files import bend, thrift
+from tests.support.files.bend import LENGTH_BYTES, NONCE_BYTES, TAG_BYTES
+from tests.support.files.key_material import unwrap
+from tests.support.interop.arrow_kms import master_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.policy.thrift import Struct
+    from tests.support.files.thrift import Struct
 
 # Fields of parquet.thrift: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData, PageHeader, BloomFilterHeader.
 SCHEMA, ROW_GROUPS = 2, 4

@@ -9,13 +9,13 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from tests.policy import thrift
+from tests.support.files import thrift
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.policy.thrift import Struct
+    from tests.support.files.thrift import Struct
 
 MAGIC_BYTES = LENGTH_BYTES = 4
 NONCE_BYTES, TAG_BYTES = 12, 16

@@ -1,13 +1,14 @@
 """What a file holds besides its keys: every module decrypted, every field that need not change with its encryption.
 
-Taken apart by ``tests/attacks/anatomy.py``, which shares no code with what is tested.
+Taken apart by ``anatomy``, which shares no code with what is tested.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.attacks.anatomy import (
+from tests.support.files import thrift
+from tests.support.files.anatomy import (
     BLOOM_LENGTH,
     BLOOM_OFFSET,
     BLOOMS,
@@ -29,11 +30,10 @@ from tests.attacks.anatomy import (
     Chunk,
     Kind,
 )
-from tests.policy import thrift
 from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
-    from tests.policy.thrift import Struct
+    from tests.support.files.thrift import Struct
 
 ALGORITHM, SIGNING_KEY = 8, 9
 FILE_OFFSET, ORDINAL_OF_GROUP, GROUP_BYTES, GROUP_COMPRESSED, GROUP_OFFSET = 2, 7, 2, 6, 5

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from tests.attacks import anatomy
-from tests.attacks.anatomy import Kind
-from tests.policy import bend, thrift
-from tests.policy.bend import NONCE_BYTES, TAG_BYTES
+from tests.support.files import anatomy, bend, thrift
+from tests.support.files.anatomy import Kind
+from tests.support.files.bend import NONCE_BYTES, TAG_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.attacks.anatomy import Anatomy, Chunk, Module
-    from tests.policy.thrift import Struct
+    from tests.support.files.anatomy import Anatomy, Chunk, Module
+    from tests.support.files.thrift import Struct
 
     Change = Callable[[Struct], Struct]
 

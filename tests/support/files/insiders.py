@@ -5,15 +5,14 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.attacks import anatomy, forge
-from tests.attacks.anatomy import Anatomy, Chunk, Kind
-from tests.policy import thrift
+from tests.support.files import anatomy, forge, thrift
+from tests.support.files.anatomy import Anatomy, Chunk, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.attacks.forge import Change
-    from tests.policy.thrift import Struct
+    from tests.support.files.forge import Change
+    from tests.support.files.thrift import Struct
 
 HUGE, LARGEST, SMALLEST = 0x7FFFFFF0, 0x7FFFFFFF, -(2**31)
 LARGEST_LONG, SMALLEST_LONG = 2**63 - 1, -(2**63)

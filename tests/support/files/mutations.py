@@ -5,16 +5,15 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from tests.attacks import anatomy, forge
-from tests.attacks.anatomy import BLOOMS, INDEXES, PAGES, Kind
-from tests.policy import thrift
+from tests.support.files import anatomy, forge, thrift
+from tests.support.files.anatomy import BLOOMS, INDEXES, PAGES, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from tests.attacks.anatomy import Anatomy, Chunk, Module
-    from tests.policy.thrift import Struct
+    from tests.support.files.anatomy import Anatomy, Chunk, Module
+    from tests.support.files.thrift import Struct
 
     Bytes = Callable[[Random, bytes], bytes]
     Sealed = Callable[[Random, Anatomy], bytes]

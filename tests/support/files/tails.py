@@ -7,8 +7,8 @@ import json
 import struct
 from typing import TYPE_CHECKING
 
-from tests.policy import thrift
-from tests.policy.thrift import BINARY, I64, LIST, STRUCT, TRUE, Field, Struct
+from tests.support.files import thrift
+from tests.support.files.thrift import BINARY, I64, LIST, STRUCT, TRUE, Field, Struct
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 
-from tests.interop.arrow_kms import LocalKms
-from tests.interop.modes import CTR, GCM, java_read_properties
 from tests.support.canary import data_files
+from tests.support.interop.arrow_kms import LocalKms
+from tests.support.interop.modes import CTR, GCM, java_read_properties
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 
-from tests.interop.arrow_kms import LocalKms
-from tests.interop.samples import arrow_frame
+from tests.support.interop.arrow_kms import LocalKms
+from tests.support.interop.samples import arrow_frame
 
 if TYPE_CHECKING:
     from pathlib import Path

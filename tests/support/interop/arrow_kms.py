@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from tests.interop.modes import COLUMNS, Mode
+from tests.support.interop.modes import COLUMNS, Mode
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.policy.bend import replace
+from tests.support.files.bend import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 
 import pme_parquet as pme
-from tests.kms.counting import Log, column_keys, jar
 from tests.support.canary import files_under
+from tests.support.kms.counting import Log, column_keys, jar
 from tests.support.processes import environment
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from tests.interop.arrow_kms import master_key
-from tests.policy.expect import save
 from tests.support import java
 from tests.support.canary import data_files
+from tests.support.expect import save
+from tests.support.interop.arrow_kms import master_key
 
 if TYPE_CHECKING:
     import pytest

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.kms.counting_client import Client
+from tests.support.kms.counting_client import Client
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.kms.certificates import LOOPBACK
+from tests.support.kms.certificates import LOOPBACK
 
 if TYPE_CHECKING:
     from email.message import Message
 
     from typing_extensions import Self
 
-    from tests.kms.answers import Answer
-    from tests.kms.certificates import Certificate
+    from tests.support.kms.answers import Answer
+    from tests.support.kms.certificates import Certificate
 
 
 class Arrived(NamedTuple):

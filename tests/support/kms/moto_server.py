@@ -13,7 +13,7 @@ import time
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-from tests.kms.certificates import LOOPBACK
+from tests.support.kms.certificates import LOOPBACK
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.access import KEYS
-from tests.kms.real_vault import RealVault, is_given
-from tests.kms.transit_key import TransitKey
-from tests.kms.transit_server import TransitServer
+from tests.support.kms.access import KEYS
+from tests.support.kms.real_vault import RealVault, is_given
+from tests.support.kms.transit_key import TransitKey
+from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.kms.access import Transit
+    from tests.support.kms.access import Transit
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,17 @@
+"""Waits for what Spark still does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def wait_until_alone(spark: SparkSession) -> None:
+    """A job that failed ends before its other tasks do."""
+    jvm: Any = spark._jvm
+    jvm.java.lang.Thread.sleep(100)
+    status = spark.sparkContext._jsc.sc().statusTracker()
+    while any(executor.numRunningTasks() for executor in status.getExecutorInfos()):
+        jvm.java.lang.Thread.sleep(50)

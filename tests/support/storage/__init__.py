@@ -1,0 +1,1 @@
+"""File systems that stop, meet or remember, loaded into the JVM from Java sources beside."""
