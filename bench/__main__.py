@@ -18,8 +18,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench import cases, data, plot, report, tables
-from bench.measure import ROOT, Effort, Place, run_case
+from bench import cases, data, plot, report, tables, thresholds
+from bench.measure import Effort, run_case
+from bench.place import ROOT, Place
 from bench.report import say
 from bench.variants import variants
 
@@ -108,13 +109,13 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     directory = out / "data" / f"scale-{arguments.scale:g}"
     say(f"TPC-H at scale {arguments.scale:g} in {directory}")
     place = Place(out, directory, data.generate(directory / "source", arguments.scale))
-    thresholds = data.thresholds(place.sources["lineitem"])
+    limits = thresholds.ask(place.sources["lineitem"])
     quick: bool = arguments.quick
     growth = sorted({max(1, arguments.most_files * tenths // 10) for tenths in (1, 3, 10)})
     all_tables = tables.tables(
-        rows=thresholds.rows, wide_rows=2_000 if quick else 100_000, small_files=100 if quick else 1_000, growth=growth
+        rows=limits.rows, wide_rows=2_000 if quick else 100_000, small_files=100 if quick else 1_000, growth=growth
     )
-    all_cases = cases.cases(thresholds, growth)
+    all_cases = cases.cases(limits, growth)
     unknown = [name for name in arguments.only if name not in all_cases]
     if unknown:
         sys.exit(f"There is no case {', '.join(unknown)}: there are {', '.join(all_cases)}.")

@@ -10,12 +10,11 @@ from bench.tables import CODECS, LINEITEM_COLUMNS, PAGE_KIB, files_name, pages_n
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bench.data import Thresholds
+    from bench.thresholds import Thresholds
 
 SPARK = ("plain", "builtin-gcm", "builtin-ctr", "pme-spark", "pme")
 WRITERS = ("plain", "builtin-gcm", "builtin-ctr", "pme")
 SHORT = ("plain", "builtin-gcm", "pme-spark", "pme")
-SELECTIVITIES = ("50", "10", "1", "0.1", "0.01", "0.001")
 LINEITEM = (("lineitem", "lineitem"),)
 OUTSIDERS = ("pyarrow-plain", "pyarrow", "duckdb-plain", "duckdb")
 THREE_COLUMNS = ("l_orderkey", "l_extendedprice", "l_shipdate")

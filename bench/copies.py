@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pme_parquet as pme
 from bench.data import generator
-from bench.measure import ROOT
 from bench.meter import JvmMeter, Reading
+from bench.place import ROOT
 from bench.tables import MONEY
 from bench.variants import COLUMN_KEY, FOOTER_KEY, PME, SETTINGS, master_keys, static_keys
 

@@ -7,46 +7,21 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
-
 import pme_parquet as pme
-from bench.cases import SELECTIVITIES
-from bench.measure import run_job, view
+from bench.process import run_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bench.job import Job, Step, View
-    from bench.measure import Place
+    from bench.place import Place
     from bench.tables import Table
     from bench.variants import Variant
 
 SOURCES = ("lineitem", "part")
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """Values that let a known part of lineitem through: by l_orderkey it is sorted, by l_extendedprice it is not."""
-
-    rows: int
-    order_key: int
-    order_keys: dict[str, tuple[int, int]]
-    part_key: int
-    prices: dict[str, str]
-
-    def sorted_queries(self) -> dict[str, str]:
-        """Return conditions on the sorted column."""
-        ranges = {f"{part} %": f"l_orderkey BETWEEN {a} AND {b}" for part, (a, b) in self.order_keys.items()}
-        return ranges | {"point": f"l_orderkey = {self.order_key}"}
-
-    def unsorted_queries(self) -> dict[str, str]:
-        """Return conditions on unsorted columns; a part has some thirty lines at any scale."""
-        ranges = {f"{part} %": f"l_extendedprice <= {price}" for part, price in self.prices.items()}
-        return ranges | {"point": f"l_partkey = {self.part_key}"}
 
 
 def generate(directory: Path, scale: float) -> dict[str, View]:
@@ -73,23 +48,6 @@ def generator() -> str:
     return found
 
 
-def thresholds(lineitem: View) -> Thresholds:
-    """Ask the data which values let how many rows through."""
-    parts = [float(part) / 100 for part in SELECTIVITIES]
-    # From a quarter into the table, so that no range begins where the table does.
-    ends = [0.25 + part for part in parts]
-    found = duckdb.execute(
-        "SELECT count(*), quantile_disc(l_orderkey, 0.25), quantile_disc(l_orderkey, $ends), "
-        "quantile_disc(l_partkey, 0.5), quantile_disc(l_extendedprice, $parts) FROM read_parquet($path)",
-        {"ends": ends, "parts": parts, "path": lineitem["path"]},
-    ).fetchone()
-    if found is None:
-        raise ValueError(f"{lineitem['path']} has no rows.")
-    rows, begin, keys, part_key, prices = found
-    ranges = {part: (begin, key) for part, key in zip(SELECTIVITIES, keys, strict=True)}
-    return Thresholds(rows, begin, ranges, part_key, dict(zip(SELECTIVITIES, map(str, prices), strict=True)))
-
-
 def make_copies(place: Place, variants: Iterable[Variant], tables: Iterable[Table]) -> None:
     """Write the tables in the copy of each variant; variants that share a copy write the same."""
     writers = {variant.copy: variant for variant in variants if variant.engine == "spark"}
@@ -113,7 +71,7 @@ def making(place: Place, variant: Variant, tables: Iterable[Table]) -> Job:
 def writing(place: Place, variant: Variant, table: Table) -> Step:
     """Return the step that writes one table."""
     options = {**variant.write_options(table.encrypted), **table.options}
-    target: View = {"format": variant.format, "options": options, "path": view(place, variant, table.name)["path"]}
+    target: View = {"format": variant.format, "options": options, "path": place.view(variant, table.name)["path"]}
     step: Step = {
         "name": table.name,
         "views": place.sources,

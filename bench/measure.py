@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bench.job import RESULT_MARK
-from bench.outsiders import COLUMNS
-from bench.variants import SETTINGS
+from bench.process import WorkerFailedError, run_job
 
 if TYPE_CHECKING:
     from bench.cases import Case, Query
-    from bench.job import Job, Repetition, Result, Sink, Step, StepResult, View
+    from bench.job import Job, Repetition, Result, Sink, Step, StepResult
+    from bench.place import Place
     from bench.tables import Table
     from bench.variants import Variant
 
-ROOT = Path(__file__).resolve().parents[1]
-MOST_SECONDS = 1800
 METRICS: tuple[Literal["wall", "cpu", "read", "allocated"], ...] = ("wall", "cpu", "read", "allocated")
 
 
@@ -32,26 +24,6 @@ class Effort(NamedTuple):
     long: int
     short: int
     keep: int
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where things lie, and where progress is told."""
-
-    out: Path
-    data: Path
-    sources: dict[str, View]
-
-    def settings(self, variant: Variant) -> dict[str, str]:
-        """Return the Spark settings of a variant; what Spark leaves behind goes under ``out``."""
-        scratch = self.out / "scratch"
-        own = {"spark.local.dir": str(scratch / "local"), "spark.sql.warehouse.dir": str(scratch / "warehouse")}
-        return SETTINGS | own | dict(variant.settings)
-
-    def say(self, text: str) -> None:
-        """Tell progress."""
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
 
 
 class Sample(NamedTuple):
@@ -72,10 +44,6 @@ class Findings(NamedTuple):
     cannot: dict[str, str]
     wrong: list[str]
     versions: dict[str, str]
-
-
-class WorkerFailedError(Exception):
-    """A measuring process did not come to its end."""
 
 
 def run_case(place: Place, case: Case, variants: list[Variant], tables: dict[str, Table], effort: Effort) -> Findings:
@@ -119,7 +87,7 @@ def step_of(  # noqa: PLR0913  a step has all of them
     place: Place, variant: Variant, query: Query, tables: dict[str, Table], repetitions: int, *, check: bool
 ) -> Step:
     """Return one query as a step. What a write writes is read from the plaintext source, by every variant alike."""
-    views = {name: view(place, variant, table, query.columns) for name, table in query.views}
+    views = {name: place.view(variant, table, query.columns) for name, table in query.views}
     sink: Sink = {"kind": query.sink}
     if query.sink == "write":
         views = {name: place.sources[name] for name, _ in query.views}
@@ -137,37 +105,11 @@ def step_of(  # noqa: PLR0913  a step has all of them
     }
 
 
-def view(place: Place, variant: Variant, table: str, columns: tuple[str, ...] = ()) -> View:
-    """Return how a variant reads a table of its copy. Outsiders have no SQL from us: they take columns."""
-    options = dict(variant.read)
-    if variant.engine != "spark":
-        options[COLUMNS] = ",".join(columns)
-    return {"format": variant.format, "options": options, "path": str(place.data / variant.copy / table)}
-
-
 def warm_page_cache(place: Place, case: Case, variant: Variant) -> None:
     """Read every file once, so that no variant pays for the disk."""
     for table in case.tables():
         for file in (place.data / variant.copy / table).glob("*.parquet"):
             file.read_bytes()
-
-
-def run_job(job: Job) -> Result:
-    """Run a process to its end and return what it says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.worker"],
-        input=json.dumps(job),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=MOST_SECONDS,
-        check=False,
-    )
-    said = [line for line in done.stdout.splitlines() if line.startswith(RESULT_MARK)]
-    if done.returncode != 0 or not said:
-        raise WorkerFailedError("\n".join(done.stderr.strip().splitlines()[-25:]))
-    result: Result = json.loads(said[-1].removeprefix(RESULT_MARK))
-    return result
 
 
 def samples_of(case: Case, variant: Variant, number: int, result: Result, effort: Effort) -> list[Sample]:
