@@ -1,9 +1,9 @@
-"""The main job of pme-parquet, on real data: write encrypted, read back, join, inspect, and see who can read what.
+"""The main uses of pme-parquet, on real data: write encrypted, read back, join, inspect, and see who can read what.
 
     make demo                                   # sets everything up, then runs this
     python examples/demo.py --scale 1 --out /tmp/demo
 
-Each step is a module of ``demo_parts``; what a user of pme-parquet types is in ``demo_parts/tables.py``.
+Each step is a module of ``demo_parts``; ``demo_parts/tables.py`` contains the code that a user of pme-parquet writes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Work(NamedTuple):
-    """What the demo works on: plaintext sources, the two copies it writes, who reads, how often to measure."""
+    """The demo's inputs: plaintext sources, the two copies that it writes, the readers, the rounds of measurement."""
 
     sources: dict[str, Path]
     copies: tuple[Copy, Copy]
@@ -41,7 +41,7 @@ class Work(NamedTuple):
 
 
 def main() -> int:
-    """Run the demo; 0 when everything was as it should be, 1 when a check failed."""
+    """Run the demo; return 0 if every check passed, else 1."""
     arguments = parse()
     out: Path = arguments.out.resolve()
     screen = Screen(STEPS)
@@ -53,7 +53,7 @@ def main() -> int:
 
     screen.step("Keys: a keystore for the owner, and one without the key 'pii' for an analyst")
     people = create_keystores(out / "keys")
-    say(f"master keys {', '.join(MASTER_KEYS)}; fresh, made on this machine just now")
+    say(f"master keys {', '.join(MASTER_KEYS)}; generated on this machine just now")
 
     screen.step("Spark, with the connector for its version")
     with timed("starting"), errors_into(out / "spark.log"):
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def run(screen: Screen, spark: SparkSession, work: Work) -> bool:
-    """Take the steps that need Spark; return whether a check failed."""
+    """Run the steps that need Spark; return whether a check failed."""
     plain, encrypted = copies = work.copies
     checks = []
 
@@ -96,22 +96,22 @@ def run(screen: Screen, spark: SparkSession, work: Work) -> bool:
     checks.append(refused(analyst.read(spark, "customer").select("c_phone")))
     [first, *_] = evidence.parquet_files(encrypted.directory / "customer")
     altered = evidence.tamper(first, encrypted.directory.parent / "tampered")
-    say("the owner reads a file in which someone has changed one bit:")
+    say("the owner reads a file in which somebody changed one bit:")
     checks.append(refused(spark.read.format(FORMAT).options(**work.people.owner.options()).load(str(altered))))
 
-    screen.step("Inspect an encrypted table: what anyone can see of it, without a key")
+    screen.step("Inspect an encrypted table: what anyone can see in it, without a key")
     checks.append(inspect(encrypted.path("orders")))
 
     screen.step("Look at the bytes on the disk")
     checks += look_at_bytes(spark, plain, encrypted)
 
-    screen.step("Sizes and times beside Spark's plaintext Parquet")
+    screen.step("Sizes and times compared with Spark's plaintext Parquet")
     compare(spark, work.sources, copies, work.rounds)
     return not all(checks)
 
 
 def write_all(spark: SparkSession, sources: dict[str, Path], copies: tuple[Copy, Copy]) -> None:
-    """Write every table twice, and tell which key protects what."""
+    """Write every table twice, and print which key protects which columns."""
     for table in TABLES:
         layout = f", partitioned by {', '.join(table.partition_by)}" if table.partition_by else ""
         keys = "; ".join(f"{key}: {', '.join(columns)}" for key, columns in table.column_keys.items())
@@ -124,7 +124,7 @@ def write_all(spark: SparkSession, sources: dict[str, Path], copies: tuple[Copy,
 
 
 def refused(frame: DataFrame) -> bool:
-    """Read the frame, which must fail, and print what the user gets to see."""
+    """Read the frame, which must fail, and print the error that the user sees."""
     try:
         frame.write.format("noop").mode("overwrite").save()
     except pme.PmeError as error:
@@ -135,18 +135,18 @@ def refused(frame: DataFrame) -> bool:
 
 
 def inspect(path: str) -> bool:
-    """Print what the files of a table tell of themselves; return whether they say what they should."""
+    """Print what anyone can see in a table's files; return whether they are as expected."""
     report = pme.inspect(path)
     say(str(report))
     encrypted = all(file.encrypted for file in report.files)
     return check(
-        f"all {len(report.files)} files are encrypted, and nothing is wrong at their ends",
+        f"all {len(report.files)} files are encrypted, and nothing is wrong with their footers",
         encrypted and not report.findings,
     )
 
 
 def look_at_bytes(spark: SparkSession, plain: Copy, encrypted: Copy) -> list[bool]:
-    """Look for the magic and for canaries in both copies."""
+    """Search both copies for the magic bytes and for canaries."""
     files = evidence.parquet_files(encrypted.directory)
     magics = [evidence.magic(file) for file in files]
     say(f"{files[0].relative_to(encrypted.directory)} ends with {magics[0].decode()} (plaintext Parquet: PAR1)")
@@ -160,7 +160,7 @@ def look_at_bytes(spark: SparkSession, plain: Copy, encrypted: Copy) -> list[boo
         indent=8,
     )
     say(f"encrypted copy: {len(in_encrypted)}", indent=8)
-    say("still to be seen by anyone: sizes, file names, directory names such as o_orderstatus=F")
+    say("anyone can still see: sizes, file names, directory names such as o_orderstatus=F")
     return [
         check(f"all {len(files)} encrypted files end with PARE", set(magics) == {evidence.ENCRYPTED_FOOTER}),
         check("the search finds canaries where they are readable", bool(in_plain)),
@@ -191,10 +191,10 @@ def start_spark() -> SparkSession:
 
 def parse() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description="Write, read and look at encrypted TPC-H tables.")
+    parser = argparse.ArgumentParser(description="Write, read and inspect encrypted TPC-H tables.")
     parser.add_argument("--scale", type=float, default=0.25, help="TPC-H scale factor; 1 is 6 million lineitems")
-    parser.add_argument("--out", type=Path, default=ROOT / "target" / "demo", help="where everything is written")
-    rounds = "rounds of the timing, after one that warms up; 0 leaves it out"
+    parser.add_argument("--out", type=Path, default=ROOT / "target" / "demo", help="directory for all output")
+    rounds = "timed rounds, after a warm-up round; 0 skips the timing"
     parser.add_argument("--rounds", type=int, default=4, help=rounds)
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""A keystore for the examples: made on first use, its password in a file that only you can read."""
+"""A keystore for the examples. It is created on first use, with its password in a file that only you can read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def keystore(directory: Path) -> pme.Keystore:
     """Return the keystore in the directory, with the master keys ``footer`` and ``pii``.
 
-    The password lies beside it for the example's sake: keep yours where only the driver can read it.
+    The password is next to it only because this is an example: keep yours where only the driver can read it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     password = directory / "password"

@@ -1,10 +1,10 @@
-"""The README's example: write a DataFrame encrypted, read it back.
+"""The README's example: write a DataFrame encrypted and read it back.
 
     export PME_KEYSTORE_PASSWORD='a long password'
     pme-parquet keys create keys.p12 footer pii
     python quickstart.py
 
-Everything is written to the current directory: the table is ``people``.
+The script writes the table ``people`` to the current directory.
 """
 
 from pyspark.sql import SparkSession

@@ -1,8 +1,8 @@
-"""SQL: tables in the catalog, CTAS, and files by their path.
+"""SQL: catalog tables, CTAS, and files by path.
 
     python examples/sql_tables.py --out /tmp/sql
 
-The session says where the keys are, and a table which keys it is under: what a table says of a KMS is not believed.
+The session says where the keys are, and a table says which keys protect it. A table's own KMS options are not trusted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from example_keys import keystore
 def main() -> None:
     """Create, fill and read tables in SQL."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--out", type=Path, default=Path("target/sql"), help="where everything is written")
+    parser.add_argument("--out", type=Path, default=Path("target/sql"), help="directory for all output")
     out: Path = parser.parse_args().out.resolve()
 
     keys = keystore(out)
-    shutil.rmtree(out / "warehouse", ignore_errors=True)  # of an earlier run: this catalog forgets, its files stay
+    # An earlier run left its files, but this catalog does not keep its tables.
+    shutil.rmtree(out / "warehouse", ignore_errors=True)
     builder = (
         SparkSession.builder.master("local[2]").appName("sql").config("spark.sql.warehouse.dir", str(out / "warehouse"))
     )
@@ -33,7 +34,7 @@ def main() -> None:
         spark.conf.set(f"spark.datasource.pme-parquet.{name}", value)
     enc = pme.Encryption(footer_key="footer", column_keys={"pii": ["name", "phone"]})
 
-    # The name of the format has a hyphen, hence the backticks.
+    # The format's name contains a hyphen, so it needs backticks.
     spark.sql(
         "CREATE TABLE people (id INT, name STRING, phone STRING, city STRING) USING `pme-parquet` "
         f"OPTIONS ({sql_options(enc.options())}) PARTITIONED BY (city)"
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 def sql_options(options: dict[str, str]) -> str:
-    """Return options as SQL spells them."""
+    """Return the options in SQL syntax."""
     quoted = {name: value.replace("\\", "\\\\").replace("'", "\\'") for name, value in options.items()}
     return ", ".join(f"`{name}` '{value}'" for name, value in quoted.items())
 

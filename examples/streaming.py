@@ -2,7 +2,8 @@
 
     python examples/streaming.py --out /tmp/streaming
 
-The options are those of a batch write. Spark keeps a checkpoint beside the table: offsets and file names, no rows.
+The options are the same as for a batch write. Spark keeps a checkpoint next to the table, with offsets and file names
+but no rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SCHEMA = "reading long, patient string, pulse int"
 def main() -> None:
     """Write two batches with a restart between them, then read the table as a stream."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--out", type=Path, default=Path("target/streaming"), help="where everything is written")
+    parser.add_argument("--out", type=Path, default=Path("target/streaming"), help="directory for all output")
     out: Path = parser.parse_args().out.resolve()
 
     keys = keystore(out)
@@ -53,7 +54,7 @@ def main() -> None:
 
 
 def arrive(directory: Path, batch: int) -> None:
-    """Put a file of three readings where the stream looks for them."""
+    """Put a file of three readings into the directory that the stream reads."""
     directory.mkdir(parents=True, exist_ok=True)
     readings = [{"reading": 3 * batch + i, "patient": f"P-{i}", "pulse": 60 + 7 * i + batch} for i in range(3)]
     lines = "\n".join(json.dumps(reading) for reading in readings)

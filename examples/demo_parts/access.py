@@ -1,4 +1,4 @@
-"""Two people of the demo: one whose keystore has every master key, one whose keystore lacks ``pii``."""
+"""The demo's two readers: one keystore has every master key, the other lacks ``pii``."""
 
 from __future__ import annotations
 

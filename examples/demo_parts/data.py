@@ -1,4 +1,4 @@
-"""Real data for the demo: three tables of TPC-H from ``tpchgen-cli``, and which key protects which column."""
+"""Real data for the demo: three TPC-H tables from ``tpchgen-cli``, and which key protects which column."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Table:
-    """One table: how it is laid out, and the keys of its columns; the footer key takes all other columns."""
+    """One table: its layout and the keys of its columns. The footer key protects all other columns."""
 
     name: str
     column_keys: dict[str, list[str]] = field(default_factory=dict)
     partition_by: tuple[str, ...] = ()
 
 
-# Partition values become names of directories, which nobody encrypts: partition by what may be seen.
+# Partition values become directory names, which are not encrypted: partition only by values that are not secret.
 TABLES = (
     Table("customer", {"pii": ["c_name", "c_address", "c_phone"], "pay": ["c_acctbal"]}),
     Table("orders", {"pii": ["o_clerk"], "pay": ["o_totalprice"]}, ("o_orderstatus",)),
@@ -27,7 +27,7 @@ TABLES = (
 
 
 def generate(directory: Path, scale: float) -> dict[str, Path]:
-    """Return the plaintext Parquet file of each table; generate those that are not there yet."""
+    """Return the plaintext Parquet file of each table; generate the missing ones."""
     files = {table.name: directory / f"{table.name}.parquet" for table in TABLES}
     missing = [name for name, file in files.items() if not file.is_file()]
     if missing:

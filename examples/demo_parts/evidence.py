@@ -1,4 +1,4 @@
-"""What the bytes on the disk say: the magic of the files, and canaries that must not be found in them."""
+"""What the bytes on the disk show: the files' magic bytes, and canaries that must not appear in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLE = 40
 
 
 def all_files(directory: Path) -> list[Path]:
-    """Return every file under the directory: hidden files and checksums too."""
+    """Return every file under the directory, including hidden files and checksums."""
     return sorted(path for path in directory.rglob("*") if path.is_file())
 
 
@@ -33,7 +33,7 @@ def size(directory: Path) -> int:
 
 
 def magic(file: Path) -> bytes:
-    """Return a file's last four bytes: PAR1, or PARE where the footer is encrypted."""
+    """Return a file's last four bytes: PAR1, or PARE if the footer is encrypted."""
     with file.open("rb") as opened:
         opened.seek(-MAGIC_BYTES, 2)
         return opened.read()
@@ -47,7 +47,7 @@ def canaries(spark: SparkSession, source: Copy) -> list[str]:
 
 
 def readable(directory: Path, values: Iterable[str]) -> set[str]:
-    """Return which of the values stand readable in any byte of any file under the directory."""
+    """Return the values that are readable anywhere in any file under the directory."""
     wanted = {value: value.encode() for value in values}
     found: set[str] = set()
     for path in all_files(directory):

@@ -1,4 +1,4 @@
-"""Encrypted beside plaintext: the same jobs on both copies, warmed up alike, in turn, median of the rounds."""
+"""Compare encrypted with plaintext: the same jobs alternate on both copies after a warm-up; medians of the rounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def compare(spark: SparkSession, sources: dict[str, Path], copies: tuple[Copy, C
     say()
     if rounds:
         taken = "1 round" if rounds == 1 else f"{rounds} rounds"
-        say(f"Median of {taken}, after one that warmed up both and does not count. Each has its turn to go first.")
+        say(f"Median of {taken}, after a warm-up round that does not count. The two formats take turns to go first.")
         say("One JVM and little data: an impression, not a benchmark.\n")
     say(table(("", "parquet", "pme-parquet", "ratio"), rows))
 
@@ -56,7 +56,7 @@ def measure(
             for which in order:
                 start = time.perf_counter()
                 run(copies[which])
-                # What runs first in a JVM pays for compiling, whichever it is.
+                # The first job in a JVM pays for compilation, whatever its format.
                 if number:
                     taken[job][which].append(time.perf_counter() - start)
         say(f"round {number} of {rounds} done" if number else "warm-up of both done")
@@ -64,5 +64,5 @@ def measure(
 
 
 def ratio(plain: float, encrypted: float) -> str:
-    """Return how much more the encrypted copy takes."""
+    """Return the ratio of the encrypted copy to the plaintext copy."""
     return f"{encrypted / plain:.2f}"

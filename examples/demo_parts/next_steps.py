@@ -1,4 +1,4 @@
-"""What to try after the demo: commands to paste into a shell as they stand."""
+"""What to try after the demo: commands that can be pasted into a shell unchanged."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ spark.read.format("pme-parquet").options(**keys.options()).load({orders!r}).show
 
 
 class Next(NamedTuple):
-    """A command, and what it is for."""
+    """A command and its purpose."""
 
     what: str
     command: str
 
 
 def next_steps(out: Path, people: People) -> list[Next]:
-    """Return the commands, each on lines of its own."""
+    """Return the commands, each on separate lines."""
     tool = str(Path(sys.executable).with_name("pme-parquet"))
     orders, lineitem = (str(out / "encrypted" / name) for name in ("orders", "lineitem"))
     owner = people.owner.options()
@@ -46,7 +46,7 @@ def next_steps(out: Path, people: People) -> list[Next]:
             shlex.join([tool, "verify", orders, *_options(people.analyst)]),
         ),
         Next("Read a table in Python", shlex.join([sys.executable, "-c", show])),
-        Next("The README's example, in a directory of their own", _quickstart(out / "quickstart", tool)),
+        Next("The README's example, in a separate directory", _quickstart(out / "quickstart", tool)),
     ]
 
 
@@ -59,18 +59,18 @@ def _quickstart(directory: Path, tool: str) -> str:
     script = shlex.join([sys.executable, str(ROOT / "examples" / "quickstart.py")])
     where = shlex.quote(str(directory))
     variable = 'export PME_KEYSTORE_PASSWORD="${PME_KEYSTORE_PASSWORD:-a password for the demo}"'
-    # In a shell of its own: the reader's directory and environment stay as they are.
+    # A subshell leaves the reader's directory and environment unchanged.
     return f"(rm -rf {where} && mkdir -p {where} && cd {where} && {variable} &&\n {create} && {script})"
 
 
 def farewell(out: Path, people: People) -> None:
-    """Tell where everything is, and what to try next."""
+    """Print where everything is, and what to try next."""
     say("\nEverything is in", indent=0)
     for name, what in (
         ("encrypted", "the encrypted tables"),
-        ("plaintext", "the same, as Spark's own parquet"),
+        ("plaintext", "the same tables as Spark's own parquet"),
         ("keys", "owner.p12, analyst.p12, and their password (for the demo only: keep yours elsewhere)"),
-        ("spark.log", "what Spark's JVM had to say"),
+        ("spark.log", "the messages of Spark's JVM"),
     ):
         say(f"{out / name}  {what}", indent=2)
     say("\nTry next: paste any of these into a shell.\n", indent=0)

@@ -1,4 +1,4 @@
-"""How the demo talks: numbered steps, indented lines, one table."""
+"""The demo's output: numbered steps, indented lines, one table."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MEBIBYTE = 1024 * 1024
 
 
 class Screen:
-    """Numbers the steps, so that whoever waits can see how far it is."""
+    """Numbers the steps, so that the user can see the progress."""
 
     def __init__(self, steps: int) -> None:
-        """Start before the first of so many steps."""
+        """Start before the first step."""
         self._steps = steps
         self._step = 0
 
@@ -53,7 +53,7 @@ def timed(label: str) -> Iterator[None]:
 
 @contextmanager
 def errors_into(log: Path) -> Iterator[None]:
-    """Have what is started within write its stderr to a file, for good: a JVM's warnings are not to cut into lines."""
+    """Redirect stderr of processes started within to a file, for good: JVM warnings must not break up the output."""
     sys.stderr.flush()
     screen = os.dup(sys.stderr.fileno())
     try:
@@ -83,5 +83,5 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def mebibytes(size: int) -> str:
-    """Return a size as people read it."""
+    """Return a size in readable form."""
     return f"{size / MEBIBYTE:,.1f} MiB"

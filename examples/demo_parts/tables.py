@@ -1,4 +1,4 @@
-"""Writing, reading and asking: the same code for Spark's plaintext ``parquet`` and for ``pme-parquet``."""
+"""Writing, reading and querying: the same code for Spark's plaintext ``parquet`` and for ``pme-parquet``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMAT = "pme-parquet"
 
 @dataclass(frozen=True)
 class Copy:
-    """One copy of the three tables: the format, where it lies, whose keys write it and whose keys read it."""
+    """One copy of the three tables: its format and directory, and the keystores that write and read it."""
 
     format: str
     directory: Path
@@ -26,7 +26,7 @@ class Copy:
     reader: pme.Keystore | None = field(default=None, kw_only=True)
 
     def write(self, spark: SparkSession, source: Path, table: Table) -> None:
-        """Write one table as this copy has it, partitioned."""
+        """Write one table, partitioned, in this copy's format."""
         frame = spark.read.parquet(str(source))
         writer = frame.write.format(self.format).mode("overwrite").partitionBy(*table.partition_by)
         if self.writer is not None:
@@ -54,13 +54,13 @@ class Copy:
         return Copy(self.format, self.directory, self.writer, reader=reader)
 
     def scan(self, spark: SparkSession) -> None:
-        """Read every column of every row of every table, and keep nothing."""
+        """Read every column of every row of every table, and discard them."""
         for table in TABLES:
             self.read(spark, table.name).write.format("noop").mode("overwrite").save()
 
 
 def best_returns(spark: SparkSession, copy: Copy) -> list[Row]:
-    """Join the three tables: the customers who sent back most (after TPC-H query 10). Needs every key."""
+    """Join the three tables: the customers who returned most (from TPC-H query 10). Needs every key."""
     customer, orders, lineitem = (copy.read(spark, name) for name in ("customer", "orders", "lineitem"))
     return (
         lineitem.where("l_returnflag = 'R'")
@@ -76,7 +76,7 @@ def best_returns(spark: SparkSession, copy: Copy) -> list[Row]:
 
 
 def sales_by_segment(spark: SparkSession, copy: Copy) -> list[Row]:
-    """Join customers and orders without a personal column: what a reader without the key ``pii`` can still do."""
+    """Join customers and orders without a personal column: a reader without the key ``pii`` can still do this."""
     customer, orders = copy.read(spark, "customer"), copy.read(spark, "orders")
     return (
         orders.join(customer, orders.o_custkey == customer.c_custkey)
