@@ -1,6 +1,6 @@
-"""The site of these pages: `make docs` builds it into target/docs. What stands where in it is told by _toc.yml.
+"""Builds the site of these pages: `make docs` writes it to target/docs. `_toc.yml` defines the side bar.
 
-The pages are written for GitHub, and Sphinx takes them as they are. Only `api.md` and `cli-reference.md` are filled
+The pages are written for GitHub, and Sphinx builds them unchanged. Only `api.md` and `cli-reference.md` get content
 here, from docstrings and from the command itself.
 """
 
@@ -31,14 +31,14 @@ exclude_patterns = ["_site"]
 external_toc_path = "_toc.yml"
 
 myst_heading_anchors = 4
-# `…` stands in blocks for what a page leaves out.
+# Code blocks contain `…` where a page leaves something out, so highlighting them fails.
 suppress_warnings = ["misc.highlighting_failure"]
 
 default_role = "literal"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
-# As parameters are listed, and not as "Variables".
+# List attributes as parameters, not under "Variables".
 napoleon_custom_sections = [("Attributes", "params_style")]
 
 html_theme = "furo"
@@ -51,12 +51,12 @@ html_show_copyright = False
 def _examples_are_code(
     _app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]
 ) -> None:
-    """Napoleon takes what stands under `Example:` for prose."""
+    """Mark examples as code, since Napoleon treats the text under `Example:` as prose."""
     lines[:] = ["Example::" if line == "Example:" else line for line in lines]
     for at in [at for at, line in enumerate(lines) if line == "Example::"]:
         lines.insert(at + 1, "")
 
 
 def setup(app: Sphinx) -> None:
-    """Have examples of docstrings shown as code; before Napoleon, which has the priority 500, reads them."""
+    """Show the examples of docstrings as code. Priority 400 runs before Napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", _examples_are_code, priority=400)

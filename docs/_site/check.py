@@ -1,9 +1,9 @@
-"""Looks through the built site for what leads nowhere and for what a page would fetch from elsewhere.
+"""Finds broken links in the built site, and resources that a page would fetch from elsewhere.
 
     python docs/_site/check.py target/docs
 
-Sphinx checks the links that it makes of Markdown. This looks at the pages as a browser gets them, so at those of themes
-and of docstrings too. There is no internet where it runs: of links to the web only the form is checked.
+Sphinx checks only the links that it makes from Markdown. This script checks the pages as a browser gets them, including
+links from themes and docstrings. It runs without internet access, so it checks only the form of web links.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _CSS = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])(?!data:)([^"')\s]+)""")
 
 
 class Reference(NamedTuple):
-    """Where a page leads, and whether a browser fetches it to show the page."""
+    """A link target of a page, and whether a browser fetches it to show the page."""
 
     target: str
     fetched: bool
 
 
 class Page(HTMLParser):
-    """A page's references and the places in it that others can refer to."""
+    """A page's references, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note where a tag leads to, and the name that it has."""
+        """Collect the link and the anchor of a tag."""
         given = {name: value or "" for name, value in attrs}
         self.anchors |= {given[name] for name in ("id", "name") if name in given}
         linked = tag == "link" and bool(set(given.get("rel", "").split()) & _FETCHED_LINKS)
@@ -48,17 +48,17 @@ class Page(HTMLParser):
 
 
 def faults(site: Path) -> list[str]:
-    """Return a sentence for each reference of a page or style sheet that is wrong."""
+    """Return a sentence for each broken reference of a page or style sheet."""
     pages = {file.resolve(): Page(file.read_text()) for file in sorted(site.rglob("*.html"))}
-    told = [
+    found = [
         f"{file.relative_to(site.resolve())}: {fault}"
         for file, page in pages.items()
         for fault in _of(file, page, pages)
     ]
     for sheet in sorted(site.rglob("*.css")):
         foreign = [target for target in _CSS.findall(sheet.read_text()) if urlsplit(target).netloc]
-        told += [f"{sheet.relative_to(site)}: {target} is fetched from elsewhere" for target in foreign]
-    return told if pages else [f"there is no page in {site}"]
+        found += [f"{sheet.relative_to(site)}: {target} is fetched from elsewhere" for target in foreign]
+    return found if pages else [f"there is no page in {site}"]
 
 
 def _of(file: Path, page: Page, pages: dict[Path, Page]) -> list[str]:
@@ -83,10 +83,10 @@ def _fault(file: Path, reference: Reference, pages: dict[Path, Page]) -> str | N
 
 
 def main() -> None:
-    """Print what is wrong with the site, and exit with 1 where something is."""
-    told = faults(Path(sys.argv[1]))
-    sys.stdout.write("".join(f"{fault}\n" for fault in told))
-    raise SystemExit(bool(told))
+    """Print all faults of the site, and exit with 1 if there are any."""
+    found = faults(Path(sys.argv[1]))
+    sys.stdout.write("".join(f"{fault}\n" for fault in found))
+    raise SystemExit(bool(found))
 
 
 if __name__ == "__main__":

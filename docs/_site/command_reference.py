@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
 
-# Typer writes Markdown for sites that make HTML of it, and these stand in it where a help text has a quote.
+# Typer writes Markdown for sites that render it as HTML, so it escapes quotes and brackets in help texts.
 _ENTITIES = {"&#x27;": "'", "&quot;": '"', "&lt;": "<", "&gt;": ">", "&amp;": "&"}
 
 
 class CommandReference(SphinxDirective):
-    """What `typer … utils docs` says of the command."""
+    """The output of `typer … utils docs` for the command."""
 
     def run(self) -> list[nodes.Node]:
-        """Return its sections; its title is the page's."""
+        """Return its sections, without the title: the page has its own."""
         command = [sys.executable, "-m", "typer", "pme_parquet._cli.app", "utils", "docs", "--name", "pme-parquet"]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         for entity, character in _ENTITIES.items():
