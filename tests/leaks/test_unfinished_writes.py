@@ -27,7 +27,7 @@ PATIENCE = 120
 def test_a_failed_write_leaves_nothing_readable(spark: SparkSession, ours: Source, tmp_path: Path) -> None:
     frame = canaries(spark).selectExpr("*", "IF(id = 110, raise_error('stop here'), id) AS late")
     with pytest.raises(Exception, match="stop here"):
-        ours.write(frame, **PROTECT)
+        ours.write(frame.coalesce(1), **PROTECT)
     assert find_canaries(tmp_path, PROTECTED) == []
     assert [path for path in files_under(tmp_path) if path.suffix == ".parquet"] == []
 
