@@ -35,10 +35,14 @@ def load(spark: SparkSession, directories: pytest.TempPathFactory, *sources: Pat
     return _LOADED[key]
 
 
-def compile_to(classes: Path, *sources: Path) -> None:
-    """Put compiled classes into a new directory. Sources that did not change are compiled once for each Spark."""
-    content = "".join(source.read_text() for source in sources)
-    kept = COMPILED / sha256(f"{pyspark.__version__} {content}".encode()).hexdigest()[:16]
+def compile_to(classes: Path, *sources: Path, against: Sequence[Path] = ()) -> None:
+    """Put compiled classes into a new directory. Sources that did not change are compiled once for each Spark.
+
+    Args:
+        against: jars that the sources need besides Spark's.
+    """
+    content = b"".join(path.read_bytes() for path in (*sources, *against))
+    kept = COMPILED / sha256(pyspark.__version__.encode() + content).hexdigest()[:16]
     if not kept.exists():
         COMPILED.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=COMPILED) as made:
@@ -47,7 +51,7 @@ def compile_to(classes: Path, *sources: Path) -> None:
                 java().with_name("javac"),
                 *QUICK,
                 "-cp",
-                f"{jars}/*",
+                os.pathsep.join([*map(str, against), f"{jars}/*"]),
                 "-d",
                 f"{made}/c",
                 *sources,

@@ -53,6 +53,7 @@ RULES = {
     "tests/cli/": Rule(OLDEST, 6),
     "tests/docs/": Rule(NEWEST, EVERY),
     "tests/inspection/": Rule(OLDEST, 6),
+    "tests/kms/client/": Rule(NEWEST, EVERY),
     "tests/kms/test_transit_server": Rule(OLDEST, EVERY),
     "tests/python/": Rule(NEWEST, EVERY),
     "tests/report/": Rule(NEWEST, 6),

@@ -1,0 +1,108 @@
+"""KMS clients in a JVM without Spark: opened from the options of a read or write, and asked to wrap and unwrap keys.
+
+A call costs milliseconds. Failures are the ``PmeError`` that Spark would have raised.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyspark
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+import pme_parquet as pme
+from pme_parquet.errors import BY_CONDITION
+from tests.support import java
+from tests.support.session import JAVA_OPTIONS, kms_jars, set_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SOURCE = Path(__file__).with_name("OpenedClient.java")
+KEY = bytes(range(16))
+# The file that a key is wrapped or unwrapped for, which messages begin with.
+WHERE = "/tables/people/part-0.parquet"
+
+
+class Opened(NamedTuple):
+    """One client of one user."""
+
+    java: Any
+
+    def wrap(self, master_key: str, key: bytes = KEY) -> str:
+        return str(_value(self.java.wrap(bytearray(key), master_key, WHERE)))
+
+    def unwrap(self, wrapped: str, master_key: str) -> bytes:
+        return bytes(_value(self.java.unwrap(wrapped, master_key, WHERE)))
+
+    def paused(self) -> float:
+        """Return for how many seconds a client that was opened without pauses would have paused."""
+        return float(self.java.pausedMillis()) / 1000
+
+
+class ClientJvm(NamedTuple):
+    """A JVM that has the connector on its class path."""
+
+    gateway: Any
+
+    @property
+    def jvm(self) -> Any:
+        return self.gateway.jvm
+
+    def open(self, options: Mapping[str, str]) -> Opened:
+        """Open the client that these options lead to."""
+        return self._opened(self.jvm.kms.OpenedClient.open, options)
+
+    def open_without_pauses(self, options: Mapping[str, str]) -> Opened:
+        """Open the client of a Vault; where it would pause, its clock goes on instead."""
+        return self._opened(self.jvm.kms.OpenedClient.openWithoutPauses, options)
+
+    def _opened(self, opener: Any, options: Mapping[str, str]) -> Opened:
+        given = self.jvm.java.util.HashMap()
+        for name, value in options.items():
+            given.put(name, value)
+        return Opened(_value(opener(given)))
+
+
+@contextmanager
+def client_jvm(directory: Path) -> Iterator[ClientJvm]:
+    """Start a JVM with the connector and Spark's jars, and end it.
+
+    Args:
+        directory: where nothing is yet; it gets compiled classes.
+    """
+    set_secrets()
+    connector = Path(pme.jar_path())
+    java.compile_to(directory, SOURCE, against=[connector])
+    jars = Path(pyspark.__file__).parent / "jars"
+    [py4j] = jars.glob("py4j-*.jar")
+    port, token, process = launch_gateway(
+        jarpath=str(py4j),
+        classpath=os.pathsep.join(map(str, [directory, connector, *kms_jars(), jars / "*"])),
+        javaopts=JAVA_OPTIONS.split(),
+        java_path=str(java.java()),
+        die_on_exit=True,
+        enable_auth=True,
+        return_proc=True,
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
+    try:
+        yield ClientJvm(gateway)
+    finally:
+        gateway.shutdown()
+        process.stdin.close()
+        process.kill()
+        process.wait()
+
+
+def _value(outcome: Any) -> Any:
+    """Return what a call returned, or raise what it threw."""
+    if not outcome.isFailure():
+        return outcome.value()
+    condition = outcome.condition()
+    if condition is None:
+        raise AssertionError(outcome.stackTrace())
+    raise BY_CONDITION[condition](outcome.message())
