@@ -8,9 +8,8 @@ import pytest
 
 import pme_parquet as pme
 from tests.support.expect import refused, save, untouched
-from tests.support.kms.access import FOOTER, KEYS, by_token, encryption, read, rows, secret
-from tests.support.kms.answers import Answer
-from tests.support.kms.certificates import Authority, Certificate
+from tests.support.kms.access import KEYS, encryption, read, rows, secret
+from tests.support.kms.certificates import Authority
 from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
@@ -42,41 +41,15 @@ def test_a_vault_whose_authority_is_given_is_trusted(
     assert trusted.url.startswith("https://")
 
 
-def test_the_file_of_authorities_may_hold_several(
-    spark: SparkSession, trusted: TransitServer, authority: Authority, table: str, frame: DataFrame, tmp_path: Path
-) -> None:
-    bundle = tmp_path / "bundle.pem"
-    bundle.write_bytes(Authority(tmp_path, "others").path.read_bytes() + authority.path.read_bytes())
-    assert rows(read(spark, table, access(trusted, tmp_path, bundle).options())) == rows(frame)
-
-
-@pytest.mark.parametrize("given", ["none", "another"])
 def test_a_vault_of_an_unknown_authority_gets_no_request(
-    spark: SparkSession, trusted: TransitServer, frame: DataFrame, table: str, target: str, tmp_path: Path, given: str
+    spark: SparkSession, trusted: TransitServer, frame: DataFrame, table: str, target: str, tmp_path: Path
 ) -> None:
-    keys = access(trusted, tmp_path, None if given == "none" else Authority(tmp_path, "others").path)
+    keys = access(trusted, tmp_path, Authority(tmp_path, "others").path)
     with untouched(target), refused("PME_KMS_UNAVAILABLE", trusted.url, "certificate"):
         save(frame, target, encryption(keys).options())
     with refused("PME_KMS_UNAVAILABLE", ".parquet", trusted.url, "certificate"):
         read(spark, table, keys.options()).collect()
     assert trusted.calls == []
-
-
-@pytest.mark.parametrize("wrong", ["host", "time"])
-def test_a_certificate_of_another_host_or_another_time_is_refused(
-    spark: SparkSession, authority: Authority, frame: DataFrame, table: str, target: str, tmp_path: Path, wrong: str
-) -> None:
-    certificates: dict[str, Certificate] = {
-        "host": authority.issue("elsewhere", "vault.example"),
-        "time": authority.issue("expired", expired=True),
-    }
-    with TransitServer(certificate=certificates[wrong]) as vault:
-        keys = access(vault, tmp_path, authority.path)
-        with untouched(target), refused("PME_KMS_UNAVAILABLE", vault.url, "certificate"):
-            save(frame, target, encryption(keys).options())
-        with refused("PME_KMS_UNAVAILABLE", ".parquet", vault.url, "certificate"):
-            read(spark, table, keys.options()).collect()
-        assert vault.calls == []
 
 
 def test_a_file_of_authorities_that_is_missing_or_holds_none_is_refused(
@@ -88,22 +61,3 @@ def test_a_file_of_authorities_that_is_missing_or_holds_none_is_refused(
         with untouched(target), refused("PME_KMS_UNAVAILABLE", mention):
             save(frame, target, encryption(access(trusted, tmp_path, path)).options())
     assert trusted.calls == []
-
-
-def test_a_redirect_from_tls_to_plain_http_is_not_followed(
-    trusted: TransitServer, server: TransitServer, authority: Authority, frame: DataFrame, target: str, tmp_path: Path
-) -> None:
-    location = f"{server.url}/v1/transit/encrypt/{FOOTER}"
-    trusted.inject(Answer(307, b"", {"Location": location}), times=None)
-    with untouched(target), refused("PME_KMS_UNAVAILABLE", "redirects"):
-        save(frame, target, encryption(access(trusted, tmp_path, authority.path)).options())
-    assert server.calls == []
-
-
-def test_plain_http_to_a_port_that_speaks_tls_is_refused(
-    trusted: TransitServer, frame: DataFrame, target: str, tmp_path: Path
-) -> None:
-    options = encryption(by_token(trusted, tmp_path)).options() | {"kms.timeoutSeconds": "1"}
-    plain = trusted.url.replace("https://", "http://")
-    with untouched(target), refused("PME_KMS_UNAVAILABLE", plain):
-        save(frame, target, options | {"kms.vault.url": plain})

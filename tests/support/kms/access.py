@@ -19,6 +19,8 @@ COLUMNS = {PII: ["ssn"], PAY: ["salary"]}
 # What the least policies of docs/keys.md allow with a key: to who writes and reads, and to who rotates.
 OPERATIONS = ("encrypt", "decrypt")
 ROTATING = (*OPERATIONS, "rewrap")
+APPROLE, KUBERNETES = "auth/approle/login", "auth/kubernetes/login"
+JWT = "header.claims-77b2.signature"
 
 
 class AppRole(NamedTuple):
@@ -72,6 +74,11 @@ def by_approle(vault: Transit, directory: Path, role: AppRole) -> pme.Vault:
     mount = {} if role.mount == "approle" else {"auth_mount": role.mount}
     login: dict[str, Any] = {"auth": "approle", "role": role.role_id, **mount}
     return pme.Vault(**place(vault), **login, secret_id=secret(directory, role.secret_id))
+
+
+def by_kubernetes(vault: Transit, directory: Path, jwt: str = JWT, **fields: Any) -> pme.Vault:
+    """Return access by a login of a pod's service account to the role ``spark``."""
+    return pme.Vault(**place(vault), auth="kubernetes", role="spark", jwt=secret(directory, jwt), **fields)
 
 
 def encryption(kms: pme.Vault, **fields: Any) -> pme.Encryption:
