@@ -6,7 +6,7 @@ The JVM's environment is fixed, and the AWS SDK looks at its system properties f
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
 from tests.support.kms.access import COLUMNS
@@ -27,9 +27,14 @@ CREDENTIALS = {"aws.accessKeyId": USER, "aws.secretAccessKey": "secret-of-the-te
 
 @contextmanager
 def properties(spark: SparkSession, values: Mapping[str, str | None]) -> Iterator[None]:
-    """Set system properties of the JVM, or take them away, and put them back."""
-    jvm = spark._jvm
-    assert jvm is not None
+    """Set system properties of Spark's JVM, or take them away, and put them back."""
+    with properties_of(spark._jvm, values):
+        yield
+
+
+@contextmanager
+def properties_of(jvm: Any, values: Mapping[str, str | None]) -> Iterator[None]:
+    """Do the same in any JVM."""
     system = jvm.java.lang.System
     before = {name: system.getProperty(name) for name in values}
     _set(system, values)
@@ -39,12 +44,12 @@ def properties(spark: SparkSession, values: Mapping[str, str | None]) -> Iterato
         _set(system, before)
 
 
-def _set(system: object, values: Mapping[str, str | None]) -> None:
+def _set(system: Any, values: Mapping[str, str | None]) -> None:
     for name, value in values.items():
         if value is None:
-            system.clearProperty(name)  # type: ignore[attr-defined]
+            system.clearProperty(name)
         else:
-            system.setProperty(name, value)  # type: ignore[attr-defined]
+            system.setProperty(name, value)
 
 
 def access(aws: AwsServer, context: Mapping[str, str] | None = None, region: str = REGION) -> pme.AwsKms:
