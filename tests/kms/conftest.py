@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kms import clouds
+from tests.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, running
 from tests.support.expect import save
 from tests.support.kms import aws as of_aws
 from tests.support.kms import counting, denied
@@ -22,6 +23,7 @@ from tests.support.kms.vaults import held, real, server, vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -91,6 +93,20 @@ def aws_table(
     with of_aws.properties(spark, of_aws.CREDENTIALS), AwsServer(moto) as written_with:
         save(frame, path, of_aws.encryption(of_aws.access(written_with)).options())
     return path
+
+
+@pytest.fixture(scope="session")
+def hadoop_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the Hadoop KMS that lets this user use all keys but one."""
+    return tmp_path_factory.mktemp("hadoop-kms")
+
+
+@pytest.fixture(scope="session")
+def hadoop_kms(hadoop_folder: Path) -> Iterator[HadoopKms]:
+    with running(hadoop_folder, {RESTRICTED: "nobody-here"}) as made:
+        made.create(*KEYS, RESTRICTED)
+        made.create(LONG, bits=256)
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 JARS = ROOT / "target" / "jars" / "hadoop-kms"
 ADMIN = "admin"
+# A key that is nobody's, and one of 256 bits.
+RESTRICTED, LONG = "restricted", "long"
 START_SECONDS = 60
 
 # Operations of a key that everybody has, where the key has no list of its own.
