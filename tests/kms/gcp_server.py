@@ -57,6 +57,19 @@ def crc32c(content: bytes) -> int:
     return rest ^ 0xFFFFFFFF
 
 
+def permission_denied(*details: dict[str, object]) -> Answer:
+    """Return what Google's services answer, with the details of its error model (google.rpc.Status)."""
+    error = {"code": 403, "message": "what Google says", "status": "PERMISSION_DENIED"}
+    return Answer(403, {"error": error | ({"details": list(details)} if details else {})})
+
+
+def reason(text: object) -> dict[str, object]:
+    return {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": text, "domain": "googleapis.com"}
+
+
+HELP: dict[str, object] = {"@type": "type.googleapis.com/google.rpc.Help", "links": [{"url": "https://example.com"}]}
+
+
 def decoded(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 

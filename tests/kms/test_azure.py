@@ -75,27 +75,19 @@ def test_a_wrapped_key_says_nothing_else_of_where_a_call_goes(
     save(frame, target, uniform(keys, double_wrapping=False, key_material="external"))
     value = wrapped(target).rpartition(":")[2]
     azure.calls.clear()
-    for version in ("..", "0" * 31, "0" * 33, "A" * 32, "0" * 30 + "/.", f"{'0' * 32}/x", "https://example.com"):
-        bend_material(target, {"wrappedDEK": f"azure:{version}:{value}"})
-        with refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'"):
-            read(spark, target, keys.options()).collect()
+    bend_material(target, {"wrappedDEK": f"azure:{'0' * 32}/x:{value}"})
+    with refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'"):
+        read(spark, target, keys.options()).collect()
     assert azure.count("/keys/") == 0
 
 
-@pytest.mark.parametrize(("algorithm", "size"), [("RSA-OAEP", None), ("A128KW", 16), ("A192KW", 24), ("A256KW", 32)])
-def test_keys_wrap_by_each_algorithm(
-    spark: SparkSession,
-    azure: AzureServer,
-    frame: DataFrame,
-    target: str,
-    tmp_path: Path,
-    algorithm: Any,
-    size: int | None,
+def test_keys_wrap_by_aes(
+    spark: SparkSession, azure: AzureServer, frame: DataFrame, target: str, tmp_path: Path
 ) -> None:
-    azure.keys["hsm"] = VaultKey(size)
+    azure.keys["hsm"] = VaultKey(32)
     client_id, text = azure.application(("hsm",))
     keys = pme.AzureKeyVault(
-        azure.url, TENANT, client_id, secret(tmp_path, text), algorithm=algorithm, authority=azure.url
+        azure.url, TENANT, client_id, secret(tmp_path, text), algorithm="A256KW", authority=azure.url
     )
     save(frame, target, uniform(keys, key="hsm"))
     assert rows(read(spark, target, keys.options())) == rows(frame)
@@ -113,9 +105,7 @@ def test_an_algorithm_that_the_key_is_not_for_is_named(
     ("inner", "condition", "mention"),
     [
         ("ForbiddenByPolicy", "PME_KEY_DENIED", "does not let this user use master key"),
-        ("ForbiddenByRbac", "PME_KEY_DENIED", "does not let this user use master key"),
         ("KeyExpired", "PME_KEY_NOT_FOUND", "expired"),
-        ("KeyOperationForbidden", "PME_KEY_NOT_FOUND", "not meant for wrapping"),
         ("ForbiddenByFirewall", "PME_KMS_UNAVAILABLE", "network rules"),
     ],
 )
@@ -139,16 +129,6 @@ def test_a_wrong_client_secret_is_refused_once(
     assert len(azure.calls) == 1
 
 
-@pytest.mark.parametrize("missing", ["kms.azure.tenantId", "kms.azure.clientId", "kms.azure.vaultUrl"])
-def test_what_a_client_secret_needs_is_named(
-    azure: AzureServer, frame: DataFrame, target: str, tmp_path: Path, missing: str
-) -> None:
-    options = uniform(azure.access(tmp_path, KEYS))
-    del options[missing]
-    with untouched(target), refused("PME_BAD_OPTION", missing):
-        save(frame, target, options)
-
-
 def identity(
     spark: SparkSession, azure: AzureServer, frame: DataFrame, target: str, values: Mapping[str, str], **fields: str
 ) -> None:
@@ -159,13 +139,9 @@ def identity(
         assert rows(read(spark, target, keys.options())) == rows(frame)
 
 
-@pytest.mark.parametrize("client_id", [None, "user-assigned"])
-def test_a_machines_identity_logs_in(
-    spark: SparkSession, azure: AzureServer, frame: DataFrame, target: str, client_id: str | None
-) -> None:
-    azure.identities = {client_id: frozenset(KEYS)}
-    fields = {"client_id": client_id} if client_id else {}
-    identity(spark, azure, frame, target, {"AZURE_POD_IDENTITY_AUTHORITY_HOST": azure.url}, **fields)
+def test_a_machines_identity_logs_in(spark: SparkSession, azure: AzureServer, frame: DataFrame, target: str) -> None:
+    azure.identities = {"user-assigned": frozenset(KEYS)}
+    identity(spark, azure, frame, target, {"AZURE_POD_IDENTITY_AUTHORITY_HOST": azure.url}, client_id="user-assigned")
     assert azure.count(IMDS) == 2
 
 
@@ -173,20 +149,6 @@ def test_an_apps_identity_logs_in(spark: SparkSession, azure: AzureServer, frame
     variables = {"IDENTITY_ENDPOINT": azure.url + APP_SERVICE, "IDENTITY_HEADER": APP_HEADER}
     identity(spark, azure, frame, target, variables)
     assert azure.count(APP_SERVICE) == 2
-
-
-@pytest.mark.parametrize("of", ["machine", "app"])
-def test_an_identity_is_asked_for_past_the_jvms_proxy(
-    spark: SparkSession, azure: AzureServer, frame: DataFrame, target: str, of: str
-) -> None:
-    machine = {"AZURE_POD_IDENTITY_AUTHORITY_HOST": azure.url}
-    app = {"IDENTITY_ENDPOINT": azure.url + APP_SERVICE, "IDENTITY_HEADER": APP_HEADER}
-    # Nothing listens there. An empty list sends calls of this machine there as well: the vault's, and not the login's.
-    proxy = {"http.proxyHost": "127.0.0.1", "http.proxyPort": "1", "http.nonProxyHosts": ""}
-    values = proxy | (machine if of == "machine" else app)
-    with properties(spark, values), untouched(target), refused("PME_KMS_UNAVAILABLE", "Key Vault", "reached"):
-        save(frame, target, uniform(pme.AzureKeyVault(azure.url)) | {"kms.timeoutSeconds": "2"})
-    assert [call.path for call in azure.calls] == [IMDS if of == "machine" else APP_SERVICE]
 
 
 def test_a_pods_identity_logs_in(
