@@ -105,7 +105,6 @@ def test_an_algorithm_that_the_key_is_not_for_is_named(
     ("inner", "condition", "mention"),
     [
         ("ForbiddenByPolicy", "PME_KEY_DENIED", "does not let this user use master key"),
-        ("KeyExpired", "PME_KEY_NOT_FOUND", "expired"),
         ("ForbiddenByFirewall", "PME_KMS_UNAVAILABLE", "network rules"),
     ],
 )

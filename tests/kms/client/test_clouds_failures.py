@@ -16,12 +16,14 @@ from tests.support.kms.loopback import DROPPED, Fault
 from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.kms.cloud_server import CloudServer
     from tests.support.kms.opened import ClientJvm, Opened
 
-SOON = {"kms.timeoutSeconds": "1"}
+# Long enough for a login on a busy machine.
+SOON = {"kms.timeoutSeconds": "2"}
 MOST_ATTEMPTS = 6
 LONG = 10
 STRANGE_IDS = ["../pii", "pii/../../x", "pii?x=y", "pii#", "p ii", "pii:wrap", "%70ii", ".", "projects/x"]
@@ -58,37 +60,37 @@ def client(clients: ClientJvm, cloud: CloudServer, tmp_path: Path) -> Opened:
 
 @pytest.fixture
 def hasty(clients: ClientJvm, cloud: CloudServer, tmp_path: Path) -> Opened:
-    """Return one that gives up after a second."""
+    """Return one that gives up soon."""
     return clients.open(reading(cloud, tmp_path) | SOON)
 
 
 @pytest.mark.parametrize("name", FINAL)
-def test_what_cannot_be_wrapped_is_asked_once(cloud: CloudServer, hasty: Opened, name: str) -> None:
+def test_what_cannot_be_wrapped_is_asked_once(cloud: CloudServer, client: Opened, name: str) -> None:
     fault, mention = FINAL[name]
     cloud.inject(fault, times=None, path=cloud.wrap)
     with refused("PME_KMS_UNAVAILABLE", ".parquet", cloud.url, mention, never=cloud.secrets):
-        hasty.wrap(FOOTER)
+        client.wrap(FOOTER)
     assert (cloud.count(cloud.wrap), cloud.count(cloud.login)) == (1, 1)
 
 
 @pytest.mark.parametrize("name", FINAL)
 def test_what_cannot_be_unwrapped_is_asked_once(
-    cloud: CloudServer, cloud_wrapped: dict[str, str], hasty: Opened, name: str
+    cloud: CloudServer, cloud_wrapped: dict[str, str], client: Opened, name: str
 ) -> None:
     fault, mention = FINAL[name]
     cloud.inject(fault, times=None, path=cloud.unwrap)
     with refused("PME_KMS_UNAVAILABLE", ".parquet", mention, never=cloud.secrets):
-        hasty.unwrap(cloud_wrapped[FOOTER], FOOTER)
+        client.unwrap(cloud_wrapped[FOOTER], FOOTER)
     assert (cloud.count(cloud.unwrap), cloud.count(cloud.login)) == (1, 1)
 
 
 @pytest.mark.parametrize("name", PASSING)
-def test_a_failure_that_does_not_pass_is_given_up(cloud: CloudServer, hasty: Opened, name: str) -> None:
+def test_a_failure_that_does_not_pass_is_given_up(cloud: CloudServer, client: Opened, name: str) -> None:
     fault, mention = PASSING[name]
     cloud.inject(fault, times=None, path=cloud.wrap)
     with refused("PME_KMS_UNAVAILABLE", cloud.url, mention, never=cloud.secrets):
-        hasty.wrap(FOOTER)
-    assert 2 <= cloud.count(cloud.wrap) <= MOST_ATTEMPTS
+        client.wrap(FOOTER)
+    assert cloud.count(cloud.wrap) == MOST_ATTEMPTS
 
 
 @pytest.mark.parametrize("name", PASSING)
@@ -104,7 +106,7 @@ def test_a_failure_that_passes_is_not_seen(
 def test_a_slow_service_is_given_up_in_time(cloud: CloudServer, hasty: Opened, what: str) -> None:
     cloud.inject(Fault(delay=LONG), times=None, path=getattr(cloud, what))
     began = time.monotonic()
-    with refused("PME_KMS_UNAVAILABLE", "1 s", never=cloud.secrets):
+    with refused("PME_KMS_UNAVAILABLE", "2 s", never=cloud.secrets):
         hasty.wrap(FOOTER)
     assert time.monotonic() - began < LONG
     assert cloud.count(getattr(cloud, what)) == 1
@@ -158,7 +160,7 @@ def flipped(text: str) -> str:
     return f"{text[:-30]}{'A' if text[-30] != 'A' else 'B'}{text[-29:]}"
 
 
-ALTERED = {
+ALTERED: dict[str, Callable[[str], str]] = {
     "flipped": flipped,
     "shorter": lambda text: text[:-8],
     "much shorter": lambda text: text[:40],

@@ -70,7 +70,7 @@ PASSING = {
 
 
 def options(vault: TransitServer, directory: Path) -> dict[str, str]:
-    return by_token(vault, directory).options() | SOON
+    return by_token(vault, directory).options()
 
 
 @pytest.mark.parametrize("name", FINAL)
@@ -106,6 +106,15 @@ def test_a_failure_that_does_not_pass_is_given_up(
     mentions = (".parquet", server.url, PASSING[name].mention)
     with refused("PME_KMS_UNAVAILABLE", *mentions, never=tuple(server.state.tokens)):
         client.wrap(FOOTER)
+    assert len(server.calls) == MOST_ATTEMPTS
+
+
+def test_attempts_end_with_the_time_that_there_is(clients: ClientJvm, server: TransitServer, tmp_path: Path) -> None:
+    client = clients.open_without_pauses(options(server, tmp_path) | SOON)
+    server.inject(answers.INTERNAL, times=None)
+    # In what is left of the time after a pause there may be an answer, or none.
+    with refused("PME_KMS_UNAVAILABLE", ".parquet", server.url, never=tuple(server.state.tokens)):
+        client.wrap(FOOTER)
     assert 2 <= len(server.calls) <= MOST_ATTEMPTS
     assert client.paused() <= 1
 
@@ -114,7 +123,7 @@ def test_a_failure_that_does_not_pass_is_given_up(
 def test_a_failure_that_passes_is_not_seen(
     clients: ClientJvm, server: TransitServer, wrapped: dict[str, str], tmp_path: Path, name: str
 ) -> None:
-    client = clients.open_without_pauses(by_token(server, tmp_path).options())
+    client = clients.open_without_pauses(options(server, tmp_path))
     server.inject(PASSING[name].fault, times=2)
     assert [client.unwrap(wrapped[key], key) for key in KEYS] == [KEY] * len(KEYS)
     # The first key is unwrapped at the third attempt.
@@ -124,7 +133,7 @@ def test_a_failure_that_passes_is_not_seen(
 def test_a_vault_that_asks_to_wait_is_asked_after_that(
     clients: ClientJvm, server: TransitServer, wrapped: dict[str, str], tmp_path: Path
 ) -> None:
-    client = clients.open_without_pauses(by_token(server, tmp_path).options())
+    client = clients.open_without_pauses(options(server, tmp_path))
     server.inject(answers.throttled(3))
     assert client.unwrap(wrapped[FOOTER], FOOTER) == KEY
     assert client.paused() == 3
@@ -144,7 +153,7 @@ def test_a_vault_that_is_not_there_is_unavailable(clients: ClientJvm, tmp_path: 
 def test_a_vault_that_does_not_finish_its_answer_is_given_up_in_time(
     clients: ClientJvm, server: TransitServer, tmp_path: Path, *, cut: bool
 ) -> None:
-    client = clients.open(options(server, tmp_path))
+    client = clients.open(options(server, tmp_path) | SOON)
     server.inject(Fault(answers.data({"ciphertext": "vault:v1:AAAA"}), delay=LONG, cut=cut), times=None)
     began = time.monotonic()
     with refused("PME_KMS_UNAVAILABLE", "1 s"):
@@ -168,7 +177,7 @@ def test_a_key_id_that_vault_cannot_have_is_refused(
 def test_a_standby_may_send_on_to_the_active_node(
     clients: ClientJvm, server: TransitServer, held: dict[str, TransitKey], wrapped: dict[str, str], tmp_path: Path
 ) -> None:
-    client = clients.open(by_token(server, tmp_path).options())
+    client = clients.open(options(server, tmp_path))
     with TransitServer(keys=held) as active:
         active.state.tokens.update(server.state.tokens)
         for key in held:
