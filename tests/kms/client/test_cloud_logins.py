@@ -32,6 +32,7 @@ def failure(call: Callable[[], object]) -> str:
     """Return what a client says that fails."""
     with pytest.raises(pme.PmeError) as caught:
         call()
+    assert caught.value.condition == "PME_KMS_UNAVAILABLE"
     return str(caught.value)
 
 
