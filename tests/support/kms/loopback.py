@@ -60,7 +60,7 @@ class LoopbackServer(ABC):
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._http = _HttpServer(self, certificate)
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         scheme = "https" if certificate else "http"
         self.url = f"{scheme}://{LOOPBACK}:{self._http.server_address[1]}"
 
