@@ -82,7 +82,7 @@ def plant_a_page_as_a_wrapped_key(
     bend.crypto_metadata(planted, lambda crypto: thrift.put(crypto, bend.KEY_METADATA, thrift.BINARY, metadata))
 
 
-def test_a_page_is_not_taken_for_a_wrapped_key(
+def test_a_page_is_not_accepted_as_a_wrapped_key(
     spark: SparkSession, tmp_path: Path, table: Path, kms: pme.Static
 ) -> None:
     assert len(read(spark, table, kms)) == 1000
@@ -100,7 +100,7 @@ def test_a_page_is_not_taken_for_a_wrapped_key(
 
 
 @pytest.mark.parametrize("kek", ["wrappedDEK", "wrappedKEK"])
-def test_a_page_whose_aad_is_as_long_as_a_key_encryption_keys_id_is_not_taken_for_a_wrapped_key(
+def test_a_page_with_an_aad_as_long_as_a_kek_id_is_not_accepted_as_a_wrapped_key(
     spark: SparkSession, tmp_path: Path, kms: pme.Static, kek: str
 ) -> None:
     # The AAD of a dictionary page is the prefix and 13 bytes: with double wrapping it may be 16, as the id is.
@@ -152,7 +152,7 @@ def plant_a_page_as_a_footer(table: Path, rows: bytes) -> None:
 
 
 @every_reader
-def test_a_page_is_not_taken_for_a_footer(spark: SparkSession, tmp_path: Path, kms: pme.Static, reader: str) -> None:
+def test_a_page_is_not_accepted_as_a_footer(spark: SparkSession, tmp_path: Path, kms: pme.Static, reader: str) -> None:
     value, rows = footer_in_a_value()
     frame = spark.range(100).selectExpr(f"{DAYS[0]}L AS day", f"CAST(X'{value.hex()}' AS BINARY) AS note").coalesce(1)
     table = tmp_path / "table"

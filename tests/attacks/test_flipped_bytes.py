@@ -47,7 +47,7 @@ def flips(file: Anatomy) -> Iterator[Attack]:
 
 
 @every_kind
-def test_a_flipped_bit_is_noticed_in_every_module(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_a_flipped_bit_is_detected_in_every_module(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     assert probe.unexpected(flips(file_of(kind)), kind.algorithm) == {}
 
 
@@ -63,7 +63,7 @@ def metadata_flips(file: Anatomy) -> Iterator[Attack]:
 
 
 @every_kind
-def test_a_flipped_bit_in_the_metadata_of_a_column_is_noticed(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_a_flipped_bit_in_the_metadata_of_a_column_is_detected(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     assert probe.unexpected(metadata_flips(file_of(kind)), kind.algorithm) == {}
 
 
@@ -80,6 +80,6 @@ def unread(reader: str, file: Anatomy) -> Iterator[Attack]:
 
 
 @every_kind
-def test_what_a_query_does_not_need_is_not_read(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_a_query_does_not_read_modules_that_it_does_not_need(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     # Not noticed, and not needed: the magic at the start, and indexes and filters where there is nothing to look up.
     assert probe.unexpected(unread(probe.reader, file_of(kind)), kind.algorithm) == {}

@@ -68,7 +68,7 @@ def test_a_forged_length_of_a_module_is_refused(probe: Probe, file_of: FileOf, k
 
 
 @four_kinds
-def test_no_huge_length_of_any_module_is_believed(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_no_huge_length_of_any_module_is_trusted(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     assert probe.unexpected(huge_everywhere(file_of(kind)), kind.algorithm) == {}
 
 

@@ -91,7 +91,7 @@ def test_a_hostile_schema_is_refused(probe: Probe, file_of: FileOf, kind: FileKi
 
 @pages_only
 @three_kinds
-def test_numbers_that_nobody_needs_change_nothing(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_numbers_that_no_reader_uses_change_nothing(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     assert unexpected(probe, file_of(kind), kind, insiders.unread_numbers, ALL, SAME) == {}
 
 

@@ -70,7 +70,7 @@ def test_swapped_modules_do_not_open(probe: Probe, file_of: FileOf, kind: FileKi
 
 
 @every_kind
-def test_the_files_have_what_is_attacked(file_of: FileOf, kind: FileKind) -> None:
+def test_the_files_have_the_modules_under_attack(file_of: FileOf, kind: FileKind) -> None:
     file = file_of(kind)
     found = {module.kind for chunk in file.chunks for module in chunk.modules}
     assert found == set(Kind) - {Kind.FOOTER, Kind.COLUMN_METADATA} - (set(BLOOMS) if kind.writer == "arrow" else set())
@@ -110,9 +110,7 @@ def page_pairs(file: Anatomy) -> Iterator[tuple[int, int, int]]:
 
 
 @every_kind
-def test_pages_that_changed_places_with_their_headers_do_not_open(
-    probe: Probe, file_of: FileOf, kind: FileKind
-) -> None:
+def test_pages_swapped_together_with_their_headers_do_not_open(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     file = file_of(kind)
     content = file.content
     attacks = [
@@ -165,7 +163,7 @@ def cuts(file: Anatomy) -> Iterator[Attack]:
 
 
 @every_kind
-def test_a_cut_file_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_a_truncated_file_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     by_end = {one.name: one for one in cuts(file_of(kind))}
     assert probe.unexpected(by_end.values(), kind.algorithm) == {}
 
@@ -181,7 +179,7 @@ def without_pages(file: Anatomy) -> Iterator[Attack]:
 
 
 @every_kind
-def test_a_file_with_a_page_taken_out_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_a_file_with_a_page_removed_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     assert probe.unexpected(without_pages(file_of(kind)), kind.algorithm) == {}
 
 

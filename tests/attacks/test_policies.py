@@ -88,7 +88,7 @@ def key_material(file: Anatomy, **fields: object) -> bytes:
     return json.dumps(material | fields).encode()
 
 
-def test_the_footers_are_written_as_they_were_read(file_of: FileOf) -> None:
+def test_rewriting_a_footer_unchanged_gives_the_same_bytes(file_of: FileOf) -> None:
     # So that what the tests below change is all that is changed.
     for kind in KINDS:
         file = file_of(kind)
@@ -99,7 +99,7 @@ def test_the_footers_are_written_as_they_were_read(file_of: FileOf) -> None:
 
 
 @gcm_files
-def test_a_file_made_to_say_ctr_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_a_gcm_file_altered_to_claim_ctr_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     downgraded = attack("downgrade", with_algorithm(file_of(kind), bend.CTR), ALGORITHM)
     assert probe.unexpected([downgraded]) == {}
 
@@ -126,7 +126,7 @@ def test_pages_forged_for_a_downgrade_are_refused_with_the_algorithm(
 
 
 @gcm_files
-def test_forged_pages_are_noticed_by_their_size_where_ctr_is_accepted(
+def test_forged_pages_are_detected_by_their_size_where_ctr_is_accepted(
     probe: Probe, file_of: FileOf, kind: FileKind
 ) -> None:
     # What a tag was is sixteen bytes too many of a page, and what the page headers say is authenticated in both. A
@@ -137,7 +137,7 @@ def test_forged_pages_are_noticed_by_their_size_where_ctr_is_accepted(
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.algorithm == CTR], ids=str)
-def test_a_ctr_file_made_to_say_gcm_does_not_open(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_a_ctr_file_altered_to_claim_gcm_does_not_open(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     # A page without a tag is too short by one for what its header says, if the footer is not signed.
     raised = attack("upgrade", with_algorithm(file_of(kind), bend.GCM), NOT_AUTHENTIC, DAMAGED)
     assert probe.unexpected([raised]) == {}
@@ -183,7 +183,7 @@ def test_a_shifted_boundary_between_prefix_and_file_id_is_refused(
 
 
 @OURS
-def test_another_prefix_than_the_readers_is_refused(
+def test_a_prefix_other_than_the_readers_is_refused(
     probe: Probe,
     prefixed: dict[FileKind, Anatomy],
     plain_footer: bool,  # noqa: FBT001 -- a parameter of the test
@@ -229,7 +229,7 @@ def test_a_copy_under_another_name_does_not_open_where_the_prefix_names_the_file
     assert probe.unexpected([attack("copy", content, NOT_AUTHENTIC, options={"aadPrefix": "{file}"})]) == {}
 
 
-def test_an_older_file_under_the_same_name_is_read_though_the_prefix_names_it(
+def test_an_older_file_of_the_same_name_is_read_although_the_prefix_names_the_file(
     probe: Probe, spark: SparkSession, tmp_path: Path
 ) -> None:
     # Not noticed, as the threat model says: rollback passes every check.
@@ -388,7 +388,7 @@ def other_keks(file: Anatomy) -> Iterator[Attack]:
 
 
 @every_kind
-def test_bent_key_material_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_altered_key_material_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     assert probe.unexpected(other_keks(file_of(kind)), kind.algorithm) == {}
 
 
@@ -427,21 +427,19 @@ def test_a_file_without_key_metadata_needs_a_key_that_the_reader_names(
     assert probe.unexpected([attack("none", with_key_metadata(file_of(kind), None), NO_KEY)], kind.algorithm) == {}
 
 
-def test_the_name_of_a_key_is_refused_where_the_kms_gives_no_keys(probe: Probe, file_of: FileOf) -> None:
+def test_a_direct_key_is_refused_if_the_kms_does_not_export_keys(probe: Probe, file_of: FileOf) -> None:
     content = with_key_metadata(file_of(KINDS[0]), b"footer")
     direct = attack("direct", content, UNSUPPORTED, options={"keyManagement": "direct"})
     assert probe.unexpected([direct]) == {}
 
 
 @encrypted_footers
-def test_the_key_of_a_column_is_not_taken_for_the_footers(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
+def test_a_column_key_is_not_accepted_as_the_footer_key(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     content = with_key_metadata(file_of(kind), key_material(file_of(kind), isFooterKey=False))
     assert probe.unexpected([attack("column", content, KEY_METADATA)], kind.algorithm) == {}
 
 
-def test_the_name_of_a_key_is_refused_where_the_read_does_not_say_direct(
-    probe: Probe, file_of: FileOf, tmp_path: Path
-) -> None:
+def test_a_direct_key_is_refused_if_the_read_does_not_set_direct(probe: Probe, file_of: FileOf, tmp_path: Path) -> None:
     content = with_key_metadata(file_of(KINDS[0]), b"footer")
     (tmp_path / "keys").write_text(f"footer={base64.b64encode(bytes(16)).decode()}\n")
     static = pme.Static(pme.file(tmp_path / "keys")).options()
@@ -459,7 +457,9 @@ def test_a_reader_with_another_key_of_the_same_name_reads_nothing(
     assert probe.unexpected(attacks, CTR) == {}
 
 
-def test_other_rows_are_told_from_the_same(probe: Probe, file_of: FileOf, older_file_of: FileOf) -> None:
+def test_the_probe_distinguishes_other_rows_from_the_same_rows(
+    probe: Probe, file_of: FileOf, older_file_of: FileOf
+) -> None:
     attacks = [
         attack("same", file_of(KINDS[0]).content, SAME),
         attack("other", older_file_of(KINDS[0]).content, OTHER),

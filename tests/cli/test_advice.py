@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_plan_tells_which_column_gets_which_key_and_writes_nothing(people: Path, given: list[str]) -> None:
+def test_plan_shows_which_column_gets_which_key_and_writes_nothing(people: Path, given: list[str]) -> None:
     before = sorted(people.parent.iterdir())
     arguments: list[str | Path] = ["plan", people, "--footer-key", "footer", "--column-key", "pii=name", *given]
     done = run(*arguments, "--json")
@@ -27,13 +27,13 @@ def test_plan_tells_which_column_gets_which_key_and_writes_nothing(people: Path,
     assert sorted(people.parent.iterdir()) == before
 
 
-def test_plan_exits_with_1_where_a_pattern_matches_nothing(people: Path, given: list[str]) -> None:
+def test_plan_exits_with_1_if_a_pattern_matches_nothing(people: Path, given: list[str]) -> None:
     done = run("plan", people, "--footer-key", "footer", "--column-key", "pii=nmae", *given, "--json")
     assert done.code == 1
     assert [pattern["pattern"] for pattern in done.document["unmatched"]] == ["nmae"]
 
 
-def test_plan_of_nothing_exits_with_2(tmp_path: Path, given: list[str]) -> None:
+def test_plan_of_a_missing_path_exits_with_2(tmp_path: Path, given: list[str]) -> None:
     done = run("plan", tmp_path / "nowhere", "--footer-key", "footer", *given)
     assert (done.code, done.out) == (2, "")
 
@@ -60,9 +60,7 @@ def test_report_writes_a_page_with_keys_or_without(encrypted: Path, given: list[
     assert without.is_file()
 
 
-def test_report_exits_with_1_where_verification_finds_something(
-    encrypted: Path, given: list[str], tmp_path: Path
-) -> None:
+def test_report_exits_with_1_if_verification_finds_a_problem(encrypted: Path, given: list[str], tmp_path: Path) -> None:
     content = bytearray(data_files(encrypted)[0].read_bytes())
     content[100] ^= 1
     (tmp_path / "part").write_bytes(content)
@@ -73,7 +71,7 @@ def test_report_exits_with_1_where_verification_finds_something(
     assert run("report", tmp_path, "--out", page, "--no-verify").code == 0
 
 
-def test_report_exits_with_3_where_keys_are_missing_and_nothing_else_is_found(encrypted: Path, tmp_path: Path) -> None:
+def test_report_exits_with_3_if_missing_keys_are_the_only_problem(encrypted: Path, tmp_path: Path) -> None:
     other = pme.Keystore(tmp_path / "other.p12", pme.env(PASSWORD_VARIABLE)).create(["other"])
     page = tmp_path / "_keys.html"
     assert run("report", encrypted, "--out", page, *keystore(other), "--quiet").code == 3
@@ -85,7 +83,7 @@ def test_report_exits_with_3_where_keys_are_missing_and_nothing_else_is_found(en
     assert run("report", tmp_path / "damaged", "--out", page, *keystore(other), "--quiet").code == 1
 
 
-def test_report_exits_with_1_where_inspection_finds_something(tmp_path: Path) -> None:
+def test_report_exits_with_1_if_inspection_finds_a_problem(tmp_path: Path) -> None:
     (tmp_path / "part").write_bytes(b"PAR1")
     page = tmp_path / "_report.html"
     done = run("report", tmp_path, "--out", page, "--no-verify")
@@ -93,7 +91,7 @@ def test_report_exits_with_1_where_inspection_finds_something(tmp_path: Path) ->
     assert page.is_file()
 
 
-def test_doctor_tells_of_each_check(given: list[str]) -> None:
+def test_doctor_prints_each_check(given: list[str]) -> None:
     done = run("doctor", "--footer-key", "footer", *given, "--json")
     assert done.code == 0, done.err
     statuses = {check["name"]: check["status"] for check in done.document["checks"]}
@@ -102,7 +100,7 @@ def test_doctor_tells_of_each_check(given: list[str]) -> None:
     assert "problem" not in statuses.values()
 
 
-def test_doctor_tries_the_key_and_exits_with_3_where_it_is_not_there(given: list[str]) -> None:
+def test_doctor_tries_the_key_and_exits_with_3_if_it_is_missing(given: list[str]) -> None:
     done = run("doctor", "--footer-key", "nobody", *given, "--json")
     assert done.code == 3
     problems = [check["name"] for check in done.document["checks"] if check["status"] == "problem"]

@@ -56,7 +56,7 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("verb", [verb for verb in SPARK if verb != "doctor"])
 @pytest.mark.parametrize("scheme", ["", "file:"])
-def test_a_path_where_nothing_is(tmp_path: Path, verb: str, scheme: str) -> None:
+def test_a_missing_path_is_refused(tmp_path: Path, verb: str, scheme: str) -> None:
     command = arguments(verb, tmp_path / "nowhere")
     command[1] = f"{scheme}{command[1]}"
     done = run(*command)
@@ -66,7 +66,7 @@ def test_a_path_where_nothing_is(tmp_path: Path, verb: str, scheme: str) -> None
 
 
 @pytest.mark.parametrize("verb", SPARK)
-def test_a_kms_that_is_not_known(table: Path, verb: str) -> None:
+def test_an_unknown_kms_is_refused(table: Path, verb: str) -> None:
     done = run(*arguments(verb, table), "--kms", "keystor")
     assert (done.code, done.out) == (2, "")
     assert "--kms: there is no KMS 'keystor'." in done.err
@@ -74,7 +74,7 @@ def test_a_kms_that_is_not_known(table: Path, verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", SPARK)
-def test_a_keystore_that_is_not_there_exits_with_3(table: Path, verb: str) -> None:
+def test_a_missing_keystore_exits_with_3(table: Path, verb: str) -> None:
     done = run(*arguments(verb, table), "-o", f"kms.keystore.path={table}/none.p12")
     assert (done.code, done.out) == (3, "")
     assert "there is no such file" in done.err
@@ -82,7 +82,7 @@ def test_a_keystore_that_is_not_there_exits_with_3(table: Path, verb: str) -> No
 
 
 @pytest.mark.parametrize("reference", ["env:PME_NOT_SET", "file:/no/such/file"])
-def test_a_secret_that_is_not_there_exits_with_3(table: Path, reference: str) -> None:
+def test_a_missing_secret_exits_with_3(table: Path, reference: str) -> None:
     given = ["--kms", "vault", "-o", f"kms.vault.token={reference}"]
     done = run("verify", table, *given)
     assert (done.code, done.out) == (3, "")
@@ -92,7 +92,7 @@ def test_a_secret_that_is_not_there_exits_with_3(table: Path, reference: str) ->
 
 
 @pytest.mark.parametrize("verb", ["encrypt", "rekey", "decrypt"])
-def test_a_target_where_something_is(table: Path, tmp_path: Path, verb: str) -> None:
+def test_a_target_that_is_not_empty_is_refused(table: Path, tmp_path: Path, verb: str) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
     done = run(*arguments(verb, table, target=tmp_path / "full"))
@@ -101,7 +101,7 @@ def test_a_target_where_something_is(table: Path, tmp_path: Path, verb: str) -> 
 
 
 @pytest.mark.parametrize("verb", ["encrypt", "rekey", "decrypt", "report"])
-def test_a_directory_that_may_not_be_written(
+def test_a_directory_without_write_permission_is_refused(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     access = os.access
@@ -121,7 +121,7 @@ def test_a_directory_that_may_not_be_written(
         ("none", {}, {"HADOOP_CONF_DIR": "/etc/hadoop"}),
     ],
 )
-def test_what_may_be_elsewhere_is_left_to_spark(
+def test_paths_that_may_be_on_another_file_system_are_left_to_spark(
     monkeypatch: pytest.MonkeyPatch, path: str, choice: dict[str, Any], variables: dict[str, str]
 ) -> None:
     for name, value in variables.items():
@@ -129,7 +129,9 @@ def test_what_may_be_elsewhere_is_left_to_spark(
     checking.before_spark(sessions.SparkChoice(**choice), {}, path, target=path)
 
 
-def test_a_default_file_system_of_sparks_own_files_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_default_file_system_in_sparks_own_files_is_respected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     with pytest.raises(pme.BadOptionError):
         checking.before_spark(sessions.SparkChoice(), {}, "none")
@@ -138,13 +140,13 @@ def test_a_default_file_system_of_sparks_own_files_is_seen(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("names", [(), ("keys",), *COMMANDS], ids=" ".join)
-def test_h_is_help(names: tuple[str, ...]) -> None:
+def test_h_is_short_for_help(names: tuple[str, ...]) -> None:
     done = run(*names, "-h")
     assert (done.code, done.err) == (0, "")
     assert done.out == run(*names, "--help").out
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     done = run("--version")
     assert (done.code, done.out, done.err) == (0, f"pme-parquet {pme.__version__}\n", "")
 
@@ -162,12 +164,12 @@ def test_the_version_is_told() -> None:
         ("file:/data/pme.rekey/part: 'pme.rotate'", "file:/data/pme.rekey/part: 'pme.rotate'"),
     ],
 )
-def test_messages_speak_of_the_command(said: str, told: str) -> None:
+def test_messages_use_the_words_of_the_command(said: str, told: str) -> None:
     assert spoken(said) == told
 
 
 @pytest.mark.parametrize("connector", [None, Connector("0.1.0", "3.5", "2.12")])
-def test_what_is_wrong_with_a_connector_is_told_without_python(connector: Connector | None) -> None:
+def test_connector_problems_are_reported_without_python_code(connector: Connector | None) -> None:
     found = judged(connector, "4.1.3", "2.13.16", "0.1.0")
     assert found is not None
     told = spoken(str(found.error("pme.verify")))
@@ -176,7 +178,7 @@ def test_what_is_wrong_with_a_connector_is_told_without_python(connector: Connec
     assert "--conf" in told or "run the command again" in told
 
 
-def test_nothing_that_a_keystores_command_says_is_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_of_the_keys_commands_contain_no_python_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PME_KEYSTORE_PASSWORD", raising=False)
     (tmp_path / "there.p12").write_text("")
     told = [
@@ -192,7 +194,7 @@ def test_nothing_that_a_keystores_command_says_is_python(tmp_path: Path, monkeyp
         assert "pme." not in done.err
 
 
-def test_a_key_that_is_refused_exits_with_3(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_key_exits_with_3(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> NoReturn:
         raise KeyDeniedError("no")
 
@@ -216,7 +218,7 @@ def test_a_result_that_cannot_be_written_is_wrong_use(tmp_path: Path) -> None:
     assert line.startswith("pme-parquet: the result cannot be written to stdout: No space left on device.")
 
 
-def test_ctrl_c_while_spark_starts_ends_all_that_was_started(table: Path) -> None:
+def test_ctrl_c_while_spark_starts_ends_every_process_that_was_started(table: Path) -> None:
     java = table.parent / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
     started = table.parent / "started"

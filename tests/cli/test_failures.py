@@ -52,7 +52,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["inspect", "people", "--json"], ["inspect", "--json", "--", "people"]])
-def test_an_error_that_nobody_foresaw_is_no_finding_and_one_line(broken: None, arguments: list[str]) -> None:
+def test_an_unexpected_error_is_one_line_and_not_a_finding(broken: None, arguments: list[str]) -> None:
     done = run(*arguments)
     assert done.code == 4
     assert done.err.startswith("pme-parquet: the command failed with an unexpected error, ZeroDivision")
@@ -60,7 +60,7 @@ def test_an_error_that_nobody_foresaw_is_no_finding_and_one_line(broken: None, a
     assert done.document == {"error": {"condition": "", "message": done.err.rstrip("\n")}}
 
 
-def test_verbose_shows_where_an_error_that_nobody_foresaw_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verbose_shows_where_an_unexpected_error_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object) -> NoReturn:
         raise ZeroDivisionError
 
@@ -72,20 +72,20 @@ def test_verbose_shows_where_an_error_that_nobody_foresaw_came_from(monkeypatch:
 
 
 @pytest.mark.parametrize("given", ['{"a": 5}', '{"a": null}', '{"a": {"b": "c"}}', '{"a": ["b", 5]}'])
-def test_columns_that_are_no_names_are_refused(given: str) -> None:
+def test_columns_that_are_not_names_are_refused(given: str) -> None:
     done = run("plan", "people", "--column-key", given, "--json")
     assert done.code == 2
     assert done.document["error"]["condition"] == "PME_BAD_OPTION"
     assert "the columns of key 'a' are neither" in done.err
 
 
-def test_a_master_key_that_is_no_name_is_refused() -> None:
+def test_a_master_key_that_is_not_a_name_is_refused() -> None:
     done = run("rotate", "people", "--master-key", '{"a": 5}')
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("[PME_BAD_OPTION] --master-key: the new key of 'a' is not a name")
 
 
-def test_a_reader_that_has_seen_enough_changes_nothing(tmp_path: Path) -> None:
+def test_a_closed_pipe_causes_no_error(tmp_path: Path) -> None:
     (tmp_path / "part").write_bytes(encrypted(material("k")))
     process = subprocess.Popen(
         [sys.executable, "-c", "from pme_parquet.cli import main; input(); main()", "inspect", str(tmp_path)],

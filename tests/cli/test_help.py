@@ -14,7 +14,7 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", text).split())
 
 
-def test_all_commands_are_there() -> None:
+def test_help_lists_all_commands() -> None:
     names = {
         "decrypt",
         "doctor",
@@ -50,7 +50,7 @@ def test_commands_that_need_keys_and_spark_have_the_same_options_for_them(name: 
         assert option in shown
 
 
-def test_an_option_that_is_not_known_names_the_nearest_one() -> None:
+def test_an_unknown_option_suggests_the_nearest_one() -> None:
     done = run("verify", "people", "--opton", "b=c")
     assert done.code == 2
     assert "--option" in plain(done.err)

@@ -21,7 +21,7 @@ def table(people: Path, tmp_path: Path) -> Path:
     return shutil.copytree(people, tmp_path / "table")
 
 
-def test_files_are_replaced_and_a_second_run_leaves_them(table: Path, given: list[str]) -> None:
+def test_files_are_replaced_and_a_second_run_does_not_change_them(table: Path, given: list[str]) -> None:
     arguments: list[str | Path] = ["encrypt", table, "--in-place", "--footer-key", "footer", *given, "--json"]
     first, second = run(*arguments), run(*arguments)
     assert (first.code, second.code) == (0, 0), first.err + second.err
@@ -31,7 +31,7 @@ def test_files_are_replaced_and_a_second_run_leaves_them(table: Path, given: lis
     assert {file.footer for file in pme.inspect(table).files} == {"encrypted"}
 
 
-def test_a_file_that_fails_is_told_and_the_others_are_encrypted(table: Path, given: list[str]) -> None:
+def test_a_file_that_fails_is_reported_and_the_others_are_encrypted(table: Path, given: list[str]) -> None:
     (table / "part-0.parquet").write_bytes(b"PAR1 and no more PAR1")
     done = run("encrypt", table, "--in-place", "--footer-key", "footer", *given, "--json")
     assert done.code == 1

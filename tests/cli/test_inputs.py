@@ -37,7 +37,7 @@ def test_no_master_key_is_not_an_empty_mapping() -> None:
     assert master_keys(["{}"]) == {}
 
 
-def test_a_write_is_that_of_python() -> None:
+def test_a_write_has_the_same_options_as_in_python() -> None:
     typed = Given(
         option=["kms.keystore.path=k.p12", "kms.keystore.password=env:P", "algorithm=AES_GCM_V1"], kms="keystore"
     )
@@ -47,7 +47,7 @@ def test_a_write_is_that_of_python() -> None:
     assert made == {name: value for name, value in python.options().items() if name != "kms.keystore.type"}
 
 
-def test_what_stands_on_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+def test_the_command_line_wins_over_the_options_file(tmp_path: Path) -> None:
     file = tmp_path / "kms.properties"
     file.write_text("# keys\nKMS = vault\nkms.vault.url=https://vault:8200\n\n")
     options = Given(kms="keystore", option=["kms.VAULT.url=https://other"], options_file=file).options()
@@ -66,7 +66,7 @@ def test_a_file_of_options_may_be_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b'{"kms": ', b"[1]", b"hunter2"])
-def test_a_file_that_is_no_such_file_is_wrong_use_and_not_repeated(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_holds_no_options_is_wrong_use_and_not_repeated(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "kms"
     file.write_bytes(content)
     with pytest.raises(typer.BadParameter) as refused:
@@ -84,7 +84,7 @@ def test_names_are_compared_as_the_format_compares_them() -> None:
     assert merged({"footerKey": "a", "x": "1"}, {"FOOTERKEY": "b"}) == {"FOOTERKEY": "b", "x": "1"}
 
 
-def test_options_of_the_kms_are_told_from_others() -> None:
+def test_kms_options_are_separated_from_other_options() -> None:
     options = {"KMS": "vault", "kms.vault.url": "u", "parquet.encryption.kms.instance.id": "i", "aadPrefix": "p"}
     assert set(kms_options(options)) == {"KMS", "kms.vault.url", "parquet.encryption.kms.instance.id"}
 

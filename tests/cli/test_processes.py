@@ -86,7 +86,7 @@ def many(encrypted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_process_prints_one_document_and_nothing_of_sparks_chatter(encrypted: Path, given: list[str]) -> None:
+def test_json_output_is_one_document_without_spark_log_lines(encrypted: Path, given: list[str]) -> None:
     code, out, err = ended(started("verify", encrypted, *given, *QUIET, "--json"))
     assert code == 0, err
     assert json.loads(out)["findings"] == []
@@ -97,7 +97,7 @@ def test_a_process_prints_one_document_and_nothing_of_sparks_chatter(encrypted: 
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, given: list[str]) -> None:
+def test_ctrl_c_leaves_a_rotation_that_the_next_run_continues(many: Path, given: list[str]) -> None:
     arguments: list[str | Path] = ["rotate", many, "--master-key", "footer=pay", *given]
     before = {file: file.stat().st_ino for file in data_files(many)}
     err = interrupted(arguments, lambda: replaced(before))
@@ -117,7 +117,7 @@ def test_ctrl_c_leaves_a_rotation_that_goes_on_when_it_is_run_again(many: Path, 
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_an_encryption_in_place_that_goes_on_when_it_is_run_again(
+def test_ctrl_c_leaves_an_encryption_in_place_that_the_next_run_continues(
     people: Path, given: list[str], tmp_path: Path
 ) -> None:
     table = many_of(people, tmp_path / "table")
@@ -137,7 +137,7 @@ def test_ctrl_c_leaves_an_encryption_in_place_that_goes_on_when_it_is_run_again(
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_no_half_of_a_copy(many: Path, given: list[str], tmp_path: Path) -> None:
+def test_ctrl_c_leaves_no_partial_copy(many: Path, given: list[str], tmp_path: Path) -> None:
     target = tmp_path / "target"
     arguments: list[str | Path] = ["rekey", many, target, "--uniform-key", "other", *given]
     err = interrupted(
@@ -180,7 +180,7 @@ def test_keys_and_help_need_no_spark(tmp_path: Path) -> None:
     assert ended(started("--help", program=program))[0] == 0
 
 
-def test_completion_speaks_when_a_shell_asks() -> None:
+def test_completion_answers_when_a_shell_asks() -> None:
     asked = {"_PME_PARQUET_COMPLETE": "complete_bash", "COMP_WORDS": "pme-parquet ver", "COMP_CWORD": "1"}
     code, out, _ = ended(started(**asked))
     assert (code, out.split()) == (0, ["verify"])

@@ -74,7 +74,7 @@ def test_counts_reach_the_total_and_lines_are_printed_where_output_is_piped(
     assert not list(lines(done.out))
 
 
-def test_a_file_that_fails_counts_too(tables: Path, given: list[str], tmp_path: Path) -> None:
+def test_a_failed_file_counts_too(tables: Path, given: list[str], tmp_path: Path) -> None:
     file = data_files(tables)[0]
     (tmp_path / "whole").write_bytes(file.read_bytes())
     (tmp_path / "cut").write_bytes(file.read_bytes()[:-20])
@@ -83,11 +83,11 @@ def test_a_file_that_fails_counts_too(tables: Path, given: list[str], tmp_path: 
     assert list(lines(done.err))[-1][1:3] == ("2", "2")
 
 
-def test_quiet_is_quiet(encrypted: Path, given: list[str]) -> None:
+def test_quiet_prints_no_progress(encrypted: Path, given: list[str]) -> None:
     assert run("verify", encrypted, *given, "--quiet").err == ""
 
 
-def test_a_library_says_nothing_unless_asked(
+def test_a_library_prints_no_progress_unless_asked(
     spark: SparkSession, encrypted: Path, keys: pme.Keystore, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pme.verify(spark, encrypted, kms=keys)
@@ -96,7 +96,7 @@ def test_a_library_says_nothing_unless_asked(
     assert list(lines(capfd.readouterr().err))[-1][:3] == ("verifying", "3", "3")
 
 
-def test_what_is_raised_is_raised_where_it_is_waited_for(spark: SparkSession, keys: pme.Keystore) -> None:
+def test_an_error_in_the_thread_is_raised_in_the_waiting_caller(spark: SparkSession, keys: pme.Keystore) -> None:
     for progress in (True, False):
         with pytest.raises(pme.BadOptionError, match="there is nothing"):
             pme.verify(spark, "/no/such/place", kms=keys, progress=progress)
@@ -134,7 +134,7 @@ def test_a_thread_of_the_jvm_has_its_session_back_afterwards(spark: SparkSession
     assert active().equals(before)
 
 
-def test_ctrl_c_says_what_there_is(spark: SparkSession) -> None:
+def test_ctrl_c_reports_the_state_it_leaves(spark: SparkSession) -> None:
     def interrupted(then: Callable[[], str]) -> str:
         def work() -> str:
             os.kill(os.getpid(), signal.SIGINT)
@@ -163,7 +163,7 @@ class Inheriting(Thread):
         self.work()
 
 
-def test_an_operation_whose_thread_ends_before_it_begins_is_told(
+def test_an_operation_whose_thread_ends_before_it_begins_is_reported(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Stillborn(Inheriting):
@@ -218,7 +218,7 @@ def test_what_failed_just_before_ctrl_c_is_its_cause(spark: SparkSession, monkey
     assert str(stopped.value.__cause__) == "before"
 
 
-def test_the_tag_of_its_jobs_is_taken_away_again(spark: SparkSession) -> None:
+def test_the_job_tag_is_removed_afterwards(spark: SparkSession) -> None:
     def tagged() -> set[str]:
         return {tag for tag in spark.sparkContext.getJobTags() if tag.startswith("pme-")}
 
@@ -275,7 +275,7 @@ def test_a_line_is_printed_every_few_seconds_and_at_the_end(
     ]
 
 
-def test_a_terminal_gets_a_bar_that_goes_away() -> None:
+def test_a_terminal_gets_a_bar_that_disappears() -> None:
     console = Console(file=open("/dev/null", "w"), force_terminal=True, width=100, record=True)  # noqa: SIM115, PTH123
     with Bar(console) as bar:
         bar.show(None)
@@ -301,7 +301,7 @@ def test_a_notebook_gets_a_bar_that_is_changed_in_place() -> None:
     assert shown[-1].startswith('<progress value="1.000" max="1"></progress> copying &lt;b&gt;: 4 of 4 files')
 
 
-def test_a_kernel_is_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ipython_kernel_counts_as_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     put = object()
     shell = SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
@@ -311,7 +311,7 @@ def test_a_kernel_is_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(chosen(progress=None)) is Nothing
 
 
-def test_time_left_is_told_where_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_left_is_shown_if_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([100.0, 103.0, 109.0])
     monkeypatch.setattr("pme_parquet._display.step.monotonic", lambda: next(times))
     clock = Clock()

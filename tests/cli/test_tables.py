@@ -34,7 +34,7 @@ def damaged(table: Path) -> Path:
     return table
 
 
-def test_encrypt_says_what_was_written(people: Path, given: list[str], tmp_path: Path) -> None:
+def test_encrypt_prints_what_it_wrote(people: Path, given: list[str], tmp_path: Path) -> None:
     done = run("encrypt", people, tmp_path / "new", "--uniform-key", "footer", *given, "--json")
     assert done.code == 0
     written = done.document
@@ -42,9 +42,7 @@ def test_encrypt_says_what_was_written(people: Path, given: list[str], tmp_path:
     assert {file.footer for file in pme.inspect(tmp_path / "new").files} == {"encrypted"}
 
 
-def test_rekey_and_decrypt_take_a_table_there_and_back(
-    encrypted: Path, people: Path, given: list[str], tmp_path: Path
-) -> None:
+def test_rekey_and_decrypt_restore_the_table(encrypted: Path, people: Path, given: list[str], tmp_path: Path) -> None:
     rekeyed = run(
         "rekey", encrypted, tmp_path / "rekeyed", "--uniform-key", "pay", "-o", "plaintextFooter=true", *given
     )
@@ -71,19 +69,19 @@ def test_decrypt_without_write_plaintext_is_wrong_use(encrypted: Path, given: li
     assert not (tmp_path / "open").exists()
 
 
-def test_encrypt_wants_a_target_or_in_place(people: Path, tmp_path: Path) -> None:
+def test_encrypt_needs_a_target_or_in_place(people: Path, tmp_path: Path) -> None:
     assert run("encrypt", people, "--footer-key", "a").code == 2
     assert run("encrypt", people, tmp_path / "new", "--in-place", "--footer-key", "a").code == 2
 
 
-def test_verify_finds_nothing_in_a_whole_table(encrypted: Path, given: list[str]) -> None:
+def test_verify_finds_nothing_in_an_undamaged_table(encrypted: Path, given: list[str]) -> None:
     done = run("verify", encrypted, *given)
     assert done.code == 0
     assert done.out.startswith(f"{encrypted}: {FILES} files, ")
     assert done.out.endswith("; no findings\n")
 
 
-def test_verify_tells_a_finding_and_exits_with_1(damaged: Path, given: list[str]) -> None:
+def test_verify_prints_a_finding_and_exits_with_1(damaged: Path, given: list[str]) -> None:
     done = run("verify", damaged, *given, "--json")
     assert done.code == 1
     assert [finding["condition"] for finding in done.document["findings"]] == ["PME_DAMAGED_FILE"]
@@ -100,7 +98,7 @@ def without_pii(keys: pme.Keystore, tmp_path: Path) -> list[str]:
     return keystore(pme.Keystore(few, pme.env(PASSWORD_VARIABLE)))
 
 
-def test_verify_and_key_usage_exit_with_3_where_keys_are_missing_and_nothing_else(
+def test_verify_and_key_usage_exit_with_3_if_missing_keys_are_the_only_problem(
     table: Path, without_pii: list[str]
 ) -> None:
     done = run("verify", table, *without_pii, "--json")
@@ -111,7 +109,7 @@ def test_verify_and_key_usage_exit_with_3_where_keys_are_missing_and_nothing_els
     assert run("verify", table, *without_pii).code == 1
 
 
-def test_verify_tells_of_columns_under_another_key(table: Path, people: Path, given: list[str], tmp_path: Path) -> None:
+def test_verify_reports_columns_under_another_key(table: Path, people: Path, given: list[str], tmp_path: Path) -> None:
     binding = ["-o", "columnKeys=pii: name", "-o", "footerKey=footer"]
     assert run("verify", table, *given, *binding).code == 0
     planted = tmp_path / "planted"
@@ -124,13 +122,13 @@ def test_verify_tells_of_columns_under_another_key(table: Path, people: Path, gi
     assert "encrypted with the footer's key, 'footer', but columnKeys requires key 'pii'" in finding["message"]
 
 
-def test_verify_looks_at_a_sample(encrypted: Path, given: list[str]) -> None:
+def test_verify_can_check_a_sample(encrypted: Path, given: list[str]) -> None:
     done = run("verify", encrypted, *given, "--sample-files", "0.4", "--sample-seed", "7", "--json")
     assert done.document["opened"]["sample"] == {"files": 0.4, "pages": 1.0, "seed": 7}
     assert done.document["opened"]["skipped_files"] > 0
 
 
-def test_rotate_foresees_and_does(table: Path, given: list[str]) -> None:
+def test_rotate_does_what_its_dry_run_shows(table: Path, given: list[str]) -> None:
     arguments: list[str | Path] = ["rotate", table, "--master-key", "footer=pay", "--json", *given]
     foreseen = run(*arguments, "--dry-run")
     assert (foreseen.code, foreseen.document["dry_run"], foreseen.document["counts"]) == (0, True, {"rotated": FILES})
@@ -146,7 +144,7 @@ def test_rotate_to_another_kms(table: Path, given: list[str], tmp_path: Path) ->
     assert run("verify", table, *keystore(other)).code == 0
 
 
-def test_rotate_tells_of_all_files_when_some_fail(damaged: Path, given: list[str]) -> None:
+def test_rotate_reports_all_files_when_some_fail(damaged: Path, given: list[str]) -> None:
     arguments: list[str | Path] = ["rotate", damaged, "--master-key", "footer=pay", *given]
     done = run(*arguments)
     assert done.code == 1
@@ -157,7 +155,7 @@ def test_rotate_tells_of_all_files_when_some_fail(damaged: Path, given: list[str
     assert told["counts"] == {"failed": 1, "unchanged": FILES - 1}
 
 
-def test_key_usage_tells_what_would_be_lost(encrypted: Path, given: list[str]) -> None:
+def test_key_usage_shows_what_would_be_lost(encrypted: Path, given: list[str]) -> None:
     keys = {row["master_key"]: row for row in run("key-usage", encrypted, *given, "--json").document["keys"]}
     assert keys["footer"]["unreadable_files"] == FILES
     assert keys["pii"]["columns"] == ["name"]
@@ -167,7 +165,7 @@ def test_key_usage_tells_what_would_be_lost(encrypted: Path, given: list[str]) -
     assert max(map(len, shown.out.splitlines()[1:])) <= 80
 
 
-def test_key_usage_exits_with_1_where_a_file_does_not_tell(damaged: Path, given: list[str]) -> None:
+def test_key_usage_exits_with_1_if_a_file_cannot_be_read(damaged: Path, given: list[str]) -> None:
     assert run("key-usage", damaged, *given).code == 1
 
 
@@ -187,14 +185,14 @@ def test_wrong_options_exit_with_2(encrypted: Path, given: list[str], name: str)
 
 
 @pytest.mark.parametrize("command", ["verify", "rotate", "key-usage"])
-def test_a_path_where_nothing_is_exits_with_2(given: list[str], tmp_path: Path, command: str) -> None:
+def test_a_missing_path_exits_with_2(given: list[str], tmp_path: Path, command: str) -> None:
     done = run(command, tmp_path / "nowhere", *given, "--json")
     assert done.code == 2
     assert done.document["error"]["condition"] == "PME_BAD_OPTION"
     assert "there is nothing" in done.err
 
 
-def test_a_copy_of_nothing_exits_with_2(given: list[str], tmp_path: Path) -> None:
+def test_a_copy_of_a_missing_path_exits_with_2(given: list[str], tmp_path: Path) -> None:
     done = run("encrypt", tmp_path / "nowhere", tmp_path / "new", "--footer-key", "footer", *given)
     assert done.code == 2
     assert "there is nothing" in done.err
@@ -216,25 +214,25 @@ def test_a_damaged_source_exits_with_1_and_leaves_no_target(damaged: Path, given
     assert not (tmp_path / "new").exists()
 
 
-def test_a_key_that_the_kms_does_not_have_exits_with_3(people: Path, given: list[str], tmp_path: Path) -> None:
+def test_a_key_missing_from_the_kms_exits_with_3(people: Path, given: list[str], tmp_path: Path) -> None:
     done = run("encrypt", people, tmp_path / "new", "--footer-key", "nobody", *given, "--json")
     assert done.code == 3
     assert done.document["error"]["condition"] == "PME_KEY_NOT_FOUND"
 
 
-def test_a_kms_that_is_not_there_exits_with_3(people: Path, tmp_path: Path) -> None:
+def test_a_missing_kms_exits_with_3(people: Path, tmp_path: Path) -> None:
     away = keystore(pme.Keystore(tmp_path / "away.p12", pme.env(PASSWORD_VARIABLE)))
     done = run("encrypt", people, tmp_path / "new", "--footer-key", "footer", *away)
     assert (done.code, done.out) == (3, "")
 
 
-def test_what_storage_says_exits_with_4_in_one_line(given: list[str]) -> None:
+def test_a_storage_error_exits_with_4_in_one_line(given: list[str]) -> None:
     done = run("verify", "nosuch://bucket/people", *given, "--quiet")
     assert (done.code, len(done.err.splitlines())) == (4, 1)
     assert "nosuch" in done.err
 
 
-def test_options_may_stand_in_a_file_that_the_environment_names(
+def test_options_can_be_in_a_file_that_the_environment_names(
     encrypted: Path, keys: pme.Keystore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "kms.json"
@@ -252,12 +250,12 @@ def test_many_findings_of_one_cause_are_one_line(encrypted: Path, tmp_path: Path
     assert len(run("verify", encrypted, *keystore(others), "--json").document["findings"]) == FILES
 
 
-def test_control_characters_of_names_reach_no_terminal(table: Path, given: list[str]) -> None:
+def test_control_characters_in_names_do_not_reach_the_terminal(table: Path, given: list[str]) -> None:
     data_files(table)[0].with_name("part-\x1b[31m.parquet").write_bytes(b"PAR1")
     for command in ("verify", "rotate", "key-usage"):
         assert "\x1b" not in run(command, table, *given).out
 
 
-def test_the_session_goes_on(spark: SparkSession, encrypted: Path, given: list[str]) -> None:
+def test_the_session_keeps_running(spark: SparkSession, encrypted: Path, given: list[str]) -> None:
     assert run("verify", encrypted, *given).code == 0
     assert spark.range(1).count() == 1

@@ -63,14 +63,14 @@ def test_demo_compares_no_cold_write_with_a_warm_one(demo: Demo) -> None:
     assert compared.index("warm-up of both done") < compared.index("round 1 of 1 done")
 
 
-def test_nothing_that_spark_says_cuts_into_the_demo_s_lines(demo: Demo) -> None:
+def test_spark_messages_do_not_break_up_the_demos_lines(demo: Demo) -> None:
     assert re.search(r"\n      starting \d+\.\d s\n", demo.both)
     assert "WARN" not in demo.both
     assert demo.both == demo.shown
     assert (demo.path / "spark.log").exists()
 
 
-def test_what_the_demo_says_to_try_next_can_be_pasted(demo: Demo) -> None:
+def test_the_demos_next_steps_can_be_pasted(demo: Demo) -> None:
     block = demo.shown.partition("paste any of these into a shell.\n")[2].partition("\nEvery option: ")[0]
     commands = [part for part in re.split(r"^# .*\n", block, flags=re.MULTILINE) if part.strip()]
     directory = demo.path / "elsewhere"
@@ -123,7 +123,7 @@ def test_notebook_runs_and_shows_tables(tmp_path: Path, monkeypatch: pytest.Monk
     assert password not in nbformat.writes(notebook)
 
 
-def test_notebook_is_kept_without_outputs() -> None:
+def test_notebook_is_stored_without_outputs() -> None:
     notebook = nbformat.read(EXAMPLES / "notebooks" / "look_at_a_table.ipynb", as_version=4)
     nbformat.validate(notebook)
     assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")

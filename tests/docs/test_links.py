@@ -44,7 +44,7 @@ def test_documents_are_found() -> None:
 
 
 @pytest.mark.parametrize("file", [*METADATA, *FORMS], ids=lambda path: str(path.relative_to(ROOT)))
-def test_addresses_of_the_project_lead_to_what_is_there(file: Path) -> None:
+def test_addresses_of_the_project_exist(file: Path) -> None:
     found = _OURS.findall(file.read_text())
     assert found or file in FORMS
     dead = [rest for rest in found if not leads_somewhere(rest.rstrip("."))]
@@ -65,7 +65,7 @@ def test_the_project_has_one_address() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda path: path.name)
-def test_forms_are_whole(form: Path) -> None:
+def test_issue_forms_are_complete(form: Path) -> None:
     told = yaml.safe_load(form.read_text())
     if form.name == "config.yml":
         assert [link["url"].startswith("https://") for link in told["contact_links"]] == [True, True]
@@ -77,7 +77,7 @@ def test_forms_are_whole(form: Path) -> None:
     assert all(field["attributes"]["label"] for field in fields)
 
 
-def test_who_reports_a_mistake_is_asked_for_doctor_and_warned_of_keys() -> None:
+def test_the_bug_form_asks_for_doctor_and_warns_about_keys() -> None:
     text = (ROOT / ".github" / "ISSUE_TEMPLATE" / "bug_report.yml").read_text()
     assert "pme.doctor(spark, enc)" in text
     assert "Paste no keys" in text

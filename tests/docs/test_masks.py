@@ -32,7 +32,7 @@ HERE = Path("/scratch/reader")
         ),
     ],
 )
-def test_what_varies_is_the_same(shown: str, printed: str) -> None:
+def test_values_that_vary_between_runs_count_as_the_same(shown: str, printed: str) -> None:
     assert same(shown, f"{printed}\n", HERE)
 
 
@@ -49,5 +49,5 @@ def test_what_varies_is_the_same(shown: str, printed: str) -> None:
         ("a [b]", "a b"),
     ],
 )
-def test_what_does_not_vary_is_not(shown: str, printed: str) -> None:
+def test_other_differences_are_found(shown: str, printed: str) -> None:
     assert not same(shown, f"{printed}\n", HERE)

@@ -67,13 +67,13 @@ def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Read
     return reader
 
 
-def test_the_quickstart_leaves_what_other_pages_go_on_from(begun: Reader) -> None:
+def test_the_quickstart_leaves_what_other_pages_need(begun: Reader) -> None:
     assert {"spark", "keys", "enc", "people", "pme"} <= begun.names.keys()
     assert (begun.directory / "people").is_dir()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_what_a_page_tells_to_type_does_what_it_says(page: Path, begun: Reader, tmp_path: Path) -> None:
+def test_the_code_of_a_page_does_what_the_page_shows(page: Path, begun: Reader, tmp_path: Path) -> None:
     directory = tmp_path / "reader"
     shutil.copytree(begun.directory, directory)
     reader = Reader(begun.spark, directory, dict(begun.names))
@@ -81,7 +81,7 @@ def test_what_a_page_tells_to_type_does_what_it_says(page: Path, begun: Reader, 
     go_through(page, reader)
 
 
-def test_blocks_that_are_not_run_are_there() -> None:
+def test_blocks_listed_as_not_run_exist() -> None:
     there = {name(page): [block.code for block in blocks(page)] for page in DOCUMENTS}
     found = {
         (page, start)
@@ -94,5 +94,5 @@ def test_blocks_that_are_not_run_are_there() -> None:
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=name)
-def test_blocks_are_of_languages_that_are_run_or_read(page: Path) -> None:
+def test_every_block_is_in_a_language_that_is_run_or_read(page: Path) -> None:
     assert {block.language for block in blocks(page)} - TYPED - READ == set()

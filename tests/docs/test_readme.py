@@ -22,7 +22,7 @@ JARS = ROOT / "target" / "jars"
 
 @pytest.mark.slow
 @pytest.mark.skipif(SPARK_VERSION < NEWEST, reason="the README installs the newest Spark")
-def test_readme_typed_by_someone_who_has_nothing_writes_and_reads_an_encrypted_table(tmp_path: Path) -> None:
+def test_readme_commands_in_a_new_environment_write_and_read_an_encrypted_table(tmp_path: Path) -> None:
     install, *typed = to_type(README)
     assert [block.language for block in typed] == ["bash", "python", "bash"]
     variables = of_a_new_python(tmp_path)

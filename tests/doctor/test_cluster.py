@@ -40,11 +40,11 @@ def test_every_line_that_is_not_ok_says_what_to_do(seen: dict[str, Any]) -> None
         assert_each_says_what_to_do(diagnosis["checks"])
 
 
-def test_only_what_is_wrong_is_told_as_wrong(doubtful: list[dict[str, Any]]) -> None:
+def test_only_real_problems_are_reported(doubtful: list[dict[str, Any]]) -> None:
     assert set(not_ok(doubtful)) == {"connector", "parquet-column", "RPC", "spill"}
 
 
-def test_a_connector_that_is_there_twice_is_a_problem(doubtful: list[dict[str, Any]]) -> None:
+def test_a_connector_loaded_twice_is_a_problem(doubtful: list[dict[str, Any]]) -> None:
     check = named(doubtful, "connector")
     assert check["status"] == "problem"
     assert f"from {pme.jar_path()}; also on the class path: " in check["found"]
@@ -58,7 +58,7 @@ def test_another_parquet_on_the_class_path_is_a_problem(doubtful: list[dict[str,
     assert check["found"].endswith(f"{COPY} (1.10.1)")
 
 
-def test_rpc_that_nothing_encrypts_is_a_warning(doubtful: list[dict[str, Any]]) -> None:
+def test_unencrypted_rpc_is_a_warning(doubtful: list[dict[str, Any]]) -> None:
     assert named(doubtful, "RPC")["status"] == "warning"
     assert "spark.network.crypto.enabled=true" in named(doubtful, "RPC")["remedy"]
     assert "spark.io.encryption.enabled=true" in named(doubtful, "spill")["remedy"]
@@ -77,7 +77,7 @@ def test_aes_is_measured_on_one_executor(doubtful: list[dict[str, Any]]) -> None
     assert "GB/s" in speed["found"]
 
 
-def test_executors_get_keys_from_the_driver_or_ask_themselves(seen: dict[str, Any]) -> None:
+def test_executors_get_keys_from_the_driver_or_from_the_kms(seen: dict[str, Any]) -> None:
     for name, way in (("doubtful", "through the driver"), ("executors ask", "by itself")):
         check = named(seen[name]["checks"], "key 'footer' from executor")
         assert (check["status"], check["found"].split(", ")[0]) == ("ok", way)
@@ -95,10 +95,10 @@ def test_executors_without_the_connector_are_a_problem(seen: dict[str, Any]) -> 
     assert named(checks, "KMS from an executor")["found"] == "not checked, because no executor works"
 
 
-def test_rpc_that_is_encrypted_is_ok(seen: dict[str, Any]) -> None:
+def test_encrypted_rpc_is_ok(seen: dict[str, Any]) -> None:
     assert named(seen["without jars"]["checks"], "RPC")["found"] == "encrypted and authenticated"
 
 
-def test_no_secret_is_told(seen: dict[str, Any]) -> None:
+def test_no_secret_is_shown(seen: dict[str, Any]) -> None:
     for secret in (PASSWORD, TOKEN, *static_keys().split()):
         assert secret not in json.dumps(seen)

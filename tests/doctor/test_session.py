@@ -65,13 +65,13 @@ def test_aes_is_measured(healthy: pme.Diagnosis) -> None:
     assert told(healthy, "AES provider on the driver")["found"]
 
 
-def test_each_key_that_is_named_is_wrapped_and_unwrapped_by_driver_and_executor(healthy: pme.Diagnosis) -> None:
+def test_each_named_key_is_wrapped_and_unwrapped_by_driver_and_executor(healthy: pme.Diagnosis) -> None:
     for key in ("footer", "pii"):
         assert told(healthy, f"key '{key}' from driver")["found"].startswith("wrapped in ")
         assert told(healthy, f"key '{key}' from executor")["found"].startswith("through the driver, unwrapped in ")
 
 
-def test_executors_can_be_told_to_ask_themselves(spark: SparkSession, keys: pme.Keystore) -> None:
+def test_executors_call_the_kms_themselves_if_call_from_says_so(spark: SparkSession, keys: pme.Keystore) -> None:
     diagnosis = pme.doctor(spark, keys, options={"footerKey": "footer", "kms.callFrom": "executor"})
     assert told(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, unwrapped in ")
     assert "kms.callFrom=executor" in told(diagnosis, "KMS")["found"]
@@ -90,7 +90,7 @@ def test_the_kms_is_called_as_reads_and_writes_call_it(spark: SparkSession, twic
     assert (client.count("wrap"), client.count("unwrap")) == ({"k": wraps}, {"k": 2})
 
 
-def test_without_a_kms_none_is_asked(spark: SparkSession) -> None:
+def test_without_a_kms_none_is_called(spark: SparkSession) -> None:
     check = told(pme.doctor(spark), "KMS")
     assert (check["status"], check["found"]) == ("warning", "none is named, so none was called")
     assert check["remedy"] == "Name one: pme.doctor(spark, kms=…)."
@@ -103,19 +103,19 @@ def test_a_kms_without_keys_is_opened(spark: SparkSession, keys: pme.Keystore) -
     assert "give a pme.Encryption" in check["remedy"]
 
 
-def test_a_key_that_is_refused_is_a_problem(spark: SparkSession) -> None:
+def test_a_refused_key_is_a_problem(spark: SparkSession) -> None:
     refused = key_from_driver(spark, pme.Encryption(kms=pme.PythonKms(Guarded("k")), uniform_key="k"))
     assert "[PME_KEY_DENIED]" in refused["found"]
     assert "Ask for access to the key" in refused["remedy"]
 
 
-def test_a_key_that_is_missing_is_a_problem(spark: SparkSession, keys: pme.Keystore) -> None:
+def test_a_missing_key_is_a_problem(spark: SparkSession, keys: pme.Keystore) -> None:
     missing = key_from_driver(spark, pme.Encryption(kms=keys, footer_key="k"))
     assert "[PME_KEY_NOT_FOUND]" in missing["found"]
     assert "Create the key" in missing["remedy"]
 
 
-def test_a_kms_that_is_not_reached_is_a_problem(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_kms_is_a_problem(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     vault = pme.Vault("http://127.0.0.1:9", token=pme.env("PME_TEST_PASSWORD"))
     options = {"uniformKey": "k", "kms.timeoutSeconds": "2"}
@@ -126,7 +126,7 @@ def test_a_kms_that_is_not_reached_is_a_problem(spark: SparkSession, monkeypatch
     assert PASSWORD not in str(forms(diagnosis))
 
 
-def test_a_keystore_that_is_not_there_is_a_problem(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_keystore_is_a_problem(spark: SparkSession, tmp_path: Path) -> None:
     nowhere = pme.Keystore(str(tmp_path / "none.p12"), password=pme.env("PME_TEST_PASSWORD"))
     check = told(pme.doctor(spark, nowhere, options={"uniformKey": "k"}), "KMS")
     assert "[PME_KMS_UNAVAILABLE]" in check["found"]
@@ -147,9 +147,7 @@ def test_a_misspelt_option_is_a_problem(spark: SparkSession, keys: pme.Keystore)
     assert "Did you mean 'footerKey'" in told(diagnosis, "options")["found"]
 
 
-def test_hadoop_settings_that_spark_s_own_source_follows_are_told_without_values(
-    spark: SparkSession, conf: Conf
-) -> None:
+def test_hadoop_settings_for_spark_s_own_source_are_listed_without_values(spark: SparkSession, conf: Conf) -> None:
     secret = "AAECAwQFBgcICQoLDA0ODw=="
     settings = {"parquet.encryption.key.list": f"k:{secret}", "parquet.crypto.factory.class": "com.example.Factory"}
     with conf(settings):
@@ -166,7 +164,7 @@ def test_no_secret_is_in_any_form(healthy: pme.Diagnosis) -> None:
         assert PASSWORD not in shown, form
 
 
-def test_sql_tells_the_same(spark: SparkSession, keys: pme.Keystore, healthy: pme.Diagnosis) -> None:
+def test_sql_gives_the_same_answer(spark: SparkSession, keys: pme.Keystore, healthy: pme.Diagnosis) -> None:
     options = keys.options() | {"footerKey": "footer", "columnKeys": "pii: ssn"}
     given = ", ".join(f"'{text}'" for option in options.items() for text in option)
     rows = spark.sql(f"SELECT * FROM pme_doctor(options => map({given}))").collect()
@@ -175,7 +173,7 @@ def test_sql_tells_the_same(spark: SparkSession, keys: pme.Keystore, healthy: pm
     assert {row["status"] for row in rows if not row["name"].startswith("AES")} == {"ok"}
 
 
-def test_a_stopped_session_is_a_problem_and_no_exception(spark: SparkSession) -> None:
+def test_a_stopped_session_is_a_problem_and_not_an_exception(spark: SparkSession) -> None:
     class Stopped:
         _jsparkSession = spark._jsparkSession  # noqa: N815 PySpark calls it so
 

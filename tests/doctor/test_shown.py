@@ -30,7 +30,7 @@ def test_text_has_a_line_for_each_check_and_one_for_what_to_do() -> None:
     ]
 
 
-def test_nothing_that_is_found_steers_a_terminal_or_a_notebook() -> None:
+def test_found_text_cannot_control_a_terminal_or_a_notebook() -> None:
     shown = forms(pme.Diagnosis((PROBLEM,)))
     assert "\x1b[2J" not in shown["rich"]
     assert "[red]" in shown["rich"]
@@ -98,7 +98,7 @@ def a_connector(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classic, "misfit", lambda _: None)
 
 
-def test_a_session_without_the_connector_is_told_how_to_get_it(no_connector: None) -> None:
+def test_a_session_without_the_connector_shows_how_to_get_it(no_connector: None) -> None:
     diagnosis = pme.doctor(session("17"))
     check = diagnosis.checks[-1]
     assert (check.name, check.status) == ("connector", "problem")
@@ -109,7 +109,7 @@ def test_a_session_without_the_connector_is_told_how_to_get_it(no_connector: Non
     assert "secret" not in str(forms(diagnosis))
 
 
-def test_without_the_connector_python_tells_of_java(no_connector: None) -> None:
+def test_without_the_connector_python_reports_java(no_connector: None) -> None:
     [_, java, _] = classic.checks(session("11"), {})
     assert (java.name, java.status, java.remedy) == (
         "Java",
@@ -118,7 +118,7 @@ def test_without_the_connector_python_tells_of_java(no_connector: None) -> None:
     )
 
 
-def test_a_connector_for_another_scala_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connector_for_another_scala_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classic, "misfit", lambda _: judged(Connector("0.1.0", "3.5", "2.12"), "4.1.3", "2.13.16", ""))
     check = pme.doctor(session("17")).checks[-1]
     assert check.status == "problem"
@@ -151,13 +151,13 @@ def client(message: str) -> Any:
     return SimpleNamespace(version="4.0.4", read=reader, sql=fails)
 
 
-def test_a_connect_server_without_the_format_is_told_to_get_it() -> None:
+def test_a_connect_server_without_the_format_shows_how_to_get_it() -> None:
     check = pme.doctor(client("[DATA_SOURCE_NOT_FOUND] Failed to find")).checks[-1]
     assert check.status == "problem"
     assert "Start the server with the connector's jar" in check.remedy
 
 
-def test_what_a_connect_server_does_not_say_was_not_looked_at() -> None:
+def test_what_a_connect_server_does_not_report_is_listed_as_not_checked() -> None:
     check = pme.doctor(client("no such function")).checks[-1]
     assert check.status == "warning"
     assert check.found.startswith("versions, jars, executors, AES, RPC and KMS were not checked")

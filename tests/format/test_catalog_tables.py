@@ -34,7 +34,7 @@ def test_create_table_and_insert_into(spark: SparkSession, pair: Pair) -> None:
     assert len(pair.same(job)) == 21
 
 
-def test_a_table_at_a_location_is_the_files_there(spark: SparkSession, pair: Pair) -> None:
+def test_a_table_with_a_location_has_the_rows_of_the_files_there(spark: SparkSession, pair: Pair) -> None:
     def job(source: Source) -> DataFrame:
         source.write(spark.table("pme_people"))
         spark.sql(f"CREATE TABLE {source.table} {source.clause()} LOCATION '{source.path}'")

@@ -31,7 +31,7 @@ def test_codec_reads_back(spark: SparkSession, pair: Pair, codec: str) -> None:
     assert_encrypted_footers(pair.ours.path)
 
 
-def test_codec_of_the_session_is_taken(spark: SparkSession, pair: Pair, conf: Conf) -> None:
+def test_codec_of_the_session_is_used(spark: SparkSession, pair: Pair, conf: Conf) -> None:
     def job(source: Source) -> DataFrame:
         source.write(people(spark))
         return source.read()

@@ -100,7 +100,7 @@ def test_without_column_keys_nothing_is_left_readable(ours: Source, spark: Spark
     assert find_canaries(ours.path, LEAVES.values()) == []
 
 
-def test_case_matters_where_the_session_says_so(ours: Source, conf: Conf) -> None:
+def test_case_matters_if_the_session_is_case_sensitive(ours: Source, conf: Conf) -> None:
     with conf({"spark.sql.caseSensitive": "true"}):
         with pytest.raises(pme.PmeError, match="Mixed") as caught:
             covered(ours, "pii: MIXED")

@@ -47,7 +47,7 @@ def test_every_way_to_write_keeps_material_and_file_name(spark: SparkSession, ou
 
 @pytest.mark.parametrize("template", ["{table}", "{path}/{file}", "site:{table}:{file}"])
 @pytest.mark.parametrize("way", ["overwrite", "dynamic_overwrite", "partition_and_bucket_by", "insert_into"])
-def test_prefixes_made_of_the_table_hold_in_partitions(
+def test_prefixes_with_the_table_name_work_in_partitions(
     spark: SparkSession, ours: Source, way: str, template: str
 ) -> None:
     source = with_options(ours, read={"aadPrefix": template}, write={"storeAadPrefix": "false"})
@@ -58,7 +58,7 @@ def test_prefixes_made_of_the_table_hold_in_partitions(
 @pytest.mark.parametrize(
     "options", [{"keyMaterial": "external"}, {"aadPrefix": "{file}"}, {"aadPrefix": "{table}"}], ids=str
 )
-def test_a_partition_elsewhere_reads_back_or_is_refused_on_write(
+def test_a_partition_at_another_location_reads_back_or_is_refused_on_write(
     spark: SparkSession, ours: Source, options: dict[str, str]
 ) -> None:
     """Spark writes such a partition's files under another name and place, and then renames them."""
@@ -77,7 +77,7 @@ def test_a_partition_elsewhere_reads_back_or_is_refused_on_write(
         assert rows(spark.table(table)) == ["Row(id=11, p=1)", "Row(id=12, p=1)"]
 
 
-def test_a_partition_elsewhere_reads_back(spark: SparkSession, ours: Source) -> None:
+def test_a_partition_at_another_location_reads_back(spark: SparkSession, ours: Source) -> None:
     table = ours.table
     spark.sql(f"CREATE TABLE {table} (id BIGINT, p INT) {ours.clause()} PARTITIONED BY (p) LOCATION '{ours.path}'")
     spark.sql(f"ALTER TABLE {table} ADD PARTITION (p = 1) LOCATION '{ours.path}-elsewhere'")

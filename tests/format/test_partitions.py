@@ -83,7 +83,7 @@ def test_partition_filters_are_pushed_down(spark: SparkSession, pair: Pair) -> N
     assert "PartitionFilters: [isnotnull(country" in text
 
 
-def test_partition_pruning_leaves_unread_what_it_prunes(spark: SparkSession, ours: Source) -> None:
+def test_pruned_partitions_are_not_read(spark: SparkSession, ours: Source) -> None:
     ours.writer(people(spark)).partitionBy("country").save(ours.path)
     for path in files_under(ours.path):
         if path.parent.name == "country=it":

@@ -90,7 +90,7 @@ def test_zeros_of_either_sign_are_found(spark: SparkSession, ours: Source, zero:
 @pytest.mark.parametrize(
     "condition", ["scattered = 642", "scattered IN (642, 644)", "CAST(scattered AS STRING) LIKE '%642'"]
 )
-def test_rows_that_do_not_match_are_not_decoded_of_other_columns(
+def test_other_columns_are_decoded_only_for_matching_rows(
     spark: SparkSession, pair: Pair, scan: str, condition: str
 ) -> None:
     # Every page of `scattered` spans all of its values, so that no index leaves one out.
@@ -117,7 +117,7 @@ def test_the_same_scan_is_planned_once(spark: SparkSession, pair: Pair, conf: Co
         assert plan(job(pair.ours)).count("ReusedExchange") == plan(job(pair.theirs)).count("ReusedExchange") > 0
 
 
-def test_a_filter_that_most_pages_have_rows_for_is_left_to_spark(spark: SparkSession, ours: Source) -> None:
+def test_a_filter_that_matches_rows_in_most_pages_is_left_to_spark(spark: SparkSession, ours: Source) -> None:
     others = [f"id * {number} AS other_{number}" for number in range(8)]
     frame = spark.range(0, 1000, 1, 1).selectExpr("id", "pmod(id, 50) AS scattered", *others)
     ours.write(frame, **SMALL_PAGES)

@@ -51,7 +51,7 @@ def test_a_stream_reads_and_writes_the_format(spark: SparkSession, pair: Pair, i
     assert_encrypted_footers(pair.ours.path)
 
 
-def test_a_restart_from_the_checkpoint_takes_only_what_is_new(spark: SparkSession, pair: Pair, inbox: Path) -> None:
+def test_a_restart_from_the_checkpoint_reads_only_new_files(spark: SparkSession, pair: Pair, inbox: Path) -> None:
     def job(source: Source) -> DataFrame:
         for start in (0, 20):
             source.writer(people(spark, start)).mode("append").save(str(inbox / source.table))
@@ -93,7 +93,7 @@ def test_schema_inference_for_streams(spark: SparkSession, pair: Pair, inbox: Pa
         assert len(pair.same(job)) == 20
 
 
-def test_files_are_taken_in_batches(spark: SparkSession, pair: Pair, inbox: Path) -> None:
+def test_files_are_read_in_batches(spark: SparkSession, pair: Pair, inbox: Path) -> None:
     def job(source: Source) -> DataFrame:
         source.writer(people(spark).repartition(4)).save(str(inbox / source.table))
         drain(sink(stream(source, inbox / source.table, maxFilesPerTrigger="1"), source), source.path)

@@ -61,7 +61,7 @@ def test_timestamps_as_stored(spark: SparkSession, pair: Pair, conf: Conf, store
 
 
 @pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
-def test_old_dates_with_the_rebase_spark_is_told(spark: SparkSession, pair: Pair, conf: Conf, mode: str) -> None:
+def test_old_dates_in_each_rebase_mode(spark: SparkSession, pair: Pair, conf: Conf, mode: str) -> None:
     def job(source: Source) -> DataFrame:
         source.write(spark.sql("SELECT DATE'1200-01-01' AS d, TIMESTAMP'1200-01-01 00:00:00' AS t"))
         return source.read()
@@ -118,7 +118,7 @@ def test_calendar_intervals_are_refused_as_by_spark(spark: SparkSession, pair: P
     assert outcomes[0] == outcomes[1] != DONE
 
 
-def test_void_columns_are_taken_or_refused_as_by_spark(spark: SparkSession, pair: Pair) -> None:
+def test_void_columns_are_accepted_or_refused_as_by_spark(spark: SparkSession, pair: Pair) -> None:
     frame = spark.range(2).selectExpr("id", "NULL AS v")
     outcomes = pair.outcomes(lambda source: source.write(frame))
     assert outcomes[0] == outcomes[1]

@@ -39,7 +39,7 @@ def test_create_partitioned_by_a_column(spark: SparkSession, pair: Pair) -> None
     assert len(pair.same(job)) == 20
 
 
-def test_append_and_overwrite_do_what_they_do_to_a_parquet_table(spark: SparkSession, pair: Pair) -> None:
+def test_append_and_overwrite_work_as_for_a_parquet_table(spark: SparkSession, pair: Pair) -> None:
     results = []
     for source in (pair.ours, pair.theirs):
         writer(people(spark), source).create()

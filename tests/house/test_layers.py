@@ -63,14 +63,14 @@ def test_the_layers_hold(section: str) -> None:
     assert check(section) == (0, "")
 
 
-def test_a_forbidden_import_of_a_scala_module_is_named(copied: Path) -> None:
+def test_a_forbidden_import_of_a_scala_module_is_reported(copied: Path) -> None:
     text = "package io.pmeparquet\n\nimport io.pmeparquet.spark.PmeDataSource\n\nobject Planted\n"
     assert planted(copied, "jvm modules", {f"{CORE}/Planted.scala": text}).startswith(
         f"{CORE}/Planted.scala:3 imports io.pmeparquet.spark.PmeDataSource, which layer core may not"
     )
 
 
-def test_a_full_name_is_an_import_too_but_a_comment_is_none(copied: Path) -> None:
+def test_a_full_name_counts_as_an_import_and_a_comment_does_not(copied: Path) -> None:
     text = (
         "package io.pmeparquet\n\n/** As io.pmeparquet.spark.PmeTable. */\nobject Planted {\n"
         '  val name = "io.pmeparquet.spark.PmeTable"\n  val x = io.pmeparquet.spark.PmeDataSource\n}\n'
@@ -90,7 +90,7 @@ def test_a_circle_of_scala_packages_is_drawn_line_by_line(copied: Path) -> None:
     assert f"{CORE}/planted/two/Two.scala:5 imports io.pmeparquet.planted.one" in told
 
 
-def test_a_forbidden_import_of_a_python_layer_is_named_wherever_it_stands(copied: Path) -> None:
+def test_a_forbidden_import_of_a_python_layer_is_reported_wherever_it_is(copied: Path) -> None:
     text = (
         "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from pme_parquet._inspect import Inspection\n\n\n"
         "def show() -> None:\n    from .._spark import driver\n"

@@ -93,7 +93,7 @@ def test_damaged_files(tmp_path: Path, content: bytes, why: str) -> None:
     assert file.footer is None
 
 
-def test_nesting_that_only_a_stack_could_follow(tmp_path: Path) -> None:
+def test_very_deep_nesting_is_damage(tmp_path: Path) -> None:
     deep = b"\x1c" * 100_000
     assert told(tmp_path / "a", framed(deep, b"PAR1"))[1] == [("PME_DAMAGED_FILE", "it is not valid Thrift")]
     lists = b"\x19" + b"\x19" * 100_000
@@ -127,7 +127,7 @@ def test_aad_file_unique_of_another_length(tmp_path: Path, unique: bytes) -> Non
     assert file.footer_key.master_key == "k"
 
 
-def test_a_prefix_that_is_kept_and_is_not(tmp_path: Path) -> None:
+def test_a_stored_prefix_that_the_file_says_is_not_stored(tmp_path: Path) -> None:
     file, findings = told(tmp_path / "a", encrypted(b"k", algorithm=gcm(prefix=b"t", supply=True)))
     assert findings == [("PME_AAD_PREFIX", "the file contains a prefix, but states that it does not")]
     assert (file.aad_prefix, file.aad_prefix_value) == ("required", "t")
@@ -184,7 +184,7 @@ def test_key_metadata_that_the_connector_refuses(tmp_path: Path, metadata: bytes
     assert (file.footer_key.management, file.algorithm) == ("unreadable", "AES_GCM_V1")
 
 
-def test_lengths_of_keys_are_those_of_keys_wrapped_locally_only(tmp_path: Path) -> None:
+def test_key_lengths_are_shown_only_for_locally_wrapped_keys(tmp_path: Path) -> None:
     for wrapped, bits in ((key_material(wrappedDEK="vault:v12:abc"), None), (key_material(wrappedDEK="A" * 64), None)):
         file, findings = told(tmp_path / "a", encrypted(wrapped))
         assert findings == []
@@ -230,7 +230,7 @@ def test_key_material_beside_that_is_too_long(tmp_path: Path, monkeypatch: pytes
     assert findings == [("PME_KEY_METADATA", "_KEY_MATERIAL_FOR_a.json: it is longer than 100 bytes")]
 
 
-def test_wrapped_keys_are_not_told(tmp_path: Path) -> None:
+def test_wrapped_keys_are_not_shown(tmp_path: Path) -> None:
     told(tmp_path / "a", encrypted(key_material(wrappedDEK="SECRETSECRET", wrappedKEK="HIDDENHIDDEN")))
     report = pme.inspect(tmp_path)
     shown = [

@@ -146,7 +146,7 @@ def bombs(most: int) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", bombs(1000))
-def test_footers_that_would_grow(tmp_path: Path, name: str) -> None:
+def test_footers_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
     footer = bombs(BIGGEST)[name][:BIGGEST]
     told = looked_at(tmp_path, iter([Original(framed(footer, b"PAR1"), None)]))
     assert told["findings"] == 1
@@ -164,7 +164,7 @@ def test_footers_that_would_grow(tmp_path: Path, name: str) -> None:
     ],
     ids=["entries", "deep", "number", "escapes", "objects"],
 )
-def test_key_material_that_would_grow(tmp_path: Path, content: bytes) -> None:
+def test_key_material_that_would_take_much_memory(tmp_path: Path, content: bytes) -> None:
     assert len(content) <= MAX_FILE_BYTES
     told = looked_at(tmp_path, iter([Original(encrypted(reference("footerKey")), content)]))
     assert told["findings"] == 1

@@ -59,7 +59,7 @@ def test_inspect_and_verify_name_columns_alike(spark: SparkSession, tmp_path: Pa
     assert pme.verify(spark, tmp_path, options=keys | {"unlistedColumns": "error"}).collect() == []
 
 
-def test_where_the_parts_of_a_file_lie_is_told_by_the_same_names(spark: SparkSession, tmp_path: Path) -> None:
+def test_file_layouts_use_the_same_column_names(spark: SparkSession, tmp_path: Path) -> None:
     write(spark, tmp_path, SCHEMAS["three levels"])
     stored = storage(str(tmp_path), None)
     [found] = stored.files()

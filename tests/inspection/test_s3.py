@@ -47,7 +47,7 @@ def store(table: Path) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
-def test_a_table_in_s3_is_told_of_as_on_a_disk(table: Path, store: dict[str, Any], scheme: str) -> None:
+def test_a_table_in_s3_has_the_same_report_as_on_disk(table: Path, store: dict[str, Any], scheme: str) -> None:
     there = pme.inspect(f"{scheme}://{PLACE}", storage_options=store).to_dict()
     here = pme.inspect(table).to_dict()
     assert len(here["files"]) == 3
@@ -64,6 +64,6 @@ def test_the_command_finds_the_store_in_the_environment(
     assert there.stdout.replace(f"s3://{PLACE}", "") == here.stdout.replace(str(table), "")
 
 
-def test_what_is_not_in_the_store_is_told(store: dict[str, Any]) -> None:
+def test_what_is_not_in_the_store_is_reported(store: dict[str, Any]) -> None:
     with pytest.raises(pme.PmeError, match="there is nothing"):
         pme.inspect("s3://bucket/nobody", storage_options=store)

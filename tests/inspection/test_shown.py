@@ -49,7 +49,7 @@ def hostile(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_nothing_in_a_file_steers_a_terminal_or_a_notebook(hostile: Path) -> None:
+def test_text_from_a_file_cannot_control_a_terminal_or_a_notebook(hostile: Path) -> None:
     for path in (hostile, *sorted(hostile.iterdir())):
         report = pme.inspect(path)
         for form, shown in forms(report).items():
@@ -59,7 +59,7 @@ def test_nothing_in_a_file_steers_a_terminal_or_a_notebook(hostile: Path) -> Non
             assert sentence.isprintable()
 
 
-def test_what_a_file_says_is_escaped_and_not_left_out(hostile: Path) -> None:
+def test_text_from_a_file_is_escaped_and_not_left_out(hostile: Path) -> None:
     shown = forms(pme.inspect(hostile / "b"))
     assert r"k\x1b[2J\x1b]0;t\x07\u202e\n<script>alert(1)</script>[red]&[/red]" in shown["text"]
     assert "[red]&[/red]" in shown["rich"].replace("\n", "")
@@ -128,7 +128,7 @@ def test_a_table_as_text(tmp_path: Path) -> None:
     ]
 
 
-def test_many_of_anything_are_cut_and_counted(tmp_path: Path) -> None:
+def test_long_lists_are_cut_and_counted(tmp_path: Path) -> None:
     for number in range(30):
         (tmp_path / f"{number:02}").write_bytes(encrypted(f"key{number}".encode()))
     for number in range(25):

@@ -74,7 +74,7 @@ def test_a_partitioned_table_that_changed_its_key_and_has_an_intruder(
     assert sorted(map(str, keys)) == ["footer", "other"]
 
 
-def test_it_tells_the_same_after_a_rotation(
+def test_inspect_shows_the_new_keys_after_a_rotation(
     spark: SparkSession, keys: pme.Keystore, enc: pme.Encryption, target: str
 ) -> None:
     people(spark).coalesce(1).write.format("pme-parquet").options(**enc.options()).save(target)

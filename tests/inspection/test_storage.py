@@ -93,7 +93,7 @@ def test_only_tails_are_read_and_most_with_one_range(storage: Recorded) -> None:
     assert [read["/t/wide"][0], sum(read["/t/wide"])] == [FIRST_READ_BYTES, len(wide) - 4]
 
 
-def test_objects_that_stand_for_directories_are_no_files(storage: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_that_represent_directories_are_not_files(storage: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     put(storage, "/t/day=1/a", encrypted(b"footer"))
     listed = {path: {"name": path, "size": 0, "type": "file"} for path in ("/t/", "/t/day=1/")}
     find = MemoryFileSystem.find
@@ -102,15 +102,13 @@ def test_objects_that_stand_for_directories_are_no_files(storage: Recorded, monk
     assert ([file.file for file in report.files], report.findings) == (["day=1/a"], ())
 
 
-def test_nothing_behind_a_url(storage: Recorded) -> None:
+def test_a_url_with_no_file_is_refused(storage: Recorded) -> None:
     put(storage, "/bucket/a", b"")
     with pytest.raises(pme.BadOptionError, match=r"s3://bucket/nowhere: there is nothing"):
         pme.inspect("s3a://bucket/nowhere")
 
 
-def test_a_storage_that_fails_is_told_with_its_first_line_only(
-    storage: Recorded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_storage_failure_shows_only_its_first_line(storage: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     put(storage, "/t/a", encrypted(b"footer"))
 
     def refused(*_: object, **__: object) -> bytes:
@@ -129,7 +127,7 @@ def test_a_storage_that_fails_is_told_with_its_first_line_only(
     assert "second line" not in str(failed.value)
 
 
-def test_a_file_that_became_shorter_meanwhile(storage: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_became_shorter_meanwhile_is_a_finding(storage: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     put(storage, "/t/a", encrypted(b"footer"))
     monkeypatch.setattr(Recorded, "cat_file", lambda *_, **__: b"PARE")
     [finding] = pme.inspect("recorded://t/a").findings
@@ -154,12 +152,12 @@ def test_a_missing_package_is_named(url: str, package: str, monkeypatch: pytest.
         pme.inspect(url)
 
 
-def test_a_scheme_that_is_not_known_is_told() -> None:
+def test_an_unknown_scheme_is_reported() -> None:
     with pytest.raises(pme.PmeError, match="Protocol not known: nothing"):
         pme.inspect("nothing://bucket/t")
 
 
-def test_options_go_to_fsspec_and_into_no_text(storage: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_go_to_fsspec_and_are_never_shown(storage: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     put(storage, "/t/a", encrypted(b"footer"))
     given: list[dict[str, object]] = []
     monkeypatch.setattr(Recorded, "__init__", lambda _, **options: given.append(options))

@@ -43,7 +43,7 @@ def test_a_hidden_file_that_is_asked_for_is_shown(tmp_path: Path) -> None:
     assert names(pme.inspect(tmp_path / "_old" / "a")) == ["a"]
 
 
-def test_drift_is_told_in_sentences_and_groups(tmp_path: Path) -> None:
+def test_drift_is_described_in_sentences_and_groups(tmp_path: Path) -> None:
     for number in range(300):
         key = "pii-2024" if number % 25 == 0 else "pii"
         put(tmp_path, f"part-{number:03}", encrypted(material(key, keyEncryptionKeyID=tails.kek_id(number))))
@@ -83,7 +83,7 @@ def test_drift_of_columns_algorithms_prefixes_and_lengths(tmp_path: Path) -> Non
     )
 
 
-def test_a_column_that_some_files_leave_readable_is_told(tmp_path: Path) -> None:
+def test_a_column_that_some_files_leave_readable_is_reported(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         second = tails.column(b"y") if name == "b" else tails.column(b"y", key=material("pii"))
         columns = [tails.column(b"x", key=material("pii")), second, tails.column(b"z")]
@@ -114,7 +114,7 @@ def test_drift_of_wrapping_and_of_where_key_material_is(tmp_path: Path) -> None:
     )
 
 
-def test_files_alike_have_no_drift_and_plaintext_alone_is_no_finding(tmp_path: Path) -> None:
+def test_similar_files_have_no_drift_and_a_plaintext_table_has_no_finding(tmp_path: Path) -> None:
     for name in "ab":
         put(tmp_path, name, tails.readable([tails.column(b"x")]))
     report = pme.inspect(tmp_path)
@@ -156,13 +156,13 @@ def test_links_are_followed_and_circles_are_not(tmp_path: Path) -> None:
     assert [finding.condition for finding in report.findings] == ["PME_DAMAGED_FILE"]
 
 
-def test_what_is_no_file_is_a_finding_and_does_not_hang(tmp_path: Path) -> None:
+def test_something_that_is_not_a_file_is_a_finding_and_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     [finding] = pme.inspect(tmp_path).findings
     assert "it is not a regular file" in finding.message
 
 
-def test_a_file_that_may_not_be_read_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_read_permission_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, "a", encrypted(b"k"))
     put(tmp_path, "b", encrypted(b"k"))
     monkeypatch.setattr("pme_parquet._inspect.storage._Local.read", _refuses_a)

@@ -105,7 +105,7 @@ def test_findings_of_one_cause_are_one_line() -> None:
     assert [line.count("24 files") for line in by_cause(findings(24, "a", "b x"))] == [1, 1]
 
 
-def test_one_finding_is_told_as_it_is() -> None:
+def test_a_single_finding_is_shown_unchanged() -> None:
     [line] = by_cause(findings(1, "a"))
     assert line.startswith("[PME_KEY_NOT_FOUND] file:/t/part-0.parquet, column 'a': master key")
     assert list(by_cause([Told("java.io.IOException", "file:/t/a", "no\x1b")])) == [

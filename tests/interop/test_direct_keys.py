@@ -55,7 +55,7 @@ def write(spark: SparkSession, target: str, options: dict[str, str]) -> Path:
 
 @every_length
 @pytest.mark.parametrize("algorithm", ["AES_GCM_V1", "AES_GCM_CTR_V1"])
-def test_pyarrow_reads_our_uniform_files_by_the_key_itself(
+def test_pyarrow_reads_our_uniform_files_with_the_key_itself(
     spark: SparkSession, target: str, static: dict[str, str], expected: Table, bits: int, algorithm: str
 ) -> None:
     options = static | {"uniformKey": f"k{bits}", "algorithm": algorithm, "dataKeyBits": str(bits)}
@@ -98,7 +98,7 @@ def test_a_file_without_key_metadata_needs_the_key_named(
 
 
 @pytest.mark.parametrize("callfrom", ["driver", "executor"])
-def test_a_file_that_names_a_master_key_gets_it_only_where_the_read_says_direct(
+def test_a_file_that_names_a_master_key_gets_it_only_if_the_read_sets_direct(
     spark: SparkSession, target: str, static: dict[str, str], callfrom: str
 ) -> None:
     file = write(spark, target, static | {"uniformKey": "k256"})
@@ -111,7 +111,7 @@ def test_a_file_that_names_a_master_key_gets_it_only_where_the_read_says_direct(
     assert finding.condition == "PME_KEY_METADATA"
 
 
-def test_wrapped_keys_are_read_where_the_read_says_direct(
+def test_wrapped_keys_are_read_if_the_read_sets_direct(
     spark: SparkSession, target: str, static: dict[str, str], expected: Table
 ) -> None:
     spark_frame(spark).write.format("pme-parquet").options(uniformKey="k128", **static).save(target)
@@ -200,7 +200,7 @@ def pages_of_one_ordinal(content: bytes) -> bytes:
     return bytes(changed)
 
 
-def test_duckdb_takes_every_page_for_its_chunks_first(
+def test_duckdb_treats_every_page_as_the_first_of_its_chunk(
     spark: SparkSession, tmp_path: Path, target: str, static: dict[str, str]
 ) -> None:
     # If this fails with a newer DuckDB, docs/interchange.md has something good to tell.

@@ -90,7 +90,7 @@ def test_v2_pages_of_pyarrow_are_read_by_the_page_pipeline(
 
 
 @pytest.mark.parametrize("levels", ["error", "allow"])
-def test_v2_pages_of_pyarrow_are_refused_by_spark_s_reader_which_names_the_one_that_reads_them(
+def test_spark_s_reader_refuses_v2_pages_of_pyarrow_and_names_the_reader_to_use(
     spark: SparkSession, tmp_path: Path, levels: str
 ) -> None:
     # parquet-java takes the levels of V2 pages from outside the ciphertext, where PyArrow has none. PyArrow's encoding

@@ -84,7 +84,7 @@ def test_a_change_of_the_sessions_keystore_reaches_the_next_read_only(
                 spark.read.format("pme-parquet").load(other.path).collect()
 
 
-def test_a_keystore_replaced_at_its_path_is_read_anew(
+def test_a_keystore_replaced_at_its_path_is_read_again(
     spark: SparkSession, left: Side, right: Side, tmp_path: Path
 ) -> None:
     moving = tmp_path / "keys.p12"

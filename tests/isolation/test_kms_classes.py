@@ -131,7 +131,7 @@ def test_a_table_written_under_another_realm_has_other_keys(spark: SparkSession,
 
 
 @pytest.mark.parametrize("caller", ["driver", "executor"])
-def test_a_class_does_not_find_what_a_table_s_definition_says(
+def test_a_class_does_not_see_the_options_of_a_table_definition(
     spark: SparkSession, north: str, conf: Conf, caller: str
 ) -> None:
     of_session = {f"{PREFIX}kms": KMS, f"{PREFIX}kms.callFrom": caller, REALM: "north"}

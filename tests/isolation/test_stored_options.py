@@ -137,7 +137,7 @@ def attacks(url: str, secret: str) -> dict[str, tuple[dict[str, str], dict[str, 
 
 
 @pytest.mark.parametrize("attack", sorted(attacks("", "")))
-def test_a_stored_definition_sends_nothing_anywhere(
+def test_a_stored_definition_makes_no_connection(
     spark: SparkSession, listener: Listener, files: str, table: str, attack: str, conf: Conf, tmp_path: Path
 ) -> None:
     secret = tmp_path / "id_rsa"
@@ -156,7 +156,7 @@ def test_a_stored_definition_sends_nothing_anywhere(
     assert not has_run(spark)
 
 
-def test_a_table_filled_by_the_frame_s_own_options_is_read_by_the_session_s(
+def test_a_table_written_with_the_frame_s_options_is_read_with_the_session_s(
     spark: SparkSession, enc: pme.Encryption, keys: pme.Keystore, table: str, conf: Conf
 ) -> None:
     spark.range(2).selectExpr("id", "'a' AS name").write.format(FORMAT).options(**enc.options()).saveAsTable(table)
@@ -195,7 +195,7 @@ def test_a_table_s_reader_names_the_kms_where_the_table_does_not(
     assert listener.requests == []
 
 
-def test_a_stream_of_a_table_is_held_to_the_same(
+def test_a_stream_of_a_table_does_not_trust_its_options_either(
     spark: SparkSession, keys: pme.Keystore, files: str, table: str, listener: Listener, conf: Conf
 ) -> None:
     create(spark, table, files, vault(listener.url) | {"kms.vault.token": f"env:{PASSWORD_VARIABLE}"})
@@ -214,7 +214,7 @@ def test_a_stream_of_a_table_is_held_to_the_same(
 
 
 @pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="SQL of Spark 3.5 gives a relation no options")
-def test_a_stored_view_s_own_options_are_nobody_s(
+def test_a_stored_view_s_own_options_are_not_trusted(
     spark: SparkSession, listener: Listener, files: str, table: str, keys: pme.Keystore
 ) -> None:
     said = vault(listener.url) | {"kms.vault.token": f"env:{PASSWORD_VARIABLE}"}
@@ -233,7 +233,7 @@ def test_a_stored_view_s_own_options_are_nobody_s(
 
 
 @pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="SQL of Spark 3.5 gives a relation no options")
-def test_trust_in_a_table_is_none_in_a_view_of_it(
+def test_trusting_a_table_does_not_trust_a_view_of_it(
     spark: SparkSession, listener: Listener, files: str, table: str, keys: pme.Keystore, conf: Conf
 ) -> None:
     # Spark itself refuses a view that says an option of the table once more, with another value.
@@ -251,7 +251,7 @@ def test_trust_in_a_table_is_none_in_a_view_of_it(
 
 
 @pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="SQL of Spark 3.5 gives a relation no options")
-def test_options_of_an_insert_are_the_statement_s(spark: SparkSession, keys: pme.Keystore, table: str) -> None:
+def test_options_of_an_insert_are_trusted(spark: SparkSession, keys: pme.Keystore, table: str) -> None:
     spark.sql(f"CREATE TABLE {table} (id BIGINT) USING `{FORMAT}` OPTIONS (footerKey 'footer')")
     spark.sql(f"INSERT INTO {table} {clause(keys.options())} SELECT 7")
     assert rows(spark.read.options(**keys.options()).table(table)) == ["Row(id=7)"]
@@ -272,7 +272,7 @@ def test_views_share_the_cache_of_their_table(
 
 
 @pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Spark 3.5 has no functions in SQL")
-def test_a_stored_function_s_own_options_are_nobody_s(
+def test_a_stored_function_s_own_options_are_not_trusted(
     spark: SparkSession, listener: Listener, files: str, table: str
 ) -> None:
     create(spark, table, files, {})
@@ -312,7 +312,7 @@ def stores_view(spark: SparkSession, name: str, call: str) -> bool:
     return True
 
 
-def test_a_class_that_is_no_kms_client_is_not_initialized(spark: SparkSession, files: str) -> None:
+def test_a_class_that_is_not_a_kms_client_is_not_initialized(spark: SparkSession, files: str) -> None:
     with refused("PME_BAD_OPTION", "isolation.Loud"):
         spark.read.format(FORMAT).option("kms", "isolation.Loud").load(files).collect()
     assert not has_run(spark)
@@ -345,7 +345,7 @@ OF_COLUMNS = {"footerKey": "footer", "columnKeys": "pii: name"}
     ],
     ids="+".join,
 )
-def test_a_table_does_not_replace_what_the_session_asks_of_columns(
+def test_a_table_does_not_override_the_keys_that_the_session_requires_of_columns(
     spark: SparkSession,
     keys: pme.Keystore,
     files: str,
@@ -362,7 +362,7 @@ def test_a_table_does_not_replace_what_the_session_asks_of_columns(
         spark.table(table).collect()
 
 
-def test_a_table_may_ask_the_same_of_columns_as_the_session(
+def test_a_table_may_require_the_same_keys_of_columns_as_the_session(
     spark: SparkSession, keys: pme.Keystore, table: str, conf: Conf
 ) -> None:
     listed = ", ".join(f"{name} '{value}'" for name, value in OF_COLUMNS.items())

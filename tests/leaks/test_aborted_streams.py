@@ -59,7 +59,7 @@ def files_of(root: str) -> set[str]:
     return {str(path.relative_to(root)) for path in data_files(root)}
 
 
-def test_a_batch_that_dies_leaves_nothing(spark: SparkSession, external: Source, tmp_path: Path) -> None:
+def test_a_failed_batch_leaves_nothing(spark: SparkSession, external: Source, tmp_path: Path) -> None:
     frame = canaries(spark)
     fill(tmp_path / "inbox", frame)
     with pytest.raises(Exception, match="stop here"):
@@ -69,7 +69,7 @@ def test_a_batch_that_dies_leaves_nothing(spark: SparkSession, external: Source,
     assert find_canaries(external.path, PROTECTED) == []
 
 
-def test_a_batch_that_dies_takes_nothing_from_those_before(
+def test_a_failed_batch_removes_nothing_of_earlier_batches(
     spark: SparkSession, external: Source, tmp_path: Path
 ) -> None:
     frame = canaries(spark)
@@ -82,7 +82,7 @@ def test_a_batch_that_dies_takes_nothing_from_those_before(
     assert external.read().count() == FATAL - 10
 
 
-def test_a_partitioned_batch_that_dies_leaves_nothing(
+def test_a_failed_partitioned_batch_leaves_nothing(
     spark: SparkSession, external: Source, conf: Conf, tmp_path: Path
 ) -> None:
     frame = canaries(spark)
@@ -95,7 +95,7 @@ def test_a_partitioned_batch_that_dies_leaves_nothing(
     assert materials_of(external.path) == set()
 
 
-def test_a_batch_of_many_files_that_dies_leaves_nothing(spark: SparkSession, external: Source, tmp_path: Path) -> None:
+def test_a_failed_batch_of_many_files_leaves_nothing(spark: SparkSession, external: Source, tmp_path: Path) -> None:
     frame = canaries(spark)
     fill(tmp_path / "inbox", frame)
     writer = stream(external, tmp_path / "inbox", frame).option("maxRecordsPerFile", "20")
@@ -105,14 +105,16 @@ def test_a_batch_of_many_files_that_dies_leaves_nothing(spark: SparkSession, ext
     assert materials_of(external.path) == set()
 
 
-def test_a_dying_write_of_a_frame_leaves_nothing_either(spark: SparkSession, external: Source) -> None:
+def test_a_failed_write_of_a_frame_leaves_nothing_either(spark: SparkSession, external: Source) -> None:
     with pytest.raises(Exception, match="stop here"):
         # One task: Spark lets others finish while it removes what they write.
         external.write(canaries(spark).coalesce(1).selectExpr("*", DYING))
     assert materials_of(external.path) == set()
 
 
-def test_a_stream_that_lives_has_material_for_every_file(spark: SparkSession, external: Source, tmp_path: Path) -> None:
+def test_a_stream_that_succeeds_has_material_for_every_file(
+    spark: SparkSession, external: Source, tmp_path: Path
+) -> None:
     frame = canaries(spark).where(f"id < {FATAL}")
     fill(tmp_path / "inbox", frame)
     assert stream(external, tmp_path / "inbox", frame).start(external.path).awaitTermination(MINUTE)

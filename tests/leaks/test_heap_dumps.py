@@ -46,7 +46,7 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Foun
     return result
 
 
-def test_keys_that_may_still_be_used_are_found(found: Found) -> None:
+def test_keys_that_have_not_expired_are_found(found: Found) -> None:
     # Or else the search proves nothing.
     assert found["executor"][KEPT] == ALL
     assert found["driver"][KEPT] >= KEKS
@@ -55,7 +55,7 @@ def test_keys_that_may_still_be_used_are_found(found: Found) -> None:
 
 @pytest.mark.parametrize("process", ["executor", "driver"])
 @pytest.mark.parametrize("name", [*GONE, WRITTEN])
-def test_no_key_whose_time_is_over_is_in_the_heap(found: Found, process: str, name: str) -> None:
+def test_no_expired_key_is_in_the_heap(found: Found, process: str, name: str) -> None:
     assert found[process][name] == 0
 
 

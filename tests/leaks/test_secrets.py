@@ -121,7 +121,7 @@ def places(work: Path, secret: bytes) -> list[tuple[str, str]]:
     ]
 
 
-def test_the_job_logged_and_showed_what_it_was_to(work: Path) -> None:
+def test_the_job_logged_and_showed_everything_it_should(work: Path) -> None:
     texts = shown(work)
     events = b"".join(content for name, content in texts.items() if "events" in name)
     assert b"DEBUG " in texts["shown/driver.log"]
@@ -145,7 +145,7 @@ def test_no_password_is_shown(work: Path, secret: str) -> None:
     assert places(work, secret.encode()) == []
 
 
-def test_no_token_of_vault_s_and_nothing_that_gets_one_is_shown(work: Path, vault: TransitServer) -> None:
+def test_no_vault_token_and_nothing_that_gets_one_is_shown(work: Path, vault: TransitServer) -> None:
     [(_, role)] = vault.state.roles.items()
     tokens = list(vault.state.tokens)
     assert tokens
@@ -155,7 +155,7 @@ def test_no_token_of_vault_s_and_nothing_that_gets_one_is_shown(work: Path, vaul
 
 
 @pytest.mark.parametrize("name", AWS_SECRETS)
-def test_no_credential_of_aws_s_is_shown(work: Path, name: str) -> None:
+def test_no_aws_credential_is_shown(work: Path, name: str) -> None:
     assert places(work, AWS_SECRETS[name].encode()) == []
 
 
@@ -168,7 +168,7 @@ def test_no_data_key_is_shown(work: Path, keys: set[bytes]) -> None:
     assert {place for key in keys for place in places(work, key)} == set()
 
 
-def test_no_key_lies_in_what_spark_wrote(work: Path, keys: set[bytes]) -> None:
+def test_no_key_is_in_what_spark_wrote(work: Path, keys: set[bytes]) -> None:
     needles = [raw for key in (*MASTERS.values(), *keys) for raw in spellings(key).values()]
     contents = {path: path.read_bytes() for path in files_under(work) if path.suffix != ".keys"}
     assert [path for path, content in contents.items() if any(raw in content for raw in needles)] == []

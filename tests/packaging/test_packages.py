@@ -42,7 +42,7 @@ def test_a_kms_client_resolves_beside_the_connector_and_needs_nothing_else(cloud
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_a_kms_clients_jar_holds_only_names_of_its_own_and_the_licences(cloud: str) -> None:
+def test_a_kms_client_jar_holds_only_its_own_packages_and_the_licences(cloud: str) -> None:
     name = f"pme-parquet-kms-{cloud}"
     with zipfile.ZipFile(MAVEN / "io" / "pmeparquet" / name / VERSION / f"{name}-{VERSION}.jar") as jar:
         files = [entry for entry in jar.namelist() if not entry.endswith("/")]

@@ -27,7 +27,7 @@ def test_the_wheel_says_that_it_is_typed_and_under_which_licence() -> None:
 
 
 @pytest.mark.parametrize("jar", JARS)
-def test_each_jar_holds_the_data_source_and_nothing_of_anyone_elses(jar: str, tmp_path: Path) -> None:
+def test_each_jar_holds_the_data_source_and_no_classes_of_other_projects(jar: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(WHEEL) as wheel:
         path = wheel.extract(f"pme_parquet/jars/{jar}", tmp_path)
     with zipfile.ZipFile(path) as content:

@@ -95,7 +95,7 @@ def test_an_old_date_fails_as_in_spark_s_source(both: Pair, conf: Conf, *, int96
     assert "INCONSISTENT_BEHAVIOR_CROSS_VERSION" in ours
 
 
-def test_our_own_failures_are_told_as_such(both: Pair, conf: Conf) -> None:
+def test_our_own_failures_keep_their_condition(both: Pair, conf: Conf) -> None:
     write(both, pa.table({"n": [1, 2, 3]}), compression="none", use_dictionary=False)
     file = Path(both.ours.path) / "a.parquet"
     data = bytearray(file.read_bytes())

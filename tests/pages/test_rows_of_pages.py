@@ -93,9 +93,7 @@ def wide(spark: SparkSession, start: int = 0) -> DataFrame:
         "id > 97 AND none2.a IS NULL",
     ],
 )
-def test_columns_that_the_file_has_not(
-    spark: SparkSession, readers: Pair, conf: Conf, mode: str, condition: str
-) -> None:
+def test_columns_that_the_file_lacks(spark: SparkSession, readers: Pair, conf: Conf, mode: str, condition: str) -> None:
     write(readers, wide(spark))
     schema = (
         "none INT, id BIGINT, s STRUCT<none: STRING, x: BIGINT>, none2 STRUCT<a: INT, b: ARRAY<INT>>, "
@@ -106,7 +104,7 @@ def test_columns_that_the_file_has_not(
 
 
 @every_mode
-def test_columns_of_which_the_file_has_none(spark: SparkSession, readers: Pair, conf: Conf, mode: str) -> None:
+def test_columns_if_the_file_has_none_of_them(spark: SparkSession, readers: Pair, conf: Conf, mode: str) -> None:
     write(readers, wide(spark))
     schema = "none INT, s STRUCT<none: STRING>, l ARRAY<STRUCT<none: INT>>, other STRING"
     with conf(MODES[mode]):
@@ -151,7 +149,7 @@ def test_merged_schemas(spark: SparkSession, readers: Pair, conf: Conf, mode: st
         ("l MAP<STRING, INT>", "l IS NOT NULL"),
     ],
 )
-def test_types_other_than_the_files(
+def test_types_other_than_those_of_the_file(
     spark: SparkSession, readers: Pair, conf: Conf, mode: str, schema: str, condition: str
 ) -> None:
     write(readers, wide(spark))
@@ -226,7 +224,9 @@ def test_partitions_counts_and_places(spark: SparkSession, readers: Pair, conf: 
 
 
 @every_mode
-def test_a_partition_column_that_the_files_have_too(spark: SparkSession, readers: Pair, conf: Conf, mode: str) -> None:
+def test_a_partition_column_that_is_also_in_the_files(
+    spark: SparkSession, readers: Pair, conf: Conf, mode: str
+) -> None:
     readers.ours.writer(spark.range(0, 50, 1, 1).selectExpr("id", "id AS p", "'a' AS z"), **PAGED).save(
         f"{readers.ours.path}/p=1"
     )
@@ -284,7 +284,7 @@ def arrow_moments(count: int = 60) -> pa.Table:
 @every_mode
 @pytest.mark.parametrize("rebase", ["LEGACY", "CORRECTED", "EXCEPTION"])
 @pytest.mark.parametrize("int96", [True, False])
-def test_old_dates_of_others_as_the_session_says(
+def test_old_dates_of_other_writers_follow_the_session(
     arrow_readers: Pair, conf: Conf, mode: str, rebase: str, *, int96: bool
 ) -> None:
     file = Path(arrow_readers.ours.path) / "a.parquet"
@@ -305,7 +305,7 @@ def test_old_dates_of_others_as_the_session_says(
 @every_mode
 @pytest.mark.parametrize("zone", ["America/Los_Angeles", "UTC", "Asia/Kolkata"])
 @pytest.mark.parametrize("conversion", ["true", "false"])
-def test_int96_of_others_in_the_sessions_zone(
+def test_int96_of_other_writers_in_the_sessions_time_zone(
     arrow_readers: Pair, conf: Conf, mode: str, zone: str, conversion: str
 ) -> None:
     file = Path(arrow_readers.ours.path) / "a.parquet"
@@ -322,7 +322,7 @@ def test_int96_of_others_in_the_sessions_zone(
 
 
 @every_mode
-def test_bytes_of_others_as_strings(arrow_readers: Pair, conf: Conf, mode: str) -> None:
+def test_bytes_of_other_writers_as_strings(arrow_readers: Pair, conf: Conf, mode: str) -> None:
     arrow_files.write(arrow_moments(), Path(arrow_readers.ours.path) / "a.parquet", store_schema=False)
     with conf({**MODES[mode], "spark.sql.parquet.binaryAsString": "true"}):
         assert len(arrow_readers.same(rows("raw = 'r7' OR raw LIKE 'r5%'", ["id", "raw"]))) == 12
@@ -346,7 +346,7 @@ def test_lists_and_decimals_in_the_legacy_format(
     ["id = 50", "id <> 50", "NOT (t = 't3')", "t IS NULL", "t NOT IN ('t1', 't2')", "id > 10 AND id < 20", "s.x = 5"],
 )
 @pytest.mark.parametrize("pushed", ["true", "false"])
-def test_filters_and_the_levels_they_are_taken_at(
+def test_filters_with_each_level_turned_off(
     spark: SparkSession, readers: Pair, conf: Conf, mode: str, condition: str, pushed: str
 ) -> None:
     write(readers, wide(spark))
@@ -359,7 +359,7 @@ def test_filters_and_the_levels_they_are_taken_at(
 
 
 @every_mode
-def test_limits_leave_the_rest_unread(spark: SparkSession, readers: Pair, conf: Conf, mode: str) -> None:
+def test_limits_and_top_rows(spark: SparkSession, readers: Pair, conf: Conf, mode: str) -> None:
     write(readers, people(spark, count=200))
     with conf(MODES[mode]):
         assert len(readers.ours.read().limit(3).collect()) == 3

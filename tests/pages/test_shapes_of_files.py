@@ -117,7 +117,7 @@ def _loses_count(layout: str, vectorized: str, column: str) -> bool:
 
 @versions
 @pytest.mark.parametrize("layout", ["300_pages", "300_pages_with_index"])
-def test_what_the_row_reader_cannot_read_of_many_pages_it_cannot_read_in_plaintext(
+def test_pages_that_the_row_reader_cannot_read_fail_in_plaintext_too(
     spark: SparkSession, conf: Conf, tmp_path: Path, layout: str, version: str
 ) -> None:
     settings = dict(LAYOUTS[layout])
@@ -179,7 +179,7 @@ def test_codec_is_read(
 
 
 @versions
-def test_brotli_without_its_library_is_told(spark: SparkSession, tmp_path: Path, version: str) -> None:
+def test_brotli_without_its_library_is_reported(spark: SparkSession, tmp_path: Path, version: str) -> None:
     """PySpark brings no library for Brotli."""
     arrow_files.write(arrow_files.table(60), tmp_path / "a.parquet", data_page_version=version, compression="brotli")
     for reader in ("pages", "spark") if version == "1.0" else ("pages",):
@@ -234,7 +234,7 @@ def test_columns_that_are_all_null(
 
 @versions
 @vectorized
-def test_columns_that_hold_no_null_and_say_so(
+def test_columns_without_nulls_that_are_declared_required(
     spark: SparkSession, conf: Conf, tmp_path: Path, version: str, vectorized: str
 ) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("t", pa.string(), nullable=False)])

@@ -42,7 +42,7 @@ def said(action: Callable[[], object]) -> tuple[str, str]:
         ),
     ],
 )
-def test_a_refusal_is_what_the_write_says(
+def test_a_refusal_has_the_message_of_the_write(
     spark: SparkSession, enc: pme.Encryption, target: str, told: dict[str, Any], condition: str, by: dict[str, str]
 ) -> None:
     tried = replace(enc, **told)
@@ -53,7 +53,7 @@ def test_a_refusal_is_what_the_write_says(
     assert said(lambda: save(people(spark), target, tried.options())) == (condition, plan.refusal.message)
 
 
-def test_keys_and_columns_the_wrong_way_round_are_told_before_the_kms_is_asked(
+def test_swapped_keys_and_columns_are_reported_before_the_kms_is_called(
     spark: SparkSession, enc: pme.Encryption, target: str
 ) -> None:
     wrong = replace(enc, column_keys={"ssn": "pii"})
@@ -77,7 +77,7 @@ def test_a_key_for_a_partition_column_is_refused(
     assert plan.unmatched == ()
 
 
-def test_every_reason_is_listed_the_first_one_first(spark: SparkSession, enc: pme.Encryption) -> None:
+def test_every_reason_is_listed_in_the_order_of_the_write(spark: SparkSession, enc: pme.Encryption) -> None:
     tried = replace(enc, column_keys="pii: nme, adress.street, id; pay: id, *untry", unlisted_columns="error")
     plan = pme.plan(people(spark), tried, partition_by="country")
     conditions = ["PME_UNSUPPORTED", "PME_UNKNOWN_COLUMN", "PME_UNKNOWN_COLUMN", "PME_BAD_OPTION", "PME_UNKNOWN_COLUMN"]
@@ -86,7 +86,9 @@ def test_every_reason_is_listed_the_first_one_first(spark: SparkSession, enc: pm
     assert [(entry.pattern, entry.key) for entry in plan.unmatched] == [("nme", "pii"), ("adress.street", "pii")]
 
 
-def test_what_matches_nothing_has_its_nearest_names(spark: SparkSession, enc: pme.Encryption, conf: Conf) -> None:
+def test_a_pattern_without_a_match_lists_the_nearest_names(
+    spark: SparkSession, enc: pme.Encryption, conf: Conf
+) -> None:
     def nearest(pattern: str) -> tuple[str, ...]:
         [entry] = pme.plan(people(spark), replace(enc, column_keys={"pii": [pattern]})).unmatched
         return entry.nearest

@@ -79,7 +79,7 @@ def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
     ]
 
 
-def test_a_readable_footer_is_told_of(spark: SparkSession, enc: pme.Encryption) -> None:
+def test_a_readable_footer_is_mentioned(spark: SparkSession, enc: pme.Encryption) -> None:
     tried = replace(enc, plaintext_footer=True, column_keys={"pii": ["ssn"]}, unlisted_columns="plaintext")
     [_, footer, _] = pme.plan(people(spark), tried).exposed
     for what in ("names and types of all columns", "row counts", "minima and maxima of columns without a key"):
@@ -101,14 +101,14 @@ def test_a_readable_footer_is_told_of(spark: SparkSession, enc: pme.Encryption) 
     ],
     ids=str,
 )
-def test_the_values_that_hold(
+def test_effective_values_are_listed(
     spark: SparkSession, enc: pme.Encryption, told: dict[str, object], expected: dict[str, object]
 ) -> None:
     files = pme.plan(people(spark), replace(enc, **told)).to_dict()["files"]  # type: ignore[arg-type]
     assert {name: files[name] for name in expected} == expected
 
 
-def test_names_steer_neither_a_terminal_nor_a_notebook(spark: SparkSession, enc: pme.Encryption) -> None:
+def test_names_cannot_control_a_terminal_or_a_notebook(spark: SparkSession, enc: pme.Encryption) -> None:
     frame = spark.range(1).toDF(HOSTILE)
     named = replace(
         enc, footer_key=HOSTILE, aad_prefix=HOSTILE, column_keys=json.dumps({HOSTILE: ["*", f"`{HOSTILE}x`"]})

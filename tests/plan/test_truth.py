@@ -73,7 +73,7 @@ def test_a_uniform_key_and_a_footer_key_alone(spark: SparkSession, keys: pme.Key
         assert planned(plan) == written(target)
 
 
-def test_with_an_encrypted_footer_key_usage_tells_the_same(
+def test_with_an_encrypted_footer_key_usage_shows_the_same(
     spark: SparkSession, keys: pme.Keystore, enc: pme.Encryption, target: str
 ) -> None:
     tried = replace(enc, column_keys={"pii": ["name", "address"], "pay": "s*"}, unlisted_columns="plaintext")
@@ -85,7 +85,9 @@ def test_with_an_encrypted_footer_key_usage_tells_the_same(
     assert [column.path for column in plan.plaintext] == ["id", "tags.list.element", "country"]
 
 
-def test_what_the_plan_says_is_readable_is(spark: SparkSession, enc: pme.Encryption, target: str) -> None:
+def test_columns_that_the_plan_calls_readable_are_readable(
+    spark: SparkSession, enc: pme.Encryption, target: str
+) -> None:
     tried = replace(enc, column_keys={"pii": ["name"]}, unlisted_columns="plaintext")
     frame = spark.sql("SELECT 'canary-name' AS name, 'canary-city' AS city, 'canary-day' AS day")
     plan = pme.plan(frame, tried, partition_by="day")
@@ -100,7 +102,7 @@ def test_what_the_plan_says_is_readable_is(spark: SparkSession, enc: pme.Encrypt
 
 
 @pytest.mark.parametrize("partition_by", ["country", ["id", "COUNTRY"]])
-def test_partition_columns_are_none_of_the_files(
+def test_partition_columns_are_not_in_the_files(
     spark: SparkSession, enc: pme.Encryption, target: str, partition_by: str | list[str]
 ) -> None:
     names = [partition_by] if isinstance(partition_by, str) else partition_by
@@ -134,7 +136,7 @@ def test_no_job_runs_no_kms_is_called_and_nothing_is_written(
         save(frame, str(tmp_path / "table"), absent.options())
 
 
-def test_settings_of_the_session_hold_as_in_a_write(
+def test_settings_of_the_session_apply_as_in_a_write(
     spark: SparkSession, enc: pme.Encryption, conf: Conf, target: str
 ) -> None:
     prefix = "spark.datasource.pme-parquet."

@@ -124,7 +124,7 @@ def test_a_planted_file_answers_no_aggregate_and_is_not_copied(
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_verify_finds_each_column_that_is_protected_otherwise_once(
+def test_verify_finds_each_column_that_is_protected_differently_once(
     spark: SparkSession, frame: DataFrame, bound: Table, columns: pme.Encryption, planted: str
 ) -> None:
     settings, mentions = PLANTED[planted]
@@ -166,7 +166,7 @@ WRITTEN: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-def test_a_table_is_read_by_the_options_that_it_was_written_with(
+def test_a_table_is_read_with_the_options_that_it_was_written_with(
     spark: SparkSession, frame: DataFrame, columns: pme.Encryption, target: str, written: str
 ) -> None:
     options = replace(columns, **WRITTEN[written]).options()
@@ -177,7 +177,7 @@ def test_a_table_is_read_by_the_options_that_it_was_written_with(
     assert pme.verify(spark, target, options=options).collect() == []
 
 
-def test_a_file_from_before_a_column_was_added_is_read(
+def test_a_file_written_before_a_column_was_added_is_read(
     spark: SparkSession, frame: DataFrame, columns: pme.Encryption, target: str
 ) -> None:
     older = pme.Encryption(kms=columns.kms, footer_key="footer", column_keys={"pii": "ssn"})
@@ -187,17 +187,17 @@ def test_a_file_from_before_a_column_was_added_is_read(
     assert read.where("salary is null").count() == frame.count()
 
 
-def test_a_misspelt_column_lets_nothing_through(spark: SparkSession, bound: Table) -> None:
+def test_a_misspelt_column_is_refused(spark: SparkSession, bound: Table) -> None:
     with refused("PME_KEY_METADATA", "column 'salary'", "encrypted with key 'pay'", "unlistedColumns=footerKey"):
         bound.read(spark, columnKeys="pii: ssn; pay: salry").collect()
 
 
-def test_a_column_that_no_key_names_is_refused_where_each_must_be_named(spark: SparkSession, bound: Table) -> None:
+def test_an_unlisted_column_is_refused_if_unlisted_columns_are_an_error(spark: SparkSession, bound: Table) -> None:
     with refused("PME_KEY_METADATA", "column 'id'", "'footer'", "unlistedColumns=error"):
         bound.read(spark, unlistedColumns="error").collect()
 
 
-def test_a_planted_column_in_other_letters_is_the_same_column(
+def test_a_planted_column_in_another_letter_case_is_the_same_column(
     spark: SparkSession, frame: DataFrame, bound: Table, columns: pme.Encryption
 ) -> None:
     other = frame.withColumnRenamed("salary", "SALARY").withColumnRenamed("ssn", "sSn")
@@ -206,7 +206,7 @@ def test_a_planted_column_in_other_letters_is_the_same_column(
         spark.read.format("pme-parquet").options(**bound.options).schema(SCHEMA).load(str(bound.path)).collect()
 
 
-def test_one_key_for_all_is_asked_of_every_column(
+def test_a_uniform_key_is_required_of_every_column(
     spark: SparkSession, frame: DataFrame, table: Table, keys: pme.Keystore
 ) -> None:
     with refused("PME_KEY_METADATA", "column 'ssn'", "encrypted with key 'pii'", "uniformKey requires key 'footer'"):

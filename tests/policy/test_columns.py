@@ -21,7 +21,7 @@ def save(frame: DataFrame, target: str, encryption: pme.Encryption) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["sssn", "ssn.last", "addr.*", "`ss*`", "ssn_*"])
-def test_a_column_that_is_not_there_is_refused_and_the_candidates_listed(
+def test_a_missing_column_is_refused_and_the_candidates_are_listed(
     frame: DataFrame, keys: pme.Keystore, target: str, pattern: str
 ) -> None:
     encryption = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": [pattern]})

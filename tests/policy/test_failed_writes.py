@@ -31,7 +31,7 @@ every_failure = pytest.mark.parametrize("failure", FAILURES)
 
 @every_failure
 @pytest.mark.parametrize("mode", ["overwrite", "append"])
-def test_the_table_that_was_there_stays(
+def test_the_existing_table_stays(
     spark: SparkSession,
     frame: DataFrame,
     columns: pme.Encryption,
@@ -47,7 +47,7 @@ def test_the_table_that_was_there_stays(
 
 
 @every_failure
-def test_dynamic_partition_overwrite_leaves_the_partitions_that_were_there(
+def test_dynamic_partition_overwrite_keeps_the_existing_partitions(
     frame: DataFrame, columns: pme.Encryption, target: str, failure: str
 ) -> None:
     parted = frame.selectExpr("*", "id % 2 as half")
@@ -74,7 +74,7 @@ def test_a_table_that_could_not_be_created_is_not_in_the_catalog(
     assert not spark.catalog.tableExists("refused")
 
 
-def test_a_job_that_dies_halfway_leaves_no_data_files(
+def test_a_job_that_fails_halfway_leaves_no_data_files(
     spark: SparkSession, frame: DataFrame, columns: pme.Encryption, target: str
 ) -> None:
     dying = frame.repartition(2).selectExpr("ssn", "salary", "if(id = 20, raise_error('dead'), id) as id")
@@ -85,7 +85,7 @@ def test_a_job_that_dies_halfway_leaves_no_data_files(
     assert [path.name for path in left if "_temporary" not in path.parts] == []
 
 
-def test_a_job_whose_one_task_dies_leaves_no_file(
+def test_a_job_whose_only_task_fails_leaves_no_file(
     spark: SparkSession, frame: DataFrame, columns: pme.Encryption, target: str
 ) -> None:
     dying = frame.coalesce(1).selectExpr("ssn", "salary", "if(id = 20, raise_error('dead'), id) as id")

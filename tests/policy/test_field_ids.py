@@ -107,7 +107,7 @@ def test_a_reader_with_the_key_of_the_one_column_reads_it(
 
 @pytest.mark.usefixtures("reading")
 @every_scan
-def test_a_missing_key_is_told_with_the_files_name_of_the_column(
+def test_a_missing_key_is_reported_with_the_files_name_of_the_column(
     spark: SparkSession, ided: Table, renamed: StructType, tmp_path: Path, scan: str
 ) -> None:
     limited = read(spark, ided, renamed, **holding(("footer", "pay"), tmp_path), scan=scan)
@@ -117,7 +117,7 @@ def test_a_missing_key_is_told_with_the_files_name_of_the_column(
 
 @pytest.mark.usefixtures("reading")
 @every_scan
-def test_a_missing_key_is_told_before_a_page_is_read(
+def test_a_missing_key_is_reported_before_a_page_is_read(
     spark: SparkSession, ided: Table, renamed: StructType, tmp_path: Path, scan: str
 ) -> None:
     # The pages of ssn lie first in the file: would they be read before salary's key is missed, they would not open.
@@ -132,7 +132,7 @@ def test_a_missing_key_is_told_before_a_page_is_read(
 
 @pytest.mark.usefixtures("reading")
 @every_scan
-def test_a_name_that_belongs_to_another_column_needs_no_key_of_that_one(
+def test_a_column_renamed_to_the_name_of_another_does_not_need_the_others_key(
     spark: SparkSession, ided: Table, exchanged: StructType, tmp_path: Path, scan: str
 ) -> None:
     limited = read(spark, ided, exchanged, **holding(("footer", "pay"), tmp_path), scan=scan)
@@ -185,7 +185,7 @@ def test_clear_levels_of_a_column_under_another_name_are_refused(
     assert sorted(map(tuple, allowed.collect())) == ROWS
 
 
-def test_without_field_ids_names_count(spark: SparkSession, ided: Table, tmp_path: Path) -> None:
+def test_without_field_ids_columns_are_matched_by_name(spark: SparkSession, ided: Table, tmp_path: Path) -> None:
     limited = read(spark, ided, schema(spark, ssn=("string", 3)), **holding(("footer", "pay"), tmp_path))
     with refused("PME_KEY_NOT_FOUND", ided.file.name, "'pii'", "ssn"):
         limited.collect()

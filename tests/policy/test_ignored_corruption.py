@@ -96,7 +96,7 @@ def told(spark: SparkSession, table: Table, file: Path, conf: Conf, wish: Wish, 
 @pytest.mark.parametrize("kind", CUTS)
 @every_wish
 @every_scan
-def test_a_page_that_was_cut_is_never_skipped(
+def test_a_cut_page_is_never_skipped(
     spark: SparkSession, two: Table, conf: Conf, wish: Wish, scan: str, kind: str
 ) -> None:
     file = data_files(two.path)[0]
@@ -107,7 +107,7 @@ def test_a_page_that_was_cut_is_never_skipped(
 @pytest.mark.parametrize("length", LENGTHS)
 @every_wish
 @every_scan
-def test_a_module_whose_length_cannot_be_is_never_skipped(
+def test_a_module_with_an_impossible_length_is_never_skipped(
     spark: SparkSession, two: Table, conf: Conf, wish: Wish, scan: str, length: str
 ) -> None:
     file = data_files(two.path)[0]
@@ -117,7 +117,7 @@ def test_a_module_whose_length_cannot_be_is_never_skipped(
 
 @pytest.mark.parametrize("kind", CUTS)
 @pytest.mark.parametrize("module", [DICTIONARY_HEADER, DICTIONARY, DATA_PAGE_HEADER])
-def test_what_stands_before_a_data_page_is_never_skipped(
+def test_a_damaged_module_before_a_data_page_is_never_skipped(
     spark: SparkSession, two: Table, conf: Conf, module: int, kind: str
 ) -> None:
     file = data_files(two.path)[0]
@@ -126,7 +126,7 @@ def test_what_stands_before_a_data_page_is_never_skipped(
 
 
 @every_scan
-def test_a_reader_of_rows_skips_nothing_either(spark: SparkSession, two: Table, conf: Conf, scan: str) -> None:
+def test_the_row_reader_skips_nothing_either(spark: SparkSession, two: Table, conf: Conf, scan: str) -> None:
     file = data_files(two.path)[0]
     cut(file, DATA_PAGE, CUTS["zeros"])
     with conf({"spark.sql.parquet.enableVectorizedReader": "false"}):

@@ -55,7 +55,7 @@ def test_another_keystore_with_the_same_names_does_not_open_the_table(
     assert sorted(table.read(spark).collect()) == sorted(frame.collect())
 
 
-def test_a_keystore_that_is_not_there_is_unavailable(
+def test_a_missing_keystore_is_unavailable(
     spark: SparkSession, frame: DataFrame, table: Table, target: str, tmp_path: Path
 ) -> None:
     store = pme.Keystore(str(tmp_path / "none.p12"), password=PASSWORD)
@@ -65,7 +65,7 @@ def test_a_keystore_that_is_not_there_is_unavailable(
         table.read(spark, **store.options()).collect()
 
 
-def test_a_wrong_password_is_named_as_that_and_not_repeated(
+def test_a_wrong_password_is_reported_and_not_repeated(
     frame: DataFrame, keys: pme.Keystore, target: str, tmp_path: Path
 ) -> None:
     listed = tmp_path / "password"
@@ -87,7 +87,7 @@ def test_a_wrong_password_is_named_as_that_and_not_repeated(
         ("other=MDEyMzQ1Njc4OWFiY2RlZg==", "PME_KEY_NOT_FOUND"),
     ],
 )
-def test_static_keys_that_are_no_keys_are_refused_and_not_repeated(
+def test_invalid_static_keys_are_refused_and_not_repeated(
     frame: DataFrame, target: str, tmp_path: Path, lines: str, condition: str
 ) -> None:
     listed = tmp_path / "keys"
@@ -114,7 +114,7 @@ KMS_FAILURES = [
 
 @pytest.mark.parametrize(("key", "condition", "mention"), KMS_FAILURES)
 @pytest.mark.parametrize("part", ["footer", "column"])
-def test_what_the_kms_says_no_to_cannot_be_written(
+def test_a_key_that_the_kms_refuses_cannot_be_used_for_a_write(
     frame: DataFrame, target: str, key: str, condition: str, mention: str, part: str
 ) -> None:
     encryption = pme.Encryption(
@@ -127,7 +127,7 @@ def test_what_the_kms_says_no_to_cannot_be_written(
 
 
 @pytest.mark.parametrize(("key", "condition", "mention"), KMS_FAILURES)
-def test_what_the_kms_says_no_to_cannot_be_read(
+def test_a_key_that_the_kms_refuses_cannot_be_used_for_a_read(
     spark: SparkSession, frame: DataFrame, target: str, tmp_path: Path, key: str, condition: str, mention: str
 ) -> None:
     listed = tmp_path / "keys"

@@ -136,12 +136,12 @@ def test_a_uniform_key_excludes_other_keys(
         save(frame, target, keys.options() | {"uniformKey": "pii"} | other)
 
 
-def test_a_provider_that_is_not_there_is_refused_on_read(spark: SparkSession, table: Table) -> None:
+def test_a_missing_provider_is_refused_on_read(spark: SparkSession, table: Table) -> None:
     with refused("PME_UNSUPPORTED", "cryptoProvider", "NoSuchProvider"):
         table.read(spark, cryptoProvider="NoSuchProvider").collect()
 
 
-def test_a_provider_that_is_not_there_is_refused_on_write(frame: DataFrame, enc: pme.Encryption, target: str) -> None:
+def test_a_missing_provider_is_refused_on_write(frame: DataFrame, enc: pme.Encryption, target: str) -> None:
     with untouched(target), refused("PME_UNSUPPORTED", "cryptoProvider", "NoSuchProvider"):
         save(frame, target, enc.options() | {"cryptoProvider": "NoSuchProvider"})
 
@@ -163,7 +163,7 @@ def test_settings_that_would_leave_bytes_in_the_clear_are_refused(
         save(frame, target, enc.options() | {name: value})
 
 
-def test_direct_key_management_needs_a_kms_that_gives_keys_out(frame: DataFrame, target: str) -> None:
+def test_direct_key_management_needs_a_kms_that_exports_keys(frame: DataFrame, target: str) -> None:
     options = {"kms": TEST_KMS, "uniformKey": "footer", "keyManagement": "direct"}
     with untouched(target), refused("PME_BAD_OPTION", "keyManagement"):
         save(frame, target, options)
@@ -184,7 +184,7 @@ def test_options_that_contradict_each_other_are_refused(
         save(frame, target, enc.options() | contradiction)
 
 
-def test_a_keystore_type_that_nobody_has_is_refused(frame: DataFrame, enc: pme.Encryption, target: str) -> None:
+def test_an_unknown_keystore_type_is_refused(frame: DataFrame, enc: pme.Encryption, target: str) -> None:
     with untouched(target), refused("PME_UNSUPPORTED", "kms.keystore.type", "PKCS99"):
         save(frame, target, enc.options() | {"kms.keystore.type": "PKCS99"})
 

@@ -113,14 +113,14 @@ def test_an_append_to_a_table_of_another_format_is_refused(
     assert spark.table(table).count() == before
 
 
-def test_a_spelling_does_not_pass(frame: DataFrame, target: str) -> None:
+def test_another_spelling_of_an_option_is_refused_too(frame: DataFrame, target: str) -> None:
     for name in ("FOOTERKEY", "footerkey", "ColumnKeys", "KMS.keystore.path", "parquet.encryption.footer.key"):
         with refused(BAD, "'parquet'"):
             frame.write.option(name, "footer").parquet(target)
     assert not Path(target).exists()
 
 
-def test_options_of_a_view_are_seen_when_it_is_written_to(spark: SparkSession, target: str, table: str) -> None:
+def test_options_of_a_view_are_checked_when_it_is_written_to(spark: SparkSession, target: str, table: str) -> None:
     spark.range(1).write.parquet(target)
     before = sorted(Path(target).iterdir())
     spark.sql(
@@ -131,7 +131,7 @@ def test_options_of_a_view_are_seen_when_it_is_written_to(spark: SparkSession, t
     assert sorted(Path(target).iterdir()) == before
 
 
-def test_tables_of_other_catalogs_are_seen(
+def test_tables_of_other_catalogs_are_checked(
     spark: SparkSession, conf: Conf, frame: DataFrame, enc: pme.Encryption
 ) -> None:
     name = f"c{uuid4().hex[:8]}"
@@ -162,7 +162,7 @@ def test_a_stream_into_another_format_is_refused(spark: SparkSession, enc: pme.E
         assert not list(tmp_path.glob(f"{sink}-out/*.*"))
 
 
-def test_a_batch_of_a_stream_goes_by_the_batchs_way(spark: SparkSession, enc: pme.Encryption, tmp_path: Path) -> None:
+def test_a_batch_write_in_a_stream_is_refused(spark: SparkSession, enc: pme.Encryption, tmp_path: Path) -> None:
     source, out = str(tmp_path / "in"), str(tmp_path / "out")
     spark.range(3).write.parquet(source)
 
@@ -179,7 +179,7 @@ def test_a_batch_of_a_stream_goes_by_the_batchs_way(spark: SparkSession, enc: pm
     assert not Path(out).exists()
 
 
-def test_settings_of_the_session_are_no_options_of_a_write(
+def test_settings_of_the_session_do_not_count_as_options_of_a_write(
     conf: Conf, frame: DataFrame, enc: pme.Encryption, target: str
 ) -> None:
     with conf({f"spark.datasource.pme-parquet.{name}": value for name, value in enc.options().items()}):
@@ -201,7 +201,7 @@ def test_built_in_encryption_with_its_crypto_factory_is_left_alone(frame: DataFr
 
 
 @pytest.mark.usefixtures("session_kms")
-def test_every_way_to_name_our_format_is_ours(
+def test_every_name_of_our_format_is_recognized(
     frame: DataFrame,
     enc: pme.Encryption,
     keys: pme.Keystore,
@@ -231,7 +231,7 @@ def test_a_read_by_another_format_warns_once(
     assert keys.options()["kms.keystore.password"] not in "".join(found)
 
 
-def test_no_option_of_sparks_own_formats_is_taken_for_one_of_ours(spark: SparkSession) -> None:
+def test_no_option_of_sparks_own_formats_is_mistaken_for_one_of_ours(spark: SparkSession) -> None:
     jvm: Any = spark._jvm
     among = jvm.io.pmeparquet.options.TellingOptions.among
     for place in ("csv.CSVOptions", "json.JSONOptions"):

@@ -66,7 +66,7 @@ def test_the_second_of_two_partition_columns_counts_as_well(
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
-def test_data_that_was_there_stays(
+def test_existing_data_stays(
     spark: SparkSession, residents: DataFrame, options: dict[str, str], enc: pme.Encryption, target: str, mode: str
 ) -> None:
     save(residents, enc.options(), target, "errorifexists", "city_pii")
@@ -75,7 +75,7 @@ def test_data_that_was_there_stays(
     assert spark.read.format("pme-parquet").options(**enc.options()).load(target).count() == len(ROWS)
 
 
-def test_dynamic_overwrite_leaves_the_partitions_that_were_there(
+def test_dynamic_overwrite_keeps_the_existing_partitions(
     spark: SparkSession, residents: DataFrame, options: dict[str, str], enc: pme.Encryption, target: str
 ) -> None:
     save(residents, enc.options(), target, "errorifexists", "city_pii")
@@ -126,14 +126,14 @@ def test_a_stream_writes_no_file(residents: DataFrame, options: dict[str, str], 
     assert find_canaries(target, ["canary-city", "canary-ssn"]) == []
 
 
-def test_a_pattern_of_another_case_covers_as_it_does_elsewhere(
+def test_a_pattern_in_another_case_covers_the_partition_column(
     residents: DataFrame, options: dict[str, str], target: str
 ) -> None:
     with untouched(target), refused("PME_UNSUPPORTED", "columnKeys", "*_PII", "city_pii"):
         save(residents, options | {"columnKeys": "pii: *_PII"}, target, "append", "city_pii")
 
 
-def test_a_pattern_of_another_case_covers_nothing_where_case_matters(
+def test_a_pattern_in_another_case_covers_nothing_where_case_matters(
     spark: SparkSession, residents: DataFrame, options: dict[str, str], target: str, conf: Conf
 ) -> None:
     renamed = residents.withColumnRenamed("city_pii", "city_PII")

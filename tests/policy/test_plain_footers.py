@@ -105,7 +105,7 @@ def written(
 
 @pytest.mark.parametrize("kind", OF_VALUES)
 @pytest.mark.parametrize("write", WRITES)
-def test_the_readable_footer_tells_nothing_of_encrypted_values(
+def test_the_readable_footer_reveals_nothing_about_encrypted_values(
     written: dict[str, dict[str, Chunk]], write: str, kind: str
 ) -> None:
     encrypted = [*ENCRYPTED, *PLAIN] if write in ALL_ENCRYPTED else ENCRYPTED
@@ -114,7 +114,9 @@ def test_the_readable_footer_tells_nothing_of_encrypted_values(
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_the_same_is_told_to_who_has_the_key(written: dict[str, dict[str, Chunk]], write: str) -> None:
+def test_metadata_of_encrypted_columns_is_sealed_with_their_keys(
+    written: dict[str, dict[str, Chunk]], write: str
+) -> None:
     for name in ENCRYPTED:
         chunk = written[write][name]
         assert thrift.get(chunk.fields, CRYPTO_METADATA)
@@ -142,7 +144,7 @@ def test_indexes_of_plaintext_columns_are_not(written: dict[str, dict[str, Chunk
         assert not is_module(written["column keys beside plaintext"][name].pointed_at(place)), name
 
 
-def test_statistics_of_plaintext_columns_are_told(written: dict[str, dict[str, Chunk]]) -> None:
+def test_statistics_of_plaintext_columns_are_in_the_footer(written: dict[str, dict[str, Chunk]]) -> None:
     for name in PLAIN:
         chunk = written["column keys beside plaintext"][name]
         assert thrift.get(chunk.metadata, STATISTICS)
@@ -150,7 +152,7 @@ def test_statistics_of_plaintext_columns_are_told(written: dict[str, dict[str, C
 
 
 @pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="parquet-java writes size statistics since 1.15, of Spark 4.0")
-def test_spark_parquet_tells_sizes(rich: DataFrame, tmp_path: Path) -> None:
+def test_spark_parquet_reveals_sizes(rich: DataFrame, tmp_path: Path) -> None:
     rich.write.parquet(str(tmp_path / "plain"))
     plain = chunks(str(tmp_path / "plain"))
     assert all(thrift.get(plain[name].metadata, SIZE_STATISTICS) for name in ("ssn", "note"))

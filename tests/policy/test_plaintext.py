@@ -35,7 +35,9 @@ def test_a_plaintext_table_is_refused(spark: SparkSession, plain: Table) -> None
         plain.read(spark).collect()
 
 
-def test_a_plaintext_table_is_read_where_that_is_allowed(spark: SparkSession, frame: DataFrame, plain: Table) -> None:
+def test_a_plaintext_table_is_read_where_plaintext_is_allowed(
+    spark: SparkSession, frame: DataFrame, plain: Table
+) -> None:
     rows = plain.read(spark, plaintextFiles="allow").collect()
     assert sorted(rows) == sorted(frame.collect())
 

@@ -88,7 +88,7 @@ def test_swapped_files_do_not_open_where_the_prefix_names_the_file(
         table.read(spark, aadPrefix="{table}/{file}").collect()
 
 
-def test_partition_directories_are_no_part_of_the_tables_name(
+def test_partition_directories_are_not_part_of_the_tables_name(
     spark: SparkSession, frame: DataFrame, columns: pme.Encryption, tmp_path: Path
 ) -> None:
     encryption = replace(columns, aad_prefix="{table}", store_aad_prefix=False)
@@ -145,7 +145,7 @@ def test_a_signed_footer_with_a_longer_file_part_is_refused(spark: SparkSession,
 
 
 @pytest.mark.parametrize("prefix", ["x", "abc", "orders!", "{table}"])
-def test_single_wrapping_with_a_prefix_under_which_a_page_could_pass_for_a_wrapped_key_is_refused_before_it_deletes(
+def test_single_wrapping_with_an_ambiguous_prefix_is_refused_before_anything_is_deleted(
     frame: DataFrame, columns: pme.Encryption, tmp_path: Path, prefix: str
 ) -> None:
     table = written(frame, columns, tmp_path / "t")
@@ -155,7 +155,7 @@ def test_single_wrapping_with_a_prefix_under_which_a_page_could_pass_for_a_wrapp
 
 
 @pytest.mark.parametrize("stored", [True, False])
-def test_double_wrapping_takes_a_prefix_of_any_length(
+def test_double_wrapping_accepts_a_prefix_of_any_length(
     spark: SparkSession, frame: DataFrame, columns: pme.Encryption, tmp_path: Path, *, stored: bool
 ) -> None:
     table = written(frame, columns, tmp_path / "payroll", aad_prefix="{table}", store_aad_prefix=stored)
@@ -164,7 +164,7 @@ def test_double_wrapping_takes_a_prefix_of_any_length(
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-def test_a_copy_none_of_whose_files_may_have_their_prefix_is_refused_before_anything_is_written(
+def test_a_copy_is_refused_before_anything_is_written_if_no_file_may_have_its_prefix(
     spark: SparkSession, columns: pme.Encryption, frame: DataFrame, tmp_path: Path, *, in_place: bool
 ) -> None:
     frame.write.parquet(str(tmp_path / "plain"))

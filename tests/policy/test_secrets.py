@@ -78,7 +78,7 @@ def test_a_secret_of_another_kms_than_the_chosen_one_is_refused_too(
         save(frame, target, options)
 
 
-def test_a_table_is_not_made_with_a_secret_among_its_options(spark: SparkSession) -> None:
+def test_a_table_with_a_secret_in_its_options_is_not_created(spark: SparkSession) -> None:
     literal = "footer=MDEyMzQ1Njc4OWFiY2RlZg=="
     with refused("PME_SECRET_IN_OPTION", "kms.static.keys", never=(literal,)):
         spark.sql(

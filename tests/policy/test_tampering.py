@@ -80,7 +80,7 @@ def test_swapped_modules_do_not_open(spark: SparkSession, table: Table) -> None:
         table.read(spark).collect()
 
 
-def test_a_footer_that_was_made_to_say_ctr_is_refused(spark: SparkSession, frame: DataFrame, table: Table) -> None:
+def test_a_footer_altered_to_claim_ctr_is_refused(spark: SparkSession, frame: DataFrame, table: Table) -> None:
     def downgraded(metadata: Struct) -> Struct:
         [(_, kind, algorithm)] = thrift.get(metadata, bend.ALGORITHM)
         return thrift.put(metadata, bend.ALGORITHM, thrift.STRUCT, [thrift.Field(bend.CTR, kind, algorithm)])
@@ -111,7 +111,7 @@ def test_a_damaged_file_is_refused(spark: SparkSession, frame: DataFrame, table:
     refused_everywhere(spark, frame, table, "PME_DAMAGED_FILE")
 
 
-def test_a_file_of_no_bytes_is_refused_where_the_schema_is_asked_of_it(spark: SparkSession, table: Table) -> None:
+def test_an_empty_file_is_refused_if_the_schema_is_read_from_it(spark: SparkSession, table: Table) -> None:
     # Where the schema is given, Spark never opens files of no bytes; its own source reads no rows from them either.
     bend.replace(table.file, b"")
     with refused("PME_DAMAGED_FILE", table.file.name):
@@ -188,7 +188,7 @@ def test_key_material_that_names_another_master_key_does_not_open(
 
 
 @pytest.mark.parametrize("wrapped", ["", "AAAA", "no base64!", "A" * 1_000_000])
-def test_a_wrapped_key_that_is_none_is_refused(spark: SparkSession, table: Table, wrapped: str) -> None:
+def test_an_invalid_wrapped_key_is_refused(spark: SparkSession, table: Table, wrapped: str) -> None:
     changed_material(table, wrappedDEK=wrapped)
     with refused("PME_KEY_METADATA", table.file.name):
         table.read(spark).collect()

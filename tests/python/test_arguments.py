@@ -106,7 +106,7 @@ def of_the_package() -> list[tuple[str, inspect.Parameter]]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_each_form_of_path_and_kms_comes_to_the_same(name: str) -> None:
+def test_each_form_of_path_and_kms_has_the_same_effect(name: str) -> None:
     expected = given(CALLS[name], "some/table", STORE)
     for kms in FORMS.values():
         assert given(CALLS[name], "some/table", kms) == expected
@@ -115,7 +115,7 @@ def test_each_form_of_path_and_kms_comes_to_the_same(name: str) -> None:
         assert "'kms': 'vault'" in given(CALLS[name], "some/table", "vault")
 
 
-def test_no_function_forgets() -> None:
+def test_every_function_accepts_every_form_of_path_and_kms() -> None:
     for name, parameter in of_the_package():
         told = str(parameter.annotation)
         if parameter.name in PATHS and name not in OWN_TYPES:
@@ -132,30 +132,30 @@ def test_true_and_references_are_text_in_options() -> None:
 
 
 @pytest.mark.parametrize("path", [None, 7, b"x", "", ["a"]])
-def test_what_is_no_path_is_told(path: Any) -> None:
+def test_a_value_that_is_not_a_path_is_reported(path: Any) -> None:
     with pytest.raises(pme.BadOptionError, match=r"text or a pathlib\.Path"):
         pme.verify(Anything(), path)  # type: ignore[arg-type]
 
 
-def test_a_url_that_became_a_path_is_told() -> None:
+def test_a_url_that_became_a_path_is_reported() -> None:
     with pytest.raises(pme.BadOptionError, match=re.escape("Give it as text: 's3a://…'")):
         pme.inspect(Path("s3a://bucket/table"))
 
 
 @pytest.mark.parametrize("kms", [7, ["vault"], b"vault", pme.Keystore])
-def test_what_is_no_kms_is_told_and_not_repeated(kms: Any) -> None:
+def test_a_value_that_is_not_a_kms_is_reported_and_not_repeated(kms: Any) -> None:
     with pytest.raises(pme.BadOptionError, match="a dict of options") as caught:
         _arguments.kms_options(kms, "here")
     assert "vault'" not in str(caught.value)
 
 
-def test_keys_in_place_of_an_encryption_are_told() -> None:
+def test_keys_in_place_of_an_encryption_are_reported() -> None:
     for call in (lambda enc: pme.write(Anything(), "t", enc), lambda enc: pme.rekey(Anything(), "a", "b", enc)):  # type: ignore[arg-type]
         with pytest.raises(pme.BadOptionError, match="Give an Encryption"):
             call(STORE)
 
 
-def test_what_is_no_frame_or_session_is_told() -> None:
+def test_a_value_that_is_not_a_frame_or_session_is_reported() -> None:
     with pytest.raises(pme.BadOptionError, match="df is a str"):
         pme.plan("people", ENC)  # type: ignore[arg-type]
 
@@ -166,7 +166,7 @@ def test_an_option_has_one_value() -> None:
         _arguments.joined({"footerKey": "a"}, {"FOOTERKEY": "b"}, "here")
 
 
-def test_what_differs_from_defaults_is_shown_and_no_secret() -> None:
+def test_repr_shows_what_differs_from_defaults_and_no_secret() -> None:
     assert repr(ENC) == (
         "Encryption(kms=Keystore(path='keys.p12', password=pme.env('NO_SECRET')), footer_key='footer')"
     )

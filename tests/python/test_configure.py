@@ -92,11 +92,11 @@ def test_a_connect_session_that_starts_its_server_here_gets_the_jar() -> None:
     assert _jars(pme.configure(_builder().config("spark.remote", "local[1]"))) == [OURS]
 
 
-def test_a_connect_server_elsewhere_gets_no_jar_of_ours() -> None:
+def test_a_remote_connect_server_gets_no_jar_of_ours() -> None:
     assert "spark.jars" not in pme.configure(_builder().config("spark.remote", "sc://elsewhere:15002"))._options
 
 
-def test_a_jvm_without_the_connector_is_no_matter_to_a_server_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jvm_without_the_connector_does_not_matter_to_a_remote_server(monkeypatch: pytest.MonkeyPatch) -> None:
     context = SimpleNamespace(_jvm=object())
     monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace(SparkContext=context))
     monkeypatch.setattr(connector, "misfit", lambda _: connector.missing("4.1.3", "2.13.16"))

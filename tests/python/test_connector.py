@@ -26,7 +26,7 @@ def kind(connector: Connector | None, spark: str = "4.1.3", scala: str = "2.13.1
     return found.kind if found else None
 
 
-def test_a_connector_that_fits_is_none_of_these() -> None:
+def test_a_connector_that_fits_is_not_a_misfit() -> None:
     assert kind(FITS) is None
     assert kind(FITS, spark="4.3.0-vendor") is None
     assert kind(Connector("0.1.0", "3.5", "2.12"), "3.5.9", "2.12.18") is None
@@ -34,7 +34,7 @@ def test_a_connector_that_fits_is_none_of_these() -> None:
     assert kind(FITS, spark="5.0.0") is None
 
 
-def test_what_does_not_fit_is_told_apart() -> None:
+def test_each_kind_of_misfit_is_distinguished() -> None:
     assert kind(None) == "missing"
     assert kind(Connector("0.1.0", "3.5", "2.12")) == "scala"
     assert kind(Connector("0.1.0", "3.5", "2.13")) == "spark"
@@ -54,7 +54,7 @@ def test_what_does_not_fit_is_told_apart() -> None:
         ),
     ],
 )
-def test_each_says_what_to_do(connector: Connector | None, mentions: list[str]) -> None:
+def test_each_misfit_says_what_to_do(connector: Connector | None, mentions: list[str]) -> None:
     found = judged(connector, "4.1.3", "2.13.16", "0.1.0")
     assert found is not None
     error = found.error("pme.verify")
@@ -69,7 +69,7 @@ def test_under_spark_submit_the_jar_goes_to_spark_submit(monkeypatch: pytest.Mon
     assert "spark-submit with --jars" in connector.missing("4.1.3", "2.13.16").remedy
 
 
-def test_what_spark_says_is_recognized() -> None:
+def test_messages_of_spark_are_recognized() -> None:
     missing = (
         "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: pme-parquet. Make sure the provider name is correct"
     )

@@ -49,7 +49,7 @@ def test_handlers_of_pysparks_exceptions_still_catch_it(spark: SparkSession, tmp
     assert caught.value.getErrorClass() == "PME_NO_KEY"
 
 
-def test_sparks_own_story_is_kept(spark: SparkSession, tmp_path: Path) -> None:
+def test_sparks_own_message_is_kept(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(pme.PmeError) as caught:
         spark.range(1).write.format("pme-parquet").save(str(tmp_path / "t"))
     assert caught.value.java_exception.getClass().getName().startswith("io.pmeparquet.")
@@ -81,7 +81,7 @@ def test_an_error_travels_between_processes_as_its_plain_class(spark: SparkSessi
     assert (type(again), str(again)) == (pme.NoKeyError, str(caught.value))
 
 
-def test_failures_of_spark_itself_are_what_they_were(spark: SparkSession) -> None:
+def test_failures_of_spark_itself_are_unchanged(spark: SparkSession) -> None:
     with pytest.raises(AnalysisException) as caught:
         spark.sql("SELECT nothing_of_that_name")
     assert type(caught.value) is captured.AnalysisException

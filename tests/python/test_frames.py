@@ -32,7 +32,7 @@ def test_what_is_written_is_encrypted_and_read_back(
     assert first.columns == ["id", "country"]
 
 
-def test_modes_are_sparks(spark: SparkSession, enc: pme.Encryption, keys: pme.Keystore, target: str) -> None:
+def test_modes_are_those_of_spark(spark: SparkSession, enc: pme.Encryption, keys: pme.Keystore, target: str) -> None:
     for mode, count in (("error", 2), ("append", 4), ("ignore", 4), ("overwrite", 2)):
         pme.write(spark.range(2), target, enc, mode=mode)  # type: ignore[arg-type]
         assert pme.read(spark, target, keys).count() == count

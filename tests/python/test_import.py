@@ -21,7 +21,7 @@ def test_importing_the_package_imports_nothing_that_only_some_functions_need() -
     assert _printed(code) == "[]"
 
 
-def test_every_name_of_the_contract_is_there() -> None:
+def test_every_public_name_exists() -> None:
     names = (
         "configure spark_config jar_path Encryption Keystore Static Vault KmsClass PythonKms "
         "env file conf hadoop_credential PmeError"

@@ -29,7 +29,7 @@ def test_keys_are_made_added_and_listed(store: pme.Keystore) -> None:
     assert store.add("pay", odd, "@all", "-v").aliases() == ["-v", "@all", odd, "footer", "pay", "pii"]
 
 
-def test_a_name_that_pkcs12_keeps_in_small_letters_is_refused(store: pme.Keystore) -> None:
+def test_a_name_that_pkcs12_stores_in_lower_case_is_refused(store: pme.Keystore) -> None:
     store.create(["footer"])
     with pytest.raises(pme.BadOptionError, match="'Footer' cannot be used: 'footer' already exists"):
         store.add("Footer")
@@ -50,14 +50,14 @@ def test_the_password_can_be_in_a_file(tmp_path: Path) -> None:
     assert store.create(["footer"], bits=128).aliases() == ["footer"]
 
 
-def test_a_file_that_is_there_is_not_touched(store: pme.Keystore) -> None:
+def test_an_existing_file_is_not_touched(store: pme.Keystore) -> None:
     Path(store.path).write_bytes(b"something of the user's")
     with pytest.raises(pme.BadOptionError, match="exists"):
         store.create(["footer"])
     assert Path(store.path).read_bytes() == b"something of the user's"
 
 
-def test_a_name_that_is_taken_adds_nothing_at_all(store: pme.Keystore) -> None:
+def test_a_name_that_exists_adds_no_key_at_all(store: pme.Keystore) -> None:
     store.create(["footer"])
     with pytest.raises(pme.BadOptionError, match="already exists"):
         store.add("fresh", "footer")
@@ -96,7 +96,7 @@ def test_a_password_that_keytool_finds_too_short_is_an_error_that_names_the_user
     assert f"{store.path}: " in str(caught.value)
 
 
-def test_a_keystore_that_is_not_there_says_so(store: pme.Keystore) -> None:
+def test_a_missing_keystore_is_reported(store: pme.Keystore) -> None:
     for use in (store.aliases, lambda: store.add("pii")):
         with pytest.raises(pme.KmsUnavailableError, match="no such file"):
             use()
@@ -110,7 +110,7 @@ def test_a_keystore_that_is_not_there_says_so(store: pme.Keystore) -> None:
         (pme.conf("spark.pme.password"), pme.UnsupportedError),
     ],
 )
-def test_a_password_that_cannot_be_looked_up_is_named(
+def test_a_password_that_cannot_be_read_is_named_by_its_reference(
     tmp_path: Path, reference: pme.SecretReference, error: type[pme.PmeError]
 ) -> None:
     with pytest.raises(error, match=reference.name):

@@ -54,9 +54,7 @@ def _meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -
     monkeypatch.setattr(keytool, "run", run)
 
 
-def test_keys_that_are_added_at_the_same_time_are_all_there(
-    store: pme.Keystore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_added_at_the_same_time_are_all_kept(store: pme.Keystore, monkeypatch: pytest.MonkeyPatch) -> None:
     # The first holds on, in the middle of its work, until the second waits for the lock.
     waits = threading.Event()
 
@@ -95,7 +93,9 @@ def test_a_process_that_adds_keys_waits_for_another_one(store: pme.Keystore, mon
     assert store.aliases() == ["first", "footer", "second"]
 
 
-def test_of_two_that_create_a_keystore_at_once_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_two_concurrent_creates_of_a_keystore_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = pme.Keystore(tmp_path / "keys.p12", password=PASSWORD)
     _meanwhile(monkeypatch, lambda: other.create(["theirs"]))
     other = pme.Keystore(tmp_path / "keys.p12", password=PASSWORD)
@@ -115,9 +115,7 @@ def test_a_keystore_that_something_else_changed_meanwhile_is_not_replaced(
     assert Path(store.path).read_bytes() == theirs
 
 
-def test_a_lock_that_is_not_given_back_is_waited_for_in_limited_time(
-    store: pme.Keystore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_for_a_lock_that_is_not_released_ends(store: pme.Keystore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keystore_file, "_PATIENCE", 0)
     with Path(store.path).open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -149,7 +147,7 @@ def test_links_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "keys.p12").exists()
 
 
-def test_a_link_that_is_turned_meanwhile_replaces_neither_file(
+def test_a_link_that_changes_meanwhile_replaces_neither_file(
     tmp_path: Path, store: pme.Keystore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link = tmp_path / "link"
@@ -218,7 +216,7 @@ def test_a_directory_that_is_not_there_is_our_error(tmp_path: Path) -> None:
         pme.Keystore(tmp_path / "nowhere" / "keys.p12", password=PASSWORD).create(["footer"])
 
 
-def test_the_file_is_on_the_disk_before_it_has_its_name_and_the_name_before_it_is_told(
+def test_the_file_is_synced_before_it_is_renamed_and_its_name_before_the_call_returns(
     store: pme.Keystore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
@@ -254,21 +252,21 @@ def test_a_kill_at_any_point_leaves_the_old_keystore_or_the_new_one(tmp_path: Pa
 
 
 # What a PKCS12 keystore folds, real and with real keytool, is in test_keystore.
-def test_a_name_is_refused_that_the_keystore_has_in_other_letters(store: pme.Keystore) -> None:
+def test_a_name_that_the_keystore_has_in_another_letter_case_is_refused(store: pme.Keystore) -> None:
     with pytest.raises(pme.BadOptionError, match=r"'Footer' cannot be used: 'footer' already exists"):
         store.add("pii", "Footer")
     assert store.aliases() == ["footer"]
 
 
 @pytest.mark.parametrize("name", ["Pii", "ÄRA"])
-def test_a_name_is_refused_that_the_keystore_would_keep_in_other_letters(store: pme.Keystore, name: str) -> None:
+def test_a_name_that_the_keystore_would_store_in_another_letter_case_is_refused(store: pme.Keystore, name: str) -> None:
     with pytest.raises(pme.BadOptionError, match=f"PKCS12 would store it as '{name.lower()}'"):
         store.add(name)
     assert store.aliases() == ["footer"]
 
 
 @pytest.mark.parametrize("names", [[""], [" "], ["a\nEntry type: SecretKeyEntry"], ["a", "a"], ["\x1b[1m"]])
-def test_names_that_are_none_are_refused(store: pme.Keystore, names: list[str]) -> None:
+def test_invalid_names_are_refused(store: pme.Keystore, names: list[str]) -> None:
     with pytest.raises(pme.BadOptionError, match="cannot be used"):
         store.add(*names)
     assert store.aliases() == ["footer"]

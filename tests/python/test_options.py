@@ -63,7 +63,7 @@ def test_each_field_becomes_its_option(field: str, value: Any, option: dict[str,
     assert pme.Encryption(**fields).options() == option
 
 
-def test_a_single_key_is_said_to_wrap_keys_so_that_no_read_gives_it_out() -> None:
+def test_with_a_single_key_the_options_state_envelope() -> None:
     assert pme.Encryption(uniform_key="all").options()["keyManagement"] == "envelope"
     assert pme.Encryption(uniform_key="all", key_management="direct").options()["keyManagement"] == "direct"
     assert "keyManagement" not in pme.Encryption(footer_key="f", column_keys={"pii": "ssn"}).options()

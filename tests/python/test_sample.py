@@ -32,7 +32,7 @@ def test_a_test_without_parameters_is_one_row(most: int) -> None:
     assert sample.in_order([{}], most) == [0]
 
 
-def test_every_rule_is_of_tests_that_are_there() -> None:
+def test_every_rule_matches_existing_tests() -> None:
     files = [str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")]
     assert [prefix for prefix in sample.RULES if not any(file.startswith(prefix) for file in files)] == []
 

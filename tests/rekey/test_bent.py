@@ -48,7 +48,7 @@ def plain(spark: SparkSession, tmp_path: Path) -> Path:
     [(GCM, "PME_NOT_AUTHENTIC"), (CTR, "PME_DAMAGED_FILE"), (SOME, "PME_DAMAGED_FILE"), (None, "PME_DAMAGED_FILE")],
     ids=["GCM", "CTR", "a column without key", "no encryption"],
 )
-def test_a_copy_that_was_bent_on_its_way_does_not_come_into_being(
+def test_a_copy_altered_on_its_way_to_the_disk_does_not_appear(
     spark: SparkSession, plain: Path, tmp_path: Path, bend: Bend, enc: pme.Encryption | None, condition: str
 ) -> None:
     source = plain
@@ -65,7 +65,7 @@ def test_a_copy_that_was_bent_on_its_way_does_not_come_into_being(
     assert left(tmp_path) == before
 
 
-def test_an_original_stays_where_its_encrypted_file_was_bent(spark: SparkSession, plain: Path, bend: Bend) -> None:
+def test_an_original_stays_if_its_encrypted_file_was_altered(spark: SparkSession, plain: Path, bend: Bend) -> None:
     expected = rows(spark.read.parquet(str(plain)))
     files = data_files(plain)
     before = {file: file.read_bytes() for file in files}

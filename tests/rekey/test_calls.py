@@ -46,7 +46,7 @@ def test_a_copy_asks_as_often_as_a_read_a_write_and_a_read(
     assert rows(read(spark, target, Log(new.path).options())) == table.rows()
 
 
-def test_a_source_that_cannot_be_read_costs_no_new_key(spark: SparkSession, tmp_path: Path, target: str) -> None:
+def test_for_an_unreadable_source_no_new_key_is_wrapped(spark: SparkSession, tmp_path: Path, target: str) -> None:
     table, new = written(spark, tmp_path, 1, 2), log(tmp_path)
     file = data_files(table.path)[0]
     bend.replace(file, file.read_bytes()[:-1])

@@ -32,7 +32,7 @@ def names(path: Path | str) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_is_encrypted_and_decrypted_is_what_it_was(
+def test_encrypting_and_decrypting_restores_the_table(
     spark: SparkSession, plain: Path, tmp_path: Path, mode: str
 ) -> None:
     encrypted, back = tmp_path / "encrypted", tmp_path / "back"
@@ -47,7 +47,7 @@ def test_what_is_encrypted_and_decrypted_is_what_it_was(
         assert_same(before, after)
 
 
-def test_nothing_that_is_encrypted_can_be_found_in_the_copy(spark: SparkSession, plain: Path, target: str) -> None:
+def test_no_encrypted_value_is_readable_in_the_copy(spark: SparkSession, plain: Path, target: str) -> None:
     assert find_canaries(plain, ["name-", "ssn-"])
     pme.encrypt(spark, str(plain), target, ENC)
     assert find_canaries(target, ["name-", "ssn-", "street-"]) == []
@@ -60,7 +60,9 @@ def test_the_plaintext_table_is_left_as_it_is(spark: SparkSession, plain: Path, 
 
 
 @pytest.mark.parametrize("log", ["_delta_log/0.json", ".hoodie/hoodie.properties", "metadata/v1.metadata.json"])
-def test_a_table_that_another_tool_keeps_is_not_copied(spark: SparkSession, plain: Path, target: str, log: str) -> None:
+def test_a_table_that_another_tool_manages_is_not_copied(
+    spark: SparkSession, plain: Path, target: str, log: str
+) -> None:
     (plain / log).parent.mkdir()
     (plain / log).touch()
     for source in (plain, data_files(plain)[0].parent, data_files(plain)[0]):
@@ -70,7 +72,7 @@ def test_a_table_that_another_tool_keeps_is_not_copied(spark: SparkSession, plai
 
 
 @pytest.mark.parametrize("partitions", [[], ["country"]])
-def test_of_a_streaming_sink_the_copy_has_what_its_log_lists(
+def test_the_copy_of_a_streaming_sink_has_the_files_that_its_log_lists(
     spark: SparkSession, plain: Path, tmp_path: Path, target: str, partitions: list[str]
 ) -> None:
     sink = tmp_path / "sink"
@@ -87,7 +89,7 @@ def test_of_a_streaming_sink_the_copy_has_what_its_log_lists(
     assert "orphan.parquet" not in {file.name for file in data_files(Path(target))}
 
 
-def test_files_that_are_encrypted_already_are_encrypted_anew(
+def test_files_that_are_already_encrypted_are_encrypted_again(
     spark: SparkSession, plain: Path, tmp_path: Path, target: str
 ) -> None:
     old = pme.Encryption(kms=TEST_KMS, uniform_key="other")
@@ -110,7 +112,7 @@ def test_nothing_is_decrypted_by_accident(spark: SparkSession, plain: Path, tmp_
     assert left(tmp_path) == ["encrypted", "plain"]
 
 
-def test_a_table_whose_keys_are_not_given_is_not_decrypted(
+def test_a_table_is_not_decrypted_without_its_keys(
     spark: SparkSession, plain: Path, tmp_path: Path, keys: pme.Keystore
 ) -> None:
     encrypted, target = tmp_path / "encrypted", tmp_path / "target"
@@ -121,7 +123,7 @@ def test_a_table_whose_keys_are_not_given_is_not_decrypted(
 
 
 @pytest.mark.parametrize("what", ["encrypt", "decrypt"])
-def test_over_spark_connect_they_say_why_not(what: str) -> None:
+def test_over_spark_connect_copies_say_why_they_cannot_run(what: str) -> None:
     arguments = (ENC,) if what == "encrypt" else (TEST_KMS,)
     with refused("PME_UNSUPPORTED", f"pme.{what}", "Spark Connect", "classic session"):
         getattr(pme, what)(object(), "source", "target", *arguments)

@@ -75,7 +75,7 @@ def prepared(spark: SparkSession, request: pytest.FixtureRequest, tmp_path_facto
 
 
 @pytest.mark.parametrize("number", range(PLACES))
-def test_an_encryption_whose_disk_stops_loses_nothing_and_goes_on(
+def test_an_encryption_whose_disk_stops_loses_nothing_and_can_continue(
     spark: SparkSession, prepared: Prepared, tmp_path: Path, conf: Conf, number: int
 ) -> None:
     table = prepared.copy(tmp_path)
@@ -86,7 +86,7 @@ def test_an_encryption_whose_disk_stops_loses_nothing_and_goes_on(
 
 
 @pytest.mark.parametrize("number", range(PLACES))
-def test_an_encryption_whose_jvm_halts_loses_nothing_and_goes_on(
+def test_an_encryption_whose_jvm_halts_loses_nothing_and_can_continue(
     spark: SparkSession, prepared: Prepared, tmp_path: Path, number: int
 ) -> None:
     table = prepared.copy(tmp_path)

@@ -55,7 +55,7 @@ def sources(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
 @pytest.mark.parametrize(
     "name", ["lineitem, arrow-rs", "lineitem, Spark", "lineitem, PyArrow", "every type, Spark", "every type, PyArrow"]
 )
-def test_cells_and_pages_are_what_they_were(
+def test_cells_and_pages_stay_the_same(
     spark: SparkSession, sources: dict[str, Path], tmp_path: Path, name: str, *, in_place: bool
 ) -> None:
     source, target = sources[name], tmp_path / "target"

@@ -57,7 +57,7 @@ def test_a_copy_holds_the_same(spark: SparkSession, tmp_path: Path, kind: Kind, 
     assert before.aad != after.aad
 
 
-def test_columns_have_the_keys_that_are_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+def test_columns_have_the_requested_keys(spark: SparkSession, tmp_path: Path) -> None:
     _, after = rekeyed(spark, Kind("ours", GCM, plain_footer=False), OTHER_SETS, tmp_path)
     keys = {chunk.name: chunk.key for chunk in after.chunks if chunk.row_group == 0}
     assert after.plain_footer

@@ -27,7 +27,7 @@ MODE_BITS = 0o777
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_files_are_encrypted_where_they_are(spark: SparkSession, plain: Path, tmp_path: Path, mode: str) -> None:
+def test_files_are_encrypted_in_place(spark: SparkSession, plain: Path, tmp_path: Path, mode: str) -> None:
     before = {file: file.read_bytes() for file in data_files(plain)}
     expected = rows(spark.read.parquet(str(plain)))
     done = in_place(spark, plain, MODES[mode])
@@ -47,7 +47,7 @@ def test_files_are_encrypted_where_they_are(spark: SparkSession, plain: Path, tm
         assert_same(was, back / file.relative_to(plain))
 
 
-def test_what_is_encrypted_is_verified_and_left(spark: SparkSession, plain: Path) -> None:
+def test_encrypted_files_are_verified_and_not_changed(spark: SparkSession, plain: Path) -> None:
     first = in_place(spark, plain)
     with untouched(plain):
         second = in_place(spark, plain)
@@ -59,7 +59,7 @@ def test_what_is_encrypted_is_verified_and_left(spark: SparkSession, plain: Path
         in_place(spark, plain)
 
 
-def test_one_file_fails_and_the_others_go_on(spark: SparkSession, plain: Path) -> None:
+def test_one_file_fails_and_the_others_are_encrypted(spark: SparkSession, plain: Path) -> None:
     expected = rows(spark.read.parquet(str(plain)))
     bad, *others = data_files(plain)
     before = spoil(bad)
@@ -80,7 +80,7 @@ def test_one_file_fails_and_the_others_go_on(spark: SparkSession, plain: Path) -
     assert hidden(plain) == []
 
 
-def test_leftovers_of_a_killed_run_go(spark: SparkSession, plain: Path) -> None:
+def test_leftovers_of_a_killed_run_are_removed(spark: SparkSession, plain: Path) -> None:
     left = plain / ".pme-encrypting" / "0815" / "4711" / "part.parquet"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half a file")
@@ -139,7 +139,7 @@ def loaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Non
     file_systems.load(spark, tmp_path_factory)
 
 
-def test_in_a_store_of_objects_files_are_written_in_their_place(spark: SparkSession, plain: Path, loaded: None) -> None:
+def test_files_in_an_object_store_are_overwritten_directly(spark: SparkSession, plain: Path, loaded: None) -> None:
     expected = rows(spark.read.parquet(str(plain)))
     done = in_place(spark, f"s3a://{plain}", ENC, **file_systems.store("s3a"))
     assert done.files == len(data_files(plain))
@@ -150,7 +150,7 @@ def test_in_a_store_of_objects_files_are_written_in_their_place(spark: SparkSess
     assert hidden(plain) == []
 
 
-def test_a_file_system_that_promises_nothing_is_refused(spark: SparkSession, plain: Path, loaded: None) -> None:
+def test_a_file_system_without_known_guarantees_is_refused(spark: SparkSession, plain: Path, loaded: None) -> None:
     before = {file: file.read_bytes() for file in data_files(plain)}
     with refused("PME_UNSUPPORTED", "odd", "hdfs"):
         in_place(spark, f"odd://{plain}", ENC, **file_systems.store("odd"))
@@ -158,12 +158,12 @@ def test_a_file_system_that_promises_nothing_is_refused(spark: SparkSession, pla
     assert hidden(plain) == []
 
 
-def test_keys_beside_files_are_refused_in_a_store_of_objects(spark: SparkSession, plain: Path, loaded: None) -> None:
+def test_external_key_material_is_refused_in_an_object_store(spark: SparkSession, plain: Path, loaded: None) -> None:
     with refused("PME_UNSUPPORTED", "keyMaterial=external", "copy"), untouched(plain):
         in_place(spark, f"s3a://{plain}", EXTERNAL, **file_systems.store("s3a"))
 
 
-def test_a_file_that_does_not_open_keeps_no_others_back(spark: SparkSession, plain: Path) -> None:
+def test_a_file_that_does_not_open_does_not_stop_the_others(spark: SparkSession, plain: Path) -> None:
     bad, *others = data_files(plain)
     bad.write_bytes(b"no file of Parquet")
     bad.with_name(f".{bad.name}.crc").unlink()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.support.source import Conf
 
 
-def test_a_file_that_is_written_after_it_was_listed_is_left(spark: SparkSession, plain: Path) -> None:
+def test_a_file_written_again_after_it_was_listed_is_not_changed(spark: SparkSession, plain: Path) -> None:
     victim = data_files(plain)[0]
 
     class Meddling(Remembering):
@@ -45,7 +45,7 @@ def test_a_file_that_is_written_after_it_was_listed_is_left(spark: SparkSession,
     assert in_place(spark, plain, enc).files == 1
 
 
-def test_a_file_that_is_added_meanwhile_is_told(spark: SparkSession, plain: Path) -> None:
+def test_a_file_that_is_added_meanwhile_is_reported(spark: SparkSession, plain: Path) -> None:
     known = data_files(plain)
     added = known[0].with_name("added.parquet")
     content = known[0].read_bytes()
@@ -65,7 +65,7 @@ def test_a_file_that_is_added_meanwhile_is_told(spark: SparkSession, plain: Path
     assert hidden(plain) == []
 
 
-def test_a_frame_that_was_made_before_reads_on(spark: SparkSession, plain: Path) -> None:
+def test_a_frame_made_before_the_run_still_reads(spark: SparkSession, plain: Path) -> None:
     frame = read(spark, plain, plaintextFiles="allow")
     expected = rows(spark.read.parquet(str(plain)))
     in_place(spark, plain)
@@ -73,7 +73,7 @@ def test_a_frame_that_was_made_before_reads_on(spark: SparkSession, plain: Path)
 
 
 @pytest.mark.parametrize("reader", ["pages", "spark"])
-def test_splits_that_were_cut_before_are_read_whole_or_refused(
+def test_splits_planned_before_the_run_are_read_completely_or_refused(
     spark: SparkSession, tmp_path: Path, conf: Conf, reader: str
 ) -> None:
     path = tmp_path / "plain"
@@ -153,7 +153,7 @@ def test_two_runs_at_once_lose_nothing(spark: SparkSession, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("gone", ["mark", "files"])
-def test_a_run_that_another_one_ends_takes_nothing_from_it(spark: SparkSession, plain: Path, gone: str) -> None:
+def test_a_run_that_another_run_overtakes_changes_nothing(spark: SparkSession, plain: Path, gone: str) -> None:
     others = plain / MANIFEST.parent / "other" / "running"
 
     class Overtaking(Remembering):
@@ -177,7 +177,7 @@ def test_a_run_that_another_one_ends_takes_nothing_from_it(spark: SparkSession, 
 
 
 @pytest.mark.parametrize("other", ["settings", "path"])
-def test_of_two_that_begin_at_once_at_most_one_goes_on(
+def test_at_most_one_of_two_runs_that_begin_at_once_continues(
     spark: SparkSession, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, other: str
 ) -> None:
     file_systems.load(spark, tmp_path_factory)

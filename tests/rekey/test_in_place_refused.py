@@ -31,7 +31,7 @@ REFUSALS: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-def test_what_cannot_be_is_refused_before_anything_is_written(spark: SparkSession, plain: Path, case: str) -> None:
+def test_what_cannot_work_is_refused_before_anything_is_written(spark: SparkSession, plain: Path, case: str) -> None:
     settings, condition, mention = REFUSALS[case]
     enc = pme.Encryption(kms=TEST_KMS, **({"footer_key": "footer"} | settings))
     with refused(condition, mention), untouched(plain):
@@ -48,7 +48,7 @@ def begun(spark: SparkSession, plain: Path) -> Path:
     return bad
 
 
-def test_other_settings_are_refused_until_it_is_done(spark: SparkSession, plain: Path) -> None:
+def test_other_settings_are_refused_until_the_run_is_finished(spark: SparkSession, plain: Path) -> None:
     begun(spark, plain)
     with refused("PME_UNSUPPORTED", "pii: name; pii: ssn", str(MANIFEST), "pme.rekey"), untouched(plain):
         in_place(spark, plain, OTHER)
@@ -57,7 +57,7 @@ def test_other_settings_are_refused_until_it_is_done(spark: SparkSession, plain:
         in_place(spark, plain, OTHER)
 
 
-def test_a_manifest_that_says_nothing_is_no_licence(spark: SparkSession, plain: Path) -> None:
+def test_an_unreadable_manifest_is_refused(spark: SparkSession, plain: Path) -> None:
     (plain / MANIFEST).parent.mkdir()
     (plain / MANIFEST).write_text("{")
     with refused("PME_UNSUPPORTED", str(MANIFEST), "delete it"), untouched(plain):
@@ -67,7 +67,7 @@ def test_a_manifest_that_says_nothing_is_no_licence(spark: SparkSession, plain: 
 @pytest.mark.parametrize(
     ("log", "remedy"), [("_delta_log", "the tools of its table format"), ("_spark_metadata", "Encrypt to a copy")]
 )
-def test_files_whose_lengths_are_kept_elsewhere_are_refused(
+def test_files_whose_lengths_are_recorded_elsewhere_are_refused(
     spark: SparkSession, plain: Path, log: str, remedy: str
 ) -> None:
     (plain / log).mkdir()
@@ -79,14 +79,14 @@ def test_files_whose_lengths_are_kept_elsewhere_are_refused(
     ("name", "option"),
     [("algorithm", "algorithm"), ("FOOTERKEY", "footerKey"), ("aadPrefix", "aadPrefix"), ("kms", "kms")],
 )
-def test_options_that_would_change_the_write_are_not_for_reading(
+def test_options_that_would_change_the_write_are_refused_as_read_options(
     spark: SparkSession, plain: Path, name: str, option: str
 ) -> None:
     with refused("PME_BAD_OPTION", f"option {option}: ", "would be written with it"), untouched(plain):
         pme.encrypt(spark, str(plain), enc=ENC, in_place=True, options={name: "AES_GCM_CTR_V1"})
 
 
-def test_a_part_does_not_end_what_was_begun_for_the_whole(spark: SparkSession, plain: Path) -> None:
+def test_a_run_on_a_part_does_not_finish_a_run_on_the_whole_table(spark: SparkSession, plain: Path) -> None:
     part = begun(spark, plain).parent
     with refused("PME_UNSUPPORTED", f"{plain}'", f"{part}'"), untouched(plain):
         in_place(spark, part)
@@ -95,14 +95,14 @@ def test_a_part_does_not_end_what_was_begun_for_the_whole(spark: SparkSession, p
 
 
 @pytest.mark.parametrize("place", [".", "country=de"])
-def test_a_summary_file_is_not_forgotten(spark: SparkSession, plain: Path, place: str) -> None:
+def test_a_plaintext_summary_file_is_refused(spark: SparkSession, plain: Path, place: str) -> None:
     (plain / place).mkdir(exist_ok=True)
     pq.write_metadata(pq.read_schema(data_files(plain)[0]), plain / place / "_metadata")
     with refused("PME_UNSUPPORTED", "_metadata", "Delete it"), untouched(plain):
         in_place(spark, plain)
 
 
-def test_a_table_that_is_rotated_is_refused(spark: SparkSession, plain: Path) -> None:
+def test_a_table_under_rotation_is_refused(spark: SparkSession, plain: Path) -> None:
     (plain / ".pme-rotating-0123").touch()
     with refused("PME_UNSUPPORTED", ".pme-rotating-0123"), untouched(plain):
         in_place(spark, plain)
@@ -110,7 +110,7 @@ def test_a_table_that_is_rotated_is_refused(spark: SparkSession, plain: Path) ->
 
 @pytest.mark.parametrize("mark", [".pme-rotating-0123", ".pme-encrypting/manifest.json"])
 @pytest.mark.parametrize("place", ["above", "below"])
-def test_what_was_begun_above_or_below_is_seen(spark: SparkSession, plain: Path, place: str, mark: str) -> None:
+def test_a_run_begun_above_or_below_is_detected(spark: SparkSession, plain: Path, place: str, mark: str) -> None:
     path = {"above": plain.parent, "below": plain / "country=de"}[place] / mark
     path.parent.mkdir(exist_ok=True)
     path.touch()
@@ -119,7 +119,7 @@ def test_what_was_begun_above_or_below_is_seen(spark: SparkSession, plain: Path,
 
 
 @pytest.mark.parametrize("place", [".", "..", "country=de"])
-def test_a_table_that_is_encrypted_in_place_is_not_rotated(spark: SparkSession, plain: Path, place: str) -> None:
+def test_a_table_under_encryption_in_place_is_not_rotated(spark: SparkSession, plain: Path, place: str) -> None:
     (plain / place / MANIFEST).parent.mkdir(parents=True)
     with refused("PME_UNSUPPORTED", ".pme-encrypting", "has not ended"), untouched(plain):
         pme.rotate(spark, str(plain), kms=pme.PythonKms(Remembering()), master_keys={"footer": "k"})
@@ -129,7 +129,7 @@ UNSEEN = ["_temporary/0/part-0.parquet", ".hive-staging_1/part-0", "_old.parquet
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-def test_plaintext_that_readers_pass_over_is_not_forgotten(spark: SparkSession, plain: Path, name: str) -> None:
+def test_plaintext_that_readers_ignore_is_refused(spark: SparkSession, plain: Path, name: str) -> None:
     left = plain / "country=de" / name
     left.parent.mkdir(parents=True, exist_ok=True)
     left.write_bytes(b"rows")

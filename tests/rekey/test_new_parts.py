@@ -80,7 +80,7 @@ def test_an_extension_of_the_footer_is_left_out(spark: SparkSession, tmp_path: P
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_fields_that_nobody_knows_are_refused(spark: SparkSession, tmp_path: Path, part: str) -> None:
+def test_unknown_fields_are_refused(spark: SparkSession, tmp_path: Path, part: str) -> None:
     change, named = PARTS[part]
     source = plain(tmp_path / "source", change)
     with untouched(tmp_path), refused("PME_UNSUPPORTED", named, "a.parquet"):
@@ -100,7 +100,7 @@ def test_a_column_of_a_later_logical_type_is_refused_by_its_name(spark: SparkSes
 
 
 @pytest.mark.parametrize("entry", ["geo", "hoodie_min_record_key", "org.apache.hudi.bloomfilter"])
-def test_entries_that_may_tell_of_values_are_not_written_in_the_clear(
+def test_entries_that_may_reveal_values_are_not_written_in_the_clear(
     spark: SparkSession, tmp_path: Path, entry: str
 ) -> None:
     source = plain(tmp_path / "source", list, **{entry: CANARY.decode(), "pandas": "{}"})

@@ -48,9 +48,7 @@ class Waiting(Remembering):
         return super().unwrap_key(wrapped, master_key_id)
 
 
-def test_of_two_copies_to_one_target_the_first_that_is_done_has_it(
-    spark: SparkSession, plain: Path, tmp_path: Path
-) -> None:
+def test_the_first_finished_of_two_copies_to_one_target_wins(spark: SparkSession, plain: Path, tmp_path: Path) -> None:
     # One file, and so one task: while it waits, the other copy has a core.
     source, target, client, failures = str(data_files(plain)[0]), tmp_path / "target", Waiting(), []
 

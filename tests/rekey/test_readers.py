@@ -144,7 +144,7 @@ def test_a_table_without_rows_is_copied(spark: SparkSession, tmp_path: Path, tar
         assert read.equals(arrow_kms.read(source / name, external=False))
 
 
-def test_checksums_are_made_anew(spark: SparkSession, tmp_path: Path, target: str) -> None:
+def test_checksums_are_computed_again(spark: SparkSession, tmp_path: Path, target: str) -> None:
     source = of_arrow(tmp_path / "arrow", write_page_checksum=True)
     copy(spark, source, target, UNIFORM)
     file = Anatomy(single(target).read_bytes())
@@ -156,7 +156,7 @@ def test_checksums_are_made_anew(spark: SparkSession, tmp_path: Path, target: st
         assert thrift.get(header, CRC) % 2**32 == crc32(body)
 
 
-def test_a_page_whose_checksum_is_wrong_is_not_given_a_right_one(
+def test_a_page_with_a_wrong_checksum_does_not_get_a_correct_one(
     spark: SparkSession, tmp_path: Path, target: str
 ) -> None:
     source = tmp_path / "plain"

@@ -47,7 +47,7 @@ def source(spark: SparkSession, tmp_path: Path) -> Path:
     return save(people(spark), tmp_path / "source")
 
 
-def test_directories_and_names_of_files_stay(spark: SparkSession, tmp_path: Path, target: str) -> None:
+def test_directories_and_file_names_stay(spark: SparkSession, tmp_path: Path, target: str) -> None:
     frame = spark.createDataFrame([(n, n % 2, value) for n, value in enumerate(ODD)], "id int, half int, odd string")
     source = save(frame, tmp_path / "source", "half", "odd")
     copy(spark, source, target, NEW)
@@ -72,7 +72,7 @@ def test_names_that_uris_escape_are_kept(spark: SparkSession, tmp_path: Path) ->
     assert rows(load(spark, target)) == rows(people(spark))
 
 
-def test_what_an_index_skipped_it_skips(spark: SparkSession, tmp_path: Path) -> None:
+def test_indexes_of_the_copy_skip_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.range(0, 5000, 1, 1).selectExpr("id", "concat('name-', sha2(CAST(id AS STRING), 256)) AS name")
     source, target = save(frame, tmp_path / "source", **SMALL_PAGES, **BLOOM), tmp_path / "target"
     copy(spark, source, target, NEW)
@@ -180,7 +180,7 @@ REFUSALS: dict[str, tuple[str, Callable[[], pme.Encryption], dict[str, str], tup
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-def test_what_cannot_be_is_refused_before_anything_is_written(
+def test_what_cannot_work_is_refused_before_anything_is_written(
     spark: SparkSession, tmp_path: Path, target: str, case: str
 ) -> None:
     condition, enc, options, mentions = REFUSALS[case]
@@ -209,7 +209,7 @@ def test_an_empty_directory_is_filled(spark: SparkSession, source: Path, target:
 
 
 @pytest.mark.parametrize("broken", [0, 1])
-def test_one_bad_file_and_there_is_no_table(
+def test_one_bad_file_prevents_the_copy(
     spark: SparkSession, source: Path, target: str, tmp_path: Path, broken: int
 ) -> None:
     bend.flip_in_module(data_files(source)[broken], 3)
@@ -219,6 +219,6 @@ def test_one_bad_file_and_there_is_no_table(
     assert left(tmp_path) == ["source"]
 
 
-def test_over_spark_connect_it_says_why_not() -> None:
+def test_over_spark_connect_it_says_why_it_cannot_run() -> None:
     with refused("PME_UNSUPPORTED", "Spark Connect", "classic session"):
         pme.rekey(object(), "source", "target", NEW)  # type: ignore[arg-type] # what has no JVM

@@ -76,7 +76,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("writer", ["arrow-1.0", "arrow-2.6", "int96", "duckdb"])
-def test_every_type_is_copied_and_back(
+def test_every_type_is_encrypted_and_decrypted(
     spark: SparkSession, tables: dict[str, Path], tmp_path: Path, writer: str
 ) -> None:
     source, copy, again, back = tables[writer], *(tmp_path / name for name in ("copy", "again", "back"))
@@ -90,7 +90,7 @@ def test_every_type_is_copied_and_back(
     assert pq.ParquetFile(after).read().equals(pq.ParquetFile(before).read())
 
 
-def test_tables_of_every_type_are_looked_after(spark: SparkSession, tables: dict[str, Path], tmp_path: Path) -> None:
+def test_operations_work_on_tables_of_every_type(spark: SparkSession, tables: dict[str, Path], tmp_path: Path) -> None:
     kms, copy = pme.KmsClass(TEST_KMS), tmp_path / "copy"
     pme.encrypt(spark, str(tables["arrow-2.6"]), str(copy), ENC)
     assert pme.verify(spark, copy, kms=kms).count() == 0

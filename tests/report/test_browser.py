@@ -55,7 +55,7 @@ def page(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.parametrize("scheme", [(), (DARK,)], ids=["light", "dark"])
-def test_it_shows_without_complaint(page: Path, tmp_path: Path, scheme: tuple[str, ...]) -> None:
+def test_it_shows_without_warnings(page: Path, tmp_path: Path, scheme: tuple[str, ...]) -> None:
     picture, size = screenshot(page, tmp_path, 1200, 1600, *scheme)
     assert size == (1200, 1600)
     assert picture.stat().st_size > 50_000  # a page without its style, or an empty one, is far smaller
@@ -71,7 +71,7 @@ def test_nothing_is_wider_than_the_page_and_pictures_are_to_scale(page: Path, tm
         assert strip["boxes"] == pytest.approx(strip["width"], rel=0.005)
 
 
-def test_it_is_dark_where_the_reader_wants_that(page: Path, tmp_path: Path) -> None:
+def test_it_is_dark_if_the_reader_prefers_dark(page: Path, tmp_path: Path) -> None:
     assert measured(page, tmp_path, 800)["back"] == "rgb(255, 255, 255)"
     assert measured(page, tmp_path, 800, DARK)["back"] == "rgb(21, 24, 29)"
 
@@ -79,7 +79,7 @@ def test_it_is_dark_where_the_reader_wants_that(page: Path, tmp_path: Path) -> N
 INJECTED = "<script>document.title = 'ran'</script><style>body {display: none}</style><img src='x.png'>"
 
 
-def test_what_got_into_the_page_would_neither_run_nor_load_nor_restyle_it(page: Path, tmp_path: Path) -> None:
+def test_injected_content_can_neither_run_nor_load_nor_restyle_the_page(page: Path, tmp_path: Path) -> None:
     bent = tmp_path / "bent.html"
     bent.write_text(page.read_text().replace("<header>", f"{INJECTED}<header>"))
     shown = dom(bent, tmp_path)

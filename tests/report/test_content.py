@@ -71,7 +71,7 @@ def ctr() -> bytes:
     return encrypted(material("pii")).replace(b"\x1c\x1c\x28\x08", b"\x1c\x2c\x28\x08", 1)
 
 
-def test_the_summary_tells_what_matters(mixed: Page) -> None:
+def test_the_summary_shows_what_matters(mixed: Page) -> None:
     assert "300 files, 138.3 KiB: 296 encrypted, 1 damaged or unreadable, 3 plaintext." in mixed.text
     summary = [item for item in mixed.items if item.startswith(("✓", "!", "?"))]
     assert summary == [
@@ -101,7 +101,7 @@ def test_each_key_has_its_row(mixed: Page) -> None:
     assert people["Unreadable without it"] == "this column in 5 files"
 
 
-def test_what_is_not_protected_is_told_by_name(mixed: Page) -> None:
+def test_what_is_not_protected_is_listed_by_name(mixed: Page) -> None:
     text = mixed.text
     assert "All their content: country=it/late-0, country=it/late-1, country=it/late-2." in text
     assert "Their values and statistics: note." in text
@@ -109,7 +109,7 @@ def test_what_is_not_protected_is_told_by_name(mixed: Page) -> None:
     assert "Readable footers of 5 files" in text
 
 
-def test_each_finding_is_there_with_what_to_do(mixed: Page) -> None:
+def test_each_finding_is_listed_with_what_to_do(mixed: Page) -> None:
     rows = mixed.table("Findings").rows[1:]
     assert [row[0] for row in rows] == ["country=it/cut", *(f"country=it/late-{number}" for number in range(3))]
     assert [row[2] for row in rows] == ["PME_DAMAGED_FILE", *["PME_PLAINTEXT_FILE"] * 3]
@@ -125,7 +125,7 @@ def test_drift_and_groups_are_those_of_inspect(mixed: Page, mixed_root: Path) ->
     assert [(row[0], row[1]) for row in groups] == [(g.example.file, f"{g.files:,}") for g in seen.groups]
 
 
-def test_what_is_not_known_is_said(mixed: Page) -> None:
+def test_what_is_not_known_is_stated(mixed: Page) -> None:
     assert "Inspection proves nothing" in mixed.text
     assert "Columns of 291 files with encrypted footers: their names, their keys" in mixed.text
     assert "no KMS was called" in mixed.text
@@ -161,14 +161,14 @@ def test_names_cannot_break_out_of_the_page(tmp_path: Path) -> None:
     assert any("<script>" in told for told in page.tooltips)
 
 
-def test_a_table_without_files_is_no_good_one(tmp_path: Path) -> None:
+def test_a_table_without_files_is_not_called_good(tmp_path: Path) -> None:
     (tmp_path / "table").mkdir()
     page = report(tmp_path)
     assert "The table has no files." in page.text
     assert not any(item.startswith("✓") for item in page.items)
 
 
-def test_a_plaintext_table_is_no_good_one(tmp_path: Path) -> None:
+def test_a_plaintext_table_is_not_called_good(tmp_path: Path) -> None:
     (tmp_path / "table").mkdir()
     pq.write_table(pa.table({"id": [1, 2, 3]}), tmp_path / "table" / "a.parquet")
     page = report(tmp_path)
@@ -197,7 +197,7 @@ def test_more_keys_than_colours_still_have_letters_of_their_own(tmp_path: Path) 
     assert {"A", "Z", "AA", "OO"} <= set(page.texts)
 
 
-def test_settings_of_keys_without_spark_are_refused(tmp_path: Path) -> None:
+def test_key_settings_without_spark_are_refused(tmp_path: Path) -> None:
     put(tmp_path, "a", encrypted(b"footer"))
     settings: list[dict[str, Any]] = [{"options": {}}, {"sample": pme.Sample()}, {"kms": pme.PythonKms(Client())}]
     for given in settings:
@@ -207,9 +207,7 @@ def test_settings_of_keys_without_spark_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pinned", ["yesterday", "9" * 15])
-def test_a_time_of_creation_that_is_none_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pinned: str
-) -> None:
+def test_an_invalid_time_of_creation_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pinned: str) -> None:
     put(tmp_path, "a", encrypted(b"footer"))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", pinned)
     with refused("PME_BAD_OPTION", "SOURCE_DATE_EPOCH"):

@@ -49,7 +49,7 @@ def page(spark: SparkSession, table: Path) -> Page:
     return report(spark, str(table), table.with_name("report.html"))
 
 
-def test_keys_are_told_with_the_columns_that_they_protect(page: Page) -> None:
+def test_keys_are_listed_with_the_columns_that_they_protect(page: Page) -> None:
     keys = page.table("Master keys")
     assert keys.row("pii")["Columns"] == "name, ssn"
     assert keys.row("pay")["Columns"] == "salary"
@@ -59,7 +59,7 @@ def test_keys_are_told_with_the_columns_that_they_protect(page: Page) -> None:
     assert "not visible" not in (keys.row("footer")["Columns"], keys.row("footer")["Size"])
 
 
-def test_each_finding_of_verification_is_there_once(spark: SparkSession, page: Page, table: Path) -> None:
+def test_each_finding_of_verification_is_listed_once(spark: SparkSession, page: Page, table: Path) -> None:
     found = pme.verify(spark, table, options=KMS).collect()
     all_rows = page.table("Findings").rows[1:]
     rows = [row for row in all_rows if row[4] == "verification, with keys"]
@@ -73,12 +73,12 @@ def test_each_finding_of_verification_is_there_once(spark: SparkSession, page: P
     assert "Verification has 3 findings in 3 files" in page.text
 
 
-def test_what_was_opened_is_told(spark: SparkSession, page: Page, table: Path) -> None:
+def test_the_report_shows_what_was_opened(spark: SparkSession, page: Page, table: Path) -> None:
     opened = pme.verify(spark, table, options=KMS).opened
     assert f"{opened.files} files checked with keys, {opened.modules:,} modules opened" in page.text
 
 
-def test_columns_of_the_drawn_file_are_told_by_name(page: Page) -> None:
+def test_columns_of_the_drawn_file_are_named(page: Page) -> None:
     columns = next(table for table in page.tables if table.caption == "Columns of this file")
     assert columns.row("ssn")["Protected by"] == "key pii"
     assert columns.row("salary")["Protected by"] == "key pay"
@@ -86,7 +86,7 @@ def test_columns_of_the_drawn_file_are_told_by_name(page: Page) -> None:
     assert any("data page header 0 of column" in told for told in page.tooltips)
 
 
-def test_a_whole_table_is_good(spark: SparkSession, target: str, tmp_path: Path) -> None:
+def test_an_undamaged_table_is_good(spark: SparkSession, target: str, tmp_path: Path) -> None:
     save(people(spark).coalesce(1), target, KMS | KEYS)
     page = report(spark, target, tmp_path / "r.html")
     marks = {item[0] for item in page.items if item[0] in "✓!?"}
@@ -94,7 +94,7 @@ def test_a_whole_table_is_good(spark: SparkSession, target: str, tmp_path: Path)
     assert "There are no findings." in page.text
 
 
-def test_a_sample_is_told_for_what_it_is(spark: SparkSession, table: Path, tmp_path: Path) -> None:
+def test_a_sample_is_described_as_a_sample(spark: SparkSession, table: Path, tmp_path: Path) -> None:
     page = report(spark, str(table), tmp_path / "r.html", sample=pme.Sample(files=0.3, seed=4))
     assert "This was a sample (seed 4) that left out" in page.text
     assert "Files and pages outside the sample: they were not verified." in page.text

@@ -152,7 +152,7 @@ def test_plaintext_files_are_laid_out_as_pyarrow_reads_them_with_and_without_a_s
     assert any(part.kind == "data page" and (part.page or 0) > 3 for part in layout.parts)
 
 
-def test_signed_footers_tell_where_chunks_lie_and_which_key_each_has(tmp_path: Path) -> None:
+def test_signed_footers_show_where_chunks_lie_and_which_key_each_has(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     mode = Mode(uniform=False, plaintext_footer=True, algorithm=GCM, bits=128, external=False, double_wrapping=True)
     arrow_kms.write(arrow_frame(), path, mode)
@@ -195,7 +195,7 @@ def test_a_footer_that_does_not_open_is_drawn_as_without_keys(spark: SparkSessio
     assert "PME_KEY_DENIED" in layout.note
 
 
-def test_pages_after_the_first_so_many_are_told_together(
+def test_pages_beyond_the_limit_are_shown_as_one(
     spark: SparkSession, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(people(spark, count=1000).coalesce(1), target, KMS | KEYS | LAYOUT)
@@ -209,7 +209,7 @@ def test_pages_after_the_first_so_many_are_told_together(
     assert all(any(one.offset == part.offset for one in whole.parts) for part in together)
 
 
-def test_any_parts_are_completed_to_all_of_a_file() -> None:
+def test_any_parts_are_completed_to_the_whole_file() -> None:
     chance = random.Random(5)  # noqa: S311 not for keys
     for _ in range(2000):
         size = chance.randrange(1, 200)
@@ -223,7 +223,7 @@ def test_any_parts_are_completed_to_all_of_a_file() -> None:
 
 @pytest.mark.parametrize("offset", [-5, 0, 3, 10**15, -(2**63)])
 @pytest.mark.parametrize("size", [0, 7, 2**62])
-def test_places_that_cannot_be_leave_the_rest_of_a_file_whole(tmp_path: Path, offset: int, size: int) -> None:
+def test_impossible_places_leave_the_rest_of_the_file_intact(tmp_path: Path, offset: int, size: int) -> None:
     [metadata] = [field for field in tails.column(b"a", size=size) if field.number == 3]
     metadata.value.append(thrift.Field(9, thrift.I64, offset))
     path = tmp_path / "a"

@@ -60,7 +60,7 @@ def test_a_report_with_keys_names_the_readable_columns_first(page: Page) -> None
     assert "! Attention Files are protected in different ways" in " ".join(summary(page))
 
 
-def test_the_summary_tells_lengths_of_keys_the_kms_and_partition_values(
+def test_the_summary_shows_key_lengths_the_kms_and_partition_values(
     spark: SparkSession, table: Path, page: Page, tmp_path: Path
 ) -> None:
     told = " ".join(summary(page))
@@ -151,7 +151,7 @@ def test_where_case_is_sensitive_each_spelling_is_a_column(spark: SparkSession, 
     assert pii.unreadable_columns == ["id", "salary"]
 
 
-def test_verify_says_what_is_readable_in_every_file(spark: SparkSession, table: Path) -> None:
+def test_verify_lists_what_is_readable_in_every_file(spark: SparkSession, table: Path) -> None:
     found = pme.verify(spark, f"{table}/day=2", options=KMS)
     assert found.collect() == []
     assert found.opened.readable_columns == {"id": 1, "name": 1, "tags.element": 1}
@@ -180,7 +180,7 @@ def test_key_usage_names_the_columns_of_plaintext_files(spark: SparkSession, tar
     assert pii.unreadable_in_some_files == ["name"]
 
 
-def test_readable_columns_of_files_with_direct_keys_are_told(spark: SparkSession, target: str) -> None:
+def test_readable_columns_of_files_with_direct_keys_are_reported(spark: SparkSession, target: str) -> None:
     spark.conf.set("pme.test.direct", f"long={base64.b64encode(bytes(range(16))).decode()}")
     static = {"kms": "static", "kms.static.keys": "conf:pme.test.direct", "keyManagement": "direct"}
     keys = {"footerKey": "long", "columnKeys": "long: name", "unlistedColumns": "plaintext"}

@@ -22,7 +22,7 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", [str, Path])
-def test_the_path_is_returned_and_the_file_is_there(table: Path, tmp_path: Path, kind: type) -> None:
+def test_the_path_is_returned_and_the_file_exists(table: Path, tmp_path: Path, kind: type) -> None:
     out = pme.report(table, kind(tmp_path / "report.html"))
     assert out == tmp_path / "report.html"
     assert out.read_text().startswith("<!DOCTYPE html>")
@@ -35,7 +35,7 @@ def umask() -> int:
     return current
 
 
-def test_it_goes_into_the_working_directory_unless_told(
+def test_it_goes_into_the_working_directory_by_default(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -43,7 +43,7 @@ def test_it_goes_into_the_working_directory_unless_told(
     assert (tmp_path / "report.html").is_file()
 
 
-def test_one_that_was_there_is_replaced(table: Path, tmp_path: Path) -> None:
+def test_an_existing_report_is_replaced(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     out.write_text("old")
     pme.report(table, out)
@@ -51,7 +51,7 @@ def test_one_that_was_there_is_replaced(table: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "table"]
 
 
-def test_a_link_stays_and_what_it_leads_to_is_replaced(table: Path, tmp_path: Path) -> None:
+def test_a_link_stays_and_its_target_is_replaced(table: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     page = tmp_path / "elsewhere" / "page.html"
     page.write_text("old")
@@ -67,7 +67,7 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(table: Path, tmp_path: Pa
         pme.report(table, out)
 
 
-def test_one_that_is_replaced_keeps_its_mode_whatever_the_umask(table: Path, tmp_path: Path) -> None:
+def test_a_replaced_report_keeps_its_mode_whatever_the_umask(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     out.write_text("old")
     out.chmod(0o664)
@@ -79,7 +79,7 @@ def test_one_that_is_replaced_keeps_its_mode_whatever_the_umask(table: Path, tmp
     assert out.stat().st_mode & 0o777 == 0o664
 
 
-def test_one_that_cannot_be_finished_leaves_the_old_one(
+def test_a_report_that_cannot_be_finished_leaves_the_old_one(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "report.html"
@@ -107,7 +107,9 @@ def test_one_that_cannot_be_finished_leaves_the_old_one(
         ("link/report.html", "it is inside the table"),
     ],
 )
-def test_where_it_cannot_go(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, why: str) -> None:
+def test_invalid_targets_are_refused(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, why: str
+) -> None:
     (tmp_path / "link").symlink_to(table)
     monkeypatch.chdir(tmp_path)
     with refused("PME_BAD_OPTION", why):
@@ -115,14 +117,14 @@ def test_where_it_cannot_go(table: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert [path.name for path in table.rglob("*") if path.is_file()] == ["a"]
 
 
-def test_beside_a_partition_is_in_the_table(table: Path) -> None:
+def test_a_path_beside_a_partition_counts_as_in_the_table(table: Path) -> None:
     with refused("PME_BAD_OPTION", "it is inside the table"):
         pme.report(table / "day=1", table / "report.html")
     with refused("PME_BAD_OPTION", "it is inside the table"):
         pme.report(table.as_uri(), table / "report.html")
 
 
-def test_beside_a_single_file_is_in_its_table(table: Path, tmp_path: Path) -> None:
+def test_a_path_beside_a_single_file_counts_as_in_its_table(table: Path, tmp_path: Path) -> None:
     file = table / "day=1" / "a"
     for place in (file.parent, table):
         with refused("PME_BAD_OPTION", "it is inside the table"):
@@ -131,7 +133,7 @@ def test_beside_a_single_file_is_in_its_table(table: Path, tmp_path: Path) -> No
     assert pme.report(file, tmp_path / "report.html").is_file()
 
 
-def test_ctrl_c_says_that_there_is_no_page(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_says_that_no_report_was_written(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
@@ -141,7 +143,7 @@ def test_ctrl_c_says_that_there_is_no_page(table: Path, tmp_path: Path, monkeypa
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
 
 
-def test_it_does_not_replace_the_file_that_it_is_about(table: Path) -> None:
+def test_it_does_not_replace_the_reported_file(table: Path) -> None:
     file = table / "day=1" / "a"
     before = file.read_bytes()
     with refused("PME_BAD_OPTION", "the file that the report is about"):
@@ -149,13 +151,13 @@ def test_it_does_not_replace_the_file_that_it_is_about(table: Path) -> None:
     assert file.read_bytes() == before
 
 
-def test_names_that_readers_pass_over_may_be_in_the_table(table: Path) -> None:
+def test_names_that_readers_ignore_may_be_in_the_table(table: Path) -> None:
     for name in ("_report.html", ".report.html"):
         assert pme.report(table, table / name).is_file()
     assert len(pme.inspect(table).files) == 1
 
 
-def test_something_that_is_no_file_is_left_alone(table: Path, tmp_path: Path) -> None:
+def test_something_that_is_not_a_file_is_left_alone(table: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with refused("PME_BAD_OPTION", "it is not a regular file"):
         pme.report(table, tmp_path / "pipe")

@@ -50,7 +50,7 @@ def test_no_checksum_of_an_old_file_is_left(spark: SparkSession, made: Callable[
     assert not {f".{name}.crc" for name in data} & tables.names(table.path)
 
 
-def test_leftovers_of_a_killed_rotation_go(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_leftovers_of_a_killed_rotation_are_removed(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made("country")
     left = [Path(table.path, ".pme-rotation-1"), Path(table.path, "country=de", ".pme-rotation-2")]
     for path in left:
@@ -61,7 +61,7 @@ def test_leftovers_of_a_killed_rotation_go(spark: SparkSession, made: Callable[.
     assert not any(path.exists() for path in left)
 
 
-def test_a_file_system_that_promises_nothing_is_refused(
+def test_a_file_system_without_known_guarantees_is_refused(
     spark: SparkSession, made: Callable[..., Made], loaded: None
 ) -> None:
     table = made()
@@ -70,7 +70,7 @@ def test_a_file_system_that_promises_nothing_is_refused(
 
 
 @pytest.mark.parametrize("material", ["internal", "external"])
-def test_in_a_store_of_objects_files_are_written_in_their_place(
+def test_files_in_an_object_store_are_overwritten_directly(
     spark: SparkSession, made: Callable[..., Made], loaded: None, material: str
 ) -> None:
     table = made(key_material=material)
@@ -83,7 +83,7 @@ def test_in_a_store_of_objects_files_are_written_in_their_place(
     assert tables.pages(table.path) == table.pages
 
 
-def test_an_upload_that_breaks_leaves_the_file(spark: SparkSession, made: Callable[..., Made], loaded: None) -> None:
+def test_a_failed_upload_leaves_the_old_file(spark: SparkSession, made: Callable[..., Made], loaded: None) -> None:
     table = made()
     system = spark._jvm.java.lang.System  # type: ignore[union-attr]
     system.setProperty("store.fails", "true")
@@ -94,7 +94,7 @@ def test_an_upload_that_breaks_leaves_the_file(spark: SparkSession, made: Callab
         system.clearProperty("store.fails")
 
 
-def test_a_file_that_is_written_after_it_was_looked_at_is_left(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_a_file_written_again_after_it_was_read_is_not_changed(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     [victim, _] = data_files(table.path)
 
@@ -140,7 +140,7 @@ def test_readers_meanwhile_see_the_rows_or_fail_cleanly(spark: SparkSession, tar
     assert seen[0] > 0
 
 
-def test_a_frame_that_was_made_before_reads_on(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_a_frame_made_before_the_rotation_still_reads(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     frame = spark.read.format("pme-parquet").options(**table.kms.options()).load(table.path)
     pme.rotate(spark, table.path, kms=table.kms, master_keys={"footer": "a-longer-name-than-before"})
@@ -155,7 +155,7 @@ def test_a_frame_that_was_made_before_reads_on(spark: SparkSession, made: Callab
         (".hoodie", "the tools of its table format"),
     ],
 )
-def test_files_whose_lengths_are_kept_elsewhere_are_refused(
+def test_files_whose_lengths_are_recorded_elsewhere_are_refused(
     spark: SparkSession, made: Callable[..., Made], log: str, remedy: str
 ) -> None:
     table = made("country")
@@ -175,7 +175,7 @@ def test_files_of_iceberg_are_refused(spark: SparkSession, made: Callable[..., M
             pme.rotate(spark, path, kms=table.kms, master_keys=NEW)
 
 
-def test_of_several_tables_those_whose_lengths_are_kept_are_left(
+def test_among_several_tables_those_with_recorded_lengths_are_not_changed(
     spark: SparkSession, made: Callable[..., Made], tmp_path: Path
 ) -> None:
     table = made()
@@ -190,7 +190,7 @@ def test_of_several_tables_those_whose_lengths_are_kept_are_left(
     assert done == {"plain": "rotated", "delta": "failed"}
 
 
-def test_key_material_beside_them_is_rotated(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_their_external_key_material_is_rotated(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made(key_material="external")
     Path(table.path, "_delta_log").mkdir()
     before = {file: file.read_bytes() for file in data_files(table.path)}

@@ -38,7 +38,7 @@ def plant(path: Path, reference: str, key: str, planted: str, field: str) -> Non
 
 @pytest.mark.parametrize("double", [True, False], ids=["double wrapping", "single wrapping"])
 @pytest.mark.parametrize("reference", ["footerKey", "columnKey0"])
-def test_a_planted_wrapped_key_is_not_wrapped_anew(
+def test_a_planted_wrapped_key_is_not_rewrapped(
     spark: SparkSession, made: Callable[..., Made], reference: str, *, double: bool
 ) -> None:
     table = made(key_material="external", double_wrapping=double)
@@ -66,7 +66,7 @@ def _unwrapped(client: Remembering, wrapped: str) -> list[bytes]:
     return found
 
 
-def test_a_planted_footer_key_is_not_wrapped_anew(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_a_planted_footer_key_is_not_rewrapped(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     [victim, _] = data_files(table.path)
     planted = Remembering().wrap_key(SECRET, "pay")
@@ -81,7 +81,7 @@ def test_a_planted_footer_key_is_not_wrapped_anew(spark: SparkSession, made: Cal
     assert caught.value.report.counts == {"rotated": 1, "failed": 1}
 
 
-def test_an_entry_that_nothing_asks_for_goes(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_an_unused_entry_is_removed(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made(key_material="external")
     [victim, _] = data_files(table.path)
     beside = tables.material(victim)
@@ -94,7 +94,7 @@ def test_an_entry_that_nothing_asks_for_goes(spark: SparkSession, made: Callable
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
 
 
-def test_a_bent_footer_ends_its_file_and_no_other(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_an_altered_footer_fails_its_own_file_only(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made(plaintext_footer=True)
     [victim, _] = data_files(table.path)
     bend.flip(victim, -bend.TAIL_BYTES - 1)
@@ -105,7 +105,9 @@ def test_a_bent_footer_ends_its_file_and_no_other(spark: SparkSession, made: Cal
     assert victim.read_bytes() == before
 
 
-def test_a_footer_without_key_material_beside_it_ends_its_file(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_a_footer_without_its_external_key_material_fails_its_file(
+    spark: SparkSession, made: Callable[..., Made]
+) -> None:
     table = made(key_material="external")
     for victim in data_files(table.path):
         tables.material(victim).unlink()

@@ -29,7 +29,7 @@ def usage(spark: SparkSession, path: str, **given: Any) -> dict[tuple[str | None
     return by_key
 
 
-def test_each_master_key_tells_what_it_protects(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_each_master_key_is_listed_with_what_it_protects(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made("country")
     files, told = len(table.pages), usage(spark, table.path, kms=table.kms)
     assert set(told) == {("footer", "footer"), ("pii", "column"), ("pay", "column")}
@@ -51,7 +51,7 @@ def test_no_file_needs_the_key_of_a_readable_footer(spark: SparkSession, made: C
     assert (told["unreadable_files"], told["unreadable_columns"]) == (0, [])
 
 
-def test_an_aad_prefix_that_files_do_not_keep_is_given(spark: SparkSession, target: str) -> None:
+def test_an_aad_prefix_that_files_do_not_store_is_an_option(spark: SparkSession, target: str) -> None:
     kms = pme.PythonKms(Remembering())
     tables.write(people(spark), target, kms, aad_prefix="orders", store_aad_prefix=False)
     given = usage(spark, target, kms=kms, options={"aadPrefix": "orders"})
@@ -61,7 +61,7 @@ def test_an_aad_prefix_that_files_do_not_keep_is_given(spark: SparkSession, targ
     assert {tuple(row["problems"]) for row in without.values()} == {("PME_AAD_PREFIX",)}
 
 
-def test_after_a_rotation_the_new_master_keys_are_told(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_after_a_rotation_the_new_master_keys_are_listed(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     pme.rotate(spark, table.path, kms=table.kms, master_keys={"pii": "pii-2"}, key_material="external")
     told = usage(spark, table.path, kms=table.kms)
@@ -69,7 +69,9 @@ def test_after_a_rotation_the_new_master_keys_are_told(spark: SparkSession, made
     assert {row["material"] for row in told.values()} == {"external"}
 
 
-def test_what_a_reader_may_not_open_is_told_as_far_as_it_can_be(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_what_a_reader_may_not_open_is_listed_as_far_as_possible(
+    spark: SparkSession, made: Callable[..., Made]
+) -> None:
     table = made()
     told = usage(spark, table.path, kms=pme.PythonKms(Remembering(lacks=["pii"])))
     assert (told["pii", "column"]["bytes"], told["pii", "column"]["problems"]) == (None, ["PME_KEY_NOT_FOUND"])
@@ -80,7 +82,7 @@ def test_what_a_reader_may_not_open_is_told_as_far_as_it_can_be(spark: SparkSess
     assert (row["unreadable_files"], row["rows"]) == (len(table.pages), None)
 
 
-def test_plaintext_and_damaged_files_are_told(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_plaintext_and_damaged_files_are_listed(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     people(spark).coalesce(1).write.parquet(f"{table.path}/more")
     Path(table.path, "broken.parquet").write_bytes(b"no Parquet file at all")
@@ -89,7 +91,7 @@ def test_plaintext_and_damaged_files_are_told(spark: SparkSession, made: Callabl
     assert told[None, "unknown"]["problems"] == ["PME_DAMAGED_FILE"]
 
 
-def test_versions_of_vault_s_keys_are_told(spark: SparkSession, tmp_path: Path, target: str) -> None:
+def test_versions_of_vault_s_keys_are_listed(spark: SparkSession, tmp_path: Path, target: str) -> None:
     with TransitServer() as server:
         server.create(*access.KEYS)
         kms = access.by_token(server, tmp_path)

@@ -87,7 +87,7 @@ def prepared(spark: SparkSession, way: Way, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize("number", range(PLACES))
-def test_a_killed_rotation_leaves_readable_files_and_goes_on(
+def test_a_killed_rotation_leaves_readable_files_and_can_continue(
     spark: SparkSession, prepared: Prepared, way: Way, tmp_path: Path, number: int
 ) -> None:
     # The last change takes the mark away. That it fails is told in the log: what was rotated is rotated.
@@ -100,7 +100,7 @@ def test_a_killed_rotation_leaves_readable_files_and_goes_on(
 
 @pytest.mark.parametrize("number", range(PLACES))
 @pytest.mark.parametrize("way", ["internal", "external"], indirect=True)
-def test_a_rotation_whose_jvm_halts_leaves_readable_files_and_goes_on(
+def test_a_rotation_whose_jvm_halts_leaves_readable_files_and_can_continue(
     spark: SparkSession, prepared: Prepared, way: Way, tmp_path: Path, number: int
 ) -> None:
     after = Random(way.written).sample(range(prepared.changes), PLACES)[number]  # noqa: S311 no secret

@@ -31,7 +31,7 @@ FEW = [{"footer": "footer-2"}, {"pii": "pii-2"}]
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-def test_all_keys_go_under_new_master_keys(
+def test_all_keys_are_wrapped_with_new_master_keys(
     spark: SparkSession, made: Callable[..., Made], mode: dict[str, Any]
 ) -> None:
     table = made("country", **mode)
@@ -45,7 +45,7 @@ def test_all_keys_go_under_new_master_keys(
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
 
 
-def test_the_kms_is_asked_once_for_each_distinct_key(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_the_kms_is_called_once_for_each_distinct_key(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made("country")
     pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
     # The new one is unwrapped too, to show that it opens.
@@ -53,7 +53,7 @@ def test_the_kms_is_asked_once_for_each_distinct_key(spark: SparkSession, made: 
     assert table.client.count("wrap") == dict.fromkeys(NEW.values(), 1)
 
 
-def test_single_wrapped_keys_are_each_wrapped_anew(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_each_single_wrapped_key_is_rewrapped(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made(double_wrapping=False)
     keys = len(table.pages) * (1 + len(tables.COLUMNS["pii"]) + len(tables.COLUMNS["pay"]))
     report = pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
@@ -64,7 +64,7 @@ def test_single_wrapped_keys_are_each_wrapped_anew(spark: SparkSession, made: Ca
 
 
 @pytest.mark.parametrize(("mode", "mapping"), list(zip(MODES.values(), FEW * 2, strict=True)), ids=list(MODES))
-def test_keys_under_other_master_keys_are_left(
+def test_keys_under_other_master_keys_are_not_changed(
     spark: SparkSession, made: Callable[..., Made], mode: dict[str, Any], mapping: dict[str, str]
 ) -> None:
     table = made(**mode)
@@ -74,14 +74,14 @@ def test_keys_under_other_master_keys_are_left(
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=mapping))) == table.rows
 
 
-def test_keys_that_are_left_need_no_kms_but_the_footer_s(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_unchanged_keys_need_no_kms_except_the_footer_key(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     denied = pme.PythonKms(Remembering(lacks=["pii"]))
     pme.rotate(spark, table.path, kms=denied, master_keys={"pay": "pay-2"})
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=["pay"]))) == table.rows
 
 
-def test_what_is_done_is_not_done_again(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_finished_work_is_not_repeated(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
     table.client.calls.clear()
@@ -91,7 +91,9 @@ def test_what_is_done_is_not_done_again(spark: SparkSession, made: Callable[...,
     assert table.client.count("wrap") == {}
 
 
-def test_without_names_keys_are_wrapped_anew_under_their_own(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_without_names_keys_are_rewrapped_with_their_own_master_keys(
+    spark: SparkSession, made: Callable[..., Made]
+) -> None:
     table = made()
     pme.rotate(spark, table.path, kms=table.kms)
     assert tables.found(table.path, table.wrapped) == []
@@ -108,7 +110,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(spark: SparkSession,
     assert table.client.count("wrap") == {}
 
 
-def test_keys_go_to_another_kms(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_keys_move_to_another_kms(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     other = pme.PythonKms(Remembering(realm="elsewhere"))
     pme.rotate(spark, table.path, kms=table.kms, new_kms=other)
@@ -117,7 +119,7 @@ def test_keys_go_to_another_kms(spark: SparkSession, made: Callable[..., Made]) 
         tables.rows(spark, table.path, table.kms)
 
 
-def test_a_move_to_another_kms_that_was_ended_goes_on(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_an_interrupted_move_to_another_kms_continues(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made("country")
     other = pme.PythonKms(Remembering(realm="elsewhere"))
     [first, *_] = data_files(table.path)
@@ -127,7 +129,9 @@ def test_a_move_to_another_kms_that_was_ended_goes_on(spark: SparkSession, made:
     assert tables.rows(spark, table.path, other) == table.rows
 
 
-def test_a_table_half_of_whose_keys_are_in_another_kms_goes_on(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_a_table_with_half_of_its_keys_in_another_kms_can_continue(
+    spark: SparkSession, made: Callable[..., Made]
+) -> None:
     table = made()
     other = pme.PythonKms(Remembering(realm="elsewhere"))
     pme.rotate(spark, table.path, kms=table.kms, new_kms=other, master_keys={"pii": "pii", "pay": "pay"})
@@ -146,7 +150,7 @@ def test_a_key_that_has_the_new_name_already_moves_too(spark: SparkSession, made
     assert tables.rows(spark, table.path, other) == table.rows
 
 
-def test_files_without_wrapped_keys_are_told_and_left(
+def test_files_without_wrapped_keys_are_reported_and_not_changed(
     spark: SparkSession, keys: pme.Keystore, enc: pme.Encryption, target: str
 ) -> None:
     save(people(spark), f"{target}/a=1", enc.options())
@@ -163,7 +167,7 @@ def test_files_without_wrapped_keys_are_told_and_left(
     assert {path: path.read_bytes() for path in left} == before
 
 
-def test_an_aad_prefix_that_files_do_not_keep_is_given(spark: SparkSession, target: str) -> None:
+def test_an_aad_prefix_that_files_do_not_store_is_an_option(spark: SparkSession, target: str) -> None:
     client = Remembering()
     kms = pme.PythonKms(client)
     tables.write(people(spark), target, kms, aad_prefix="orders", store_aad_prefix=False)

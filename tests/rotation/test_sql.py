@@ -57,7 +57,9 @@ def functions(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("material", ["internal", "external"])
-def test_all_keys_go_under_new_master_keys(spark: SparkSession, made: Callable[..., Made], material: str) -> None:
+def test_all_keys_are_wrapped_with_new_master_keys(
+    spark: SparkSession, made: Callable[..., Made], material: str
+) -> None:
     table = made("country", key_material=material)
 
     rows = spark.sql(f"SELECT * FROM {rotation(table)}").collect()
@@ -84,7 +86,7 @@ def test_a_dry_run_changes_nothing(spark: SparkSession, made: Callable[..., Made
     assert table.client.count("wrap") == {}
 
 
-def test_keys_and_key_material_go_elsewhere(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_keys_and_key_material_move(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     other = pme.PythonKms(Remembering(realm="elsewhere"))
     moved = call(
@@ -122,7 +124,7 @@ def test_a_plan_as_json_holds_no_option(spark: SparkSession, made: Callable[...,
         assert not [value for value in (*table.kms.options().values(), *NEW.values()) if value in plan.toJSON()]
 
 
-def test_a_view_changes_nothing_until_it_is_asked_for_rows(
+def test_a_view_changes_nothing_until_its_rows_are_read(
     spark: SparkSession, made: Callable[..., Made], view: str
 ) -> None:
     table = made()
@@ -136,7 +138,7 @@ def test_a_view_changes_nothing_until_it_is_asked_for_rows(
 
 
 @pytest.mark.parametrize("after", ["WHERE status = 'failed' LIMIT 1", "LIMIT 1", "WHERE file = 'none'", ""])
-def test_all_files_are_rotated_whatever_rows_are_wanted(
+def test_all_files_are_rotated_whichever_rows_are_selected(
     spark: SparkSession, made: Callable[..., Made], after: str
 ) -> None:
     table = made("country")
@@ -157,7 +159,7 @@ def test_a_statement_rotates_once(
     assert table.client.count("wrap") == dict.fromkeys(OLD, 1)
 
 
-def test_a_report_that_is_kept_in_a_table_is_that_of_one_rotation(
+def test_a_report_stored_in_a_table_is_of_one_rotation(
     spark: SparkSession, made: Callable[..., Made], tmp_path: Path
 ) -> None:
     table, kept = made("country"), tmp_path / "report"
@@ -171,9 +173,7 @@ def test_a_report_that_is_kept_in_a_table_is_that_of_one_rotation(
     assert table.client.count("wrap") == dict.fromkeys(OLD, 1)
 
 
-def test_a_report_that_a_query_uses_twice_is_that_of_one_rotation(
-    spark: SparkSession, made: Callable[..., Made]
-) -> None:
+def test_a_report_that_a_query_uses_twice_is_of_one_rotation(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made("country")
     function = call("pme_rotate", table.path, options=table.kms.options())
     query = f"WITH report AS (SELECT * FROM {function}) SELECT * FROM report UNION ALL SELECT * FROM report"
@@ -201,7 +201,7 @@ def test_files_that_fail_are_rows(spark: SparkSession, made: Callable[..., Made]
     assert "pii" in rows[0].message
 
 
-def test_what_fails_as_a_whole_fails_the_query_and_the_next_try_goes_on(
+def test_a_failed_rotation_fails_the_query_and_the_next_try_works(
     spark: SparkSession, made: Callable[..., Made]
 ) -> None:
     table = made()
@@ -264,7 +264,7 @@ def test_an_argument_that_depends_on_a_row_is_refused(spark: SparkSession) -> No
         spark.sql("SELECT * FROM VALUES ('t') AS tables(path), LATERAL pme_rotate(path)")
 
 
-def test_key_usage_tells_what_it_tells_python(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_key_usage_shows_the_same_as_in_python(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made("country")
     function = call("pme_key_usage", table.path, options=table.kms.options())
     told = spark.sql(f"SELECT * FROM {function}")
@@ -276,7 +276,7 @@ def test_key_usage_tells_what_it_tells_python(spark: SparkSession, made: Callabl
 
 
 @pytest.mark.usefixtures("functions")
-def test_key_usage_refuses_what_is_rotation_s(spark: SparkSession) -> None:
+def test_key_usage_refuses_arguments_of_rotation(spark: SparkSession) -> None:
     with refused("PME_UNKNOWN_OPTION", "pme_key_usage", "master_keys"):
         spark.sql("SELECT * FROM pme_key_usage('t', master_keys => map())")
 

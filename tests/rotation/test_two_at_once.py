@@ -76,7 +76,7 @@ def test_a_rotation_refuses_to_run_beside_one_that_does_something_else(
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
 
 
-def test_a_rotation_that_was_stopped_is_ended_before_another_begins(
+def test_a_stopped_rotation_must_be_finished_before_another_begins(
     spark: SparkSession, made: Callable[..., Made], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     file_systems.load(spark, tmp_path_factory)

@@ -32,7 +32,7 @@ SLIPS: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("slip", SLIPS)
 @pytest.mark.parametrize("more", [{}, {"dry_run": True}], ids=["run", "dry run"])
-def test_a_source_that_is_met_nowhere_is_an_error(
+def test_an_unused_source_key_is_an_error(
     spark: SparkSession, made: Callable[..., Made], slip: str, more: dict[str, Any]
 ) -> None:
     table = made("country")
@@ -43,7 +43,7 @@ def test_a_source_that_is_met_nowhere_is_an_error(
 
 
 @pytest.mark.parametrize("more", [{}, {"dry_run": True}], ids=["run", "dry run"])
-def test_a_damaged_file_does_not_hide_a_source_that_is_met_nowhere(
+def test_a_damaged_file_does_not_hide_an_unused_source_key(
     spark: SparkSession, made: Callable[..., Made], more: dict[str, Any]
 ) -> None:
     table = made()
@@ -61,7 +61,7 @@ def test_a_damaged_file_does_not_hide_a_source_that_is_met_nowhere(
         }
 
 
-def test_a_source_that_is_met_nowhere_may_be_allowed(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_an_unused_source_key_can_be_allowed(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     slip = NEW | {"pi": "pii-3"}
     function = call("pme_rotate", table.path, master_keys=slip, options=table.kms.options())
@@ -74,7 +74,7 @@ def test_a_source_that_is_met_nowhere_may_be_allowed(spark: SparkSession, made: 
 
 
 @pytest.mark.parametrize("material", ["internal", "external"])
-def test_what_was_done_is_told_from_what_was_never_right(
+def test_finished_work_is_distinguished_from_a_wrong_name(
     spark: SparkSession, made: Callable[..., Made], material: str
 ) -> None:
     table = made(key_material=material)
@@ -91,7 +91,7 @@ def test_what_was_done_is_told_from_what_was_never_right(
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
 
 
-def test_a_target_that_wraps_nothing_is_said_once(spark: SparkSession, made: Callable[..., Made]) -> None:
+def test_a_target_that_cannot_wrap_is_reported_once(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made("country")
     assert len(table.pages) > 1
     lacks = pme.PythonKms(Remembering(lacks=["pii-2"]))

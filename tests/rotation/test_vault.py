@@ -55,7 +55,7 @@ def test_vault_rewraps_keys_under_its_newest_version(
     assert len(access.rows(access.read(spark, target, by_token(vault, tmp_path, turning.values()).options()))) == 20
 
 
-def test_keys_go_from_a_keystore_to_vault(
+def test_keys_move_from_a_keystore_to_vault(
     spark: SparkSession, vault: Transit, keys: pme.Keystore, tmp_path: Path, target: str
 ) -> None:
     encryption = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn"]})
@@ -89,7 +89,7 @@ def test_requests_do_not_grow_with_the_files(
     assert len(access.rows(access.read(spark, target, kms.options()))) == 20 * files
 
 
-def test_nor_where_each_column_of_each_file_has_a_wrapped_key_of_its_own(
+def test_requests_do_not_grow_with_files_that_have_a_wrapped_key_for_each_column(
     spark: SparkSession, server: TransitServer, tmp_path: Path, target: str
 ) -> None:
     kms = by_token(server, tmp_path, KEYS, ROTATING)
@@ -103,7 +103,7 @@ def test_nor_where_each_column_of_each_file_has_a_wrapped_key_of_its_own(
     assert {len(call.wrapped) for call in server.calls} == {files}
 
 
-def test_keys_that_go_under_another_master_key_are_wrapped_together(
+def test_keys_that_get_another_master_key_are_wrapped_together(
     spark: SparkSession, server: TransitServer, tmp_path: Path, target: str
 ) -> None:
     kms = by_token(server, tmp_path)
@@ -114,7 +114,7 @@ def test_keys_that_go_under_another_master_key_are_wrapped_together(
     assert len(access.rows(access.read(spark, target, by_token(server, tmp_path, ["pay"]).options()))) == 60
 
 
-def test_a_vault_that_goes_before_it_has_wrapped_a_key_is_asked_once(
+def test_a_vault_that_fails_before_it_wraps_a_key_is_called_once(
     spark: SparkSession, server: TransitServer, tmp_path: Path, target: str
 ) -> None:
     kms = by_token(server, tmp_path, KEYS, ROTATING)
@@ -126,7 +126,7 @@ def test_a_vault_that_goes_before_it_has_wrapped_a_key_is_asked_once(
     assert server.count("rewrap") == 1
 
 
-def test_who_may_read_and_write_may_not_rewrap(
+def test_a_token_for_reads_and_writes_may_not_rewrap(
     spark: SparkSession, server: TransitServer, tmp_path: Path, target: str
 ) -> None:
     kms = by_token(server, tmp_path)

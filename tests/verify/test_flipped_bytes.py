@@ -89,7 +89,7 @@ def expected(file: Anatomy, module: Module, region: str) -> list[list[Found]]:
 
 
 @every_kind
-def test_a_whole_file_is_opened_and_nothing_is_found(
+def test_an_undamaged_file_is_opened_without_findings(
     spark: SparkSession, tmp_path: Path, file_of: Callable[[FileKind], Anatomy], kind: FileKind
 ) -> None:
     file = file_of(kind)

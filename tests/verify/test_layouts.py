@@ -55,7 +55,7 @@ def test_files_of_pyarrow_are_opened(spark: SparkSession, tmp_path: Path, algori
     assert found == {path.name: [Found(1, "id", header.page, "data page header", "PME_NOT_AUTHENTIC")]}
 
 
-def test_levels_outside_of_modules_are_found_once_for_a_column_and_its_pages_opened(
+def test_levels_outside_modules_are_found_once_per_column_and_its_pages_are_opened(
     spark: SparkSession, target: str
 ) -> None:
     layout = {"parquet.writer.version": "v2", "parquet.page.row.count.limit": "5", "parquet.enable.dictionary": "false"}

@@ -46,7 +46,7 @@ def under_python(spark: SparkSession, target: str, *partitions: str) -> pme.Pyth
     return kms
 
 
-def test_a_page_that_its_file_systems_checksum_refuses_is_one_finding_and_stays_there(
+def test_a_page_that_fails_the_file_systems_checksum_is_one_finding_and_the_file_stays(
     spark: SparkSession, target: str
 ) -> None:
     # So long that it is not all read with the footer.
@@ -65,7 +65,7 @@ def test_a_page_that_its_file_systems_checksum_refuses_is_one_finding_and_stays_
     assert checksums.exists()
 
 
-def test_everything_that_is_wrong_with_a_table_is_found(spark: SparkSession, target: str) -> None:
+def test_every_problem_of_a_table_is_found(spark: SparkSession, target: str) -> None:
     damaged, truncated, swapped, replaced, *whole = write(spark, target, files=6)
     damage(damaged)
     cut(truncated)
@@ -97,7 +97,7 @@ def test_messages_are_those_of_errors(spark: SparkSession, target: str) -> None:
         assert_no_secret(row.message)
 
 
-def test_plaintext_files_are_no_finding_where_they_are_allowed(spark: SparkSession, target: str) -> None:
+def test_allowed_plaintext_files_are_not_findings(spark: SparkSession, target: str) -> None:
     people(spark).coalesce(1).write.parquet(target)
     found, opened = verify(spark, target, options={"kms": TEST_KMS, "plaintextFiles": "allow"})
     assert (found, opened.files, opened.modules) == ({}, 1, 0)
@@ -146,7 +146,7 @@ def test_pages_without_a_tag_are_refused_unless_they_are_accepted(spark: SparkSe
     [(Guarded("pii"), "PME_KEY_DENIED"), (Remembering(lacks=["pii"]), "PME_KEY_NOT_FOUND")],
     ids=["denied", "not found"],
 )
-def test_a_key_that_is_not_to_be_had_is_found_once_for_each_column(
+def test_an_unavailable_key_is_found_once_for_each_column(
     spark: SparkSession, target: str, client: Client, condition: str
 ) -> None:
     kms = under_python(spark, target)
@@ -163,7 +163,7 @@ def test_a_footer_key_that_is_denied_is_one_finding(spark: SparkSession, target:
     assert opened.modules == 0
 
 
-def test_the_kms_is_asked_once_for_each_key(spark: SparkSession, target: str) -> None:
+def test_the_kms_is_called_once_for_each_key(spark: SparkSession, target: str) -> None:
     under_python(spark, target, "country")
     client = Client()
     found, _ = verify(spark, target, kms=pme.PythonKms(client), options={})
@@ -171,7 +171,7 @@ def test_the_kms_is_asked_once_for_each_key(spark: SparkSession, target: str) ->
     assert client.count("unwrap") == {"footer": 1, "pii": 1, "pay": 1}
 
 
-def test_what_a_session_has_read_is_opened_anew(spark: SparkSession, target: str) -> None:
+def test_what_a_session_has_read_is_opened_again(spark: SparkSession, target: str) -> None:
     [file] = write(spark, target)
     spark.read.format("pme-parquet").option("kms", TEST_KMS).load(target).collect()
     assert verify(spark, target)[0] == {}
@@ -182,7 +182,7 @@ def test_what_a_session_has_read_is_opened_anew(spark: SparkSession, target: str
     assert verify(spark, target)[0] == {file.name: [Found(*FOOTER, "PME_NOT_AUTHENTIC")]}
 
 
-def test_what_storage_s_own_checksum_refuses_is_damage(spark: SparkSession, target: str) -> None:
+def test_a_failed_checksum_of_the_storage_is_damage(spark: SparkSession, target: str) -> None:
     [file] = write(spark, target)
     # Hadoop's checksum beside it stays that of the old bytes; so small a file is read at once.
     file.write_bytes(forge.flip(file.read_bytes(), 100))
@@ -261,7 +261,7 @@ def test_pages_of_any_length_are_opened_and_read_once(spark: SparkSession, targe
         assert bent == {path.name: [Found(0, "long", page.page, "data page", "PME_NOT_AUTHENTIC")]}
 
 
-def test_a_page_that_storage_s_own_checksum_refuses_hides_no_other(spark: SparkSession, target: str) -> None:
+def test_a_page_that_fails_the_checksum_of_the_storage_hides_no_other(spark: SparkSession, target: str) -> None:
     path = large(spark, target)
     file = Anatomy(path.read_bytes())
     pages = [file.named("many").of(Kind.DATA_PAGE)[5], file.named("long").of(Kind.DATA_PAGE)[8]]
