@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from inspect import isclass
 from typing import TYPE_CHECKING
 
 import pytest
 import typer
 
 import pme_parquet as pme
+from pme_parquet._cli.checking import KMS
 from pme_parquet._cli.given import Given, WriteKeys, kms_options
 from pme_parquet._cli.parsing import SECRETS, column_keys, in_file, master_keys, merged, pairs
 from tests.support.markdown import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pme_parquet._kms.protocol import Kms
 
 ARN = "arn:aws:kms:eu-central-1:111122223333:key/a=b"
 
@@ -94,3 +98,22 @@ def test_every_option_that_holds_a_secret_is_known() -> None:
         line.split("|") for line in (ROOT / "docs" / "options.md").read_text().splitlines() if line.startswith("| `")
     ]
     assert {row[1].strip().strip("`").lower() for row in rows if row[2].strip() == "secret reference"} == SECRETS
+
+
+def test_every_kms_class_with_a_short_name_is_known() -> None:
+    secret = pme.env("PME_SECRET")
+    examples: tuple[Kms, ...] = (
+        pme.Keystore("keys.p12", secret),
+        pme.Static(secret),
+        pme.Vault("https://vault:8200", token=secret),
+        pme.AwsKms(),
+        pme.GcpKms(),
+        pme.AzureKeyVault("https://acme.vault.azure.net"),
+        pme.HadoopKms(),
+    )
+    assert {kms.options()["kms"] for kms in examples} == set(KMS)
+    public = [getattr(pme, name) for name in pme.__all__]
+    classes = {one for one in public if isclass(one) and one.__module__.startswith("pme_parquet._kms.")}
+    # These two name a class instead.
+    unnamed = {pme.KmsClass, pme.PythonKms}
+    assert {one for one in classes if hasattr(one, "options")} - unnamed == set(map(type, examples))
