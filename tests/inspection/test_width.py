@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import pme_parquet as pme
-from pme_parquet._display.causes import Told, by_cause
+from pme_parquet._display.causes import Grouped, by_cause
 from pme_parquet._display.content import Table
 from pme_parquet._display.fitting import elided, fit
 from tests.support.files.tails import column, encrypted, material, readable
@@ -83,9 +83,9 @@ def test_a_path_loses_its_middle() -> None:
     assert elided("a/long/path/part-1.parquet", 15) == "a/lo…-1.parquet"
 
 
-def findings(files: int, *columns: str) -> list[Told]:
+def findings(files: int, *columns: str) -> list[Grouped]:
     return [
-        Told(
+        Grouped(
             "PME_KEY_NOT_FOUND",
             f"file:/t/part-{file}.parquet",
             f"file:/t/part-{file}.parquet, column '{name}': master key 'k{2 + len(key)}' cannot be used, page {file}.",
@@ -108,13 +108,13 @@ def test_findings_of_one_cause_are_one_line() -> None:
 def test_a_single_finding_is_shown_unchanged() -> None:
     [line] = by_cause(findings(1, "a"))
     assert line.startswith("[PME_KEY_NOT_FOUND] file:/t/part-0.parquet, column 'a': master key")
-    assert list(by_cause([Told("java.io.IOException", "file:/t/a", "no\x1b")])) == [
+    assert list(by_cause([Grouped("java.io.IOException", "file:/t/a", "no\x1b")])) == [
         r"[java.io.IOException] file:/t/a: no\x1b"
     ]
 
 
 def test_many_causes_are_cut_and_counted() -> None:
-    told = [Told("X", "f", f"cause '{number}'") for number in range(25)]
+    told = [Grouped("X", "f", f"cause '{number}'") for number in range(25)]
     *lines, last = by_cause([*told, *told])
     assert len(lines) == 20
     assert last == "and 10 findings more of 5 other causes; --json and to_dict() list all"

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tests.policy import plain_session_job, session_job
-from tests.support.processes import told_by
+from tests.support.processes import result_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def test_an_overwrite_from_another_session_is_refused_before_anything_is_deleted(
     keys: pme.Keystore, target: str, tmp_path: Path
 ) -> None:
-    told = told_by(session_job, str(tmp_path / "scratch"), target, json.dumps(keys.options()))
+    told = result_of(session_job, str(tmp_path / "scratch"), target, json.dumps(keys.options()))
     assert told == {"condition": "PME_UNKNOWN_COLUMN", "left": True}
 
 
 def test_a_session_without_our_extension_reads_and_writes_and_trusts_no_stored_table(
     keys: pme.Keystore, tmp_path: Path
 ) -> None:
-    told = told_by(plain_session_job, str(tmp_path), json.dumps(keys.options()))
+    told = result_of(plain_session_job, str(tmp_path), json.dumps(keys.options()))
     assert told.pop("stored") == "PME_BAD_OPTION"
     assert told.pop("saveAsTable") == 0
     assert told == dict.fromkeys(told, plain_session_job.ROWS)

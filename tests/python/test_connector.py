@@ -12,7 +12,7 @@ import pytest
 
 import pme_parquet as pme
 from pme_parquet._spark import connector, session
-from pme_parquet._spark.connector import Connector, judged, told_by
+from pme_parquet._spark.connector import Connector, judged, misfit_in
 from tests.support.processes import environment
 
 if TYPE_CHECKING:
@@ -77,13 +77,13 @@ def test_messages_of_spark_are_recognized() -> None:
         "java.util.ServiceConfigurationError: org.apache.spark.sql.sources.DataSourceRegister: "
         "Provider io.pmeparquet.spark.PmeDataSource could not be instantiated"
     )
-    assert told_by(missing) == connector.missing()
-    assert told_by(missing, connect=True) == connector.missing_on_server()
-    unfit = told_by(provider)
+    assert misfit_in(missing) == connector.missing()
+    assert misfit_in(missing, connect=True) == connector.missing_on_server()
+    unfit = misfit_in(provider)
     assert unfit is not None
     assert unfit.kind == "spark"
-    assert told_by("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: avro") is None
-    assert told_by("java.util.ServiceConfigurationError: Provider com.example.Other not found") is None
+    assert misfit_in("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: avro") is None
+    assert misfit_in("java.util.ServiceConfigurationError: Provider com.example.Other not found") is None
 
 
 def test_configure_fails_where_a_jvm_runs_without_the_connector(monkeypatch: pytest.MonkeyPatch) -> None:

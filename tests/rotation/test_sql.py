@@ -14,7 +14,7 @@ from tests.support import tables
 from tests.support.canary import data_files
 from tests.support.expect import refused, save, untouched
 from tests.support.frames import people
-from tests.support.processes import told_by
+from tests.support.processes import result_of
 from tests.support.session import PASSWORD
 from tests.support.sql import call, literal
 from tests.support.tables import NEW, OLD, Remembering
@@ -301,5 +301,5 @@ def test_a_session_with_nothing_but_the_extension_rotates(
 ) -> None:
     save(people(spark), target, enc.options())
     rotate = call("pme_rotate", target, master_keys={"footer": "other"}, options=keys.options())
-    rows = told_by(extension_job, str(tmp_path), f"SELECT status, master_keys FROM {rotate}")
+    rows = result_of(extension_job, str(tmp_path), f"SELECT status, master_keys FROM {rotate}")
     assert rows == [{"status": "rotated", "master_keys": ["other"]}] * len(data_files(target))

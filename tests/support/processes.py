@@ -23,7 +23,7 @@ def environment() -> dict[str, str]:
     return kept | archive.VARIABLES | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 
 
-def told_by(job: ModuleType, *arguments: str) -> Any:
+def result_of(job: ModuleType, *arguments: str) -> Any:
     """Run a module as a script, and return what its last line says in JSON."""
     done = subprocess.run(
         [sys.executable, str(job.__file__), *arguments],

@@ -1,4 +1,4 @@
-"""What every function takes alike: a path as text or as a `Path`, a KMS as an object, a name or a dict of options.
+"""Parameters that several functions share: a path (text or `Path`) and a KMS (an object, a name or a dict of options).
 
 Each function of the package that has such a parameter reads it with a function of this module.
 """
@@ -33,7 +33,7 @@ def path_of(path: PathLike, where: str) -> str:
     """The path as Spark takes it.
 
     Raises:
-        BadOptionError: it is none; or it is a URL that became a `Path`, which drops a slash of it.
+        BadOptionError: it is not a path; or it is a URL that became a `Path`, which drops a slash.
     """
     try:
         text = os.fspath(path)
@@ -63,7 +63,7 @@ def options_of(options: object, where: str) -> dict[str, str]:
 
 
 def kms_options(kms: KmsLike | None, where: str) -> dict[str, str]:
-    """The options that say where master keys are; none where the session says it."""
+    """The options that say where master keys are; none if the session configures that."""
     if kms is None:
         return {}
     if isinstance(kms, str):
@@ -81,21 +81,21 @@ def kms_options(kms: KmsLike | None, where: str) -> dict[str, str]:
 
 
 def joined(ours: Mapping[str, str], more: Mapping[str, str], where: str) -> dict[str, str]:
-    """Both; what is said twice must be said alike, since names are the same in any case and one would win unseen.
+    """Both together. Option names ignore case, so an option that is in both must have the same value in both.
 
     Raises:
         BadOptionError: an option has two values.
     """
-    said = {name.lower(): value for name, value in ours.items()}
+    known = {name.lower(): value for name, value in ours.items()}
     for name, value in more.items():
-        if said.get(name.lower(), value) != value:
+        if known.get(name.lower(), value) != value:
             message = f"{where}: option {name} has two values, one in options= and one from an argument. Set it once."
             raise BadOptionError(message)
-    return {**ours, **{name: value for name, value in more.items() if name.lower() not in said}}
+    return {**ours, **{name: value for name, value in more.items() if name.lower() not in known}}
 
 
 def names_of(names: str | Iterable[str]) -> list[str]:
-    """Several names, or one."""
+    """Several names, or a single one, as a list."""
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -114,5 +114,5 @@ def _text(name: object, value: object, where: str) -> str:
 
 
 def kind(value: object) -> str:
-    """Of what kind it is, and no more: it may hold a secret."""
+    """The type of a value, and nothing else: the value may be a secret."""
     return "None" if value is None else f"a {type(value).__name__}"

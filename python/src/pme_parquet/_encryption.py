@@ -92,9 +92,9 @@ class Encryption(Brief):
         return planned(df, self.options(), names_of(partition_by))
 
     def _envelope(self) -> Literal["envelope"] | None:
-        """The default, said where a read with these options would otherwise give the one key out itself.
+        """`envelope`, stated explicitly where a read with these options would otherwise use the one key as a data key.
 
-        To a reader, a footer key alone is the key of files that carry no key metadata.
+        A reader takes a footer key alone as the key of files that carry no key metadata.
         """
         one_key = self.column_keys is None and (self.footer_key or self.uniform_key)
         return "envelope" if one_key else None
@@ -104,7 +104,7 @@ class Encryption(Brief):
 
 
 def encryption_of(enc: object, where: str) -> Encryption:
-    """What was given as keys of a write, if it is that."""
+    """The encryption, if the caller passed one as the KMS."""
     if not isinstance(enc, Encryption):
         message = (
             f"{where}: enc cannot be {kind(enc)}. Give an Encryption, for example pme.Encryption(kms=keys, "
@@ -119,7 +119,7 @@ def _text(value: str | bool | int) -> str:  # noqa: FBT001 the value of any opti
 
 
 def _column_keys(columns: ColumnKeys | str) -> str:
-    """JSON, because key ids may hold `:` and column names anything; text is passed on as it is."""
+    """JSON, because key ids may contain `:` and column names anything; text is passed on unchanged."""
     if isinstance(columns, str):
         return columns
     listed = {key: [names] if isinstance(names, str) else list(names) for key, names in columns.items()}

@@ -1,7 +1,7 @@
-"""Files that users keep: each is written whole or not at all, and is on disk when the call returns.
+"""Writes files that users keep: each appears whole or not at all, and is on disk when the call returns.
 
-A file is first written beside its place, under a random name that nobody else has, and synced. One call of the
-operating system then puts it in its place. A process that is killed at any point leaves the old file or the new one.
+A file is first written and synced beside its place, under a random name that no other process has. Then one system
+call moves it into its place. A process that is killed at any point leaves the old file or the new one.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Attributes that the operating system gives a new file by its own rules.
+# Attributes that the operating system sets on a new file by its own rules.
 _OF_THE_SYSTEM = ("security.", "trusted.")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 def real(path: Path) -> Path:
-    """Follows links: what takes a file's place must do so where the file is, not where a link to it is.
+    """Follows links: a replacement must be written where the file is, not where a link to it is.
 
     Raises:
-        OSError: it leads nowhere, or in a circle.
+        OSError: the link leads nowhere, or in a circle.
     """
     return Path(os.path.realpath(path, strict=True))
 
 
 def create(path: Path, content: bytes, *, mode: int) -> None:
-    """Makes a file where there is nothing, not even a link.
+    """Creates a file where there is nothing, not even a link.
 
     Raises:
         FileExistsError: there is something, perhaps since a moment ago.
-        OSError: the operating system does not let it, or cannot do it in one step.
+        OSError: the operating system does not allow it, or cannot do it in one step.
     """
     with _beside(path, content, mode) as staged:
         os.link(staged, path, follow_symlinks=False)
@@ -42,20 +42,20 @@ def create(path: Path, content: bytes, *, mode: int) -> None:
 
 
 def replace(path: Path, content: bytes, *, like: int | None = None, mode: int = 0o600, exactly: bool = False) -> None:
-    """Puts a file in the place of another one, or where there is none.
+    """Replaces a file, or creates it if there is none.
 
     Args:
-        path: which leads to it without a link.
-        content: of the new one.
-        like: a descriptor of the old one, whose owner, mode and access list the new one gets.
-        mode: without it.
-        exactly: whether the umask takes nothing away from this mode, as where it is an old file's.
+        path: leads to the file without a link.
+        content: of the new file.
+        like: a descriptor of the old file; the new one gets its owner, mode and access list.
+        mode: the mode of the new file if there is no `like`.
+        exactly: whether the umask does not apply to `mode`, for example because it is an old file's.
 
     Raises:
-        OSError: the operating system does not let it; the old one is there.
+        OSError: the operating system does not allow it; the old file stays.
     """
     with _beside(path, content, mode, like, exactly=exactly) as staged:
-        os.replace(staged, path)  # noqa: PTH105 the one call that all of this is about
+        os.replace(staged, path)  # noqa: PTH105 this module exists for this one call
     _sync(path.parent)
 
 
@@ -78,7 +78,7 @@ def _beside(path: Path, content: bytes, mode: int, like: int | None = None, *, e
 
 
 def _take_after(new: int, old: int) -> None:
-    """Owner first: a change of owner takes rights away. An access list before the mode, which is its mask."""
+    """Owner first, because changing it removes rights. Access list before mode, because the mode is its mask."""
     was, now = os.fstat(old), os.fstat(new)
     if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
         os.fchown(new, was.st_uid, was.st_gid)
@@ -92,12 +92,12 @@ def _take_after(new: int, old: int) -> None:
 def _attributes(file: int) -> list[str]:
     try:
         return [name for name in os.listxattr(file) if not name.startswith(_OF_THE_SYSTEM)]
-    except OSError:  # a file system that has none
+    except OSError:  # a file system without access lists
         return []
 
 
 def _sync(folder: Path) -> None:
-    """A name is on the disk when its directory is. Windows opens no directories, and writes them by itself."""
+    """A name is on disk when its directory is. Windows cannot open directories, and writes them by itself."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

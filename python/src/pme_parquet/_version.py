@@ -1,3 +1,3 @@
-"""The version of this package, which its connector must have too."""
+"""The version of this package. The connector must have the same."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The command `pme-parquet`. Its commands are in `_cli`; what fails becomes a message and an exit code here."""
+"""The command `pme-parquet`. Its commands are in `_cli`; this module turns failures into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         code = exits.INTERRUPTED
     except Exception as error:  # noqa: BLE001 a traceback tells a user nothing, and 1 would be a finding
-        _tell(error, given)
+        _report(error, given)
         code = exits.code(error)
     raise SystemExit(code)
 
 
 def _run(arguments: list[str]) -> int:
     match arguments:
-        # Looking at a file takes less time than typer takes to make its commands of functions.
+        # Inspecting a file takes less time than typer takes to build its commands.
         case ["inspect", path] if not path.startswith("-"):
             look(path, as_json=False)
         case ["inspect", "--json", path] | ["inspect", path, "--json"] if not path.startswith("-"):
@@ -45,13 +45,13 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
-def _tell(error: Exception, arguments: list[str]) -> None:
+def _report(error: Exception, arguments: list[str]) -> None:
     if "--verbose" in arguments and not exits.foreseen(error):
         from traceback import print_exception  # noqa: PLC0415 slow to import
 
         print_exception(error)
     if not (isinstance(error, exits.CommandFailedError) and error.shown):
-        sys.stderr.write(f"{exits.told(error)}\n")
+        sys.stderr.write(f"{exits.message_of(error)}\n")
     if "--json" in arguments:
-        with suppress(exits.CommandFailedError):  # stdout cannot be written, which stderr has been told
+        with suppress(exits.CommandFailedError):  # stdout cannot be written, and stderr has the message
             put(json.dumps(exits.document(error)))

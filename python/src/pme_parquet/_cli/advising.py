@@ -1,4 +1,4 @@
-"""`pme-parquet doctor`, `plan` and `report`: before a table is written, and for who answers for it."""
+"""`pme-parquet doctor`, `plan` and `report`: checks before a table is written, and a report for auditors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pme_parquet as pme
 from pme_parquet._cli.beginning import checked_session
 from pme_parquet._cli.exits import FINDING, of_findings, of_problems
 from pme_parquet._cli.given import Given, TypedKms, WriteKeys
-from pme_parquet._cli.looking import tell
+from pme_parquet._cli.looking import print_result
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Part, Path_
@@ -44,7 +44,7 @@ def doctor(
     enc = keys.encryption(options)
     with checked_session(spark, options) as running:
         diagnosis = pme.doctor(running, enc)
-    tell(diagnosis, diagnosis.to_dict(), as_json=as_json)
+    print_result(diagnosis, diagnosis.to_dict(), as_json=as_json)
     if not diagnosis.ok:
         raise SystemExit(of_problems(check.found for check in diagnosis.checks if check.status == "problem"))
 
@@ -70,7 +70,7 @@ def plan(
     enc = keys.encryption(options)
     with checked_session(spark, options, path) as running:
         planned = pme.plan(frame_to_plan(running, path), enc, partition_by=tuple(partition_by or ()))
-    tell(planned, planned.to_dict(), as_json=as_json)
+    print_result(planned, planned.to_dict(), as_json=as_json)
     if planned.refusals:
         raise SystemExit(FINDING)
 
@@ -101,7 +101,7 @@ def report(
             made = make(path, out, spark=running, kms=TypedKms(options), sample=part.sample, progress=spark.progress)
     else:
         made = make(path, out)
-    told = f"{made.page}: {number(made.findings, 'finding')}"
-    tell(told, {"page": str(made.page), "findings": made.findings}, as_json=as_json)
+    text = f"{made.page}: {number(made.findings, 'finding')}"
+    print_result(text, {"page": str(made.page), "findings": made.findings}, as_json=as_json)
     if made.conditions:
         raise SystemExit(of_findings(made.conditions))

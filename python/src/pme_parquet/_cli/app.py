@@ -38,7 +38,7 @@ def of_all(
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """What is given before a command's name."""
+    """Options that precede the name of a command."""
 
 
 @app.command()
@@ -58,7 +58,7 @@ for module in (verifying, copying, rotating, advising):
 
 
 def run(arguments: list[str]) -> int:
-    """Runs a command, and gives its exit code.
+    """Runs a command and returns its exit code.
 
     Raises:
         CommandFailedError: the usage is wrong; stderr says how.
@@ -68,7 +68,7 @@ def run(arguments: list[str]) -> int:
     except typer.Abort:
         raise CommandFailedError("Interrupted. Run it again.", INTERRUPTED) from None
     except Exception as failed:
-        # Click's base class; newer releases of typer have a click of their own, so it has no name that all know.
+        # Click's base class. Newer releases of typer bundle their own click, so no import works for all releases.
         if not hasattr(failed, "format_message"):
             raise
         refused: Any = failed

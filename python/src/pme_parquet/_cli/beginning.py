@@ -1,4 +1,4 @@
-"""How every command that needs Spark begins: with checks, and only then with a session."""
+"""How every command that needs Spark begins: with checks that need no Spark, and then with a session."""
 
 from __future__ import annotations
 

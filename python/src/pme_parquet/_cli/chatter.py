@@ -1,4 +1,4 @@
-"""What Spark's JVM says on stderr: kept while it starts, for the case that it does not; shown afterwards."""
+"""What Spark's JVM writes to stderr: kept back while Spark starts, in case the start fails, and shown afterwards."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Chatter:
         Thread(target=self._read, args=(ours,), daemon=True).start()
 
     def show(self) -> None:
-        """From now on: the JVM has its own copy of the pipe's end."""
+        """Shows what comes from now on. The JVM has its own copy of the pipe's end."""
         os.close(self.file)
         with self._lock:
             self._shown = True
 
     def last(self, most: int) -> list[str]:
-        """The last lines that say something: no frames of stack traces."""
+        """The last lines that contain a message, without frames of stack traces."""
         with self._lock:
             lines = [line.rstrip() for line in self._kept if not line.lstrip().startswith("at ") and line.strip()]
         return lines[-most:]

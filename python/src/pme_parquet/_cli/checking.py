@@ -1,7 +1,7 @@
-"""What is seen to be wrong before Spark starts: paths, the KMS's name, its keystore and its secrets.
+"""Checks before Spark starts: paths, the KMS's name, its keystore and its secrets.
 
-Only what is certain is refused. What Spark alone can tell, such as whether a path without a scheme is on HDFS, is left
-to it: the connector checks all of this again.
+They refuse only what is certainly wrong. What only Spark knows, such as whether a path without a scheme is on HDFS,
+is left to Spark. The connector checks everything again.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
     from pme_parquet._cli.sessions import SparkChoice
 
+# The short names of KMSs. A test compares them with the classes in `_kms`.
 KMS = ("keystore", "static", "vault", "aws", "gcp", "azure", "hadoop")
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]+:")
 _PATTERN = re.compile(r"[*?\[{]")
 
 
 def before_spark(choice: SparkChoice, options: Mapping[str, str], *sources: str, target: str | None = None) -> None:
-    """Looks at what a command was given.
+    """Checks what a command was given.
 
     Raises:
         BadOptionError: there is nothing at a path, a copy cannot be written to one, or there is no such KMS.
@@ -52,7 +53,7 @@ class _Places:
         self._default_is_local = _default_is_local(choice)
 
     def local(self, path: str) -> Path | None:
-        """Where it is on this machine; none where it is not, or may not be, or where it is a pattern of several."""
+        """The local path; None if it is a pattern, or if it is or may be on another file system."""
         if _PATTERN.search(path):
             return None
         if path.startswith("file:"):
@@ -86,13 +87,13 @@ def _is_missing(place: Path) -> bool:
         place.stat()
     except (FileNotFoundError, NotADirectoryError):
         return True
-    except OSError:  # Spark says why
+    except OSError:  # Spark reports the reason
         return False
     return False
 
 
 def _default_is_local(choice: SparkChoice) -> bool:
-    """Whether a path without a scheme is on this machine: whether nothing that Spark reads could say otherwise."""
+    """Whether a path without a scheme is local: whether no setting that Spark reads can name another file system."""
     named = any("fs.default" in setting for setting in choice.conf)
     if named or os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR"):
         return False
@@ -104,7 +105,7 @@ def _default_is_local(choice: SparkChoice) -> bool:
 def _homes_of_pyspark() -> list[str]:
     try:
         spec = find_spec("pyspark")
-    except ValueError:  # it is being kept out
+    except ValueError:  # something blocks the import of pyspark
         return []
     return list(spec.submodule_search_locations or []) if spec else []
 

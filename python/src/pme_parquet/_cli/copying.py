@@ -11,11 +11,11 @@ import typer
 from pme_parquet._cli import partly
 from pme_parquet._cli.beginning import checked_session
 from pme_parquet._cli.given import Given, TypedKms, WriteKeys, kms_options
-from pme_parquet._cli.looking import tell
+from pme_parquet._cli.looking import print_result
 from pme_parquet._cli.parsing import merged, pairs
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
-from pme_parquet._display.causes import Told, by_cause
+from pme_parquet._display.causes import Grouped, by_cause
 from pme_parquet._display.words import number, size
 from pme_parquet._operations import copies
 from pme_parquet.errors import PmeError
@@ -79,7 +79,7 @@ def encrypt(
         if failed.report is None:
             raise
         partly.fail(failed, _text(where, failed.report), _document(where, failed.report), as_json=as_json)
-    tell(_text(where, done), _document(where, done), as_json=as_json)
+    print_result(_text(where, done), _document(where, done), as_json=as_json)
 
 
 @grouped
@@ -102,7 +102,7 @@ def rekey(
     options = _source_options(given, source_option)
     with checked_session(spark, merged(options, given.options()), source, target=target) as running:
         done = copies.rekey(running, source, target, enc, options=options, progress=spark.progress)
-    tell(_text(target, done), _document(target, done), as_json=as_json)
+    print_result(_text(target, done), _document(target, done), as_json=as_json)
 
 
 @grouped
@@ -129,11 +129,11 @@ def decrypt(
     options = given.options()
     with checked_session(spark, options, source, target=target) as running:
         done = copies.decrypt(running, source, target, TypedKms(options), write_plaintext=True, progress=spark.progress)
-    tell(_text(target, done), _document(target, done), as_json=as_json)
+    print_result(_text(target, done), _document(target, done), as_json=as_json)
 
 
 def _source_options(given: Given, source: list[str] | None) -> dict[str, str]:
-    """The KMS of the copy is that of the source, unless something else is said."""
+    """The options for the source of a copy: its KMS is that of the copy, unless options name another."""
     return merged(kms_options(given.options()), pairs(source or [], SOURCE_OPTION))
 
 
@@ -142,7 +142,9 @@ def _document(where: str, done: Copied) -> dict[str, Any]:
 
 
 def _text(where: str, done: Copied) -> str:
-    told = f"{number(done.files, 'file')}, {number(done.rows, 'row')}, {number(done.pages, 'page')}, {size(done.bytes)}"
+    counts = (
+        f"{number(done.files, 'file')}, {number(done.rows, 'row')}, {number(done.pages, 'page')}, {size(done.bytes)}"
+    )
     already = f"; {number(done.already, 'file')} already encrypted" if done.already else ""
-    failed = by_cause(Told(file.condition, file.file, file.message) for file in done.failed)
-    return "\n".join([f"{where}: {told}{already}", *failed])
+    failed = by_cause(Grouped(file.condition, file.file, file.message) for file in done.failed)
+    return "\n".join([f"{where}: {counts}{already}", *failed])

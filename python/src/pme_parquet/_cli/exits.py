@@ -1,4 +1,4 @@
-"""How the command exits: 0 fine, 1 a finding, 2 wrong use, 3 the KMS said no, 4 something else failed, 130 Ctrl-C."""
+"""Exit codes: 0 success, 1 a finding, 2 wrong use, 3 the KMS refused, 4 another failure, 130 Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FINDING = 1
 WRONG_USE = 2
-KMS_SAID_NO = 3
+KMS_REFUSED = 3
 FAILED = 4
 INTERRUPTED = 130
 
@@ -42,11 +42,11 @@ _OF_THE_KMS = (KeyDeniedError, KeyNotFoundError, KmsUnavailableError)
 
 
 class CommandFailedError(Exception):
-    """A command failed for a reason that is none of the format's: how it is used, Spark, a storage, or Ctrl-C.
+    """A command failed for a reason outside the format: wrong use, Spark, the storage, or Ctrl-C.
 
     Attributes:
-        code: how the command exits.
-        shown: whether stderr has it already.
+        code: the exit code of the command.
+        shown: whether stderr has the message already.
     """
 
     def __init__(self, message: str, code: int, *, shown: bool = False) -> None:
@@ -60,7 +60,7 @@ def foreseen(error: Exception) -> bool:
     return isinstance(error, PmeError | CommandFailedError)
 
 
-def told(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """The text that a user sees for an error."""
     if foreseen(error):
         return spoken(str(error))
@@ -72,14 +72,14 @@ def told(error: Exception) -> str:
 
 
 def document(error: Exception) -> dict[str, Any]:
-    """The same for `--json`."""
-    return {"error": {"condition": getattr(error, "condition", ""), "message": told(error)}}
+    """The error as a document for `--json`."""
+    return {"error": {"condition": getattr(error, "condition", ""), "message": message_of(error)}}
 
 
 def code(error: Exception) -> int:
     """The exit code for an error."""
     if isinstance(error, _OF_THE_KMS):
-        return KMS_SAID_NO
+        return KMS_REFUSED
     if isinstance(error, _IN_THE_FILES):
         return FINDING
     if isinstance(error, CommandFailedError):
@@ -88,14 +88,14 @@ def code(error: Exception) -> int:
 
 
 def of_findings(conditions: Iterable[str]) -> int:
-    """The exit code for what was found: at least one finding in the data takes precedence."""
+    """The exit code for findings: a single finding in the data takes precedence over problems with keys."""
     found = set(conditions)
     if not found:
         return 0
-    return KMS_SAID_NO if found <= {error.condition for error in _OF_THE_KMS} else FINDING
+    return KMS_REFUSED if found <= {error.condition for error in _OF_THE_KMS} else FINDING
 
 
-def of_problems(told: Iterable[str]) -> int:
+def of_problems(messages: Iterable[str]) -> int:
     """The exit code for problems of a session, by their messages: 3 if a key is missing or denied."""
     conditions = tuple(error.condition for error in _OF_THE_KMS)
-    return KMS_SAID_NO if any(condition in one for one in told for condition in conditions) else FINDING
+    return KMS_REFUSED if any(condition in message for message in messages for condition in conditions) else FINDING

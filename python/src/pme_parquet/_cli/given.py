@@ -1,4 +1,4 @@
-"""The options of the format as they are given on the command line, and the keys of a write."""
+"""The options of the format as a user gives them on the command line, and the keys of a write."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Given:
     ] = None
 
     def options(self) -> dict[str, str]:
-        """All of them; what stands on the command line wins over the file."""
+        """All options; the command line wins over the file."""
         kms = {} if self.kms is None else {"kms": self.kms}
         return merged(in_file(self.options_file), pairs(self.option, "--option"), kms)
 
@@ -83,7 +83,7 @@ class WriteKeys:
     ] = None
 
     def encryption(self, options: Mapping[str, str]) -> Encryption:
-        """What these keys and options of a write make."""
+        """The encryption that these keys and options of a write describe."""
         return Typed(
             footer_key=self.footer_key,
             column_keys=column_keys(self.column_key) or None,
@@ -108,7 +108,7 @@ class Typed(Encryption):
 
 @dataclass(frozen=True)
 class TypedKms:
-    """A KMS by its options."""
+    """A KMS given by its options."""
 
     typed: Mapping[str, str]
 
@@ -118,6 +118,6 @@ class TypedKms:
 
 
 def kms_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Those of the options that say where master keys live."""
+    """The options that say where master keys are."""
     names = ("kms", "parquet.encryption.kms.", "parquet.encryption.key.access.token", "cryptoprovider")
     return {name: value for name, value in options.items() if name.lower().startswith(names)}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pme_parquet._cli.looking import tell
+from pme_parquet._cli.looking import print_result
 from pme_parquet._cli.shared import HELP, Json, grouped
 from pme_parquet._kms.keystore import Keystore
 from pme_parquet._kms.secrets import parse_reference
@@ -31,7 +31,7 @@ class Opening:
     provider_path: Annotated[Path | None, typer.Option(help="Path of BouncyCastle's bcprov jar, for BCFKS.")] = None
 
     def keystore(self, path: Path) -> Keystore:
-        """The keystore in a file, which need not be there yet."""
+        """The keystore in a file, which need not exist yet."""
         return Keystore(path, parse_reference(self.password, "--password"), self.kind, self.provider_path)
 
 
@@ -59,4 +59,4 @@ def list_keys(path: File, opening: Opening, as_json: Json = False) -> None:
 def _show(keystore: Keystore, *, as_json: bool) -> None:
     names = keystore.aliases()
     found: dict[str, Any] = {"keystore": str(keystore.path), "type": keystore.type, "keys": names}
-    tell("\n".join([f"{keystore.path} ({keystore.type})", *names]), found, as_json=as_json)
+    print_result("\n".join([f"{keystore.path} ({keystore.type})", *names]), found, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`pme-parquet inspect`: nothing is imported here that takes time."""
+"""`pme-parquet inspect`. This module imports nothing that is slow to import."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pme_parquet._inspect import inspect
 def look(path: str, *, as_json: bool) -> None:
     """Prints what `inspect` finds. Exit 1 if something is wrong."""
     report = inspect(path)
-    tell(report, report.to_dict(), as_json=as_json)
+    print_result(report, report.to_dict(), as_json=as_json)
     if report.findings:
         raise SystemExit(FINDING)
 
 
-def tell(shown: object, document: object, *, as_json: bool) -> None:
-    """Writes a result to stdout: one JSON document, what rich makes of it on a terminal, or its text."""
+def print_result(shown: object, document: object, *, as_json: bool) -> None:
+    """Writes a result to stdout: one JSON document, rich's tables on a terminal, or text."""
     if as_json:
         put(json.dumps(document))
         return
@@ -40,8 +40,8 @@ def put(text: str) -> None:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
     except OSError as failed:
-        # Or Python complains at its end, when it writes the rest.
+        # Otherwise Python complains at exit, when it writes the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(failed, BrokenPipeError):
-            told = f"pme-parquet: the result cannot be written to stdout: {failed.strerror}. Redirect it elsewhere."
-            raise CommandFailedError(told, WRONG_USE) from None
+            message = f"pme-parquet: the result cannot be written to stdout: {failed.strerror}. Redirect it elsewhere."
+            raise CommandFailedError(message, WRONG_USE) from None

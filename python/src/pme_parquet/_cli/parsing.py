@@ -1,4 +1,4 @@
-"""Options, keys and columns as they are written on a command line or in a file."""
+"""Parses options, keys and columns that are written on a command line or in a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _PREFIXES = ("spark.datasource.pme-parquet.", "spark.hadoop.")
 
-# Options that hold references to secrets: refused before Spark starts, and its processes show their arguments.
+# Options that hold references to secrets. A literal secret is refused before Spark starts, because Spark's processes
+# show their arguments.
 SECRETS = frozenset(
     {
         "kms.keystore.password",
@@ -33,12 +34,12 @@ SECRETS = frozenset(
 
 
 def pairs(texts: Iterable[str], where: str) -> dict[str, str]:
-    """What NAME=VALUE says, several times."""
+    """The options of several NAME=VALUE arguments."""
     return refusing_secrets(dict(_pair(text, where) for text in texts), where)
 
 
 def column_keys(texts: list[str]) -> dict[str, list[str]]:
-    """What --column-key says: which columns have which master key."""
+    """The columns of each master key, from --column-key."""
     columns: dict[str, list[str]] = {}
     for text in texts:
         for key, names in _json_or(text, _column_key, "--column-key"):
@@ -47,7 +48,7 @@ def column_keys(texts: list[str]) -> dict[str, list[str]]:
 
 
 def master_keys(texts: list[str]) -> dict[str, str] | None:
-    """What --master-key says: which master key takes the place of which."""
+    """The new name of each master key, from --master-key."""
     found = dict(pair for text in texts for pair in _json_or(text, _master_key, "--master-key"))
     for old, new in found.items():
         if not isinstance(new, str):
@@ -59,7 +60,7 @@ def master_keys(texts: list[str]) -> dict[str, str] | None:
 
 
 def in_file(path: Path | None) -> dict[str, str]:
-    """The options in a file of JSON or of lines."""
+    """The options in a file, as JSON or as lines."""
     if path is None:
         return {}
     where = f"--options-file {path}"
@@ -76,7 +77,7 @@ def in_file(path: Path | None) -> dict[str, str]:
 
 
 def merged(*several: Mapping[str, str]) -> dict[str, str]:
-    """The later wins; names are compared as the format compares them."""
+    """Both together; the later wins. Names are compared as the format compares them, without case."""
     found: dict[str, tuple[str, str]] = {}
     for options in several:
         found |= {name.lower(): (name, value) for name, value in options.items()}
@@ -84,10 +85,10 @@ def merged(*several: Mapping[str, str]) -> dict[str, str]:
 
 
 def refusing_secrets(options: dict[str, str], where: str) -> dict[str, str]:
-    """The same options.
+    """The same options, after a check that they contain no literal secret.
 
     Raises:
-        SecretInOptionError: one that is to hold a reference to a secret holds something else.
+        SecretInOptionError: an option that must hold a reference to a secret holds something else.
     """
     for name, value in options.items():
         short = name.lower()
@@ -126,7 +127,7 @@ def _pair(text: str, where: str) -> tuple[str, str]:
 
 
 def _json_or(text: str, pair: Callable[[str], tuple[str, Any]], where: str) -> Iterator[tuple[str, Any]]:
-    """What a JSON object says, or else the one pair."""
+    """The pairs of a JSON object, or else the single pair."""
     yield from _json(text, where).items() if text.lstrip().startswith("{") else [pair(text)]
 
 

@@ -10,7 +10,7 @@ import typer
 from pme_parquet._cli import exits, partly
 from pme_parquet._cli.beginning import checked_session
 from pme_parquet._cli.given import Given, TypedKms, kms_options
-from pme_parquet._cli.looking import tell
+from pme_parquet._cli.looking import print_result
 from pme_parquet._cli.parsing import master_keys, merged, pairs
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
@@ -87,11 +87,11 @@ def rotate(
         if failed.report is None:
             raise
         partly.fail(failed, _printable(failed.report), _document(path, failed.report), as_json=as_json)
-    tell(_printable(report), _document(path, report), as_json=as_json)
+    print_result(_printable(report), _document(path, report), as_json=as_json)
 
 
 def _kept(options: dict[str, str], new: dict[str, str]) -> dict[str, str]:
-    """Of the KMS that keys are in, what holds for the new one too: if it is of the same kind."""
+    """The options of the old KMS, which also apply to the new one unless options name another KMS for it."""
     return {} if "kms" in {name.lower() for name in new} else kms_options(options)
 
 
@@ -120,7 +120,7 @@ def key_usage(
     options = given.options()
     with checked_session(spark, options, path) as running:
         rows = [row.asDict() for row in usage_of(running, path, options=options, progress=spark.progress).collect()]
-    tell(Usage(path, rows), {"path": path, "keys": rows}, as_json=as_json)
+    print_result(Usage(path, rows), {"path": path, "keys": rows}, as_json=as_json)
     if problems := [problem for row in rows for problem in row["problems"]]:
         raise SystemExit(exits.of_findings(problems))
 
@@ -135,9 +135,9 @@ class Usage(Showable):
     @property
     def _shown(self) -> Shown:
         header = ("master key", "kind", "files", "rows", "size", "problems", "unreadable without it", "columns")
-        told = tuple(tuple(printable(cell) for cell in _cells(row)) for row in self.rows)
+        rows = tuple(tuple(printable(cell) for cell in _cells(row)) for row in self.rows)
         uses = sum(row["master_key"] is not None for row in self.rows)
-        return Shown(f"{self.path}: {number(uses, 'use')} of master keys", (Table(header, told),) if told else ())
+        return Shown(f"{self.path}: {number(uses, 'use')} of master keys", (Table(header, rows),) if rows else ())
 
 
 def _columns(row: dict[str, Any]) -> str:

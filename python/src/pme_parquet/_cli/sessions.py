@@ -1,4 +1,4 @@
-"""The Spark of a command: started only when it is needed, and quiet."""
+"""The Spark session of a command: started only if a command needs it, and quiet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _INTERRUPTED = "Interrupted while Spark was starting. Nothing was done. Run it a
 
 @dataclass(frozen=True)
 class SparkChoice:
-    """Which Spark does the work."""
+    """Which Spark runs the command."""
 
     master: Annotated[str, typer.Option(help="Spark master URL.", envvar="PME_MASTER", rich_help_panel=_PANEL)] = (
         "local[*]"
@@ -68,11 +68,11 @@ class SparkChoice:
 
     @property
     def progress(self) -> bool:
-        """Whether progress is shown: a bar on a terminal, lines elsewhere."""
+        """Whether to show progress: a bar on a terminal, lines elsewhere."""
         return not self.quiet
 
     def settings(self) -> dict[str, str]:
-        """Spark's, those that are given last."""
+        """Spark settings; a later setting wins."""
         local = {"spark.driver.host": _HOME, "spark.driver.bindAddress": _HOME} if self._is_local else {}
         packages = {"spark.jars.packages": self.packages} if self.packages else {}
         return {"spark.master": self.master} | _QUIET | local | packages | pairs(self.conf, "--conf")
@@ -84,10 +84,10 @@ class SparkChoice:
 
 @contextmanager
 def session(choice: SparkChoice) -> Iterator[SparkSession]:
-    """Starts a session and stops it; one that this process has is used, and goes on.
+    """Starts a session and stops it at the end. A session that this process already has is used and kept.
 
     Raises:
-        CommandFailedError: what Spark raised and is none of ours, in a few words; or Ctrl-C, which typer would take.
+        CommandFailedError: an error of Spark that is not a `PmeError`, in short; or Ctrl-C, which typer would catch.
     """
     settings = choice.settings()
     active = spark = None
@@ -101,7 +101,7 @@ def session(choice: SparkChoice) -> Iterator[SparkSession]:
     except Exception as failed:
         if isinstance(failed, PmeError) or not type(failed).__module__.startswith(("pyspark.", "py4j.")):
             raise
-        # What Spark says of a query before it runs one, as of a path where nothing is.
+        # Spark raises these before it runs a query, for example if a path does not exist.
         wrong_use = "AnalysisException" in {base.__name__ for base in type(failed).__mro__}
         raise CommandFailedError(_in_short(failed), WRONG_USE if wrong_use else FAILED) from failed
     finally:
@@ -150,8 +150,8 @@ def _start(settings: dict[str, str], choice: SparkChoice) -> SparkSession:
             raise
         lines = chatter.last(_MOST_LINES) or [_in_short(failed)]
         remedy = "Check --master, --conf and --packages, and that java is JDK 17."
-        told = "\n".join([f"pme-parquet: Spark did not start; its last output gives the reason. {remedy}", *lines])
-        raise UnsupportedError(told) from failed
+        message = "\n".join([f"pme-parquet: Spark did not start; its last output gives the reason. {remedy}", *lines])
+        raise UnsupportedError(message) from failed
     if not choice.verbose:
         _hush(spark)
     chatter.show()
@@ -166,7 +166,7 @@ def _require_java() -> None:
 
 
 def _hush(spark: SparkSession) -> None:
-    """Logs our warnings only: the command itself reports failures."""
+    """Limits logging to warnings of the connector: the command itself reports failures."""
     spark.sparkContext.setLogLevel("OFF")
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
     log4j = jvm.org.apache.logging.log4j
@@ -174,7 +174,7 @@ def _hush(spark: SparkSession) -> None:
 
 
 def _in_short(failed: Exception) -> str:
-    """The first line of what was raised in the JVM, or of what PySpark raised."""
+    """The first line of the error of the JVM or of PySpark."""
     java: Any = getattr(failed, "java_exception", None)
     text = str(failed) if java is None else str(java.toString())
     return text.strip().partition("\n")[0]

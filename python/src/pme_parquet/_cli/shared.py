@@ -1,4 +1,4 @@
-"""Options that several commands share: a dataclass is a group of them, and a command takes it as a parameter."""
+"""Options that several commands share: a dataclass is a group of options, and a command has it as a parameter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Makes an option of each field of those parameters of a command that are dataclasses."""
+    """Turns each field of a command's dataclass parameters into an option."""
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
 

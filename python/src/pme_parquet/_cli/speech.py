@@ -1,4 +1,4 @@
-"""Messages in the command's own words: the connector and the Python package speak of theirs."""
+"""Translates messages of the connector and the Python package into the words of the command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pme_parquet._display.showable import Showable
 if TYPE_CHECKING:
     from pme_parquet._display.content import Row, Shown
 
-# Not in the middle of a name, and not in quotes: what a user named so stays as it is.
+# Not inside a name or quotes: names that a user chose must not change.
 _ALONE = r"(?<![\w/.'\"`-])"
 _VERBS = "inspect|doctor|verify|encrypt|decrypt|rotate|rekey|report|key_usage|plan"
 _OPTIONS = {
@@ -24,7 +24,7 @@ _OPTIONS = {
     "key_material": "--key-material",
     "allow_unused": "--allow-unused",
 }
-# What is advised in Python as a whole, before what is one word of it.
+# Advice for Python that is replaced as a whole, before single words of it are.
 _ADVICE = {
     "pme.doctor(spark, kms=…)": "--kms NAME",
     "give a pme.Encryption in place of the KMS, or options={'footerKey': …}": "--footer-key KEY",
@@ -49,7 +49,7 @@ _PLACE = re.compile(rf"{_ALONE}pme\.(?:jar_path|Keystore)(?=[:(])")
 
 
 def spoken(text: str) -> str:
-    """A message as who typed a command can use it."""
+    """A message in words that a user of the command line can act on."""
     text = _WHOLE.sub(lambda found: _ADVICE[found[0]], text)
     text = _VERB.sub(lambda found: f"pme-parquet {found[1].replace('_', '-')}", text)
     text = _NAMED.sub(lambda found: _OPTIONS[found[1]], text)
@@ -58,14 +58,14 @@ def spoken(text: str) -> str:
 
 
 class Spoken(Showable):
-    """A result whose sentences are in the command's words."""
+    """A result with its sentences in the words of the command."""
 
     def __init__(self, result: Showable) -> None:
         self._result = result
 
     @property
     def _shown(self) -> Shown:
-        shown = self._result._shown  # noqa: SLF001 what every form of it is made of
+        shown = self._result._shown  # noqa: SLF001 every form is made from it
         tables = tuple(replace(table, rows=tuple(map(_row, table.rows))) for table in shown.tables)
         return replace(shown, tables=tables, lines=tuple(replace(line, text=spoken(line.text)) for line in shown.lines))
 

@@ -1,4 +1,4 @@
-"""Spark's JVM while it starts: Ctrl-C ends it at once, with all that it started."""
+"""Starts Spark's JVM so that Ctrl-C ends it at once, with every process that it started."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Starting:
-    """What PySpark starts while this is `watched`: a shell that becomes the JVM, and another JVM before it."""
+    """The processes that PySpark starts while `watched`: a shell that becomes the JVM, and another JVM before it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """PySpark reports its process only when that is ready, so it gets a Popen that reports it at once."""
+        """Replaces Popen by one that reports the process at once: PySpark does so only when the JVM is ready."""
         from pyspark import java_gateway  # noqa: PLC0415 slow to import
 
         module: Any = java_gateway
@@ -33,7 +33,7 @@ class Starting:
             module.Popen = plain
 
     def end(self) -> None:
-        """Kills the process and those that it started, which are a group of their own."""
+        """Kills the process and its children, which have a process group of their own."""
         process = self._process
         if process is None:
             return
@@ -51,7 +51,7 @@ class Starting:
 
 
 def is_interruption(failed: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind what was raised: cleaning up after it fails, too, where Spark is not all there yet."""
+    """Whether Ctrl-C caused the error: cleanup can fail, too, if Spark has not started completely."""
     while failed is not None:
         if isinstance(failed, KeyboardInterrupt):
             return True
@@ -61,7 +61,7 @@ def is_interruption(failed: BaseException | None) -> bool:
 
 @contextmanager
 def _later() -> Iterator[None]:
-    """Keeps Ctrl-C back until what is inside is done."""
+    """Delays Ctrl-C until the block is done."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

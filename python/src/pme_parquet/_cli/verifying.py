@@ -10,10 +10,10 @@ import typer
 from pme_parquet._cli import exits
 from pme_parquet._cli.beginning import checked_session
 from pme_parquet._cli.given import Given
-from pme_parquet._cli.looking import tell
+from pme_parquet._cli.looking import print_result
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
-from pme_parquet._display.causes import Told, by_cause
+from pme_parquet._display.causes import Grouped, by_cause
 from pme_parquet._display.words import number
 from pme_parquet._operations.verify import Sample
 from pme_parquet._operations.verify import verify as verify_table
@@ -28,7 +28,7 @@ Path_ = Annotated[
 
 @dataclass(frozen=True)
 class Part:
-    """Which part of a table is opened."""
+    """Which part of a table to verify."""
 
     sample_files: Annotated[float, typer.Option(min=0, max=1, help="Fraction of files to open.")] = 1.0
     sample_pages: Annotated[
@@ -38,7 +38,7 @@ class Part:
 
     @property
     def sample(self) -> Sample | None:
-        """None for all of it."""
+        """The sample; None for the whole table."""
         is_all = self.sample_files == self.sample_pages == 1
         return None if is_all else Sample(self.sample_files, self.sample_pages, self.sample_seed)
 
@@ -70,15 +70,15 @@ def verify(
         findings = [row.asDict() for row in found.collect()]
         opened = found.opened
     document = {"path": path, "opened": asdict(opened), "findings": findings}
-    tell(_text(path, opened, findings), document, as_json=as_json)
+    print_result(_text(path, opened, findings), document, as_json=as_json)
     if findings:
         raise SystemExit(exits.of_findings(finding["condition"] for finding in findings))
 
 
 def _text(path: str, opened: Opened, findings: list[dict[str, Any]]) -> str:
-    told = number(len(findings), "finding") if findings else "no findings"
-    return "\n".join([f"{path}: {opened}; {told}", *by_cause(map(_told, findings))])
+    count = number(len(findings), "finding") if findings else "no findings"
+    return "\n".join([f"{path}: {opened}; {count}", *by_cause(map(_grouped, findings))])
 
 
-def _told(finding: dict[str, Any]) -> Told:
-    return Told(finding["condition"], finding["file"], finding["message"], finding["column"])
+def _grouped(finding: dict[str, Any]) -> Grouped:
+    return Grouped(finding["condition"], finding["file"], finding["message"], finding["column"])

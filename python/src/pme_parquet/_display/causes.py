@@ -1,4 +1,4 @@
-"""Many findings of one cause in one line: who reads a screen looks for causes, and `--json` has each finding."""
+"""Groups findings of one cause into one line: readers of a screen look for causes. `--json` lists each finding."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 _MOST = 20
 _MOST_COLUMNS = 8
-# A shorter name may be a word of the message.
+# A shorter name may also be a word of the message.
 _SHORT = 5
 _COLUMN = re.compile(r"\bcolumn '[^']*'")
-# Numbers of pages and row groups and lengths differ within one cause; numbers in names do not.
+# Numbers of pages and row groups and lengths differ within one cause. Digits in names do not.
 _NUMBER = re.compile(r"('[^']*')|\d+")
 
 
-class Told(NamedTuple):
-    """A finding as it is grouped."""
+class Grouped(NamedTuple):
+    """A finding in the form used for grouping."""
 
     condition: str
     file: str
@@ -29,18 +29,18 @@ class Told(NamedTuple):
 
     @property
     def cause(self) -> tuple[str, str]:
-        """The same for findings that differ in nothing but the place."""
+        """A value that is equal for findings that differ only in their place."""
         why = self.message.removeprefix(f"[{self.condition}] ").removeprefix(self.file)
-        # Of key material beside a file, whose path has the file's directory and name in it.
+        # For key material beside a file: its path contains the file's directory and name.
         for part in self.file.rpartition("/")[::2]:
             why = why.replace(part, "") if len(part) > _SHORT else why
         why = _COLUMN.sub("column", why)
         return self.condition, _NUMBER.sub(lambda found: found[1] or "0", why)
 
 
-def by_cause(findings: Iterable[Told]) -> Iterator[str]:
-    """A line for each cause, the first finding for all that are alike."""
-    groups: dict[tuple[str, str], list[Told]] = {}
+def by_cause(findings: Iterable[Grouped]) -> Iterator[str]:
+    """One line for each cause, with the first of its findings."""
+    groups: dict[tuple[str, str], list[Grouped]] = {}
     for finding in findings:
         groups.setdefault(finding.cause, []).append(finding)
     for alike in list(groups.values())[:_MOST]:
@@ -50,11 +50,11 @@ def by_cause(findings: Iterable[Told]) -> Iterator[str]:
         yield f"and {left} more of {number(len(groups) - _MOST, 'other cause')}; --json and to_dict() list all"
 
 
-def _line(alike: list[Told]) -> str:
+def _line(alike: list[Grouped]) -> str:
     first = alike[0]
     condition = f"[{first.condition}] "
     message = printable(first.message.removeprefix(condition))
-    # A message of ours says where; what storage threw may not.
+    # Our messages contain the place; those of a storage may not.
     where = "" if first.condition.startswith("PME_") or first.file in first.message else f"{printable(first.file)}: "
     files = len({finding.file for finding in alike})
     if len(alike) == 1:
@@ -63,9 +63,9 @@ def _line(alike: list[Told]) -> str:
     return f"{printable(condition)}{times}in {number(files, 'file')}{_columns(alike)}, as in {where}{message}"
 
 
-def _columns(alike: list[Told]) -> str:
+def _columns(alike: list[Grouped]) -> str:
     names = list(dict.fromkeys(finding.column for finding in alike if finding.column))
-    if len(names) < 2:  # noqa: PLR2004 the message names the one
+    if len(names) < 2:  # noqa: PLR2004 the message names the only column
         return ""
     more = f" and {len(names) - _MOST_COLUMNS:,} more" if len(names) > _MOST_COLUMNS else ""
     return f", columns {', '.join(map(printable, names[:_MOST_COLUMNS]))}{more}"

@@ -1,6 +1,6 @@
-"""What is shown of a result: a title, tables and lines. `forms` makes text, HTML and rich's tables of it.
+"""What a result shows: a title, tables and lines. `forms` turns it into text, HTML and rich's tables.
 
-Texts are shown as they are: who makes a `Shown` of what a file or a user says takes `words.printable` of it.
+The forms do not change texts. Code that makes a `Shown` from texts of a file or a user must apply `words.printable`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Table:
     Attributes:
         header: a title for each column.
         rows: as long as the header, or each other.
-        styles: rich's style of each row, on a terminal; none, or one for each.
+        styles: rich's style of each row on a terminal; empty, or one for each row.
         free: whether its last column takes the room it wants, as where it has what is copied to a shell.
         paths: whether the last column has paths. Where there is no room for them they stand below the column before.
     """
@@ -39,7 +39,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What every form shows, from above."""
+    """What every form shows, from top to bottom."""
 
     title: str
     tables: tuple[Table, ...] = ()

@@ -1,4 +1,4 @@
-"""Tables in the room that a terminal has: sentences are wrapped, paths lose their middle."""
+"""Fits tables into the width of a terminal: sentences are wrapped, paths lose their middle."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from pme_parquet._display.content import Row, Table
 
 _EDGE = 2
-# Below this a column is not worth looking at, and the terminal breaks the line.
+# A narrower column is unreadable. The terminal breaks the line instead.
 _LEAST = 12
 _GAP = "…"
 
 
 def fit(table: Table, width: int, *, between: int = 2) -> Table:
-    """The same table no wider than that, if that can be: with line breaks in its cells, and shorter paths.
+    """The same table within that width if possible: with line breaks in its cells and shorter paths.
 
     Args:
-        table: which has no line breaks.
+        table: has no line breaks.
         width: in characters.
-        between: how many characters stand between two columns.
+        between: how many characters separate two columns.
     """
     if not table.rows or table.free:
         return table
@@ -50,7 +50,7 @@ def _width(table: Table, between: int) -> int:
 
 
 def _paths_below(table: Table, width: int, between: int) -> Table:
-    """The last column's cells below those of the one before it, shortened to the room that there is."""
+    """Moves the cells of the last column below those of the previous one, shortened to the available width."""
     *first, _, _ = _widths(_columns(table))
     room = max(width - _EDGE - sum(first) - between * len(first), 2 * _LEAST)
     rows = tuple((*row[:-2], "\n".join(filter(None, (row[-2], elided(row[-1], room))))) for row in table.rows)
@@ -62,7 +62,7 @@ def _joined(header: Row) -> Row:
 
 
 def _narrowed(widths: list[int], room: int) -> list[int]:
-    """Takes what is too much from the widest, a character at a time."""
+    """Takes the excess width from the widest column, one character at a time."""
     narrow = list(widths)
     while sum(narrow) > room and max(narrow) > _LEAST:
         narrow[narrow.index(max(narrow))] -= 1
@@ -77,12 +77,12 @@ def _wrapped(cell: str, width: int) -> str:
 
 
 def _parts(line: str, width: int) -> list[str]:
-    """What semicolons part stands on lines of its own where one is not enough."""
+    """Puts parts separated by semicolons on lines of their own, if they do not fit on one line."""
     return [line] if len(line) <= width else line.replace("; ", ";\n").split("\n")
 
 
 def elided(path: str, width: int) -> str:
-    """A path without its middle; its end is more specific than its beginning."""
+    """A path without its middle. The end of a path says more than its beginning."""
     if len(path) <= width:
         return path
     end = max(width * 2 // 3, 1)

@@ -1,4 +1,4 @@
-"""The three forms of what is shown: text, HTML in a notebook, and by rich on a terminal."""
+"""The three forms of a content: text, HTML for a notebook, and rich's tables for a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def text(shown: Shown) -> str:
-    """Lines for any terminal, log or file, their tables as wide as the terminal, or COLUMNS, or 80 characters."""
+    """Lines for any terminal, log or file. Tables are as wide as the terminal, or COLUMNS, or 80 characters."""
     from shutil import get_terminal_size  # noqa: PLC0415 slow to import
 
     width = get_terminal_size().columns
@@ -26,7 +26,7 @@ def text(shown: Shown) -> str:
 
 
 def html(shown: Shown) -> str:
-    """For a notebook; every text is escaped."""
+    """HTML for a notebook; every text is escaped."""
     from html import escape  # noqa: PLC0415 only here
 
     def row(tag: str, cells: Row) -> str:
@@ -42,7 +42,7 @@ def html(shown: Shown) -> str:
 
 
 def rich(shown: Shown) -> RenderableType:
-    """For a terminal; texts are never read as rich's markup."""
+    """Rich's tables for a terminal; texts are never read as rich's markup."""
     from rich.console import Group  # noqa: PLC0415 only here
     from rich.text import Text  # noqa: PLC0415 as above
 
@@ -52,7 +52,7 @@ def rich(shown: Shown) -> RenderableType:
 
 
 class _Drawn:
-    """A table that rich draws as wide as there is room."""
+    """A table that rich draws in the available width."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -17,7 +17,7 @@ _SECONDS_BETWEEN_LINES = 5
 
 
 class Form(Protocol):
-    """Where progress is shown. Its file is stderr: stdout has results."""
+    """Where progress is shown. The file is stderr: results go to stdout."""
 
     looks: bool
 
@@ -27,14 +27,14 @@ class Form(Protocol):
     ) -> None: ...
 
     def show(self, step: Step | None) -> None:
-        """Called often."""
+        """Shows a step. The caller calls it often."""
 
     def finish(self, step: Step | None) -> None:
-        """Called once, at the end."""
+        """Ends the display. The caller calls it once."""
 
 
 def chosen(*, progress: bool | None) -> Form:
-    """The form that fits where this runs.
+    """The form that fits the place where this runs.
 
     Args:
         progress: None shows it only to people, on a terminal and in a notebook.
@@ -53,7 +53,7 @@ def chosen(*, progress: bool | None) -> Form:
 
 
 def _display() -> Any:  # noqa: ANN401 IPython need not be here
-    """IPython's function, if this is a notebook's kernel."""
+    """IPython's display function, if a notebook's kernel runs this."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if getattr(shell, "kernel", None) is None:
@@ -64,7 +64,7 @@ def _display() -> Any:  # noqa: ANN401 IPython need not be here
 
 
 class Nothing:
-    """Nobody looks, and nothing is asked."""
+    """No progress; nothing asks the connector for it."""
 
     looks = False
 
@@ -75,14 +75,14 @@ class Nothing:
         pass
 
     def show(self, step: Step | None) -> None:
-        """Not."""
+        """Shows nothing."""
 
     def finish(self, step: Step | None) -> None:
-        """Not."""
+        """Shows nothing."""
 
 
 class Lines(Nothing):
-    """One every few seconds, one for each step, and the last one."""
+    """One line every few seconds, one for each step, and a last one."""
 
     looks = True
 
@@ -101,7 +101,7 @@ class Lines(Nothing):
             self._print(step, left)
 
     def finish(self, step: Step | None) -> None:
-        """Prints where it ended."""
+        """Prints the state at the end."""
         if step is not None and step != self._last:
             self._print(step, "")
 
@@ -112,17 +112,17 @@ class Lines(Nothing):
 
 
 class Bar(Nothing):
-    """Rich's, on a terminal; it goes away at the end."""
+    """Rich's bar on a terminal; it disappears at the end."""
 
     looks = True
 
     def __init__(self, console: Any) -> None:  # noqa: ANN401 rich is slow to import
         from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415 as above
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
         self._clock = Clock()
         self._bar = Progress(*columns, console=console, transient=True)
-        self._task = self._bar.add_task("starting", total=None, told="")
+        self._task = self._bar.add_task("starting", total=None, text="")
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -132,18 +132,18 @@ class Bar(Nothing):
         self._bar.stop()
 
     def show(self, step: Step | None) -> None:
-        """Moves it."""
+        """Moves the bar."""
         if step is not None:
-            told = f"{step}{self._clock.left(step)}"
-            self._bar.update(self._task, description=step.name, completed=step.fraction, total=1, told=told)
+            text = f"{step}{self._clock.left(step)}"
+            self._bar.update(self._task, description=step.name, completed=step.fraction, total=1, text=text)
 
     def finish(self, step: Step | None) -> None:
-        """Moves it to its end."""
+        """Moves the bar to its end."""
         self.show(step)
 
 
 class Notebook(Nothing):
-    """HTML's own bar in a cell's output, which IPython can change in place: no widgets are needed."""
+    """An HTML bar in a cell's output, which IPython can change in place without widgets."""
 
     looks = True
 
@@ -154,12 +154,12 @@ class Notebook(Nothing):
         self._last = ""
 
     def show(self, step: Step | None) -> None:
-        """Changes it, if there is something new."""
+        """Changes the bar, if there is something new."""
         if step is not None:
             self._put(step, self._clock.left(step))
 
     def finish(self, step: Step | None) -> None:
-        """Leaves it as it is at the end."""
+        """Leaves the bar as it is at the end."""
         if step is not None:
             self._put(step, "")
 

@@ -1,4 +1,4 @@
-"""Results that are printed, shown in a notebook, and shown by rich on a terminal."""
+"""Results that users print, show in a notebook, or show with rich on a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Showable(ABC):
-    """A result that says by `_shown` what every form shows. What makes the forms is imported when one is wanted."""
+    """A result that defines its content in `_shown`. Modules that make the forms are imported when needed."""
 
     @property
     @abstractmethod

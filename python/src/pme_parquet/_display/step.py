@@ -1,4 +1,4 @@
-"""How far an operation has come, in numbers and in words."""
+"""The progress of an operation, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Step:
     """A part of an operation that goes through all files.
 
     Attributes:
-        name: what is done.
-        files: how many are done.
-        all_files: how many there are.
-        bytes: how many are done; 0 where they do not matter.
-        all_bytes: how many there are.
+        name: what it does.
+        files: number of finished files.
+        all_files: number of all files.
+        bytes: number of finished bytes; 0 if bytes do not matter.
+        all_bytes: number of all bytes.
     """
 
     name: str
@@ -30,14 +30,14 @@ class Step:
     all_bytes: int
 
     @classmethod
-    def parsed(cls, told: str) -> Step:
-        """As the connector reports it."""
-        name, *numbers = told.split("\t")
+    def parsed(cls, text: str) -> Step:
+        """The step that the connector reports."""
+        name, *numbers = text.split("\t")
         return cls(name, *map(int, numbers))
 
     @property
     def fraction(self) -> float:
-        """What of it is done: by bytes, if there are any."""
+        """The finished fraction: by bytes, if there are any."""
         done, total = (self.bytes, self.all_bytes) if self.all_bytes else (self.files, self.all_files)
         return done / total if total else 1.0
 
@@ -54,7 +54,7 @@ class Clock:
         self._since = 0.0
 
     def left(self, step: Step) -> str:
-        """In words; empty where nobody knows."""
+        """The estimate in words; empty if there is none yet."""
         if step.name != self._name:
             self._name, self._since = step.name, monotonic()
         if not 0 < step.fraction < 1:

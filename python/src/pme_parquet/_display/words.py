@@ -1,4 +1,4 @@
-"""Sizes, numbers and names in words. What a file says reaches a screen only as `printable` gives it."""
+"""Sizes, numbers and names in words. Text from a file may reach a screen only through `printable`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FOOTERS = {
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:
-    """Text in which what could steer a terminal, or turn the direction of writing, is written as an escape."""
+    """Text with escapes for characters that could control a terminal or change the writing direction."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 def size(count: int) -> str:
-    """A number of bytes as people read it."""
+    """A number of bytes in a readable unit."""
     value = float(count)
     for unit in _UNITS:
         if value < _STEP or unit == _UNITS[-1]:
@@ -31,5 +31,5 @@ def size(count: int) -> str:
 
 
 def number(count: int, what: str) -> str:
-    """So many things."""
+    """A number with its noun, in the singular or plural."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -1,6 +1,6 @@
-"""`pme.doctor`: what a session has of all that the format needs, whether it fits, and what to do where it does not.
+"""`pme.doctor`: checks that a session has everything the format needs, and says how to fix what is missing.
 
-`diagnosis` is the answer and how it is shown; `python` looks at what only Python sees; the connector looks at all else,
+`diagnosis` is the answer and its view; `python` checks what only Python can see; the connector checks everything else,
 in the driver of a classic session (`classic`) or behind a Connect session (`connect`).
 """
 

@@ -21,15 +21,15 @@ _OLDEST_JAVA = 17
 
 
 def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
-    """What the connector found, or why it cannot look."""
+    """What the connector found, or why it cannot check."""
     yield Check("session", "ok", "classic, with the driver in this Python session's JVM")
     unfit = None
     try:
         unfit = misfit(spark._jvm)  # noqa: SLF001 as PySpark does
-        # One that is only of another version than the wheel looks, and says so.
+        # A connector that differs only in its version from the wheel can check, and reports the difference.
         can_look = unfit is None or unfit.kind == "version"
         found = list(called(spark, "Doctor", "examine")(dict(options), __version__)) if can_look else []
-    except Exception as failed:  # noqa: BLE001 a connector that cannot look is an answer
+    except Exception as failed:  # noqa: BLE001 a connector that cannot check is an answer
         yield from attempt("Java", lambda: _java(spark))
         yield _failed(failed) if unfit is None else _unfit(spark, unfit)
         return
@@ -41,7 +41,7 @@ def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _java(spark: SparkSession) -> Check:
-    """Classes of the connector do not load on an older one, so it cannot say so itself."""
+    """Checks Java here: an older Java does not load the connector's classes, so the connector cannot report it."""
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
     version = str(jvm.java.lang.System.getProperty("java.specification.version"))
     if int(version.removeprefix("1.")) >= _OLDEST_JAVA:
@@ -59,6 +59,6 @@ def _failed(failed: Exception) -> Check:
 
 
 def _jars_of(spark: SparkSession) -> str:
-    """Names of jars; their URLs may say who may fetch them."""
+    """Names of jars without their URLs, which may contain credentials."""
     jars = str(spark.sparkContext.getConf().get("spark.jars", ""))
     return ", ".join(jar.rstrip("/").rsplit("/", 1)[-1].split("?")[0] for jar in jars.split(",") if jar)

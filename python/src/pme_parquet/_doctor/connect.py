@@ -1,4 +1,4 @@
-"""What the connector reports behind a Connect session, by its function in SQL; a client reaches no JVM otherwise."""
+"""What the connector reports behind a Connect session, by its SQL function: a client cannot reach the JVM itself."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NO_SOURCE = "DATA_SOURCE_NOT_FOUND"
 
 
 def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
-    """What the server's connector found, or what could not be looked at."""
+    """What the server's connector found, or what could not be checked."""
     install_errors()
     yield Check("session", "ok", "Spark Connect; the following checks are of the server")
     try:
         _use_format(spark)
         found = spark.sql(_query(options)).collect()
-    except Exception as failed:  # noqa: BLE001 whatever it is, it is an answer
+    except Exception as failed:  # noqa: BLE001 any failure is an answer
         yield _missing() if _is_missing(failed) else _unasked(failed)
         return
     for row in found:
@@ -33,7 +33,7 @@ def checks(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _use_format(spark: SparkSession) -> None:
-    """Have the format give the session its functions, as it does when it is first used; no file is looked at."""
+    """Makes the format register its functions in the session, as its first use does. No file is read."""
     try:
         _ = spark.read.format("pme-parquet").schema("nothing int").load("/nowhere").schema
     except Exception as failed:
@@ -42,7 +42,7 @@ def _use_format(spark: SparkSession) -> None:
 
 
 def _is_missing(failed: Exception) -> bool:
-    """Whether the server does not know the format; what Spark raises for it is made one of ours where that is on."""
+    """Whether the server does not know the format. Spark's error for that may already have become one of ours."""
     return _NO_SOURCE in str(getattr(failed, "spark_error", None) or failed)
 
 
@@ -52,7 +52,7 @@ def _query(options: Mapping[str, str]) -> str:
 
 
 def _literal(text: str) -> str:
-    """A string that needs no quotes, which Spark reads in two ways, as settings have it."""
+    """A string that needs no quotes: Spark reads quoted strings in two ways, depending on settings."""
     return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 

@@ -1,4 +1,4 @@
-"""What only Python sees: its own version, and PySpark's against that of the Spark behind it."""
+"""What only Python sees: its own version, and PySpark's version against that of the Spark behind it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _OLDEST = (3, 10)
 
 
 def checks(spark: SparkSession) -> Iterator[Check]:
-    """What the client is, before anything is asked of Spark but its version."""
+    """Checks of the client that ask nothing of Spark except its version."""
     yield python(sys.version_info[:3])
     fits = pyspark if hasattr(spark, "_jsparkSession") else client
     yield from attempt("PySpark", lambda: fits(_pyspark_version(), str(spark.version)))
 
 
 def attempt(name: str, look: Callable[[], Check]) -> Iterator[Check]:
-    """The check; what raises is a problem, and other checks go on."""
+    """The check. An exception becomes a problem, so that other checks still run."""
     try:
         yield look()
     except Exception as failed:  # noqa: BLE001 a check that fails is an answer
@@ -32,28 +32,28 @@ def attempt(name: str, look: Callable[[], Check]) -> Iterator[Check]:
 
 
 def failure(name: str, failed: Exception) -> Check:
-    """The result for something that could not be examined."""
+    """The result for something that could not be checked."""
     why = f"{type(failed).__name__}: {first_line(failed)}"
     remedy = "Check whether the session still runs (spark.version). If it does, check the log of the driver."
     return Check(name, "problem", f"it could not be checked: {why}", remedy)
 
 
 def first_line(failed: Exception) -> str:
-    """What an error says, without the stack traces that Spark puts behind it."""
+    """The first line of an error, without the stack traces that Spark appends."""
     return (str(failed).strip().splitlines() or ["no message"])[0]
 
 
 def python(version: tuple[int, ...]) -> Check:
-    """Whether the wheel supports it."""
-    told = ".".join(map(str, version))
+    """Whether the wheel supports this Python."""
+    shown = ".".join(map(str, version))
     if version >= _OLDEST:
-        return Check("Python", "ok", told)
+        return Check("Python", "ok", shown)
     oldest = ".".join(map(str, _OLDEST))
-    return Check("Python", "problem", told, f"Use Python {oldest} or later.")
+    return Check("Python", "problem", shown, f"Use Python {oldest} or later.")
 
 
 def pyspark(version: str, spark: str) -> Check:
-    """PySpark talks to its own version of Spark; to others by luck. What vendors append to a version does not count."""
+    """PySpark supports only its own version of Spark; others work by luck. Suffixes of vendors do not count."""
     if _numbers(version) == _numbers(spark):
         return Check("PySpark", "ok", f"{version}, the same as Spark")
     found = f"{version}, but Spark is {spark}"
@@ -61,7 +61,7 @@ def pyspark(version: str, spark: str) -> Check:
 
 
 def client(version: str, spark: str) -> Check:
-    """A Connect client talks to servers of other versions too."""
+    """The version of a Connect client, which supports servers of other versions, too."""
     found = f"{version}, a client of Spark {spark}"
     if _numbers(version)[:1] == _numbers(spark)[:1]:
         return Check("PySpark", "ok", found)

@@ -1,8 +1,8 @@
-"""`pme.inspect`: what encrypted Parquet files tell without a key, a JVM or Spark. Start at `inspect`.
+"""`pme.inspect`: what encrypted Parquet files show without a key, a JVM or Spark. Start at `inspect`.
 
 `storage` finds files and reads ranges; `tails` gets a footer; `thrift` and `footers` read it; `material` and `beside`
-find out about keys; `look` puts a file together, as `inspected` has it, and `differences` a table; `report` is the
-answer, and `view` shows it.
+find the keys; `look` puts the results for a file together as `inspected` defines them, and `differences` those for a
+table; `report` is the answer, and `view` shows it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def inspect(path: PathLike, *, storage_options: Mapping[str, Any] | None = None)
 
 
 def inspection(where: str, files: Storage, found: Iterable[Found]) -> Inspection:
-    """What some files of a storage tell."""
+    """What some files of a storage show."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 as above
 
     from pme_parquet._inspect.differences import drift, groups, with_intruders  # noqa: PLC0415 as above

@@ -18,7 +18,7 @@ UNREADABLE = Key("unreadable")
 
 
 class FileKeys:
-    """Finds the keys of one file; what cannot be used becomes a finding, once."""
+    """Finds the keys of one file; each problem becomes one finding."""
 
     def __init__(self, storage: Storage, found: Found, finding: Callable[[PmeError], None]) -> None:
         self._storage = storage
@@ -28,22 +28,22 @@ class FileKeys:
 
     @property
     def others(self) -> tuple[Key, ...]:
-        """The keys beside the file, but for the footer's: those of columns, which the footer would name."""
+        """The keys in the file beside it except the footer's: those of columns, which only the footer names."""
         return tuple(key for name, key in (self._beside or {}).items() if name != material.FOOTER_REFERENCE)
 
     def key(self, metadata: bytes | None, of: str) -> Key:
-        """The key that the key metadata of the footer or a column names."""
+        """The key that the key metadata of the footer or of a column names."""
         try:
-            told = material.of_metadata(metadata)
+            found = material.of_metadata(metadata)
         except material.UnusableError as unusable:
             self._finding(problems.key_metadata(f"{self._found.shown}: {of}", str(unusable)))
             return UNREADABLE
-        return told if isinstance(told, Key) else self._external(told)
+        return found if isinstance(found, Key) else self._external(found)
 
     def _external(self, reference: str) -> Key:
         if self._beside is None:
             self._beside = self._read()
-        if not self._beside:  # a finding by now
+        if not self._beside:  # already a finding
             return UNREADABLE
         key = self._beside.get(reference)
         if key is None:
@@ -60,7 +60,7 @@ class FileKeys:
                 return self._unusable(str(unusable))
             except FileNotFoundError:
                 return self._unusable("it is missing")
-            except Exception as failed:  # noqa: BLE001 every storage has errors of its own
+            except Exception as failed:  # noqa: BLE001 every storage raises errors of its own
                 self._finding(problems.not_read(f"{self._found.shown}: {self._name}", failed))
                 return {}
             return found

@@ -1,4 +1,4 @@
-"""How the files of a table differ: groups that tell the same, sentences about the others, plaintext among encrypted."""
+"""How the files of a table differ: groups of similar files, sentences about the others, plaintext among encrypted."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ def _intruder(file: InspectedFile, encrypted: int) -> InspectedFile:
 
 
 def groups(files: Sequence[InspectedFile]) -> tuple[Group, ...]:
-    """The files by what they tell of their encryption; the largest group first."""
+    """The files grouped by their visible encryption; the largest group first."""
     alike: dict[Hashable, list[InspectedFile]] = {}
     for file in files:
-        alike.setdefault(_told(file), []).append(file)
+        alike.setdefault(_visible_encryption(file), []).append(file)
     found = (Group(len(same), sum(file.bytes for file in same), same[0]) for same in alike.values())
     return tuple(sorted(found, key=lambda group: -group.files))
 
 
 def drift(files: Sequence[InspectedFile]) -> tuple[str, ...]:
-    """In what files are unlike the others, in sentences; rarest first."""
-    # Names that differ in letter case alone are one column, as Spark has it: it is told as it is spelt first.
+    """How files differ from the others, in sentences; rarest first."""
+    # Names that differ only in letter case are one column, as in Spark; sentences use the first spelling.
     names = [column.name for file in files if file.encrypted for column in file.columns or ()]
     spelt = {name.lower(): name for name in reversed(names)}
-    told = Counter(told for file in files for told in set(_phrases(file, spelt)))
-    usual = {aspect: phrase for (aspect, phrase), _ in reversed(told.most_common())}
+    counts = Counter(phrase for file in files for phrase in set(_phrases(file, spelt)))
+    usual = {aspect: phrase for (aspect, phrase), _ in reversed(counts.most_common())}
     having = Counter(aspect for file in files for aspect in {aspect for aspect, _ in _phrases(file, spelt)})
     unlike = sorted(
         (count, phrase)
-        for (aspect, phrase), count in told.items()
+        for (aspect, phrase), count in counts.items()
         if (count < having[aspect] if aspect in _SEVERAL else phrase != usual[aspect])
     )
     sentences = [printable(f"{count:,} of {len(files):,} files {_agreeing(phrase, count)}") for count, phrase in unlike]
@@ -75,7 +75,7 @@ def _agreeing(phrase: str, count: int) -> str:
 
 
 def _phrases(file: InspectedFile, spelt: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What may be unlike other files: an aspect, and the end of a sentence."""
+    """Aspects in which files can differ, each with the end of a sentence."""
     yield "footer", _PHRASES[file.footer]
     if file.algorithm and file.aad_prefix:
         yield "algorithm", f"are encrypted with {file.algorithm}"
@@ -104,8 +104,8 @@ def _of_key(key: Key) -> Iterator[tuple[str, str]]:
         yield "material", f"keep key material {'in' if key.material == 'internal' else 'beside'} the file"
 
 
-def _told(file: InspectedFile) -> Hashable:
-    """What a file shows of its encryption, without what is its own: sizes, and ids of key encryption keys."""
+def _visible_encryption(file: InspectedFile) -> Hashable:
+    """The visible encryption of a file, without what differs in every file: sizes and ids of key-encryption keys."""
     conditions = tuple(sorted({finding.condition for finding in file.findings}))
     if not file.encrypted:
         return file.footer, conditions

@@ -1,4 +1,4 @@
-"""What a footer says of encryption, by the names of parquet.thrift (specification §5.2 to §5.5)."""
+"""What a footer says about encryption, by the names of parquet.thrift (specification §5.2 to §5.5)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAG_BYTES = 16
 SIGNATURE_BYTES = NONCE_BYTES + TAG_BYTES
 # FileCryptoMetaData holds an algorithm and key metadata.
 MAX_CRYPTO_METADATA_BYTES = 1 << 20
-# A table of ten thousand columns is a very wide one.
+# A table with ten thousand columns is very wide.
 MAX_COLUMNS = 50_000
 
 _AES = {1: binary("aad_prefix"), 2: binary("aad_file_unique"), 3: boolean("supply_aad_prefix")}
@@ -49,7 +49,7 @@ _COLUMN_CHUNK = {
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """An EncryptionAlgorithm: its name, and what it says of the AAD."""
+    """An EncryptionAlgorithm: its name, and its fields about the AAD."""
 
     name: str
     aad_prefix: bytes | None
@@ -69,7 +69,7 @@ class ColumnChunks:
 
 @dataclass(slots=True)
 class FileMetaData:
-    """A readable footer, columns by path; `algorithm` is none if the file is not encrypted, or does not say so."""
+    """A readable footer, with columns by path; `algorithm` is None if the file is not marked as encrypted."""
 
     algorithm: Algorithm | None = None
     key_metadata: bytes | None = None
@@ -81,12 +81,12 @@ class FileMetaData:
 
     @property
     def has_encrypted_columns(self) -> bool:
-        """Whether any column says so."""
+        """Whether any column is marked as encrypted."""
         return any(column.encrypted_with for column in self.columns.values())
 
 
 def file_crypto_metadata(footer: bytes) -> tuple[Algorithm, bytes | None]:
-    """The algorithm and the footer key's metadata of an encrypted footer, after which the footer's module must fit."""
+    """The algorithm and the footer key's metadata before an encrypted footer, whose module must fill the rest."""
     values, end = parse(footer[:MAX_CRYPTO_METADATA_BYTES], _FILE_CRYPTO_METADATA)
     left = len(footer) - end - LENGTH_BYTES
     if left < SIGNATURE_BYTES:
@@ -98,7 +98,7 @@ def file_crypto_metadata(footer: bytes) -> tuple[Algorithm, bytes | None]:
 
 
 def file_metadata(footer: bytes) -> FileMetaData:
-    """What a readable footer says; statistics are passed over, and of the schema all but the names."""
+    """The contents of a readable footer. Statistics are skipped, and of the schema only the names are read."""
     found = FileMetaData()
     values, end = parse(footer, _file_metadata(found))
     for required in ("num_rows", "row_groups"):

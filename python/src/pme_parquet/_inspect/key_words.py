@@ -1,4 +1,4 @@
-"""Keys and AAD prefixes in words. They hold what a file says: a screen gets them through `words.printable`."""
+"""Keys and AAD prefixes in words. They contain text from a file, so a screen gets them through `words.printable`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pme_parquet._inspect.inspected import InspectedFile, Key
 
-# What parquet-java writes where nobody named a KMS.
+# parquet-java writes this if no KMS is named.
 _UNNAMED = {"", "DEFAULT", None}
 
 
 def key_id(key: Key) -> str:
-    """What names a key, in a few words."""
+    """The key's name in a few words."""
     if key.management == "none":
         return "a key that the file does not name"
     if key.management == "unreadable":
@@ -22,33 +22,33 @@ def key_id(key: Key) -> str:
 
 
 def key_details(key: Key) -> str:
-    """How a data key is found, after what names it."""
+    """How to get the data key, to follow its name."""
     if key.management == "direct":
         return "named by the file as the data key itself"
     if key.management != "envelope":
         return ""
-    told = [f"data key {_bits(key.data_key_bits)}"]
+    parts = [f"data key {_bits(key.data_key_bits)}"]
     if key.double_wrapping:
-        told.append(f"wrapped by key-encryption key {key.kek_id} ({_bits(key.kek_bits)}), which the master key wraps")
+        parts.append(f"wrapped by key-encryption key {key.kek_id} ({_bits(key.kek_bits)}), which the master key wraps")
     else:
-        told.append("wrapped by the master key")
-    told.append("in the file" if key.material == "internal" else "in a separate file")
+        parts.append("wrapped by the master key")
+    parts.append("in the file" if key.material == "internal" else "in a separate file")
     if key.kms_instance_id not in _UNNAMED:
-        told.append(f"KMS '{key.kms_instance_id}'")
+        parts.append(f"KMS '{key.kms_instance_id}'")
     if key.kms_instance_url not in _UNNAMED:
-        told.append(f"at '{key.kms_instance_url}'")
-    return ", ".join(told)
+        parts.append(f"at '{key.kms_instance_url}'")
+    return ", ".join(parts)
 
 
 def aad_prefix(file: InspectedFile) -> str:
-    """Whether there is one, and which."""
+    """Whether there is a prefix, and which."""
     if file.aad_prefix == "stored":
         return f"in the file: {file.aad_prefix_value}"
     return {"required": "not in the file: readers must set it", "none": "none", None: ""}[file.aad_prefix]
 
 
 def key_ids(file: InspectedFile) -> str:
-    """The keys of the footer and of columns, as far as they can be seen, and whether there is an AAD prefix."""
+    """The visible keys of the footer and of columns, and whether there is an AAD prefix."""
     if file.footer_key is None:
         return ""
     columns = ", ".join(sorted({key_id(key) for key in file.column_keys}))
@@ -59,7 +59,7 @@ def key_ids(file: InspectedFile) -> str:
 
 
 def short(key: Key) -> str:
-    """What names a key, where there is room for no more."""
+    """The key's name, for places with little room."""
     return key.master_key or {"none": "not named", "unreadable": "not readable"}[key.management]
 
 

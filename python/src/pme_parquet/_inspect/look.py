@@ -1,4 +1,4 @@
-"""One file, looked at: what its footer shows to anyone, and what is wrong with it."""
+"""Inspects one file: what its footer shows to anyone, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pme_parquet.errors import PmeError
 if TYPE_CHECKING:
     from pme_parquet._inspect.storage import Found, Storage
 
-# The algorithm's fields are not authenticated, and prefix and unique part of the AAD are joined without a delimiter: a
-# fixed length keeps the boundary between them where the writer had it. The connector demands it.
+# The algorithm's fields are not authenticated, and the AAD joins prefix and unique part without a delimiter. A fixed
+# length keeps the boundary between them where the writer put it. The connector requires it, too.
 AAD_FILE_UNIQUE_BYTES = 8
 
 
 def look(storage: Storage, found: Found) -> InspectedFile:
-    """All that a file shows without a key."""
+    """Everything that a file shows without a key."""
     look = _Look(storage, found)
     try:
         with footer_of(storage, found) as (encrypted, footer):
@@ -38,7 +38,7 @@ def look(storage: Storage, found: Found) -> InspectedFile:
 
 
 class _Look:
-    """What is known of a file so far: it stays when what comes next cannot be read."""
+    """What is known of a file so far; it is kept if a later part cannot be read."""
 
     def __init__(self, storage: Storage, found: Found) -> None:
         self.file = InspectedFile(found.shown, found.bytes)

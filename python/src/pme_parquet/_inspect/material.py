@@ -1,6 +1,6 @@
-"""What key metadata and key material tell of a data key: parquet-java's JSON (`PKMT1`), or a key's name (§4.3).
+"""What key metadata and key material say about a data key: parquet-java's JSON (`PKMT1`), or a key's name (§4.3).
 
-The rules are the connector's: what it would refuse is a finding here. Wrapped keys are measured and left behind.
+The rules are the connector's: what it would refuse is a finding here. Wrapped keys are only measured, never returned.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ PREFIX, SUFFIX = "_KEY_MATERIAL_FOR_", ".json"
 FOOTER_REFERENCE = "footerKey"
 # Key material is a few hundred bytes; no master key's id or wrapped key needs more than this.
 MAX_BYTES = 64 * 1024
-# A file beside has an entry for each column key.
+# A file of key material has an entry for each column key.
 MAX_FILE_BYTES = 4 * 1024 * 1024
 _MAX_NAME = 1024
-# A quote is none of a name's, but of JSON that was altered: what it holds is not to be told.
+# A name contains no quote. A quote means altered JSON, and its content must not be shown.
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f-\x9f"]')
 # base64 of nonce, key and tag (`KeyToolkit.encryptKeyLocally`).
 _LOCAL_OVERHEAD = 12 + 16
@@ -37,7 +37,7 @@ class UnusableError(Exception):
 
 
 def of_metadata(metadata: bytes | None) -> Key | Reference:
-    """The key that key metadata names, or under what name its material is in the file beside."""
+    """The key that key metadata names, or the name under which the file beside has its material."""
     if metadata is None:
         return Key("none")
     if len(metadata) > MAX_BYTES:
@@ -87,7 +87,7 @@ def _envelope(fields: _Fields, material: Storage, reference: Reference | None) -
 
 
 def _bits(wrapped: str) -> int | None:
-    """The length of the key inside a wrapped key, if it was wrapped locally; for a key that a KMS wrapped, none."""
+    """The length of the key inside a wrapped key if it was wrapped locally; None if a KMS wrapped it."""
     try:
         length = len(base64.b64decode(wrapped, validate=True)) - _LOCAL_OVERHEAD
     except ValueError:  # binascii.Error, or no ASCII
@@ -96,7 +96,7 @@ def _bits(wrapped: str) -> int | None:
 
 
 class _Fields:
-    """The fields of key material, each asked for by name and type."""
+    """The fields of key material, read by name and type."""
 
     def __init__(self, text: str) -> None:
         self._values = _flat(text)
@@ -110,7 +110,7 @@ class _Fields:
         return value
 
     def kek_id(self) -> str:
-        """The id, as every writer draws it: it is what a wrapped key is bound to."""
+        """The id, in the form that every writer generates: the wrapped key is bound to it."""
         value = self.text("keyEncryptionKeyID")
         try:
             drawn = base64.b64decode(value, validate=True)
@@ -139,7 +139,7 @@ def _text(content: bytes) -> str:
 
 
 def _flat(text: str) -> dict[str, str | bool]:
-    """A JSON object of texts, true and false, in which no name stands twice."""
+    """A JSON object of texts, true and false, without duplicate names."""
     try:
         value = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """The names of columns as `column_keys` takes them, from a footer's schema.
 
 The rules are those of the connector's SchemaColumns: the values of a list are `tags.element`, whatever the file calls
-what lies between: `tags.list`, `tags.array`, or nothing at all.
+the level between: `tags.list`, `tags.array`, or nothing at all.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from pme_parquet._inspect.thrift import Field, Struct
 
-# Of columns and of what they lie in.
+# Columns and the groups that contain them.
 MAX_ELEMENTS = 150_000
-# What lies deeper is told by its path: names of many columns that lie very deep would fill the memory.
+# Deeper columns are named by their path: the names of many very deep columns would fill the memory.
 MAX_DEPTH = 64
 
 _REPEATED = 2
-# By parquet.thrift's ConvertedType, and by the fields of its LogicalType.
+# From parquet.thrift's ConvertedType, and from the fields of its LogicalType.
 _CONVERTED = {1: "map", 2: "map", 3: "list"}
 _LOGICAL = {2: struct("map", {}), 3: struct("list", {})}
 _ELEMENT = {
@@ -40,7 +40,7 @@ Path = tuple[str, ...]
 
 @dataclass(slots=True)
 class _Node:
-    """A column, or what columns lie in."""
+    """A column or a group of columns."""
 
     name: str
     repeated: bool
@@ -62,11 +62,11 @@ class Names:
 
     @property
     def field(self) -> Field:
-        """What reads the schema out of a footer, before anything that asks for names."""
+        """The field that reads the schema from a footer; read it before anything that asks for names."""
         return each("schema", _ELEMENT, self._add)
 
     def of(self, path: Sequence[bytes]) -> str:
-        """The name of the column with this path; of one that the schema does not have, its path."""
+        """The name of the column with this path; the path itself if the schema does not have it."""
         if self._named is None:
             self._named = dict(_named(_tree(self._elements)))
         parts = tuple(_text(part) for part in path)
@@ -79,9 +79,9 @@ class Names:
 
 
 def _tree(elements: Sequence[Struct]) -> list[_Node]:
-    """What lies directly in the root. What a schema lacks, it has no names for."""
+    """The children of the root. Columns that the schema lacks get no names."""
     roots: list[_Node] = []
-    # Of what is still open: whose children come next, and how many.
+    # The open groups: the group whose children come next, and how many are left.
     open_: list[tuple[list[_Node], int]] = [(roots, elements[0].get("num_children", 0))] if elements else []
     for element in elements[1:]:
         while open_ and open_[-1][1] <= 0:
@@ -103,14 +103,14 @@ def _tree(elements: Sequence[Struct]) -> list[_Node]:
 
 
 def _kind(element: Struct) -> str | None:
-    """If the two differ, parquet-java uses the older one."""
+    """The kind of a group. If the two annotations differ, parquet-java uses the older one."""
     if "converted_type" in element:
         return _CONVERTED.get(element["converted_type"])
     return next(iter(element.get("logical_type", ())), None)
 
 
 def _named(roots: Sequence[_Node]) -> Iterator[tuple[Path, str]]:
-    """Path and name of each column; without recursion, since nothing says how deep a schema is."""
+    """Path and name of each column; without recursion, because a schema can be arbitrarily deep."""
     left: list[tuple[_Node, Path, Path]] = [_entered(node, (), ()) for node in roots]
     while left:
         node, path, name = left.pop()
@@ -121,7 +121,7 @@ def _named(roots: Sequence[_Node]) -> Iterator[tuple[Path, str]]:
 
 
 def _entered(node: _Node, path: Path, name: Path) -> tuple[_Node, Path, Path]:
-    """A repeated field outside of lists and maps is a list of its own, as protobuf's converters write it."""
+    """A repeated field outside of lists and maps is a list of its own: protobuf's converters write it this way."""
     inner = (*name, node.name)
     return node, (*path, node.name), (*inner, "element") if node.repeated else inner
 
@@ -155,7 +155,7 @@ def _text(part: bytes) -> str:
 
 
 def _shown(name: Path) -> str:
-    """As `column_keys` reads it back: odd names in backticks."""
+    """The name in a form that `column_keys` reads back: odd names in backticks."""
     return ".".join(part if _is_plain(part) else "`" + part.replace("`", "``") + "`" for part in name)
 
 

@@ -1,4 +1,4 @@
-"""Where the parts of a file lie, as far as its end shows without a key: for a picture of it."""
+"""Where the parts of a file lie, as far as its end shows without a key. A report draws a picture of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._inspect.storage import Found, Storage
 
-# A picture of more is none.
+# A picture with more parts would be unreadable.
 MAX_CHUNKS = 20_000
 _CHUNK = {
     3: struct(
@@ -38,7 +38,7 @@ _INDEXES = {"column index": "column_index", "offset index": "offset_index"}
 
 
 class Place(NamedTuple):
-    """A part of a column chunk; `pages` are all of it."""
+    """A part of a column chunk; `pages` stands for all of its pages."""
 
     kind: str
     row_group: int
@@ -53,7 +53,7 @@ class Ends:
 
     Attributes:
         encrypted: whether the footer is.
-        at: where it begins.
+        at: its offset.
         readable: the length of what can be read of it: the footer, or the part before an encrypted one.
         sealed: the length of the encrypted footer, or of the signature.
         places: what a readable footer shows of the rest of the file.
@@ -71,7 +71,7 @@ def ends(storage: Storage, found: Found) -> Ends:
 
     Raises:
         PmeError: the storage failed.
-        MalformedError: it is no footer.
+        MalformedError: it is not a footer.
     """
     with footer_of(storage, found) as (encrypted, footer):
         at = found.bytes - TAIL_BYTES - len(footer)

@@ -16,12 +16,12 @@ from pme_parquet.errors import (
 
 
 def damaged(file: str, why: str) -> PmeError:
-    """It does not have the form of a Parquet file."""
+    """The file does not have the form of a Parquet file."""
     return DamagedFileError(f"{file}: the Parquet file is damaged: {why}. Restore it from its source.")
 
 
 def too_long(file: str, length: int, most: int) -> PmeError:
-    """Its footer takes too long in Python."""
+    """Python would take too long for this footer."""
     return UnsupportedError(
         f"{file}: its footer was not read: it is {length} bytes long, and reading more than {most} is too slow in "
         "Python. Use pme.key_usage, which runs in the JVM."
@@ -29,7 +29,7 @@ def too_long(file: str, length: int, most: int) -> PmeError:
 
 
 def not_read(file: str, failed: Exception) -> PmeError:
-    """The storage failed; each has errors of its own."""
+    """The storage failed; each storage has errors of its own."""
     first_line = (str(failed).splitlines() or [""])[0]
     return PmeError(
         f"{file}: it cannot be read: the storage failed with {type(failed).__name__}: {printable(first_line)}. Check "
@@ -43,19 +43,19 @@ def nothing(path: str) -> PmeError:
 
 
 def no_package(path: str, package: str) -> PmeError:
-    """Of a file system's."""
+    """The package of a file system is missing."""
     return UnsupportedError(f"{path}: this needs the package {package}, which is not installed. pip install {package}.")
 
 
 def aad_prefix(file: str, why: str) -> PmeError:
-    """Readers refuse what it says of its AAD."""
+    """Readers refuse what the file says about its AAD."""
     return AadPrefixError(
         f"{file}: its AAD is not reliable: {why}. Restore the file, or have its writer write it again."
     )
 
 
 def no_signature(file: str) -> PmeError:
-    """A readable footer of an encrypted file that anyone can have written."""
+    """A readable footer of an encrypted file without a signature: anyone can have written it."""
     return NotAuthenticError(
         f"{file}: its footer cannot be authenticated: it has encrypted columns but no signature. Restore the file."
     )
@@ -70,7 +70,7 @@ def key_metadata(where: str, why: str) -> PmeError:
 
 
 def plaintext(file: str, encrypted: int) -> PmeError:
-    """It is among encrypted ones."""
+    """A plaintext file among encrypted ones."""
     return PlaintextFileError(
         f"{file}: the file is not encrypted, but {encrypted} of the table {'is' if encrypted == 1 else 'are'}. Find "
         "out who wrote it."

@@ -1,6 +1,6 @@
-"""Where files are: the local file system, or whatever fsspec has a package for. Only listings and ranges are asked for.
+"""Where files are: the local file system, or any that fsspec has a package for. It only lists files and reads ranges.
 
-The local one is done here, without fsspec, which takes half of the time that the command needs to start.
+The local file system needs no fsspec: importing fsspec takes half of the time that the command needs to start.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pme_parquet._inspect import problems
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Hadoop's names of schemes that fsspec, without the package for it, has under another one.
+# Schemes of Hadoop that fsspec, without the package for them, knows only under another name.
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs"}
 # `hdfs:/path`, `s3://bucket/path`, or fsspec's `zip://path::...`; a drive's letter is no scheme.
 _URL = re.compile(r"([A-Za-z][\w+.-]+):/(?!/)|([A-Za-z][\w+.-]+)://|[a-z0-9+]+::")
@@ -24,7 +24,7 @@ _URL = re.compile(r"([A-Za-z][\w+.-]+):/(?!/)|([A-Za-z][\w+.-]+)://|[a-z0-9+]+::
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file: its whole path, the part below what was looked at, its size, and whether it is one that can be read."""
+    """A file: its full path, the part below the inspected path, its size, and whether it is a regular file."""
 
     path: str
     shown: str
@@ -41,19 +41,19 @@ class Storage(Protocol):
     """What looking at files needs."""
 
     def files(self) -> Iterator[Found]:
-        """The files below the path, or the one it is; hidden ones left out."""
+        """The files below the path, or the file at it; without hidden ones."""
 
     def read(self, path: str, start: int, end: int) -> bytes:
-        """The bytes of a range, or fewer where the file ends before."""
+        """The bytes of a range, or fewer if the file ends earlier."""
 
 
 def is_hidden(name: str) -> bool:
-    """Whether Spark passes over a file or directory of this name."""
+    """Whether Spark ignores a file or directory of this name."""
     return (name.startswith("_") and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
 
 
 def storage(path: str, options: Mapping[str, Any] | None) -> Storage:
-    """The storage that a path or URL is in, looked at from there."""
+    """The storage of a path or URL."""
     match = _URL.match(path)
     if match is None:
         return _Local(path)
@@ -64,7 +64,7 @@ def storage(path: str, options: Mapping[str, Any] | None) -> Storage:
 
 
 def local_root(path: str) -> str | None:
-    """Where a path or a URL leads to on this machine; none if it leads elsewhere."""
+    """The local path of a path or URL; None if it is not local."""
     match = _URL.match(path)
     if match is None:
         return path
@@ -77,7 +77,7 @@ def _local_path(url: str) -> str:
 
 
 def _url(path: str, match: re.Match[str]) -> str:
-    """As fsspec writes it: `s3a://` is its `s3://`, and Hadoop's `hdfs:/path` its `hdfs:///path`."""
+    """The URL as fsspec writes it: `s3a://` is its `s3://`, and Hadoop's `hdfs:/path` its `hdfs:///path`."""
     scheme = match[1] or match[2]
     if scheme is None:
         return path
@@ -98,7 +98,7 @@ class _Local:
         seen: set[tuple[int, int]] = set()
         for directory, directories, names in os.walk(self._root, followlinks=True, onerror=_raise):
             status = os.stat(directory)  # noqa: PTH116 as above
-            if (status.st_dev, status.st_ino) in seen:  # a link that leads to where it is
+            if (status.st_dev, status.st_ino) in seen:  # a link in a circle
                 directories.clear()
                 continue
             seen.add((status.st_dev, status.st_ino))
@@ -153,7 +153,7 @@ class _Remote:
         root = self._root.rstrip("/") + "/"
         for path, found in sorted(self._files.find(self._root, detail=True).items()):
             below = path.removeprefix(root)
-            # Stores of objects have objects in place of directories, whose names end so.
+            # Object stores represent directories by objects whose names end like this.
             if not path.endswith("/") and not any(is_hidden(name) for name in below.split("/")):
                 yield Found(path, below, found["size"] or 0, regular=found["type"] == "file")
 
@@ -163,13 +163,13 @@ class _Remote:
 
 
 def shown(url: str) -> str:
-    """A URL without the password or the signature that some carry."""
+    """A URL without the password or the signature that it may contain."""
     without = re.sub(r"://[^/@]*:[^/@]*@", "://", url)
     return without.split("?", 1)[0] if without.startswith("http") else without
 
 
 def _package(url: str, missing: ImportError) -> str:
-    """The package that fsspec lacks: the one of the file system, or one that its own code needs."""
+    """The missing package: that of the file system, or one that its own code imports."""
     from fsspec.registry import known_implementations  # noqa: PLC0415 as above
 
     known = known_implementations.get(url.split(":", 1)[0], {"class": "fsspec"})

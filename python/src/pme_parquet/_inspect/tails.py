@@ -18,9 +18,9 @@ MAGIC_BYTES = 4
 TAIL_BYTES = LENGTH_BYTES + MAGIC_BYTES
 MIN_FILE_BYTES = MAGIC_BYTES + TAIL_BYTES
 ENCRYPTED_FOOTER, READABLE_FOOTER = b"PARE", b"PAR1"
-# Most footers come with the first read.
+# The first read gets most footers.
 FIRST_READ_BYTES = 64 * 1024
-# A longer one takes Python minutes.
+# Python takes minutes for a longer one.
 MAX_FOOTER_BYTES = 16 * 1024 * 1024
 
 LARGE = threading.RLock()
@@ -29,7 +29,7 @@ LARGE = threading.RLock()
 
 @contextmanager
 def footer_of(storage: Storage, found: Found) -> Iterator[tuple[bool, bytes]]:
-    """Whether a file's footer is encrypted, and its bytes."""
+    """Whether a file's footer is encrypted, and the footer's bytes."""
     if not found.regular:
         raise problems.damaged(found.shown, "it is not a regular file")
     if found.bytes < MIN_FILE_BYTES:

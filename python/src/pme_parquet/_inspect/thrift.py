@@ -1,7 +1,7 @@
-"""Thrift's compact protocol in bounds: Apache Thrift reads it, and this says which fields are wanted.
+"""Bounded parsing of Thrift's compact protocol: Apache Thrift reads it, and this module says which fields are needed.
 
-Nothing is allocated by what a length or a count says, since each is held against the bytes there are. What is not
-wanted is skipped, to a depth.
+No length or count leads to an allocation before it is checked against the remaining bytes. Other fields are skipped,
+up to a maximum depth.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 # Structs within structs; Parquet's own go eight deep.
 DEPTH = 32
-# Parts of a column's path.
+# Maximum number of parts in a column's path.
 MAX_PARTS = 1024
 
-# Thrift's reader raises the latter ones too: a type that does not exist is a KeyError, and a state that its protocol
-# cannot be in fails an assertion.
+# Thrift's reader also raises KeyError, for a type that does not exist, and AssertionError, for an impossible state of
+# its protocol.
 _FAILURES = (TException, EOFError, ValueError, KeyError, AssertionError, RecursionError, packed.error)
 
 
 class MalformedError(Exception):
-    """Bytes are not the struct they should be; the message says why, as the end of *because*."""
+    """The bytes are not the expected struct; the message gives the reason, as the end of *because*."""
 
 
 class _Bytes(TTransportBase):  # type: ignore[misc] # Thrift has no types
@@ -45,19 +45,19 @@ class _Bytes(TTransportBase):  # type: ignore[misc] # Thrift has no types
 
 
 class Reader(TCompactProtocol):  # type: ignore[misc] # as above
-    """Reads structs out of some bytes."""
+    """Reads structs from bytes."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(_Bytes(content), string_length_limit=len(content), container_length_limit=len(content))
 
     def readString(self) -> bytes:  # noqa: N802 as above
-        """Bytes, for what is skipped with it need not be text: bounds in statistics are not."""
+        """Bytes: this also skips fields that need not be text, such as bounds in statistics."""
         read: bytes = self.readBinary()
         return read
 
 
 class Field(NamedTuple):
-    """A wanted field: its name in the specification, its Thrift type, and how its value is read."""
+    """A field to read: its name in the specification, its Thrift type, and the function that reads its value."""
 
     name: str
     type: int
@@ -88,12 +88,12 @@ def boolean(name: str) -> Field:
 
 
 def struct(name: str, fields: Mapping[int, Field]) -> Field:
-    """A struct with some wanted fields."""
+    """A struct with some fields to read."""
     return Field(name, TType.STRUCT, lambda reader: _struct(reader, fields))
 
 
 def presence(name: str) -> Field:
-    """Bytes whose presence alone is wanted."""
+    """Bytes whose presence alone matters."""
     return Field(name, TType.STRING, lambda reader: reader.readBinary() is not None)
 
 
@@ -104,7 +104,7 @@ def binaries(name: str) -> Field:
 
 
 def each(name: str, fields: Mapping[int, Field], take: Callable[[Struct], None]) -> Field:
-    """A list of structs that are taken one at a time, so that a long one needs no memory; its value is their number."""
+    """A list of structs, read one at a time so that a long one needs no memory; its value is their number."""
 
     def read(reader: Reader) -> int:
         count = 0
@@ -117,7 +117,7 @@ def each(name: str, fields: Mapping[int, Field], take: Callable[[Struct], None])
 
 
 def parse(content: bytes, fields: Mapping[int, Field]) -> tuple[Struct, int]:
-    """The struct at the beginning of some bytes, and where it ends."""
+    """The struct at the beginning of the bytes, and its end."""
     reader = Reader(content)
     try:
         return _struct(reader, fields), reader.trans.at

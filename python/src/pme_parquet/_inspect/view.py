@@ -1,10 +1,10 @@
-"""An inspection as text, HTML and rich's tables show it: one file line by line, several files by groups."""
+"""An inspection in the form that text, HTML and rich's tables share: one file line by line, several files by groups."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pme_parquet._display.causes import Told, by_cause
+from pme_parquet._display.causes import Grouped, by_cause
 from pme_parquet._display.content import Line, Row, Shown, Table
 from pme_parquet._display.words import FOOTERS, number, printable, size
 from pme_parquet._inspect.key_words import aad_prefix, key_details, key_id, key_ids
@@ -24,7 +24,7 @@ def shown(
     drift: Sequence[str],
     findings: Sequence[Finding],
 ) -> Shown:
-    """The view of an inspection, with texts from files made printable."""
+    """The view of an inspection; texts from files are made printable."""
     tables = _of_file(files[0]) if len(files) == 1 else (_of_groups(groups),) if files else ()
     differences = (Line(line, "yellow") for line in drift)
     wrong = (Line(line, "red") for line in _findings(findings))
@@ -32,32 +32,32 @@ def shown(
 
 
 def _title(path: str, files: Sequence[InspectedFile]) -> str:
-    told = f"{printable(path)}: {number(len(files), 'file')}, {size(sum(file.bytes for file in files))}"
+    text = f"{printable(path)}: {number(len(files), 'file')}, {size(sum(file.bytes for file in files))}"
     encrypted = sum(file.encrypted for file in files)
-    return f"{told}, {encrypted:,} encrypted" if len(files) != 1 else told
+    return f"{text}, {encrypted:,} encrypted" if len(files) != 1 else text
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
-    return by_cause(Told(finding.condition, finding.file, finding.message) for finding in findings)
+    return by_cause(Grouped(finding.condition, finding.file, finding.message) for finding in findings)
 
 
 def _of_groups(groups: Sequence[Group]) -> Table:
     rows = []
     for group in groups[:_MOST]:
         file = group.example
-        told = (file.footer or "not known", file.algorithm or "", key_ids(file), file.file)
-        rows.append((f"{group.files:,}", size(group.bytes), *map(printable, told)))
+        cells = (file.footer or "not known", file.algorithm or "", key_ids(file), file.file)
+        rows.append((f"{group.files:,}", size(group.bytes), *map(printable, cells)))
     return Table(("files", "size", "footer", "algorithm", "keys", "first file"), tuple(rows), paths=True)
 
 
 def _of_file(file: InspectedFile) -> Iterator[Table]:
-    yield Table((), tuple((name, printable(value)) for name, value in _told(file) if value))
+    yield Table((), tuple((name, printable(value)) for name, value in _fields(file) if value))
     if file.columns:
         header = ("column", "size", "encrypted with")
         yield Table(header, tuple(_of_column(column) for column in file.columns))
 
 
-def _told(file: InspectedFile) -> Iterator[tuple[str, str]]:
+def _fields(file: InspectedFile) -> Iterator[tuple[str, str]]:
     hidden = "not visible without the footer key" if file.footer == "encrypted" else ""
     yield "footer", FOOTERS[file.footer]
     yield "algorithm", file.algorithm or ""
@@ -80,5 +80,5 @@ def _key(key: Key) -> str:
 
 def _of_column(column: Column) -> Row:
     key = "" if column.key is None else f": {key_id(column.key)}"
-    told = f"{column.encrypted_with}{key}" if column.encrypted_with else "not encrypted"
-    return printable(column.name), size(column.compressed_bytes), printable(told)
+    protection = f"{column.encrypted_with}{key}" if column.encrypted_with else "not encrypted"
+    return printable(column.name), size(column.compressed_bytes), printable(protection)

@@ -123,7 +123,7 @@ class Keystore(Brief):
         return list(aliases)
 
     def _generate(self, draft: Path, names: list[str], bits: int) -> None:
-        """Makes keys in a copy of the file, which must then have them under the names that were asked for."""
+        """Creates keys in a copy of the file. The copy must then have them under the requested names."""
         before = self._entries(draft) if draft.exists() else {}
         there = list(before)
         for alias in names:
@@ -151,8 +151,8 @@ class Keystore(Brief):
                 stored = _in_other_letters(alias, there)
             else:
                 return
-        told = f"'{printable(stored)}'" if stored else "it"
-        raise self._refused(alias, f"{told} already exists in the keystore")
+        shown = f"'{printable(stored)}'" if stored else "it"
+        raise self._refused(alias, f"{shown} already exists in the keystore")
 
     def _refused(self, alias: str, why: str) -> BadOptionError:
         return BadOptionError(
@@ -161,9 +161,9 @@ class Keystore(Brief):
         )
 
     def _entries(self, file: Path) -> dict[str, bool]:
-        """All that the file holds, and whether it is a secret key."""
+        """All entries of the file, and whether each is a secret key."""
         _, *parts = _ENTRY.split(self._keytool(["-list", "-v"], file))
-        return {alias: bool(_SECRET_KEY.search(told)) for alias, told in zip(parts[::2], parts[1::2], strict=True)}
+        return {alias: bool(_SECRET_KEY.search(kind)) for alias, kind in zip(parts[::2], parts[1::2], strict=True)}
 
     def _keytool(self, command: list[str], file: Path) -> str:
         from pme_parquet._kms import keytool  # noqa: PLC0415 as above

@@ -1,8 +1,8 @@
-"""The file of a keystore, changed so that no master key is lost: by one process at a time, and whole or not at all.
+"""Changes the file of a keystore without losing a master key: one process at a time, and the whole file or nothing.
 
-keytool works on a copy in a directory of its own. The copy takes the store's place if the store is still what was
-copied. The lock is on the store itself, so it leaves no file behind, and whoever waits for it sees by the file's number
-that another file has the name since.
+keytool works on a copy in a directory of its own. The copy replaces the store if the store still has the content that
+was copied. The lock is on the store itself, so it leaves no file behind. A process that waits for the lock sees by the
+file's number whether another file has the name by then.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _ONLY_OWNER = 0o600
 
 
 def create(path: Path, make: Callable[[Path], None]) -> None:
-    """Makes the file by what `make` writes at the path it is given; never in the place of something.
+    """Creates the file with what `make` writes to the given path; never replaces anything.
 
     Raises:
-        BadOptionError: something is there, or it cannot be made there.
+        BadOptionError: something is there, or the file cannot be created.
     """
-    with _told(path, "made"):
+    with _as_our_error(path, "made"):
         if os.path.lexists(path):
             raise _is_there(path)
         place = _files.real(path.parent) / path.name
@@ -46,17 +46,17 @@ def create(path: Path, make: Callable[[Path], None]) -> None:
 
 
 def change(path: Path, make: Callable[[Path], None]) -> None:
-    """Replaces the file by what `make` makes of the copy it is given, while nobody else changes the file.
+    """Replaces the file by what `make` makes of a copy, while no other process changes the file.
 
     Raises:
-        BadOptionError: it cannot be changed, as where it is not this user's.
-        KmsUnavailableError: it is another file than it was, or is locked for too long.
+        BadOptionError: it cannot be changed, for example because it belongs to another user.
+        KmsUnavailableError: it has changed meanwhile, or is locked for too long.
     """
     if os.name == "nt":
         raise UnsupportedError(
             f"{path}: the keystore was not changed: Windows does not have the file locks that this needs. Use keytool."
         )
-    with _told(path, "changed"):
+    with _as_our_error(path, "changed"):
         place = _files.real(path)
         with _locked(path, place) as store:
             before = _content(store)
@@ -74,8 +74,8 @@ def change(path: Path, make: Callable[[Path], None]) -> None:
 
 
 @contextmanager
-def _told(path: Path, what: str) -> Iterator[None]:
-    """What the operating system refuses, in our words."""
+def _as_our_error(path: Path, what: str) -> Iterator[None]:
+    """An error of the operating system as one of ours."""
     try:
         yield
     except PmeError:
@@ -89,7 +89,7 @@ def _told(path: Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def _draft(place: Path) -> Iterator[Path]:
-    """A path for keytool that nobody else can foresee or reach, where there is room for the store."""
+    """A path for keytool that no other user can guess or reach, in a place with room for the store."""
     with TemporaryDirectory(dir=place.parent, prefix=".pme-keystore-") as folder:
         yield Path(folder) / os.urandom(8).hex()
 
@@ -110,7 +110,7 @@ def _locked(path: Path, place: Path) -> Iterator[int]:
 
 
 def _lock(path: Path, store: int, deadline: float) -> None:
-    """Waits for who has it. Closing the file gives it back, and so does the end of the process, however it ends."""
+    """Waits for the lock. Closing the file releases it, and so does the end of the process, however it ends."""
     from fcntl import LOCK_EX, LOCK_NB, flock  # noqa: PLC0415 not on Windows
 
     while True:
@@ -136,7 +136,7 @@ def _require_alone(path: Path, store: int) -> None:
 
 
 def _is_still(store: int, place: Path, before: bytes | None = None) -> bool:
-    """Whether the name leads to this file, with this content. It is opened again, which makes NFS ask its server."""
+    """Whether the name still leads to this file, with this content. Opening it again makes NFS ask its server."""
     try:
         now = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Runs the JDK's keytool: the one tool every user of Spark has that makes AES keys in a keystore.
+"""Runs the JDK's keytool: the one tool that every user of Spark has to make AES keys in a keystore.
 
-The password never stands on a command line, where other users of the machine could read it: keytool gets the
-environment variable or the file that holds it.
+The password is never on a command line, where other users of the machine could read it: keytool gets the name of the
+environment variable or of the file that contains it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pme_parquet.errors import BadOptionError, KmsUnavailableError, UnsupportedE
 if TYPE_CHECKING:
     from pme_parquet._kms.secrets import SecretReference
 
-# How keytool and the providers say it: SunJSSE of an entry and of the whole file, BouncyCastle.
+# The messages of keytool and the providers: SunJSSE about an entry and about the whole file, BouncyCastle.
 _WRONG_PASSWORD = ("password was incorrect", "integrity check", "wrong password", "mac calculation")
 
-# English, whose words are looked for, and names of keys in any script.
+# English, because messages are searched for words; and a charset for key names in any script.
 _SPOKEN = ("-J-Duser.language=en", "-J-Dfile.encoding=UTF-8", "-J-Dstdout.encoding=UTF-8")
 
 
 class TakenError(BadOptionError):
-    """The keystore has an entry of the name that a new one was to have."""
+    """The keystore already has an entry with the name of a new key."""
 
 
 def run(command: list[str], file: Path, name: str, password: SecretReference) -> str:
-    """Runs one command on a keystore's file and gives its output; messages call the keystore `name`."""
+    """Runs one command on a keystore's file and returns its output; messages call the keystore `name`."""
     arguments = [_keytool(), *_SPOKEN, *command, "-keystore", str(file)]
     done = subprocess.run(
         [*arguments, *_password_arguments(name, password)],
@@ -47,8 +47,8 @@ def run(command: list[str], file: Path, name: str, password: SecretReference) ->
 
 
 def _failure(keystore: str, output: str) -> Exception:
-    said = re.search(r"keytool error: (?:[\w.$]+: )?(.*)", output)
-    why = said[1].strip() if said else (output.strip().splitlines() or ["it gave no reason"])[-1]
+    reason = re.search(r"keytool error: (?:[\w.$]+: )?(.*)", output)
+    why = reason[1].strip() if reason else (output.strip().splitlines() or ["it gave no reason"])[-1]
     if any(text in output.lower() for text in _WRONG_PASSWORD):
         return KmsUnavailableError(
             f"{keystore}: the keystore cannot be opened: the password is wrong, or the file is damaged ({why}). "

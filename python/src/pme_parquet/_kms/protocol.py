@@ -1,4 +1,4 @@
-"""What every KMS is to the rest of the package: something that says, as options, where master keys live."""
+"""What the rest of the package needs from a KMS: options that say where master keys are."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ class Kms(Protocol):
 
 
 def options_of(values: Mapping[str, str | SecretReference | None]) -> dict[str, str]:
-    """The options that have a value; a secret is given as the reference to it."""
+    """The options that have a value. A secret is passed as the reference to it."""
     install_errors()
     return {name: str(value) for name, value in values.items() if value is not None}

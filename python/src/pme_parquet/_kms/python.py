@@ -73,7 +73,7 @@ def _register(name: str, secret: str, callback: object) -> None:
     from pyspark import SparkContext  # noqa: PLC0415 nothing happens at import
     from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415 as above
 
-    context: Any = SparkContext._active_spark_context  # noqa: SLF001 the session that is there, and none made for this
+    context: Any = SparkContext._active_spark_context  # noqa: SLF001 the existing session; this must not create one
     if context is None:
         message = (
             "pme.PythonKms: the client cannot be called: this process has no Spark driver (over Spark Connect the "
@@ -88,10 +88,10 @@ def _register(name: str, secret: str, callback: object) -> None:
 
 
 def _callback(client: KmsCalls, secret: str) -> object:
-    """The client as the JVM sees it: texts only, since an exception would take its text and its key across.
+    """The client as the JVM sees it. It exchanges only text: an exception would take its text and its key across.
 
-    Anybody on this machine can call py4j's callback server, by any name that the object answers to; only the JVM knows
-    the secret. So the object answers to `call`, and has nothing.
+    Any process on this machine can call py4j's callback server by any name that the object answers to; only the JVM
+    knows the secret. Therefore the object has only the method `call`, and no attributes.
     """
     from hmac import compare_digest  # noqa: PLC0415 slow to import
 
@@ -105,7 +105,7 @@ def _callback(client: KmsCalls, secret: str) -> object:
     class Java:
         implements: ClassVar = ["io.pmeparquet.kms.PythonKmsCalls"]
 
-    # py4j looks at the class, of which there is nothing to see.
+    # py4j inspects the class, which has nothing to see.
     answers = {"call": call, "Java": Java, "__class__": object}
 
     class Callback:
@@ -125,7 +125,7 @@ def _answer(call: Callable[[], str]) -> str:
         return "denied -"
     except LookupError:
         return "missing -"
-    except BaseException as error:  # noqa: BLE001 what is not answered, py4j waits for; told by its kind, and by no more
+    except BaseException as error:  # noqa: BLE001 py4j waits for an answer; it has only the error's kind
         return f"failed {type(error).__name__}"
 
 

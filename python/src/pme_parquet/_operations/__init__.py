@@ -2,5 +2,5 @@
 
 `frames` reads and writes, `plan` previews a write, `copies` and `in_place` encrypt, decrypt and rekey,
 `rotation` rewraps keys, `key_usage` lists them, and `verify` opens every module. The connector does the work: `running`
-calls it in a thread, `watching` shows its progress, and `failed` makes the error of a job that some files failed in.
+calls it in a thread, `watching` shows its progress, and `failed` makes the error of a job in which some files failed.
 """

@@ -1,4 +1,4 @@
-"""What an operation wrote of a table, and the files that failed in it."""
+"""The result of an operation that wrote a table, and the files that failed."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NO_TARGET = "no target was written, and the source is unchanged. Run it again; it starts from the beginning."
 
 
-def rekey(  # noqa: PLR0913 source and target, and how to open and to close them
+def rekey(  # noqa: PLR0913 source and target, and their keys
     spark: SparkSession,
     source: PathLike,
     target: PathLike,
@@ -149,10 +149,10 @@ def _reading(enc: Encryption, kms: KmsLike | None, options: Mapping[str, Any] | 
 def _copied(
     spark: SparkSession,
     what: str,
-    progress: bool | None,  # noqa: FBT001 as its callers have it
+    progress: bool | None,  # noqa: FBT001 as in its callers
     source: PathLike,
     target: PathLike,
-    *arguments: Any,  # noqa: ANN401 what py4j passes on
+    *arguments: Any,  # noqa: ANN401 arguments of py4j
 ) -> Copied:
     copy = Operation(spark, f"pme.{what}", "TableCopies", what)
     done = copy.run(copy.path(source), copy.path(target), *arguments, progress=progress, interrupted=_NO_TARGET)

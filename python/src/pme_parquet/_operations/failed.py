@@ -1,4 +1,4 @@
-"""The error of a job that some of a table's files failed in, while it went on with the others."""
+"""The error of a job in which some files of a table failed, while it continued with the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pme_parquet.errors import BY_CONDITION, PmeError
 
 
 class Failed(Protocol):
-    """A file that failed: where it is, what went wrong, and in which words."""
+    """A file that failed: its path, what went wrong, and the message."""
 
     @property
     def file(self) -> str: ...
@@ -23,8 +23,8 @@ def error_of(first: Failed, undone: str, others: str, report: object) -> PmeErro
 
     Args:
         first: the first file that failed.
-        undone: what could not be done with it, as `rotated`.
-        others: what became of the others.
+        undone: what could not be done with it, for example `rotated`.
+        others: the result for the others.
         report: what the error carries.
     """
     kind = BY_CONDITION.get(first.condition or "")

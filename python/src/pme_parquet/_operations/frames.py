@@ -1,4 +1,4 @@
-"""Writing and reading tables so that the format cannot be forgotten. Options only: Spark Connect will do."""
+"""Writes and reads tables so that nobody can forget the format. It passes options only, so Spark Connect will do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORMAT = "pme-parquet"
 Mode = Literal["error", "errorifexists", "append", "overwrite", "ignore"]
 
 
-def write(  # noqa: PLR0913 as Spark's writer has it
+def write(  # noqa: PLR0913 as in Spark's writer
     df: DataFrame,
     path: PathLike,
     enc: Encryption,

@@ -1,4 +1,4 @@
-"""Encryption of a table in its place, file by file."""
+"""Encryption of a table in place, file by file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RESUMABLE = "each file is either encrypted or unchanged. Run it again with the 
 
 
 def check_in_place(source: PathLike, target: PathLike | None, kms: KmsLike | None) -> None:
-    """Refuses what only a copy takes: a target, and a KMS for the source."""
+    """Refuses arguments for copies: a target, and a KMS for the source."""
     if target is not None and os.fspath(target) != os.fspath(source):
         message = f"encrypt: in_place=True takes no target: files stay where they are. Remove {os.fspath(target)!r}."
         raise BadOptionError(message)
@@ -36,7 +36,7 @@ def encrypt_in_place(
     source: str,
     reading: dict[str, str],
     writing: dict[str, str],
-    progress: bool | None,  # noqa: FBT001 as its caller has it
+    progress: bool | None,  # noqa: FBT001 as in its caller
 ) -> Copied:
     """Replaces each plaintext file by an encrypted one.
 

@@ -1,4 +1,4 @@
-"""The use of master keys: which of them protect what of a table."""
+"""The use of master keys: which of them protects what in a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every operation of the connector begins: it checks its session, and reads what its caller gave."""
+"""How every operation of the connector begins: it checks its session, and reads its caller's arguments."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Operation:
 
         Args:
             spark: a classic session.
-            name: what the user called, for messages.
+            name: the function that the user called, for messages.
             target: the connector's object.
-            method: of its methods.
+            method: the method of the object.
 
         Raises:
             PmeError: the session is not a classic one, or has no connector that fits.
@@ -48,7 +48,7 @@ class Operation:
         """The options to read a table with."""
         return kms_options(kms, self._name) | options_of(options, self._name)
 
-    def call(self, *arguments: Any) -> Any:  # noqa: ANN401 what py4j passes on
+    def call(self, *arguments: Any) -> Any:  # noqa: ANN401 arguments of py4j
         """Calls the method without showing progress."""
         return self._call(*arguments)
 
@@ -65,5 +65,5 @@ class Operation:
         )
 
     def frame(self, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j is untyped
-        """The JVM's frame as one of Python."""
+        """The JVM's frame as a Python one."""
         return frame_of(self._spark, jdf)

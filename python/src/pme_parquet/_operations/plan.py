@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import PathLike
 
-# What parquet-java says where it meets an encrypted footer and has no keys.
+# parquet-java says this if it finds an encrypted footer and has no keys.
 _ENCRYPTED = "encrypted footer"
 
 
 def plan(df: DataFrame, enc: Encryption, *, partition_by: str | Sequence[str] = ()) -> Plan:
     """Shows which leaf column would get which key if `df` were written with `enc`, and writes nothing.
 
-    The connector decides as it does in a write, settings of the session among it. Only the schema of `df` is looked at:
-    no job runs. The KMS is not called, so whether it has the keys is for `pme.doctor` to tell; its secrets are looked
-    up and a keystore's file must be there.
+    The connector decides as it does in a write, including settings of the session. It needs only the schema of `df`:
+    no job runs. The KMS is not called, so check with `pme.doctor` that it has the keys. Secrets are read, and a
+    keystore's file must exist.
 
     Example:
         plan = pme.plan(df, enc, partition_by="day")
@@ -45,10 +45,10 @@ def plan(df: DataFrame, enc: Encryption, *, partition_by: str | Sequence[str] = 
 
 
 def frame_to_plan(spark: SparkSession, path: PathLike) -> DataFrame:
-    """A plaintext table, as a frame whose write is planned.
+    """A plaintext table as a frame, to plan its write.
 
     Raises:
-        BadOptionError: the table's footers are encrypted already.
+        BadOptionError: the table's footers are already encrypted.
     """
     table = path_of(path, "plan")
     try:

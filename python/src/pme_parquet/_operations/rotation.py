@@ -1,4 +1,4 @@
-"""Rotation of master keys: the keys of a table are wrapped again, its data is not touched."""
+"""Rotation of master keys: it wraps the keys of a table again and does not touch the data."""
 
 from __future__ import annotations
 
@@ -77,12 +77,14 @@ class RotationReport:
         left = sorted({key for file in self.files for key in file.left})
         lines = [f"{len(self.files)} files{' (dry run)' if self.dry_run else ''}: {counts or 'none'}"]
         lines += [f"unchanged: keys under {', '.join(left)}"] if left else []
-        told = [f"{file.status}: {file.file}: {file.message}" for file in self.files if file.message]
-        lines += told[:_MOST_SHOWN] + ([f"and {len(told) - _MOST_SHOWN} more"] if len(told) > _MOST_SHOWN else [])
+        details = [f"{file.status}: {file.file}: {file.message}" for file in self.files if file.message]
+        lines += details[:_MOST_SHOWN] + (
+            [f"and {len(details) - _MOST_SHOWN} more"] if len(details) > _MOST_SHOWN else []
+        )
         return "\n".join(lines)
 
 
-def rotate(  # noqa: PLR0913 each says another thing of where keys come from and go
+def rotate(  # noqa: PLR0913 each is another detail of old and new keys
     spark: SparkSession,
     path: PathLike,
     *,

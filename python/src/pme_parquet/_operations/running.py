@@ -1,4 +1,4 @@
-"""A call into the connector's JVM that another thread waits for, asks about and ends."""
+"""A call into the connector's JVM in a thread. Another thread waits for it, polls its progress and can cancel it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Result = TypeVar("Result")
 
 
 class Running(Generic[Result]):
-    """Runs once. Python's main thread alone gets Ctrl-C, and must not be within a call of py4j then.
+    """Runs once. Only Python's main thread gets Ctrl-C, and it must not be in a call of py4j at that moment.
 
     Attributes:
-        step: how far the operation had come when it was last asked.
-        failure: what the work raised, if it has.
+        step: the progress at the last poll.
+        failure: the error of the work, if there is one.
     """
 
     def __init__(self, spark: SparkSession, work: Callable[[], Result]) -> None:
@@ -40,42 +40,42 @@ class Running(Generic[Result]):
         self._threads: list[Thread] = []
 
     def start(self, *, polled: bool) -> None:
-        """Begins, and unless nobody looks keeps `step` up to date."""
+        """Starts the work, and keeps `step` up to date unless nobody needs it."""
         from pyspark import InheritableThread  # noqa: PLC0415 nothing happens at import
 
         for target in [self._run, self._poll] if polled else [self._run]:
-            # Known before it runs: Ctrl-C may come within start, of which one cannot tell whether it began.
+            # Set before the thread runs: Ctrl-C may come during start(), which may or may not begin the thread.
             self._threads.append(InheritableThread(target, daemon=True))
             self._threads[-1].start()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended by then, well or not, or never began.
+        """Whether the work has ended, well or not, or never began.
 
-        The event alone would not do: what Spark does first in the thread can raise, and then nobody sets it. The
-        thread's join would not do either: before Python 3.13, Ctrl-C within it makes the thread look ended.
+        The event alone is not enough: Spark's own code in the thread can raise first, and then nobody sets the event.
+        Joining the thread is not enough either: before Python 3.13, Ctrl-C during join makes the thread look ended.
         """
         return not self._is_alive() or self._ended.wait(seconds) or not self._is_alive()
 
     def join(self) -> None:
-        """Waits until the last answer has come."""
+        """Waits until the last poll has been answered."""
         for thread in self._threads:
             thread.join()
 
     def cancel(self) -> None:
-        """Ends the operation's Spark jobs, those too that it begins meanwhile. A second Ctrl-C ends the waiting."""
+        """Cancels the operation's Spark jobs, also those that it starts meanwhile. A second Ctrl-C ends the waiting."""
         with suppress(KeyboardInterrupt):
             while not self.wait(_POLL):
                 with suppress(*_without_jvm()):
                     self._spark.sparkContext.cancelJobsWithTag(self._tag)
 
     def state(self, interrupted: str) -> str:
-        """What there is after `cancel`: what is said of an operation that was interrupted, if it was."""
+        """The state after `cancel`: what the operation reported about its interruption, if it did."""
         if not self.wait(0):
             return "it may continue for a moment. Run it again after that."
         return "it had already finished." if self._results else interrupted
 
     def result(self) -> Result:
-        """What the work returned, or raises what it raised."""
+        """Returns the result of the work, or raises its error."""
         if self.failure is not None:
             raise self.failure
         if not self._results:
@@ -91,35 +91,35 @@ class Running(Generic[Result]):
     def _run(self) -> None:
         try:
             jvm: Any = self._spark._jvm  # noqa: SLF001 as PySpark does
-            # A tag, and no group: the user may have the jobs in one.
+            # A tag and not a group, because the user may have put the jobs into a group.
             self._spark.sparkContext.addJobTag(self._tag)
             self._progress = jvm.io.pmeparquet.spark.admin.job.Progress.watch(self._spark._jsparkSession)  # noqa: SLF001
             self._results.append(self._work())
-        except BaseException as failure:  # noqa: BLE001 raised again where it is waited for
+        except BaseException as failure:  # noqa: BLE001 raised again in the waiting thread
             self.failure = failure
         finally:
-            # Without PySpark's pinned threads, the JVM's thread goes on to serve other calls.
+            # Without PySpark's pinned threads, the JVM's thread later serves other calls.
             with suppress(*_without_jvm()):
                 self._spark.sparkContext.removeJobTag(self._tag)
             self._ended.set()
 
     def _poll(self) -> None:
-        # Where the JVM is gone, it is the work that fails.
+        # If the JVM is gone, the work itself fails.
         with suppress(Exception):
             while not self.wait(_POLL):
                 self._look()
             self._look()
 
     def _look(self) -> None:
-        told = "" if self._progress is None else self._progress.snapshot()
-        if told:
-            self.step = Step.parsed(told)
+        snapshot = "" if self._progress is None else self._progress.snapshot()
+        if snapshot:
+            self.step = Step.parsed(snapshot)
 
 
 def _without_jvm() -> tuple[type[Exception], ...]:
-    """What a call raises where the JVM, or the session, is gone: there are no jobs then, and nothing else to say."""
+    """Ignores errors of calls if the JVM or the session is gone: then there are no jobs, and nothing to report."""
     from py4j.protocol import Py4JError  # noqa: PLC0415 nothing happens at import
     from pyspark.errors import PySparkException  # noqa: PLC0415 as above
 
-    # A context that was stopped has no Java object any more, and py4j may find its socket closed.
+    # A stopped context has no Java object any more, and py4j may find its socket closed.
     return Py4JError, PySparkException, AttributeError, OSError

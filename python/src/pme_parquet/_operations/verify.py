@@ -1,4 +1,4 @@
-"""Verification: every module of every file of a table is opened, and failures are reported."""
+"""Verification: opens every module of every file of a table, and reports failures."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Opened:
         return "; ".join(parts)
 
 
-def verify(  # noqa: PLR0913 what to look at, and with what
+def verify(  # noqa: PLR0913 what to verify, and with what
     spark: SparkSession,
     path: PathLike,
     *,

@@ -1,6 +1,6 @@
 """Progress of long operations. Start at `watched`.
 
-The operation runs in a thread of its own, so that the caller's can show how far it has come, and be interrupted.
+The operation runs in its own thread, so that the caller's thread can show the progress and can be interrupted.
 `_display.progress` has the forms: a bar on a terminal, one in a notebook, lines elsewhere.
 """
 
@@ -23,18 +23,18 @@ Result = TypeVar("Result")
 def watched(
     spark: SparkSession, work: Callable[[], Result], *, name: str, progress: bool | None, interrupted: str
 ) -> Result:
-    """Does the work and shows how far it has come.
+    """Runs the work and shows its progress.
 
     Args:
         spark: a classic session.
         work: calls the connector's JVM.
-        name: what the user called.
+        name: the function that the user called.
         progress: whether to show it; None: on a terminal and in a notebook.
-        interrupted: what there is after Ctrl-C, and how to go on.
+        interrupted: the state after Ctrl-C, and how to continue.
 
     Raises:
-        KeyboardInterrupt: with a message that says so. The operation's Spark jobs have ended by then. Its cause is what
-            the work had raised just before.
+        KeyboardInterrupt: with `interrupted` as its message. The operation's Spark jobs have ended by then. Its cause
+            is an error that the work raised just before.
     """
     operation = Running(spark, work)
     try:

@@ -57,10 +57,10 @@ class Plan(Showable):
 
 
 def planned(df: DataFrame, options: dict[str, str], partition_by: list[str]) -> Plan:
-    """The plan of a write of `df` with these options, as the connector makes it.
+    """The plan that the connector makes for a write of `df` with these options.
 
     Raises:
-        PmeError: this is no frame, or the options cannot be used.
+        PmeError: `df` is not a frame, or the options cannot be used.
     """
     if not hasattr(df, "sparkSession"):
         message = (
@@ -70,16 +70,16 @@ def planned(df: DataFrame, options: dict[str, str], partition_by: list[str]) -> 
         raise BadOptionError(message)
     of = method_of(df.sparkSession, "WritePlan", "of", "pme.plan")
     made: Any = of(df._jdf.schema(), partition_by, options)  # noqa: SLF001 as PySpark does
-    return _told(json.loads(made.json()))
+    return _plan_of(json.loads(made.json()))
 
 
-def _told(told: dict[str, Any]) -> Plan:
+def _plan_of(document: dict[str, Any]) -> Plan:
     return Plan(
-        columns=tuple(PlannedColumn(**column) for column in told["columns"]),
+        columns=tuple(PlannedColumn(**column) for column in document["columns"]),
         unmatched=tuple(
-            UnmatchedPattern(**{**entry, "nearest": tuple(entry["nearest"])}) for entry in told["unmatched"]
+            UnmatchedPattern(**{**entry, "nearest": tuple(entry["nearest"])}) for entry in document["unmatched"]
         ),
-        refusals=tuple(Refusal(**refusal) for refusal in told["refusals"]),
-        files=PlannedFiles(**told["files"]),
-        exposed=tuple(told["exposed"]),
+        refusals=tuple(Refusal(**refusal) for refusal in document["refusals"]),
+        files=PlannedFiles(**document["files"]),
+        exposed=tuple(document["exposed"]),
     )

@@ -1,4 +1,4 @@
-"""A plan as a title, tables and lines. Names of columns and keys are users', and stand as `printable` gives them."""
+"""A plan as a title, tables and lines. Names of columns and keys come from users, so they pass through `printable`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shown(
     unmatched: Sequence[UnmatchedPattern],
     refusals: Sequence[Refusal],
 ) -> Shown:
-    """What every form shows."""
+    """The view of a plan."""
     tables = [Table((), tuple((name, printable(value)) for name, value in _of_files(files) if value))]
     if columns:
         listed = columns[:_MOST]
@@ -36,9 +36,9 @@ def shown(
 def _title(columns: Sequence[PlannedColumn]) -> str:
     partitions = sum(column.by == "partition column" for column in columns)
     leaves = number(len(columns) - partitions, "leaf column")
-    told = f"Plan of a write: {leaves}, {sum(column.key is not None for column in columns):,} encrypted"
-    told += f", {number(partitions, 'partition column')}" if partitions else ""
-    return told
+    text = f"Plan of a write: {leaves}, {sum(column.key is not None for column in columns):,} encrypted"
+    text += f", {number(partitions, 'partition column')}" if partitions else ""
+    return text
 
 
 def _of_files(files: PlannedFiles) -> Iterator[tuple[str, str]]:
@@ -74,8 +74,8 @@ def _because(column: PlannedColumn) -> str:
 def _lines(
     exposed: Sequence[str], unmatched: Sequence[UnmatchedPattern], refusals: Sequence[Refusal]
 ) -> Iterator[Line]:
-    for told in exposed:
-        yield Line(f"readable by anyone with access to the files: {printable(told)}", "yellow")
+    for line in exposed:
+        yield Line(f"readable by anyone with access to the files: {printable(line)}", "yellow")
     for entry in unmatched:
         near = f"; nearest: {', '.join(entry.nearest)}" if entry.nearest else ""
         yield Line(printable(f"'{entry.pattern}' of key '{entry.key}' matches no column{near}"), "red")

@@ -1,8 +1,8 @@
-"""`pme.report`: one HTML page of how a table is protected. Start at `report`.
+"""`pme.report`: one HTML page about the protection of a table. Start at `report`.
 
-`facts` gathers what is known, `keyed` what only keys tell, `problems` what is wrong, `layout` where the parts of a file
-lie; `page` puts the page together from `summary`, `sections`, `exposed` and `picture`, all of it made by `html`;
-`write` puts it in its place. `make` does one after the other.
+`facts` gathers what is known, `keyed` what only keys show, `problems` what is wrong, `layout` where the parts of a file
+lie; `page` puts the page together from `summary`, `sections`, `exposed` and `picture`, all of them made with `html`;
+`write` writes the file. `make` runs all of these in order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-def report(  # noqa: PLR0913 what it can be given
+def report(  # noqa: PLR0913 all settings of a report
     path: PathLike,
     out: PathLike = "report.html",
     *,

@@ -1,4 +1,4 @@
-"""Parts of a file as boxes of a picture: which of them are drawn as one, and what a box is called."""
+"""Parts of a file as boxes of a picture: which parts share a box, and what a box is called."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from pme_parquet._report.layout import Part
 
-# A strip has room for no more: after that neighbours of one key become one.
+# A strip has no room for more boxes: beyond that, neighbours with one key are joined.
 MOST_BOXES = 400
 HEADERS = ("data page header", "dictionary page header", "Bloom filter header")
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Something drawn: parts that follow one another."""
+    """A drawn box: parts that follow one another."""
 
     parts: tuple[Part, ...]
 
@@ -31,12 +31,12 @@ class Box:
 
     @property
     def offset(self) -> int:
-        """Where it begins."""
+        """Its offset."""
         return self.first.offset
 
     @property
     def length(self) -> int:
-        """How long it is."""
+        """Its length."""
         return self.parts[-1].end - self.offset
 
     @property
@@ -46,7 +46,7 @@ class Box:
 
     @property
     def kinds(self) -> str:
-        """What its parts are."""
+        """The kinds of its parts."""
         kinds = {part.kind for part in self.parts}
         if len(kinds) == 1:
             return kinds.pop()
@@ -55,12 +55,12 @@ class Box:
 
 
 def chunk(part: Part) -> Hashable:
-    """In a picture of all of a file, the pages of a chunk are one, and so are the indexes of one key."""
+    """The grouping for a whole file: the pages of a chunk are one box, and the indexes of one key are one box."""
     return part.state, part.key, (part.row_group, part.column) if is_page(part) else part.column is None and part.kind
 
 
 def module(part: Part) -> Hashable:
-    """Each page, each index is itself."""
+    """The grouping by module: each page and each index is a box of its own."""
     return part.state, part.key, part.kind, part.row_group, part.column, part.page
 
 
@@ -69,18 +69,18 @@ def _key(part: Part) -> Hashable:
 
 
 def is_page(part: Part) -> bool:
-    """Whether it is a page, or what is known of pages as one."""
+    """Whether it is a page, or several pages drawn as one."""
     return part.kind == "pages" or "page" in part.kind.split()
 
 
 def boxes_of(parts: Sequence[Part], alike: Callable[[Part], Hashable]) -> list[Box]:
-    """Joins alike neighbours into boxes, no more than a strip has room for."""
+    """Joins similar neighbours into boxes, at most as many as fit in a strip."""
     boxes = [Box(tuple(same)) for _, same in groupby(parts, alike)]
     return boxes if len(boxes) <= MOST_BOXES else _fewer(parts)
 
 
 def _fewer(parts: Sequence[Part]) -> list[Box]:
-    """Neighbours of one key as one, and where there are still too many, the smallest with what is before them."""
+    """Joins neighbours of one key, and if there are still too many boxes, the smallest with the ones before them."""
     boxes = [Box(tuple(same)) for _, same in groupby(parts, _key)]
     if len(boxes) <= MOST_BOXES:
         return boxes
@@ -95,7 +95,7 @@ def _fewer(parts: Sequence[Part]) -> list[Box]:
 
 
 def name_of(box: Box) -> str:
-    """What stands below it."""
+    """The name below the box."""
     part = box.first
     if len(box.columns) > 1:
         return box.kinds
@@ -104,8 +104,8 @@ def name_of(box: Box) -> str:
     return box.kinds if part.page is None else f"{box.kinds} {part.page}"
 
 
-def told_of(box: Box) -> str:
-    """What a tooltip says."""
+def tooltip_of(box: Box) -> str:
+    """The text of its tooltip."""
     part = box.first
     columns = box.columns
     what = box.kinds if part.page is None or len(box.parts) > 1 else f"{box.kinds} {part.page}"

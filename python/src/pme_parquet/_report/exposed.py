@@ -1,4 +1,4 @@
-"""What is not protected, and what is not known: in sentences, with the names it is about."""
+"""What is not protected, and what is not known: sentences with the names of columns and files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _READABLE_FOOTER = (
 
 
 def unprotected(facts: Facts) -> Html:
-    """What anyone can read who has the storage."""
+    """What anyone with access to the storage can read."""
     return listed(tag("span", tag("strong", f"{title}. "), text) for title, text in _unprotected(facts))
 
 
@@ -44,10 +44,10 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
         )
     partitions = partitions_of(facts)
     if partitions:
-        told = "; ".join(f"{name} ({number(len(values), 'value')})" for name, values in sorted(partitions.items()))
+        text = "; ".join(f"{name} ({number(len(values), 'value')})" for name, values in sorted(partitions.items()))
         yield (
             "Names of partition directories",
-            f"Values of these columns are part of paths, readable and not authenticated: {told}.",
+            f"Values of these columns are part of paths, readable and not authenticated: {text}.",
         )
     if any(file.encrypted for file in files):
         yield "Names of keys", "The files show the ids of master keys and key-encryption keys, and the algorithm."
@@ -67,7 +67,7 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def unknown(facts: Facts) -> Html:
-    """What this report does not tell."""
+    """What this report cannot show."""
     lead = (
         "Inspection proves nothing: anyone who can write to the storage can forge what a file states about its keys. "
         "Only a reader with keys can detect that."

@@ -1,4 +1,4 @@
-"""The facts of a report: an inspection, and with Spark a verification, the use of keys, and modules' places."""
+"""The facts of a report: an inspection, and with Spark a verification, the key usage, and the places of modules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pme_parquet._report.problems import Problem
     from pme_parquet._report.protection import Protection
 
-# Files of which a picture is drawn.
+# Number of files with a picture.
 MOST_LAYOUTS = 3
 
 
@@ -34,7 +34,7 @@ class Facts:
     """All facts of a report.
 
     Attributes:
-        inspection: what files tell without a key.
+        inspection: what files show without a key.
         problems: what is wrong, each listed once.
         layouts: of the first file of each of the largest groups.
         opened: what verification opened; none without Spark.
@@ -56,7 +56,7 @@ class Facts:
 
 
 def gather(where: str, storage_options: Mapping[str, Any] | None, keyed: Keyed | None) -> Facts:
-    """Looks at a table; with keys all of it is opened, or a sample."""
+    """Inspects a table; with keys, verifies all of it or a sample."""
     files = storage(where, storage_options)
     found = tuple(files.files())
     seen = inspection(where, files, found)
@@ -72,12 +72,12 @@ def gather(where: str, storage_options: Mapping[str, Any] | None, keyed: Keyed |
 
 
 def _examples(seen: Inspection, protection: Protection | None) -> Iterator[tuple[InspectedFile, int]]:
-    """The first file of each group, and how many are like it: by what keys show, or else by what can be seen."""
+    """The first file of each group, and how many are like it: by what keys show, or else by what is visible."""
     if protection is None:
         yield from ((group.example, group.files) for group in seen.groups)
         return
     named = {file.file: file for file in seen.files}
-    # A file that came, or was renamed, between the two looks is in no picture.
+    # A file that was added or renamed between the two passes is in no picture.
     yield from ((named[group.first], group.files) for group in protection.groups if group.first in named)
 
 

@@ -1,4 +1,4 @@
-"""HTML that cannot be broken out of: what is not made by `tag` is escaped."""
+"""HTML that content cannot break out of: everything that `tag` did not make is escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pme_parquet._display.words import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Messages hold paths and names of keys.
+# Messages contain paths and names of keys.
 _LONGEST = 2000
 _VOID = {"meta"}
 
@@ -22,17 +22,17 @@ class Html(str):
 
 
 def tag(name: str, /, *content: str, **attributes: object) -> Html:
-    """An element; `class_` and the like are attributes that are named as Python's words, and `_` is `-` in a name."""
-    told = "".join(
+    """An element. `class_` stands for an attribute that is a keyword in Python, and `_` becomes `-` in a name."""
+    written = "".join(
         f' {attribute.rstrip("_").replace("_", "-")}="{escape(printable(str(value), _LONGEST))}"'
         for attribute, value in attributes.items()
         if value is not None
     )
-    return Html(f"<{name}{told}>") if name in _VOID else Html(f"<{name}{told}>{joined(content)}</{name}>")
+    return Html(f"<{name}{written}>") if name in _VOID else Html(f"<{name}{written}>{joined(content)}</{name}>")
 
 
 def joined(parts: Iterable[str]) -> Html:
-    """Parts, one after the other; text is escaped."""
+    """Parts joined together; text is escaped."""
     return Html("".join(part if isinstance(part, Html) else escape(printable(part, _LONGEST)) for part in parts))
 
 
@@ -42,7 +42,7 @@ def anchor(title: str) -> str:
 
 
 def link(title: str) -> Html:
-    """A way to a section of the page."""
+    """A link to a section of the page."""
     return tag("a", title, href=f"#{anchor(title)}")
 
 
@@ -64,7 +64,7 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], nu
         caption: what it shows.
         header: a title for each column.
         rows: cells, as many as titles.
-        numbers: columns of numbers, which end where their titles do.
+        numbers: columns of numbers, which are aligned to the right like their titles.
     """
 
     def cell(number: int, content: str) -> Html:
@@ -76,11 +76,11 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], nu
     ]
     body = [tag("tr", *(cell(number, content) for number, content in enumerate(row))) for row in rows]
     parts = (tag("caption", caption), tag("thead", tag("tr", *titles)), tag("tbody", *body))
-    # What is too wide for the page moves by itself; with the keyboard, too.
+    # Content that is too wide for the page scrolls by itself, with the keyboard, too.
     return tag("div", tag("table", *parts), class_="wide", tabindex="0", role="region", aria_label=caption)
 
 
 def first(items: Sequence[str], most: int) -> str:
-    """The first of some names, and how many more there are."""
+    """The first few names, and the number of others."""
     more = len(items) - most
     return ", ".join(items[:most]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""What only keys tell, asked of the connector: what opens, which columns a key protects, where modules lie."""
+"""What only keys show, asked of the connector: what opens, which columns a key protects, where modules lie."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pme_parquet._operations.verify import Opened, Sample
     from pme_parquet._report.layout import State
 
-# A picture of more pages is none.
+# A picture with more pages would be unreadable.
 MOST_PAGES = 2000
 _UNFINISHED = "no page was written, and an existing one is unchanged. Run it again, or without keys."
 
@@ -51,7 +51,7 @@ class KeyUse:
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A table, and a session that has its keys."""
+    """A table, and a session with its keys."""
 
     spark: SparkSession
     path: str
@@ -78,9 +78,9 @@ class Keyed:
         return uses, Protection(groups, done.kms(), bits, case_sensitive=done.caseSensitive())
 
     def modules(self, found: Found, file: InspectedFile) -> tuple[list[Part], str | None]:
-        """The modules of a file but for its footer, or why it does not open."""
+        """The modules of a file except its footer, or the reason why it does not open."""
         path = self.path.rstrip("/")
-        # A file's own path is what was asked for.
+        # The path that was asked for is the file's own.
         path = path if path.endswith(found.path) else f"{path}/{found.shown}"
         layout = Operation(self.spark, "pme.report", "Layout", "of")
         done = layout.call(path, layout.reading(self.kms, self.options), MOST_PAGES)
@@ -121,7 +121,7 @@ def _problem(row: Row, names: Collection[str]) -> Problem:
 
 
 def _below(path: str, names: Collection[str]) -> str:
-    """A file by its name below the table, if it is one of those that were looked at."""
+    """The name of a file below the table, if inspection saw that file."""
     parts = path.split("/")
     below = ("/".join(parts[first:]) for first in range(1, len(parts)))
     return next((name for name in below if name in names), path)

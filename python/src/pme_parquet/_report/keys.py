@@ -1,4 +1,4 @@
-"""The master keys of a table: what each is for, and what would be lost with it."""
+"""The master keys of a table: the purpose of each, and what would be lost with it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class MasterKey:
 
     Attributes:
         name: its id, or why there is none.
-        version: its version, where the KMS writes one.
-        role: what it protects: footers, with what has no key of its own, or columns.
-        files: how many files use it so.
+        version: its version, if the KMS writes one.
+        role: what it protects: footers and everything without a key of its own, or columns.
+        files: number of files that use it in this role.
         columns: those it encrypts; none if that is not visible.
         bytes: their size; none if that is not visible.
-        wrappings: how data keys are kept.
+        wrappings: how data keys are stored.
         data_key_bits: lengths of data keys.
-        kek_bits: lengths of key encryption keys.
-        keks: ids of key encryption keys.
+        kek_bits: lengths of key-encryption keys.
+        keks: ids of key-encryption keys.
         closed_files: files that cannot be read at all without it.
         closed_columns: columns that cannot be read without it; none if that is not visible.
         open_elsewhere: those of them that some files have in plaintext.
@@ -61,7 +61,7 @@ class MasterKey:
 
     @property
     def title(self) -> str:
-        """Its name, with its version."""
+        """Its name and version."""
         return f"{self.name}, version {self.version}" if self.version else self.name
 
     @property
@@ -77,7 +77,7 @@ class MasterKey:
 
 
 def master_keys(facts: Facts) -> list[MasterKey]:
-    """Every master key that can be seen: keys of footers first, then by name."""
+    """Every visible master key: keys of footers first, then by name."""
     found = _Found()
     for file in facts.inspection.files:
         found.file(file)
@@ -87,7 +87,7 @@ def master_keys(facts: Facts) -> list[MasterKey]:
 
 
 class _Found:
-    """Master keys by role, name and version."""
+    """The master keys found so far, by role, name and version."""
 
     def __init__(self) -> None:
         self.keys: dict[tuple[Role, str, str | None], MasterKey] = {}
@@ -96,7 +96,7 @@ class _Found:
         return self.keys.setdefault((role, name, version), MasterKey(name, version, role))
 
     def file(self, file: InspectedFile) -> None:
-        """Adds what a file shows of its keys without a key."""
+        """Adds the keys that a file shows without a key."""
         roles: list[tuple[Role, Key]] = [("footer", file.footer_key)] if file.footer_key else []
         roles += [("columns", key) for key in file.column_keys]
         used: dict[int, MasterKey] = {}
@@ -125,7 +125,7 @@ class _Found:
             one.bytes += column.compressed_bytes
 
     def usage(self, uses: Sequence[KeyUse]) -> None:
-        """Puts what keys tell in place of what can be seen without them, and adds keys that only keys show."""
+        """Replaces what is visible without keys by what keys show, and adds keys that only keys show."""
         for key in self.keys.values():
             key.columns, key.bytes, key.closed_files, key.closed_columns = set(), 0, 0, set()
         seen = set(self.keys)
@@ -137,8 +137,8 @@ class _Found:
                 one = self._entry(role, name, version)
                 if (role, name, version) not in seen:
                     one.files += use.files
-                    told = (_WRAPPINGS.get(use.wrapping or ""), _MATERIALS.get(use.material or ""))
-                    one.wrappings.add(", ".join(part for part in told if part))
+                    words = (_WRAPPINGS.get(use.wrapping or ""), _MATERIALS.get(use.material or ""))
+                    one.wrappings.add(", ".join(part for part in words if part))
                 _use(one, use)
 
 
@@ -148,7 +148,7 @@ def _use(one: MasterKey, use: KeyUse) -> None:
     one.open_elsewhere |= set(use.unreadable_in_some_files)
     one.data_key_bits |= set(use.data_key_bits)
     one.kek_bits |= set(use.kek_bits)
-    # Where less is known than could be, a sum would be of a part.
+    # If a part is unknown, a sum would be too small.
     one.bytes = None if use.bytes is None or one.bytes is None else one.bytes + use.bytes
     if one.columns is not None:
         one.columns = None if use.bytes is None and not use.columns else one.columns | set(use.columns)

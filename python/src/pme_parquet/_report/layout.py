@@ -28,13 +28,13 @@ class Part(NamedTuple):
     """Some bytes of a file.
 
     Attributes:
-        kind: what they are, by the specification's names of modules where they are one.
+        kind: what they are, by the specification's names for modules.
         offset: where they begin.
-        length: how many they are.
-        state: `encrypted`; `plaintext`; `hidden`: unknown without keys; or `frame`, what every Parquet
-            file has: its first and last bytes.
+        length: their number.
+        state: `encrypted`; `plaintext`; `hidden`: unknown without keys; or `frame`: the first and last bytes, the
+            same in every Parquet file.
         key: the master key's id, if they are encrypted.
-        row_group: its number, if they are of a column chunk.
+        row_group: its number, if they belong to a column chunk.
         column: as above.
         page: its number among the data pages of its column chunk.
     """
@@ -56,12 +56,12 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One file, an example of others that tell the same of their encryption.
+    """One file, an example of others with the same encryption.
 
     Attributes:
-        file: where it is, below the table.
+        file: its path below the table.
         bytes: its size.
-        alike: how many files tell the same, with this one.
+        alike: number of files with the same encryption, including this one.
         parts: all of the file.
         note: why less is known than keys would show; empty if all is known.
     """
@@ -86,16 +86,16 @@ def without_keys(storage: Storage, found: Found, file: InspectedFile) -> list[Pa
 
     Raises:
         PmeError: the storage failed.
-        MalformedError: it is no footer.
+        MalformedError: it is not a footer.
     """
-    told = ends(storage, found)
-    tail = tail_of(told, file)
-    if told.encrypted:
-        body = Part(HIDDEN_BODY, MAGIC_BYTES, told.at - MAGIC_BYTES, "hidden")
+    footer_place = ends(storage, found)
+    tail = tail_of(footer_place, file)
+    if footer_place.encrypted:
+        body = Part(HIDDEN_BODY, MAGIC_BYTES, footer_place.at - MAGIC_BYTES, "hidden")
         return [*tail, body]
     keys = {column.name: (column.encrypted_with, column.key) for column in file.columns or ()}
     parts = []
-    for place in told.places:
+    for place in footer_place.places:
         encrypted, key = keys.get(place.column, (None, None))
         name = short(key) if encrypted and key else None
         state: State = "encrypted" if encrypted else "plaintext"
@@ -103,25 +103,27 @@ def without_keys(storage: Storage, found: Found, file: InspectedFile) -> list[Pa
     return [*tail, *parts]
 
 
-def tail_of(told: Ends, file: InspectedFile) -> Iterator[Part]:
-    """The first bytes of a file and what lies after its last index."""
+def tail_of(footer_place: Ends, file: InspectedFile) -> Iterator[Part]:
+    """The first bytes of a file and everything after its last index."""
     key = short(file.footer_key) if file.footer_key else None
-    sealed = told.at + told.readable
+    sealed = footer_place.at + footer_place.readable
     yield Part("magic bytes", 0, MAGIC_BYTES, "frame")
-    if told.encrypted:
-        yield Part(CRYPTO_METADATA, told.at, told.readable, "plaintext")
-        yield Part("footer", sealed, told.sealed, "encrypted", key)
+    if footer_place.encrypted:
+        yield Part(CRYPTO_METADATA, footer_place.at, footer_place.readable, "plaintext")
+        yield Part("footer", sealed, footer_place.sealed, "encrypted", key)
     else:
         signed = f", signed with key {key}" if key else ""
-        yield Part(f"footer, readable{signed}", told.at, told.readable, "plaintext")
-        yield Part("signature of the footer", sealed, told.sealed, "frame")
-    yield Part("length of the footer, and magic bytes", sealed + told.sealed, LENGTH_BYTES + MAGIC_BYTES, "frame")
+        yield Part(f"footer, readable{signed}", footer_place.at, footer_place.readable, "plaintext")
+        yield Part("signature of the footer", sealed, footer_place.sealed, "frame")
+    yield Part(
+        "length of the footer, and magic bytes", sealed + footer_place.sealed, LENGTH_BYTES + MAGIC_BYTES, "frame"
+    )
 
 
 def complete(parts: Iterable[Part], size: int) -> tuple[Part, ...]:
-    """The parts in their order, with others between them, so that they are all of the file.
+    """The parts in order, with others between them, so that together they are the whole file.
 
-    What a file says may contradict itself. Of two parts in one place the second is left out.
+    The contents of a file may contradict themselves. Of two parts in one place the second is left out.
     """
     return tuple(_complete(sorted(parts, key=lambda part: (part.offset, part.length)), size))
 

@@ -1,4 +1,4 @@
-"""A report from its beginning to its end, and how many findings it has."""
+"""Makes a report from beginning to end, and counts its findings."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 class Made(NamedTuple):
-    """A page that was written, and the conditions of the findings on it, of inspection and of verification."""
+    """A written page, and the conditions of its findings from inspection and from verification."""
 
     page: Path
     conditions: tuple[str, ...]
 
     @property
     def findings(self) -> int:
-        """How many."""
+        """The number of findings."""
         return len(self.conditions)
 
 
-def make(  # noqa: PLR0913 as of pme.report
+def make(  # noqa: PLR0913 as in pme.report
     table: str,
     out: PathLike,
     *,
@@ -46,7 +46,7 @@ def make(  # noqa: PLR0913 as of pme.report
     storage_options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Made:
-    """What `pme.report` does."""
+    """Does the work of `pme.report`."""
     target = target_of(out, table)
     keyed = _keyed(spark, table, kms, options, sample, progress)
     try:
@@ -66,13 +66,13 @@ def _keyed(  # noqa: PLR0913, PLR0917 as above
     kms: KmsLike | None,
     options: Mapping[str, Any] | None,
     sample: Sample | None,
-    progress: bool | None,  # noqa: FBT001 three values
+    progress: bool | None,  # noqa: FBT001 three possible values
 ) -> Keyed | None:
     if spark is not None:
         from pme_parquet._operations.operation import Operation  # noqa: PLC0415 only with Spark
         from pme_parquet._report.keyed import Keyed  # noqa: PLC0415 as above
 
-        Operation(spark, "pme.report", "Verification", "verify")  # fails now where the session cannot verify
+        Operation(spark, "pme.report", "Verification", "verify")  # raises now if the session cannot verify
         return Keyed(spark, table, kms, options, sample, progress)
     if kms is not None or options is not None or sample is not None:
         raise BadOptionError(

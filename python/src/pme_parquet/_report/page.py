@@ -1,4 +1,4 @@
-"""The page: its head, its sections in their order, and a glossary. It loads nothing and runs nothing."""
+"""The page: its head, its sections in order, and a glossary. It loads nothing and runs nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _GLOSSARY = {
     "AAD prefix": "A name that files are bound to, so that readers refuse a file of another table.",
     "Drift": "Differences in protection between the files of one table.",
 }
-# What a hatched part is filled with, and a dotted one.
+# Pattern fills for hatched and dotted parts.
 _PATTERNS = tag(
     "svg",
     tag(
@@ -68,7 +68,7 @@ _PATTERNS = tag(
 
 
 def page(facts: Facts, created: datetime, version: str) -> str:
-    """All of it."""
+    """The whole page."""
     keys = [key.name for key in master_keys(facts)]
     drawn = [part.key for layout in facts.layouts for part in layout.parts if part.key]
     palette = Palette([*keys, *drawn])
@@ -92,7 +92,7 @@ def page(facts: Facts, created: datetime, version: str) -> str:
 
 def _head(title: str) -> Html:
     style = files("pme_parquet._report").joinpath("style.css").read_text(encoding="utf-8")
-    # The one style of the page is known by its hash, so nothing that got into it could load, run or restyle anything.
+    # The policy allows the one style by its hash, so that injected content cannot load, run or restyle anything.
     known = b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{known}'; base-uri 'none'; form-action 'none'"
     return tag(
@@ -113,4 +113,4 @@ def _section(title: str, content: Html) -> Html:
 
 
 def _glossary() -> Html:
-    return tag("dl", *(part for word, told in _GLOSSARY.items() for part in (tag("dt", word), tag("dd", told))))
+    return tag("dl", *(part for word, meaning in _GLOSSARY.items() for part in (tag("dt", word), tag("dd", meaning))))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pme_parquet._inspect.inspected import Finding
     from pme_parquet._report.protection import Protection
 
-# What stands in the place of an error's condition where files are sound and yet not what they should be.
+# Used in place of an error's condition if files are sound but do not match each other.
 READABLE = "readable column"
 DIFFERENT = "difference"
 
@@ -25,10 +25,10 @@ class Problem:
 
     Attributes:
         file: where it is, below the table.
-        where: the part of it.
-        condition: as errors have it, or what differs.
+        where: the part of the file.
+        condition: as of an error, or what differs.
         message: what is wrong, why, and what to do.
-        found_by: what looked: verification opens modules, `footers` compares what they say of columns.
+        found_by: the check: verification opens modules, `footers` compares what they say about columns.
         column: the column it is about, if it is one.
     """
 
@@ -46,14 +46,14 @@ class Problem:
 
 
 def unlike(protection: Protection, verified: Sequence[Problem]) -> Iterator[Problem]:
-    """Columns readable in encrypted files, or not protected alike, except those that are listed already."""
+    """Columns that are readable in encrypted files or protected differently, except those that are already listed."""
     same = protection.column
-    told = {same(one.column) for one in verified if one.condition == PlaintextFileError.condition and one.column}
+    listed = {same(one.column) for one in verified if one.condition == PlaintextFileError.condition and one.column}
     files = sum(group.files for group in protection.encrypted)
     differences = protection.differences()
     differing = {same(column) for one in differences for column in one.columns}
     for column, count in protection.readable().items():
-        if same(column) not in told | differing:
+        if same(column) not in listed | differing:
             message = (
                 f"it is not encrypted in {count:,} of {number(files, 'encrypted file')}: anyone with access to the "
                 "storage can read its values and statistics. If that is not intended, encrypt it with pme.rekey and "
@@ -61,16 +61,16 @@ def unlike(protection: Protection, verified: Sequence[Problem]) -> Iterator[Prob
             )
             yield Problem(protection.first_with(column), f"column {column}", READABLE, message, "footers", column)
     for one in differences:
-        columns = tuple(column for column in one.columns if same(column) not in told)
+        columns = tuple(column for column in one.columns if same(column) not in listed)
         if columns:
             kind = READABLE if one.ways[0][0] == "readable" else DIFFERENT
             advice = "Find out who wrote these files. To give all files the same keys, use pme.rekey."
             where = f"column {', '.join(columns)}"
-            yield Problem("", where, kind, f"{one._replace(columns=columns).told} {advice}", "footers")
+            yield Problem("", where, kind, f"{one._replace(columns=columns).in_words} {advice}", "footers")
 
 
 def outside(findings: Iterable[Finding], known: set[tuple[str, str]]) -> Iterator[Problem]:
-    """What can be seen from outside, but for what verification says of the same file."""
+    """Problems visible without keys, except those of files for which verification reports the same."""
     for finding in findings:
         if (finding.file, finding.condition) not in known:
             message = finding.message.removeprefix(f"[{finding.condition}] ")
@@ -78,5 +78,5 @@ def outside(findings: Iterable[Finding], known: set[tuple[str, str]]) -> Iterato
 
 
 def without_file(message: str, file: str) -> str:
-    """A message without the file at its beginning, which is shown beside it."""
+    """A message without the file at its beginning, because the report shows the file beside it."""
     return message.removeprefix(file).lstrip(",: ")

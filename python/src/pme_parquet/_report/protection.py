@@ -1,4 +1,4 @@
-"""What protects each column of each file, as keys show: files that are alike, and columns that are not."""
+"""The protection of each column of each file, as keys show it: similar files, and columns that differ."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ State = Literal["encrypted", "plaintext", "unknown"]
 
 
 class Protected(NamedTuple):
-    """A column, and what protects it."""
+    """A column and its protection."""
 
     column: str
     kind: Kind
     master_key: str | None
 
     @property
-    def told(self) -> str:
-        """What protects it, in words."""
+    def in_words(self) -> str:
+        """The protection in words."""
         if self.kind == "plaintext":
             return "readable"
         name = self.master_key or "not named"
@@ -36,10 +36,10 @@ class Alike:
     """Files whose columns are all protected alike.
 
     Attributes:
-        files: how many.
-        bytes: of all of them.
-        first: the first of them, below the table.
-        state: `unknown` where footers did not open.
+        files: number of files.
+        bytes: size of all of them.
+        first: path of the first of them below the table.
+        state: `unknown` if footers did not open.
         columns: a column that row groups of a file protect differently is there more than once.
     """
 
@@ -50,39 +50,39 @@ class Alike:
     columns: tuple[Protected, ...]
 
     @property
-    def told(self) -> str:
-        """Its columns by what protects them; readable ones first."""
+    def in_words(self) -> str:
+        """Its columns grouped by protection; readable ones first."""
         if self.state == "unknown":
             return "not known: the footer cannot be opened"
         if self.state == "plaintext":
             return "readable: the file is not encrypted"
         by: dict[tuple[bool, str], list[str]] = defaultdict(list)
         for one in self.columns:
-            by[one.kind != "plaintext", one.told].append(one.column)
-        return "; ".join(f"{told}: {', '.join(sorted(names))}" for (_, told), names in sorted(by.items())) or "none"
+            by[one.kind != "plaintext", one.in_words].append(one.column)
+        return "; ".join(f"{way}: {', '.join(sorted(names))}" for (_, way), names in sorted(by.items())) or "none"
 
 
 class Difference(NamedTuple):
-    """Columns that are protected in several ways, the same for all of them."""
+    """Columns that are protected in several ways, which are the same for all of them."""
 
     columns: tuple[str, ...]
     ways: tuple[tuple[str, int], ...]
 
     @property
-    def told(self) -> str:
-        """A sentence."""
+    def in_words(self) -> str:
+        """The difference as a sentence."""
         verb = "Column {} is" if len(self.columns) == 1 else "Columns {} are"
-        ways = ", ".join(f"{_way(told)} in {number(files, 'file')}" for told, files in self.ways)
+        ways = ", ".join(f"{_way(way)} in {number(files, 'file')}" for way, files in self.ways)
         return f"{verb.format(', '.join(self.columns))} {ways}."
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """Of all files that were looked at, and with which keys.
+    """The protection of all verified files, and the keys used.
 
     Attributes:
         groups: the largest first.
-        kms: what it was asked of; none where no KMS was named.
+        kms: the KMS that was asked; None if none was named.
         master_key_bits: lengths of master keys, if the KMS reports them.
         case_sensitive: whether columns whose names differ in letter case alone are several. Where they are one, all
             groups have the same spelling of it.
@@ -95,12 +95,12 @@ class Protection:
 
     @property
     def encrypted(self) -> list[Alike]:
-        """Groups of encrypted files whose footers opened."""
+        """Groups of encrypted files with footers that opened."""
         return [group for group in self.groups if group.state == "encrypted"]
 
     @property
     def unknown_files(self) -> int:
-        """Files of whose columns nothing is known."""
+        """The number of files with unknown columns."""
         return sum(group.files for group in self.groups if group.state == "unknown")
 
     def column(self, name: str) -> str:
@@ -108,20 +108,20 @@ class Protection:
         return name if self.case_sensitive else name.lower()
 
     def readable(self) -> dict[str, int]:
-        """Columns without a key, and in how many encrypted files."""
+        """Columns without a key, with the number of encrypted files in which they are readable."""
         return dict(sorted(self._files("plaintext").items()))
 
     def differences(self) -> list[Difference]:
-        """Columns that are not protected alike in all encrypted files that have them; readable ones first."""
+        """Columns that are not protected alike in all encrypted files that contain them; readable ones first."""
         ways: dict[str, Counter[str]] = defaultdict(Counter)
         for group in self.encrypted:
             for one in group.columns:
-                ways[one.column][one.told] += group.files
+                ways[one.column][one.in_words] += group.files
         alike: dict[tuple[tuple[str, int], ...], list[str]] = defaultdict(list)
         for column, counted in sorted(ways.items()):
             if len(counted) > 1:
                 alike[tuple(sorted(counted.items(), key=lambda way: (way[0] != "readable", way[0])))].append(column)
-        found = [Difference(tuple(columns), told) for told, columns in alike.items()]
+        found = [Difference(tuple(columns), way) for way, columns in alike.items()]
         return sorted(found, key=lambda one: (one.ways[0][0] != "readable", one.columns))
 
     def _files(self, kind: Kind) -> Counter[str]:
@@ -136,12 +136,12 @@ class Protection:
         return next(group.first for group in self.encrypted if Protected(column, "plaintext", None) in group.columns)
 
 
-def _way(told: str) -> str:
-    return told if told == "readable" else f"encrypted with {told}"
+def _way(way: str) -> str:
+    return way if way == "readable" else f"encrypted with {way}"
 
 
 def in_files(counted: Mapping[str, int], files: int) -> Sequence[str]:
-    """Columns, each with how many files it is so in, if that is not all."""
+    """Columns, each with its number of files, unless that is all files."""
     return [
         column if count == files else f"{column} (in {count:,} of {number(files, 'file')})"
         for column, count in counted.items()

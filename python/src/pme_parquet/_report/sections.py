@@ -37,7 +37,7 @@ _OF_TABLE = {
 
 
 def keys(facts: Facts, palette: Palette) -> Html:
-    """Which master key protects what, and what would be lost with it."""
+    """Which master key protects what, and what would be lost without it."""
     rows = []
     for key in master_keys(facts):
         columns = "not visible" if key.columns is None else first(sorted(key.columns), _MOST_NAMES) or "none"
@@ -61,21 +61,21 @@ def _kept(key: MasterKey) -> str:
 
 def _lengths(key: MasterKey) -> str:
     data, between = (_bits(bits) for bits in (key.data_key_bits, key.kek_bits))
-    told = [f"data keys {data}" if data else "not visible"]
+    parts = [f"data keys {data}" if data else "not visible"]
     if key.keks:
-        told.append(f"{number(len(key.keks), 'key-encryption key')}{' of ' + between if between else ''}")
+        parts.append(f"{number(len(key.keks), 'key-encryption key')}{' of ' + between if between else ''}")
     elif between:
-        told.append(f"key-encryption keys of {between}")
-    return ", ".join(told)
+        parts.append(f"key-encryption keys of {between}")
+    return ", ".join(parts)
 
 
 def _bits(bits: Iterable[int]) -> str:
-    told = " or ".join(str(one) for one in sorted(bits))
-    return f"{told} bits" if told else ""
+    text = " or ".join(str(one) for one in sorted(bits))
+    return f"{text} bits" if text else ""
 
 
 def problems(facts: Facts) -> Html:
-    """What is wrong: how often, what it means, and where."""
+    """Problems: how often, what they mean, and where."""
     parts = [_opened(facts)]
     if not facts.problems:
         return tag("div", *parts, paragraph("There are no findings."))
@@ -106,21 +106,21 @@ def _opened(facts: Facts) -> Html:
         )
     modules = number(opened.modules, "module")
     files = number(opened.files, "file")
-    told = [f"{files} checked with keys: {modules} opened, {size(opened.bytes)} read."]
+    sentences = [f"{files} checked with keys: {modules} opened, {size(opened.bytes)} read."]
     if opened.untagged_pages:
-        told.append(
+        sentences.append(
             f"{number(opened.untagged_pages, 'page')} have no authentication tag: only their lengths were checked."
         )
     if opened.sample:
         left = f"{number(opened.skipped_files, 'file')} and {number(opened.skipped_pages, 'page')}"
-        told.append(f"This was a sample (seed {opened.sample.seed}) that left out {left}.")
-    return paragraph(" ".join(told))
+        sentences.append(f"This was a sample (seed {opened.sample.seed}) that left out {left}.")
+    return paragraph(" ".join(sentences))
 
 
 def differences(facts: Facts) -> Html:
-    """How the files differ, and groups of those that are alike: by each of their columns, if there are keys."""
+    """How files differ, and groups of similar files: by each column if there are keys."""
     columns = facts.protection.differences() if facts.protection else []
-    unlike = [*(difference.told for difference in columns[:MOST_ROWS]), *facts.inspection.drift]
+    unlike = [*(difference.in_words for difference in columns[:MOST_ROWS]), *facts.inspection.drift]
     more = len(columns) - MOST_ROWS
     unlike += [f"and {more:,} more groups of differing columns"] if more > 0 else []
     parts = [listed(unlike, "drift") if unlike else Html("")]
@@ -131,7 +131,7 @@ def differences(facts: Facts) -> Html:
 
 
 def _not_compared(facts: Facts, *, differ: bool) -> Iterator[str]:
-    """How far the files were compared."""
+    """What the comparison of files did not cover."""
     files = facts.inspection.files
     if not facts.protection:
         if any(file.footer == "encrypted" for file in files):
@@ -148,7 +148,7 @@ def _not_compared(facts: Facts, *, differ: bool) -> Iterator[str]:
 
 
 def _by_columns(protection: Protection) -> Html:
-    rows = [(one.first, f"{one.files:,}", size(one.bytes), one.told) for one in protection.groups]
+    rows = [(one.first, f"{one.files:,}", size(one.bytes), one.in_words) for one in protection.groups]
     header = ("First file", "Files", "Size", "Columns")
     return _limited("Files by protection of their columns", header, rows, numbers=(1, 2))
 
@@ -165,7 +165,7 @@ def _by_footers(facts: Facts) -> Iterator[Html]:
 
 
 def layouts(facts: Facts, palette: Palette) -> Html:
-    """A picture of a file of each of the largest groups."""
+    """A picture of one file of each of the largest groups."""
     if not facts.layouts:
         return paragraph("There is no file to show.")
     parts = [
@@ -190,7 +190,7 @@ def _limited(
     numbers: Sequence[int] = (),
     most: int = MOST_ROWS,
 ) -> Html:
-    """A table of the first rows, and how many more there are."""
+    """A table of the first rows, and the number of others."""
     parts = [table(caption, header, rows[:most], numbers)]
     if len(rows) > most:
         parts.append(paragraph(f"and {len(rows) - most:,} more ({len(rows):,} in all)", class_="note"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pme_parquet._report.boxes import HEADERS, MOST_BOXES, is_page, name_of, told_of
+from pme_parquet._report.boxes import HEADERS, MOST_BOXES, is_page, name_of, tooltip_of
 from pme_parquet._report.html import Html, tag
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pme_parquet._report.layout import Part
     from pme_parquet._report.palette import Palette
 
-# Shares of a strip, in percent, that have room for a letter, for a letter of a name, and to be seen at all.
+# Parts of a strip, in percent: wide enough for a letter, for a letter of a name, and to be visible at all.
 _LETTER, _OF_NAME, _SEEN = 3, 0.6, 0.15
 _HEIGHT, _TOP, _BOTTOM = 44, 18, 18
 
@@ -43,13 +43,13 @@ def strip(
 
 
 def _drawn(box: Box, palette: Palette, at: float, width: float) -> Iterator[Html]:
-    """A rectangle with what it is; what is too small to be seen has a mark above."""
+    """A rectangle with its tooltip. If it is too small to be seen, a mark is drawn above it."""
     class_ = palette.of(box.first) + (" header" if all(part.kind in HEADERS for part in box.parts) else "")
     place = {"x": f"{at:.4f}%", "y": _TOP, "width": f"{width:.4f}%", "height": _HEIGHT}
-    told = tag("title", told_of(box))
-    yield tag("rect", told, **place, class_=class_)
+    tooltip = tag("title", tooltip_of(box))
+    yield tag("rect", tooltip, **place, class_=class_)
     if width < _SEEN:
-        yield tag("rect", told, x=f"{at:.4f}%", y=_TOP - 6, width=2, height=5, class_="mark")
+        yield tag("rect", tooltip, x=f"{at:.4f}%", y=_TOP - 6, width=2, height=5, class_="mark")
     if width >= _LETTER and box.first.key:
         middle = f"{at + width / 2:.4f}%"
         yield tag("text", palette.letter(box.first.key), x=middle, y=_TOP + _HEIGHT / 2 + 5, class_="letter")
@@ -57,7 +57,7 @@ def _drawn(box: Box, palette: Palette, at: float, width: float) -> Iterator[Html
 
 
 def _named(text: str, at: float, width: float, y: int, height: int) -> Iterator[Html]:
-    """A name below or above what it is of, if there is room for it; on a narrow page it is cut where that ends."""
+    """A name below or above its box, if there is room for it; on a narrow page it is cut off at the end of the box."""
     if width < _OF_NAME * len(text):
         return
     inner = tag("text", text, x=1, y=height - 5, class_="name")
@@ -65,7 +65,7 @@ def _named(text: str, at: float, width: float, y: int, height: int) -> Iterator[
 
 
 def _row_groups(parts: Sequence[Part], scale: float) -> Iterator[Html]:
-    """Where each row group begins and ends, above its column chunks."""
+    """The beginning and end of each row group, above its column chunks."""
     pages = [part for part in parts if is_page(part) and part.row_group is not None]
     groups = [tuple(same) for _, same in groupby(pages, lambda part: part.row_group)]
     for group in groups[:MOST_BOXES]:

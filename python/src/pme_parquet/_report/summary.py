@@ -1,4 +1,4 @@
-"""What matters most, in a few sentences, each with a mark that says whether it is good."""
+"""The most important results in a few sentences. A mark beside each says whether it is good."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DIFFERENCES = "Differences between files"
 
 
 class Sentence(NamedTuple):
-    """One of them, and the title of the section that has more of it."""
+    """A sentence of the summary, and the title of the section with the details."""
 
     mark: Mark
     text: str
@@ -37,12 +37,12 @@ class Sentence(NamedTuple):
 
 
 def lead(facts: Facts) -> str:
-    """The table in a line."""
+    """A line about the table."""
     files = facts.inspection.files
     kinds = Counter("encrypted" if file.encrypted else file.footer or "damaged or unreadable" for file in files)
     ordered = sorted(kinds.items(), key=lambda one: one[0] != "encrypted")
-    told = ", ".join(f"{count:,} {kind}" for kind, count in ordered)
-    return f"{number(len(files), 'file')}, {size(sum(file.bytes for file in files))}{': ' + told if told else ''}"
+    text = ", ".join(f"{count:,} {kind}" for kind, count in ordered)
+    return f"{number(len(files), 'file')}, {size(sum(file.bytes for file in files))}{': ' + text if text else ''}"
 
 
 def summary(facts: Facts) -> Html:
@@ -79,8 +79,8 @@ def _sentences(facts: Facts) -> Iterator[Sentence]:
     seen = [problem for problem in facts.problems if not problem.verified]
     if seen:
         without = "" if facts.with_keys else " without keys"
-        told = f"{number(len(seen), 'finding')} visible{without}, before any page is read."
-        yield Sentence("bad", told, FINDINGS)
+        text = f"{number(len(seen), 'finding')} visible{without}, before any page is read."
+        yield Sentence("bad", text, FINDINGS)
 
 
 def _keys(facts: Facts) -> Iterator[Sentence]:
@@ -91,9 +91,9 @@ def _keys(facts: Facts) -> Iterator[Sentence]:
         hidden = not facts.usage and any(file.footer == "encrypted" for file in files)
         more = " There may be more, because names of column keys are encrypted." if hidden else ""
         used = "is" if len(keys) == 1 else "are"
-        told = f"{number(len(keys), 'master key')} {used} used: {first(keys, _MOST_KEYS)}.{more}"
+        text = f"{number(len(keys), 'master key')} {used} used: {first(keys, _MOST_KEYS)}.{more}"
         unproven = not facts.with_keys or any(use.problems for use in facts.usage or ())
-        yield Sentence("open" if more or unproven else "good", told, KEYS)
+        yield Sentence("open" if more or unproven else "good", text, KEYS)
     if facts.protection and keys:
         kms = facts.protection.kms
         yield Sentence("note", f"Master keys are in: {kms}." if kms else "No KMS was named.")
@@ -103,13 +103,13 @@ def _keys(facts: Facts) -> Iterator[Sentence]:
             ("key-encryption keys", {bits for key in found for bits in key.kek_bits}),
             ("master keys", masters),
         )
-        told = "; ".join(f"{what}: {_bits(bits)}" for what, bits in lengths)
-        yield Sentence("note", f"Key lengths. {told}.", KEYS)
+        text = "; ".join(f"{what}: {_bits(bits)}" for what, bits in lengths)
+        yield Sentence("note", f"Key lengths. {text}.", KEYS)
 
 
 def _bits(bits: Iterable[int]) -> str:
-    told = " or ".join(str(one) for one in sorted(bits))
-    return f"{told} bits" if told else "not visible"
+    text = " or ".join(str(one) for one in sorted(bits))
+    return f"{text} bits" if text else "not visible"
 
 
 def _files(facts: Facts) -> Iterator[Sentence]:
@@ -133,7 +133,7 @@ def _files(facts: Facts) -> Iterator[Sentence]:
 
 
 def _encrypted(facts: Facts) -> Iterator[Sentence]:
-    """That all files are encrypted says little of columns: it is good where each of each file was looked at."""
+    """Encrypted files say little about columns: the sentence is good only if each column of each file was checked."""
     if facts.protection is None:
         hidden = any(file.footer == "encrypted" for file in facts.inspection.files)
         more = "; whether every column is encrypted is not visible without keys" if hidden else ""
@@ -148,7 +148,7 @@ def _encrypted(facts: Facts) -> Iterator[Sentence]:
 
 
 def plain_columns(facts: Facts) -> list[str]:
-    """Columns of encrypted files that are not encrypted, as far as that was seen, with how many files they are of."""
+    """Unencrypted columns of encrypted files, as far as known, with the number of their files."""
     counted: Counter[str] = Counter()
     files = [file for file in facts.inspection.files if file.encrypted]
     if facts.protection:
@@ -160,7 +160,7 @@ def plain_columns(facts: Facts) -> list[str]:
 
 
 def partitions_of(facts: Facts) -> dict[str, set[str]]:
-    """Columns whose values are the names of directories, with these."""
+    """Columns whose values are directory names, with these values."""
     found: dict[str, set[str]] = defaultdict(set)
     for file in facts.inspection.files:
         for directory in file.file.split("/")[:-1]:
@@ -180,16 +180,16 @@ def _columns(facts: Facts) -> Iterator[Sentence]:
 
 def _verified(facts: Facts) -> Sentence:
     if facts.opened is None:
-        told = "Nothing was verified. This page shows what the files state, and anyone who can write to "
-        return Sentence("open", f"{told}the storage can forge that. Run the report with Spark and the keys.")
+        text = "Nothing was verified. This page shows what the files state, and anyone who can write to "
+        return Sentence("open", f"{text}the storage can forge that. Run the report with Spark and the keys.")
     found = [problem for problem in facts.problems if problem.verified]
     files, modules = number(facts.opened.files, "file"), number(facts.opened.modules, "module")
     opened = f"{files} checked with keys, {modules} opened"
     part = " in the sample" if facts.opened.sample else ""
     if found:
         files = number(len({problem.file for problem in found}), "file")
-        told = f"Verification has {number(len(found), 'finding')} in {files}{part}; {opened}."
-        return Sentence("bad", told, FINDINGS)
+        text = f"Verification has {number(len(found), 'finding')} in {files}{part}; {opened}."
+        return Sentence("bad", text, FINDINGS)
     return Sentence("good", f"Verification has no findings{part}: {opened}.")
 
 

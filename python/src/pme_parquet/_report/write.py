@@ -1,4 +1,4 @@
-"""Where a report goes: a file that is written whole or not at all, and never one of the table's."""
+"""Writes a report: the whole file or nothing, and never a file of the table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pme_parquet.errors import BadOptionError
 if TYPE_CHECKING:
     from os import PathLike
 
-# As any new file: less what the user's umask takes away.
+# The mode of any new file; the user's umask applies.
 _NEW = 0o666
 
 
@@ -42,12 +42,12 @@ def target_of(out: str | PathLike[str], table: str) -> Path:
 
 
 def _require_outside(target: Path, table: Path) -> None:
-    """Readers of a table take every file in it for data, unless its name is hidden."""
+    """Refuses paths in the table: its readers take every file for data, unless the name is hidden."""
     place = target.resolve()
     table = table.resolve()
     if place == table:
         raise _refused(target, "it is the file that the report is about", "Choose another path.")
-    # The other files in a file's directory are the same table's, as far as one can tell.
+    # The other files in the directory of a file belong to the same table, as far as one can know.
     table = table.parent if table.is_file() else table
     while "=" in table.name:
         table = table.parent
@@ -64,13 +64,13 @@ def _refused(out: str | PathLike[str], why: str, remedy: str) -> BadOptionError:
 
 
 def write(content: str, target: Path) -> None:
-    """Puts a file in its place at once.
+    """Writes a file in one step.
 
     Raises:
-        BadOptionError: the operating system does not let it.
+        BadOptionError: the operating system does not allow it.
     """
     try:
-        # A link stays a link, and what it leads to is replaced.
+        # A link stays a link: its target is replaced.
         place = _files.real(target) if target.is_symlink() else target
         if place.exists():
             _files.replace(place, content.encode(), mode=stat.S_IMODE(place.stat().st_mode) & 0o777, exactly=True)

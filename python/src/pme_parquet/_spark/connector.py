@@ -1,6 +1,6 @@
-"""Whether a session has the connector, and the one that fits: what is wrong otherwise, and what to do.
+"""Whether a session has a connector that fits; if not, what is wrong and what to do.
 
-A JVM takes jars on its class path when it starts, so a session that runs cannot be given one, and one that is made
+A JVM reads its class path when it starts. A running session therefore cannot get a jar, and a session that is created
 after it was stopped has the class path of the first.
 """
 
@@ -32,10 +32,10 @@ _NO_PROVIDER = re.compile(r"ServiceConfigurationError: [^\n]*\bio\.pmeparquet\.[
 
 @dataclass(frozen=True)
 class Connector:
-    """What a connector's jar says of itself; nothing where it was copied into another jar.
+    """What a connector's jar says about itself; fields are empty if it was copied into another jar.
 
     Attributes:
-        version: its own.
+        version: its own version.
         spark: the line of Spark versions that it is for.
         scala: the Scala version that it is for.
     """
@@ -50,9 +50,9 @@ class Misfit:
     """Why the connector of a session cannot be used.
 
     Attributes:
-        kind: there is none; it is for another Scala or Spark; or it is another version than this package.
-        why: after `because`.
-        remedy: sentences.
+        kind: it is missing; it is for another Scala or Spark; or its version differs from this package's.
+        why: the end of a sentence after `because`.
+        remedy: what to do, in sentences.
     """
 
     kind: Literal["missing", "scala", "spark", "version"]
@@ -65,7 +65,7 @@ class Misfit:
 
 
 def require(spark: SparkSession, where: str) -> None:
-    """Fails where a classic session has no connector, or one that does not fit.
+    """Raises an error if a classic session has no connector, or one that does not fit.
 
     Raises:
         UnsupportedError: says which, and what to do.
@@ -77,7 +77,7 @@ def require(spark: SparkSession, where: str) -> None:
 
 @contextmanager
 def explained(spark: SparkSession, where: str) -> Iterator[None]:
-    """An option that the connector does not know, and this package does, is one of another version."""
+    """An option that this package knows and the connector does not: the connector has another version."""
     try:
         yield
     except UnknownOptionError as unknown:
@@ -89,14 +89,14 @@ def explained(spark: SparkSession, where: str) -> Iterator[None]:
 
 
 def misfit(jvm: Any) -> Misfit | None:  # noqa: ANN401 py4j is untyped
-    """What is wrong with the connector that a JVM has, if something is."""
+    """What is wrong with the connector of a JVM, if anything."""
     spark = str(jvm.org.apache.spark.package.SPARK_VERSION())
     scala = str(jvm.scala.util.Properties.versionNumberString())
     return judged(_loaded(jvm), spark, scala, __version__)
 
 
 def judged(connector: Connector | None, spark: str, scala: str, wheel: str) -> Misfit | None:
-    """What is wrong with a connector on this Spark and Scala, and beside this package."""
+    """What is wrong with a connector for this Spark, this Scala and this package."""
     if connector is None:
         return missing(spark, scala)
     if connector.scala and not scala.startswith(connector.scala + "."):
@@ -111,10 +111,10 @@ def judged(connector: Connector | None, spark: str, scala: str, wheel: str) -> M
 
 
 def missing(spark: str | None = None, scala: str | None = None) -> Misfit:
-    """What is wrong where there is no connector."""
+    """The misfit of a session without a connector."""
     why = "the connector jar is not on the class path of this session"
     jar = _name_of_jar(spark, scala)
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started the JVM
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started the JVM
         return Misfit("missing", why, f"Give {jar} to spark-submit with --jars, or name it with --packages.")
     remedy = (
         "A running session cannot load it. Restart Python (in a notebook, the kernel) and build the first session "
@@ -125,13 +125,13 @@ def missing(spark: str | None = None, scala: str | None = None) -> Misfit:
 
 
 def missing_on_server() -> Misfit:
-    """What is wrong with a Spark Connect server that has no connector."""
+    """The misfit of a Spark Connect server without a connector."""
     why = "the Spark Connect server does not have the connector jar"
     return Misfit("missing", why, "Start the server with the connector's jar in spark.jars or --jars.")
 
 
-def told_by(text: str, *, connect: bool = False) -> Misfit | None:
-    """What is wrong, by what Spark says where it does not find the format or cannot load the connector."""
+def misfit_in(text: str, *, connect: bool = False) -> Misfit | None:
+    """The misfit that Spark's message shows when Spark does not find the format or cannot load the connector."""
     if _NO_SOURCE.search(text):
         return missing_on_server() if connect else missing()
     found = _NO_PROVIDER.search(text)
@@ -139,24 +139,26 @@ def told_by(text: str, *, connect: bool = False) -> Misfit | None:
 
 
 def unloadable(failure: str) -> Misfit:
-    """A connector whose classes do not load, by what the JVM says of it."""
+    """The misfit of a connector whose classes do not load, from the JVM's message."""
     return Misfit("spark", f"the connector is not compatible with this Spark and Scala ({failure[:300]})", _other())
 
 
 def _loaded(jvm: Any) -> Connector | None:  # noqa: ANN401 as above
-    """Read as a file: classes of a connector for another Scala do not load, so they cannot say so."""
+    """Reads the jar as a file: classes of a connector for another Scala do not load, so they cannot report it."""
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     if loader.getResource(_CLASS) is None:
         return None
     stream = loader.getResourceAsStream(_PROPERTIES)
     if stream is None:
         return Connector()
-    told = jvm.java.util.Properties()
+    properties = jvm.java.util.Properties()
     try:
-        told.load(stream)
+        properties.load(stream)
     finally:
         stream.close()
-    return Connector(told.getProperty("version"), told.getProperty("spark"), told.getProperty("scala"))
+    return Connector(
+        properties.getProperty("version"), properties.getProperty("spark"), properties.getProperty("scala")
+    )
 
 
 def _other() -> str:

@@ -1,4 +1,4 @@
-"""The connector's objects that look after tables, called in the driver's JVM."""
+"""Calls the connector's objects in the driver's JVM."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callable[..., Any]:
-    """Return a method of one of them, with the session as its first argument; mappings become Java's.
+    """Return a method of one of them, with the session as its first argument; mappings become Java maps.
 
     Args:
         spark: a classic session.
-        name: of the object.
-        method: of its methods.
-        where: what the user called, for messages.
+        name: the name of the object.
+        method: the method of the object.
+        where: the function that the user called, for messages.
 
     Raises:
         UnsupportedError: the session is one of Spark Connect, or has no connector that fits.
@@ -43,7 +43,7 @@ def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callab
 
 
 def called(spark: SparkSession, name: str, method: str) -> Callable[..., Any]:
-    """The method, of a classic session that is known to have the connector."""
+    """The method, for a classic session that is known to have the connector."""
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
     session: Any = spark._jsparkSession  # noqa: SLF001 as above
     target = getattr(getattr(jvm.io.pmeparquet.spark.admin, name), method)
@@ -51,7 +51,7 @@ def called(spark: SparkSession, name: str, method: str) -> Callable[..., Any]:
 
 
 def frame_of(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j is untyped
-    """Return the JVM's frame as one of Python."""
+    """Return the JVM's frame as a Python one."""
     from pyspark.sql import DataFrame  # noqa: PLC0415 nothing happens at import
 
     return DataFrame(jdf, spark)

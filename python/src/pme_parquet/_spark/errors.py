@@ -13,7 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from pme_parquet._spark.connector import misfit, told_by, unloadable
+from pme_parquet._spark.connector import misfit, misfit_in, unloadable
 from pme_parquet.errors import BY_CONDITION, PmeError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _CONNECT_CLIENT = "pyspark.sql.connect.client.core"  # imports convert_exception
 _MARK = "_pme_parquet"
 _LONGEST_CHAIN = 32
 _FRAMES = 8
-# Errors of a JVM that has classes which were not compiled for each other.
+# Errors of a JVM with classes that were not compiled for each other.
 _LINKING = frozenset(
     {
         "AbstractMethodError",
@@ -82,7 +82,7 @@ def _put_in_front(module: Any, found: Callable[..., tuple[str, Any] | None]) -> 
 
 
 def _found_in_classic(converted: Any, java: Any, *_: Any) -> tuple[str, Any] | None:  # noqa: ANN401 py4j is untyped
-    """The message of the connector's exception among the causes, or in the text where a cause did not travel."""
+    """The message of the connector's exception: among the causes, or in the text if a cause was lost on the way."""
     for cause in _causes(java):
         message = str(cause.getMessage())
         if message.startswith("[PME_") and str(cause.getClass().getName()).startswith("io.pmeparquet."):
@@ -92,19 +92,19 @@ def _found_in_classic(converted: Any, java: Any, *_: Any) -> tuple[str, Any] | N
 
 
 def _found_in_connect(converted: Any, *args: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
-    """The message in what the server sent: the chain of errors where it sends one, else message and stack trace."""
+    """The message in the server's answer: from the chain of errors if it sends one, else from text and stack trace."""
     for error in (error for argument in args for error in getattr(argument, "errors", ())):
         if any(name.startswith("io.pmeparquet.") for name in error.error_type_hierarchy):
             return str(error.message), None
     texts = [str(text) for name in ("_message", "message", "_stacktrace") if (text := getattr(converted, name, None))]
-    return _in_texts(texts, None) or _message_of(told_by("\n".join(texts), connect=True), None)
+    return _in_texts(texts, None) or _message_of(misfit_in("\n".join(texts), connect=True), None)
 
 
 def _misfit(java: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
-    """What a session lacks in which the format is not found, or whose connector does not load."""
+    """What is wrong with a session that does not find the format or cannot load the connector."""
     for cause in _causes(java):
         text = str(cause.toString())
-        found = told_by(text)
+        found = misfit_in(text)
         if found is None and _is_of_linking(cause):
             found = unloadable(text.partition("\n")[0])
         if found is not None:
@@ -113,7 +113,7 @@ def _misfit(java: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
 
 
 def _is_of_linking(cause: Any) -> bool:  # noqa: ANN401 as above
-    """Whether classes of the connector failed to load or to fit."""
+    """Whether classes of the connector failed to load or to link."""
     if str(cause.getClass().getSimpleName()) not in _LINKING:
         return False
     return any(
@@ -122,7 +122,7 @@ def _is_of_linking(cause: Any) -> bool:  # noqa: ANN401 as above
 
 
 def _looked_at() -> Misfit | None:
-    """More exactly, what does not fit, by what the connector's jar says of itself."""
+    """A more exact reason, from what the connector's jar says about itself."""
     from pyspark import SparkContext  # noqa: PLC0415 nothing happens at import
 
     context: Any = SparkContext._active_spark_context  # noqa: SLF001 the session that failed
@@ -161,7 +161,7 @@ def _as_pme_error(converted: Exception, message: str, java: Any) -> PmeError:  #
 
 
 def _spark_base(converted: type[Exception]) -> type[Exception]:
-    """PySpark's class, but not its UnknownException: classic PySpark drops that one and raises the raw py4j error."""
+    """PySpark's class, except its UnknownException: classic PySpark drops that one and raises the raw py4j error."""
     return converted.__bases__[0] if converted.__name__ == "UnknownException" else converted
 
 
@@ -169,7 +169,7 @@ _MIXED: dict[tuple[type[PmeError], type[Exception]], type[PmeError]] = {}
 
 
 def _mixed(ours: type[PmeError], sparks: type[Exception]) -> type[PmeError]:
-    """A class that is both; made here because PySpark is not imported before it is used."""
+    """A class that is both. It is made here because PySpark is not imported before it is used."""
     if (ours, sparks) not in _MIXED:
         methods = {
             "getCondition": _condition,
@@ -177,8 +177,8 @@ def _mixed(ours: type[PmeError], sparks: type[Exception]) -> type[PmeError]:
             "getMessage": _message,
             "__reduce__": _pickled,
         }
-        told = {"__module__": ours.__module__, "__doc__": ours.__doc__}
-        _MIXED[ours, sparks] = cast("type[PmeError]", type(ours.__name__, (ours, sparks), methods | told))
+        attributes = {"__module__": ours.__module__, "__doc__": ours.__doc__}
+        _MIXED[ours, sparks] = cast("type[PmeError]", type(ours.__name__, (ours, sparks), methods | attributes))
     return _MIXED[ours, sparks]
 
 
@@ -191,5 +191,5 @@ def _message(error: PmeError) -> str:
 
 
 def _pickled(error: PmeError) -> tuple[type[PmeError], tuple[str]]:
-    """As the plain class, which travels between processes: the mixed one has no name to be found under."""
+    """Pickles as the plain class: no name leads to the mixed class in another process."""
     return BY_CONDITION.get(error.condition, PmeError), (error.message,)

@@ -1,4 +1,4 @@
-"""Finds the connector jar that fits the installed Spark among those the wheel carries."""
+"""Finds the connector jar for the installed Spark among the jars in the wheel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def jar_path(spark_version: str | None = None, scala: str | None = None) -> str:
 
 
 def provider_jar() -> str | None:
-    """The jar of Amazon's JCE provider; None without the extra `accp`, or where there is none for this machine."""
+    """The jar of Amazon's JCE provider; None without the extra `accp`, or if Amazon has none for this machine."""
     try:
         from pme_parquet_accp import jar_path as found  # noqa: PLC0415 an extra
     except ImportError:
@@ -47,7 +47,7 @@ def provider_jar() -> str | None:
 
 
 def line_of(spark_version: str) -> str:
-    """The connector's name for a line of Spark versions: one jar serves every 4.x."""
+    """The connector's name for a line of Spark versions: one jar works for every 4.x."""
     major_minor = ".".join(re.findall(r"\d+", spark_version)[:2])
     return "4.0" if major_minor.startswith("4.") else major_minor
 

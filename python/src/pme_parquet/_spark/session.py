@@ -1,4 +1,4 @@
-"""Puts the connector jar on a Spark session, beside whatever jars it has already, and its extension."""
+"""Puts the connector jar on a Spark session, beside the jars that it has already, and adds the extension."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EXTENSIONS = "spark.sql.extensions"
 _EXTENSION = "io.pmeparquet.spark.PmeExtensions"
 _SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
-# No two of a kind can share a class path.
+# Two of one kind cannot share a class path.
 _KINDS = ("pme-parquet-spark-", "AmazonCorrettoCryptoProvider-")
 
 
@@ -65,14 +65,14 @@ def spark_config(*, scala: str | None = None) -> dict[str, str]:
 
 
 def _check_what_runs() -> None:
-    """A class path is fixed when a JVM starts: a late call fails now, and not at each read."""
+    """Raises an error early: a class path is fixed when a JVM starts, so otherwise each read would fail later."""
     context: Any = getattr(sys.modules.get("pyspark"), "SparkContext", None)
-    jvm: Any = getattr(context, "_jvm", None)  # PySpark keeps it when the session is stopped
+    jvm: Any = getattr(context, "_jvm", None)  # PySpark keeps the JVM when the session is stopped
     if jvm is not None:
         found = connector.misfit(jvm)
         if found is not None:
             raise found.error("pme.configure")
-        # It may have come without the extension. Where no session is active this does nothing.
+        # The connector may be there without the extension. Without an active session this does nothing.
         jvm.io.pmeparquet.spark.rules.SessionSetup.install()
 
 
@@ -87,12 +87,12 @@ def _runs_elsewhere(builder: SparkSession.Builder) -> bool:
 
 
 def _option(builder: SparkSession.Builder, name: str) -> str:
-    """A builder can only be asked for its options where it keeps them."""
+    """An option of a builder. Some builders do not keep their options, so they cannot be asked."""
     return str(getattr(builder, "_options", {}).get(name, ""))
 
 
 def _appended(jars: str, ours: Sequence[str]) -> str:
-    """Appends those of ours of whose kind, in any version, there is none yet."""
+    """Appends our entries, except those with an entry of the same kind, in any version."""
     listed = [entry for entry in (part.strip() for part in jars.split(",")) if entry]
     there = {_kind(entry) for entry in listed}
     return ",".join([*listed, *(jar for jar in ours if _kind(jar) not in there)])
@@ -108,10 +108,10 @@ def _with_extension(extensions: str) -> str:
 
 
 def _already_set(builder: SparkSession.Builder, name: str) -> str:
-    """What a setting would be without us: setting it on the builder hides the other places."""
+    """The value that a setting would have without us: setting it on the builder hides the other places."""
     if _option(builder, name):
         return _option(builder, name)
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # this script was started by spark-submit
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started this script
         from pyspark import SparkConf  # noqa: PLC0415 nothing happens at import
 
         return SparkConf().get(name) or ""
@@ -125,14 +125,14 @@ def _submitted_jars() -> str:
 
 
 def _submitted_conf(name: str) -> str:
-    """What `--conf NAME=VALUE` says, the last of several."""
+    """The value of `--conf NAME=VALUE`; the last one wins."""
     arguments = shlex.split(os.environ.get(_SUBMIT_ARGS, ""))
-    said = [value.partition("=") for option, value in pairwise(arguments) if option in {"--conf", "-c"}]
-    return next((value for key, _, value in reversed(said) if key == name), "")
+    settings = [value.partition("=") for option, value in pairwise(arguments) if option in {"--conf", "-c"}]
+    return next((value for key, _, value in reversed(settings) if key == name), "")
 
 
 def _append_to_submit_args(ours: Sequence[str]) -> None:
-    """`--jars` in PYSPARK_SUBMIT_ARGS wins over the builder's spark.jars, so ours has to be there as well."""
+    """Adds our jar to `--jars` in PYSPARK_SUBMIT_ARGS, because that wins over the builder's spark.jars."""
     jars = _submitted_jars()
     if jars:
         arguments = shlex.split(os.environ[_SUBMIT_ARGS])
