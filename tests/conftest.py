@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 os.environ["TZ"] = "UTC"
 os.environ |= archive.VARIABLES
 
-# A keystore derives keys from its password, which is slow on purpose; thousands of queries open this one.
+# A keystore derives keys from its password, which is slow on purpose, and thousands of queries open this one.
 QUICK = "-Dkeystore.pkcs12.keyPbeIterationCount=100 -Dkeystore.pkcs12.macIterationCount=100"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what `make test` leaves to another Spark or to `make test-all`. What is named runs whole."""
+    """Deselect what `make test` leaves to another Spark or to `make test-all`. Named files and folders run whole."""
     here = os.environ.get("PME_TEST_HERE")
     if os.environ.get("PME_TEST_ALL") or (not here and config.args != config.getini("testpaths")):
         return
@@ -107,14 +107,14 @@ def conf(spark: SparkSession) -> Conf:
 
 @pytest.fixture
 def session_kms(keys: pme.Keystore, conf: Conf) -> Iterator[None]:
-    """Have the session itself name the KMS, as it must for tables of the catalog."""
+    """Let the session itself name the KMS, as it must for tables of the catalog."""
     with conf(kms_settings(keys)):
         yield
 
 
 @pytest.fixture
 def target(tmp_path: Path) -> str:
-    """Return a path, as Spark takes it, where nothing is yet."""
+    """Return a path, as Spark takes it, with nothing there yet."""
     return str(tmp_path / "table")
 
 

@@ -1,4 +1,4 @@
-"""Bytes that are no structure at all, or one whose parsing would take all memory or the whole stack."""
+"""Bytes that are not a valid structure, or a structure whose parsing would take all memory or the whole stack."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from tests.support.files import thrift
 TWO_BILLION = b"\xff\xff\xff\xff\x07"
 MINUS_ONE = b"\xff\xff\xff\xff\x0f"
 
-# A field of Thrift's compact protocol begins with the step of its number and its type; 0xF0 in a list's head says that
-# a count follows.
+# A field of Thrift's compact protocol begins with the increase of its number and its type; 0xF0 in a list's head
+# means that a count follows.
 STRUCT_1, BINARY_1, LIST_1, MAP_1, LONG_1 = b"\x1c", b"\x18", b"\x19", b"\x1b", b"\x16"
 
 
 def bombs(room: int) -> dict[str, bytes]:
-    """Return bombs of at most so many bytes, whichever structure they stand in for."""
+    """Return bombs of at most this many bytes, for any structure."""
     whole: dict[str, bytes] = {
         "not Thrift": b"\xff" * room,
         "structs in structs": STRUCT_1 * room,
@@ -40,11 +40,11 @@ def field(number: int, kind: int, value: object) -> thrift.Field:
 
 
 def opened(*fields: thrift.Field) -> bytes:
-    """Return a struct that does not end, so that a bomb can stand in its next field."""
+    """Return a struct that does not end, with a bomb in its next field."""
     return thrift.write_struct(list(fields))[:-1]
 
 
-# FileMetaData whose own fields, not unknown ones, are too much.
+# FileMetaData with too much in its own fields, not in unknown ones.
 FOOTERS: dict[str, bytes] = {
     "a schema of two billion": opened(field(1, thrift.I32, 1)) + b"\x19\xfc" + TWO_BILLION,
     "row groups by the billion": opened(field(1, thrift.I32, 1), field(2, thrift.LIST, (thrift.STRUCT, [])))
@@ -59,7 +59,7 @@ FOOTERS: dict[str, bytes] = {
 SIZES = (field(1, thrift.I32, 0), field(2, thrift.I32, 100), field(3, thrift.I32, 100))
 PAGE = (field(1, thrift.I32, 10), field(2, thrift.I32, 0), field(3, thrift.I32, 3), field(4, thrift.I32, 3))
 
-# PageHeader, likewise.
+# The same for PageHeader.
 PAGE_HEADERS: dict[str, bytes] = {
     "a largest value of two GiB": opened(*SIZES) + b"\x2c" + opened(*PAGE) + b"\x1c\x18" + TWO_BILLION,
     "a smallest value of negative length": opened(*SIZES) + b"\x2c" + opened(*PAGE) + b"\x1c\x28" + MINUS_ONE,
@@ -67,7 +67,7 @@ PAGE_HEADERS: dict[str, bytes] = {
 
 
 def sizes(uncompressed: int, compressed: int, values: int) -> bytes:
-    """Return the header of a V1 data page that says these sizes."""
+    """Return the header of a V1 data page with these sizes."""
     page = [field(1, thrift.I32, values), *PAGE[1:]]
     fields = [field(1, thrift.I32, 0), field(2, thrift.I32, uncompressed), field(3, thrift.I32, compressed)]
     return thrift.write_struct([*fields, field(5, thrift.STRUCT, page)])
@@ -85,13 +85,13 @@ HEADER_SIZES: dict[str, bytes] = {
 
 
 def dictionary(uncompressed: int, values: int) -> bytes:
-    """Return the header of a dictionary page that says these sizes."""
+    """Return the header of a dictionary page with these sizes."""
     page = [field(1, thrift.I32, values), field(2, thrift.I32, 0)]
     fields = [field(1, thrift.I32, 2), field(2, thrift.I32, uncompressed), field(3, thrift.I32, 100)]
     return thrift.write_struct([*fields, field(7, thrift.STRUCT, page)])
 
 
-# In place of the first page of a chunk that has no dictionary: only the header says which of the two it is.
+# It replaces the first page of a chunk without a dictionary: only the header says which of the two a page is.
 DICTIONARIES: dict[str, bytes] = {
     "a dictionary of two billion values": dictionary(100, HUGE),
     "a dictionary of less than no values": dictionary(100, NEGATIVE),

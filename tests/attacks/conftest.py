@@ -33,12 +33,12 @@ def probe(
     tmp_path_factory: pytest.TempPathFactory,
     pool: ThreadPoolExecutor,
 ) -> Probe:
-    """Return what reads bent files, once by each reader."""
+    """Return a probe for each reader."""
     return Probe(spark, request.param, tmp_path_factory.mktemp(f"bent-{request.param}"), pool)
 
 
 def kept(spark: SparkSession, directory: Path, version: int) -> FileOf:
-    """Return a function that writes a file when it is first asked for."""
+    """Return a function that writes a file on its first use."""
     files: dict[Kind, Anatomy] = {}
 
     def file_of(kind: Kind) -> Anatomy:
@@ -56,7 +56,7 @@ def file_of(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fi
 
 @pytest.fixture(scope="session")
 def older_file_of(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> FileOf:
-    """Return files laid out alike, with other values in ``salary`` and ``twin``."""
+    """Return files with the same layout and other values in ``salary`` and ``twin``."""
     return kept(spark, tmp_path_factory.mktemp("older"), version=2)
 
 

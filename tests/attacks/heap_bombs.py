@@ -1,4 +1,4 @@
-"""Files that are small and would fill a small heap if what they say were believed, or merely unpacked."""
+"""Small files that would fill a small heap if a reader trusted their sizes, or merely decompressed them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 ZSTD = 6
 MEBIBYTE = 1024 * 1024
 
-# Just below what a heap of 512 MiB lets be parsed, which is a thirty-second part of it.
+# Just below the limit for parsing with a heap of 512 MiB, which is a thirty-second part of it.
 FOOTER_BYTES = 14 * MEBIBYTE
 
 VERSION = opened(field(1, thrift.I32, 1))
 EMPTY_SCHEMA = b"\x19\x0c"
 ROWS = b"\x16\x00"
 
-# The smallest elements of lists in FileMetaData: what comes before the list, and one element.
+# The smallest list elements in FileMetaData: the bytes before the list, and one element.
 DENSE: dict[str, tuple[bytes, bytes]] = {
     "schema elements": (VERSION + b"\x19", b"\x48\x00\x00"),
     "row groups": (VERSION + EMPTY_SCHEMA + ROWS + b"\x19", b"\x19\x0c\x16\x00\x16\x00\x00"),
@@ -49,20 +49,20 @@ def dense_footers() -> dict[str, bytes]:
 
 
 def unsigned_footers(file: Anatomy) -> Iterator[Made]:
-    """Put dense footers behind a file with a readable footer: no key is needed for that."""
+    """Put dense footers behind a file with a readable footer: this needs no key."""
     for name, footer in dense_footers().items():
         content = bend.with_footer(file.content, footer + bytes(bend.SIGNATURE_BYTES))
         yield Made(f"readable footer of {name}", content)
 
 
 def sealed_footers(file: Anatomy) -> Iterator[Made]:
-    """Seal dense footers as the holder of the footer key can."""
+    """Seal dense footers, as a holder of the footer key can."""
     for name, footer in dense_footers().items():
         yield Made(f"encrypted footer of {name}", forge.with_raw_footer(file, footer))
 
 
 def unpacked(file: Anatomy, chunk: Chunk, header: Module, page: Module, size: int) -> bytes:
-    """Return a page with its header that is the page as it was, and zeros behind its values, up to a size."""
+    """Return a page and its header: the page as it was, with zeros behind its values up to a size."""
     plain = page.seal.open(file.bytes_of(page))
     sealed = page.seal.seal(zstandard.compress(plain.ljust(size, b"\0")))
     fields = forge.put_int(file.parsed(header), anatomy.COMPRESSED_SIZE, len(sealed))
@@ -71,7 +71,7 @@ def unpacked(file: Anatomy, chunk: Chunk, header: Module, page: Module, size: in
 
 
 def with_unpacked_pages(file: Anatomy, column: str, size: int) -> Anatomy:
-    """Return an uncompressed file with one column chunk whose pages decompress to so many bytes each."""
+    """Return an uncompressed file with one column chunk whose pages decompress to this many bytes each."""
     chunk = file.named(column)
     pairs = zip(chunk.of(Kind.DATA_PAGE_HEADER), chunk.of(Kind.DATA_PAGE), strict=True)
     content = b"".join(unpacked(file, chunk, header, page, size) for header, page in pairs)
@@ -81,7 +81,7 @@ def with_unpacked_pages(file: Anatomy, column: str, size: int) -> Anatomy:
 
 
 def decompression_bombs(file: Anatomy) -> Iterator[Made]:
-    """Let pages of several columns decompress to what a quarter of the heap holds just so, each of them."""
+    """Let pages of several columns each decompress to just under a quarter of the heap."""
     for columns in (["salary"], ["note", "salary", "id", "twin"]):
         bent = file
         for column in columns:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def query_for(file: Anatomy, module: Module) -> Query:
-    """Return a query that has to open the module."""
+    """Return a query that must open the module."""
     if module.kind in INDEXES:
         return FILTERED
     return absent_note(file.first_row(module.row_group) + 10) if module.kind in BLOOMS else ALL

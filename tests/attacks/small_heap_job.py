@@ -17,7 +17,7 @@ from tests.support.session import builder, session_settings
 
 HEAP = "512m"
 
-# A read that takes as long as this will not end.
+# A read that takes this long will not end.
 HUNG_SECONDS = 120
 
 

@@ -1,4 +1,4 @@
-"""What one key sealed, passed off as another thing under that key: forged by somebody who holds no key at all."""
+"""What one key sealed is passed off as another structure under the same key, by somebody who holds no key at all."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(spark: SparkSession, path: Path, kms: pme.Static, **options: str) -> li
 
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path, kms: pme.Static) -> Path:
-    """A table of one column, whose dictionary is two days: sixteen bytes, which many could guess."""
+    """A table of one column whose dictionary is two days: sixteen bytes, which an attacker could guess."""
     frame = spark.range(1000).selectExpr(f"id % 2 + {DAYS[0]} AS day").coalesce(1)
     enc = pme.Encryption(kms=kms, uniform_key="footer", double_wrapping=False)
     save(frame, str(tmp_path / "table"), enc.options() | {"compression": "none"})
@@ -116,9 +116,9 @@ def test_a_page_with_an_aad_as_long_as_a_kek_id_is_not_accepted_as_a_wrapped_key
 
 
 def footer_in_a_value() -> tuple[bytes, bytes]:
-    """Return a value that is a footer to whoever reads its page so, and the readable chunk that this footer names.
+    """Return a value that a reader can take for a footer, and the readable chunk that this footer names.
 
-    In a dictionary the value's length stands before it, 536: to Thrift a field of two bytes, which readers pass over.
+    In a dictionary the value's length, 536, precedes it: to Thrift a field of two bytes, which readers skip.
     """
     made = io.BytesIO()
     rows = pa.table({"day": pa.array([FORGED], pa.int64())})
@@ -132,11 +132,11 @@ def footer_in_a_value() -> tuple[bytes, bytes]:
 
 
 def plant_a_page_as_a_footer(table: Path, rows: bytes) -> None:
-    """Make a file whose footer is a dictionary page: its AAD is told anew, with another end of the prefix."""
+    """Make a file whose footer is a dictionary page. The file states another AAD prefix, with a different end."""
     [file] = data_files(table)
     honest = Anatomy(file.read_bytes())
     [page] = honest.named("note").of(Kind.DICTIONARY_PAGE)
-    # The AAD of a footer is that of its file and a zero, as which the page's ends too.
+    # The AAD of a footer is that of its file and a zero, and the page's AAD ends in a zero, too.
     aad = page.seal.aad[:-1]
     assert page.seal.aad == aad + bytes([Kind.FOOTER])
     [(number, kind, _)] = thrift.get(honest.crypto, bend.ALGORITHM)

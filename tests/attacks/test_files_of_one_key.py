@@ -55,13 +55,13 @@ def twins(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
 
 
 def moves(pair: Twins) -> Iterator[Attack]:
-    """Put modules of one file in the same place of the other: one of each kind and column."""
+    """Put modules of one file into the same place of the other: one of each kind and column."""
     seen: set[tuple[Kind, int]] = set()
     for one, other in zip(pair.file.modules, pair.other.modules, strict=True):
         if one.size == other.size and (one.kind, one.column) not in seen:
             seen.add((one.kind, one.column))
             content = forge.put(pair.file.content, one.offset, pair.other.bytes_of(other))
-            # Nothing binds a page under CTR to its file. Only these columns have other values in the other file.
+            # CTR does not bind a page to its file. Only these columns have other values in the other file.
             changed = pair.file.chunks[one.column].name in ("salary", "twin")
             if not one.seal.ctr:
                 yield attack(str(one), content, NOT_AUTHENTIC, query=query_for(pair.file, one), options=pair.options)

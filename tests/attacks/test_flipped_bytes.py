@@ -1,4 +1,4 @@
-"""A flipped bit in any part of any module is noticed; where the algorithm cannot notice it, the test says so."""
+"""A flipped bit in any part of any module is detected; where the algorithm cannot detect it, the test says so."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def regions(number: int, module: Module, seen: set[Kind]) -> list[str]:
-    """Return all parts for the first module of a kind, and for the others one part each, in turn."""
+    """Return all parts for the first module of a kind, and one part each, in turn, for the others."""
     parts = [region for region in REGIONS if region != TAG or not module.seal.ctr]
     if module.kind not in seen:
         seen.add(module.kind)
@@ -34,7 +34,7 @@ def expected(module: Module, region: str) -> tuple[str, ...]:
         return (DAMAGED, NOT_AUTHENTIC)
     if not module.seal.ctr:
         return (NOT_AUTHENTIC,)
-    # Nothing authenticates a page under CTR: with another nonce it is noise, with another byte another value.
+    # CTR does not authenticate a page: with another nonce it is noise, with another byte another value.
     return NOISE if region == NONCE or module.kind == Kind.DICTIONARY_PAGE else (OTHER,)
 
 
@@ -52,7 +52,7 @@ def test_a_flipped_bit_is_detected_in_every_module(probe: Probe, file_of: FileOf
 
 
 def metadata_flips(file: Anatomy) -> Iterator[Attack]:
-    """Flip bits in the metadata of columns, in a footer that is sealed or signed anew: its key is not the column's."""
+    """Flip bits in the metadata of columns and seal or sign the footer again: its key is not the column's."""
     for name in ("name", "salary"):
         chunk = file.named(name)
         sealed = forge.sealed_metadata(chunk.fields)
@@ -68,7 +68,7 @@ def test_a_flipped_bit_in_the_metadata_of_a_column_is_detected(probe: Probe, fil
 
 
 def unread(reader: str, file: Anatomy) -> Iterator[Attack]:
-    # Before Spark's own reader every index and filter is looked at: what it will want is not known.
+    # For Spark's own reader every index and filter is checked first, because nobody knows which ones it will use.
     allowed = NOT_AUTHENTIC if reader == "spark" else SAME
     for at in range(MAGIC_BYTES):
         yield attack(f"byte {at} of the file", forge.flip(file.content, at), SAME)

@@ -1,4 +1,4 @@
-"""Every length that nothing authenticates, forged: refused before anything of that length is allocated."""
+"""Every length that nothing authenticates is forged, and refused before anything of that length is allocated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.support.files.anatomy import Anatomy, Kind, Module
     from tests.support.probe import Probe
 
-# Four files stand for twelve: lengths of one kind of module are read by the same code in all of them.
+# Four files stand for twelve: the same code reads the lengths of one kind of module in all of them.
 KINDS = [
     FileKind("ours", GCM, plain_footer=False),
     FileKind("java", GCM, plain_footer=True),

@@ -1,7 +1,7 @@
-"""Hostile content that passes every tag: it ends in a named error or in rows, never in a dead or an exhausted JVM.
+"""Hostile content with valid tags ends in a named error or in rows, never in a dead or exhausted JVM.
 
-Only ``reader=pages``: with ``reader=spark`` it is parquet-java that allocates what sizes say, and several of these
-files end the JVM.
+Only ``reader=pages``: with ``reader=spark`` parquet-java allocates what sizes say, and several of these files end the
+JVM.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def unexpected(
 @three_kinds
 @pytest.mark.parametrize("maker", [insiders.page_headers, insiders.v2_headers, insiders.dictionaries])
 def test_a_hostile_page_header_is_refused(probe: Probe, file_of: FileOf, kind: FileKind, maker: Maker) -> None:
-    # An index that is not in the dictionary is met by what works with the rows, which is Spark's.
+    # Code of Spark that works with the rows may fail on an index that is not in the dictionary.
     foreign = [FOREIGN] if maker is insiders.dictionaries else []
     assert unexpected(probe, file_of(kind), kind, maker, ALL, DAMAGED, UNSUPPORTED, *foreign) == {}
 
@@ -67,7 +67,7 @@ def test_a_hostile_page_header_is_refused(probe: Probe, file_of: FileOf, kind: F
 @pages_only
 @three_kinds
 def test_hostile_content_of_a_page_is_refused_or_read(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
-    # Whole pages of other rows, some of them; and as above.
+    # Whole pages of other rows are possible; and as above.
     assert unexpected(probe, file_of(kind), kind, insiders.page_contents, ALL, DAMAGED, OTHER, FOREIGN) == {}
 
 
@@ -77,8 +77,8 @@ def test_hostile_content_of_a_page_is_refused_or_read(probe: Probe, file_of: Fil
 def test_hostile_metadata_are_refused_or_not_needed(
     probe: Probe, file_of: FileOf, kind: FileKind, maker: Maker
 ) -> None:
-    # The same rows where nothing needs what was changed: a physical type that the schema tells, a place that the
-    # dictionary's tells. Some codecs are not there.
+    # The rows stay the same if nothing needs the changed field: a physical type that is in the schema, or a place that
+    # the dictionary's place implies. Some codecs are not installed.
     allowed = (DAMAGED, NOT_AUTHENTIC, UNSUPPORTED, SAME)
     assert unexpected(probe, file_of(kind), kind, maker, ALL, *allowed) == {}
 
@@ -99,7 +99,7 @@ def test_numbers_that_no_reader_uses_change_nothing(probe: Probe, file_of: FileO
 @of_spark
 @pytest.mark.parametrize("maker", [insiders.index_places, insiders.offset_indexes, insiders.column_indexes])
 def test_a_hostile_page_index_is_refused(probe: Probe, file_of: FileOf, kind: FileKind, maker: Maker) -> None:
-    # Where rows are the same, what was changed is not needed to find them: a longer minimum, a page of the same rows.
+    # The rows are the same if nothing needs the changed field to find them: a longer minimum, a page of the same rows.
     file = file_of(kind)
     assert unexpected(probe, file, kind, maker, FILTERED, DAMAGED, NOT_AUTHENTIC, SAME) == {}
     assert unexpected(probe, file, kind, maker, ONE_ROW, DAMAGED, NOT_AUTHENTIC, SAME) == {}
@@ -110,6 +110,6 @@ def test_a_hostile_page_index_is_refused(probe: Probe, file_of: FileOf, kind: Fi
 def test_a_hostile_bloom_filter_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     query = absent_note(10)
     found = unexpected(probe, file_of(kind), kind, insiders.bloom_filters, query, DAMAGED, NOT_AUTHENTIC)
-    # No place in a file is no filter.
+    # A place of zero means that there is no filter.
     nowhere = {"at negative", "at zero", "at the smallest", "at the smallest long"}
     assert {name: went for name, went in found.items() if not (name in nowhere and went == SAME)} == {}

@@ -1,4 +1,4 @@
-"""Modules that are whole, and stand where they do not belong: swapped, moved, replayed, taken out, or in a cut file."""
+"""Undamaged modules in wrong places: swapped, moved, replayed, removed, or in a truncated file."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from tests.support.files.writers import Kind as FileKind
     from tests.support.probe import Probe
 
-# Of uncompressed files: there modules of one kind are often of one size, so that a swap breaks nothing but the AAD.
+# Of uncompressed files: their modules of one kind often have the same size, so a swap breaks nothing but the AAD.
 EVEN = [kind for kind in KINDS if kind.compression == "none"]
 even_kinds = pytest.mark.parametrize("kind", EVEN, ids=str)
 
 
 def relation(one: Module, other: Module) -> str:
-    """Say how far apart two modules of one kind are."""
+    """Return how far apart two modules of one kind are."""
     if one.column == other.column:
         return "within the chunk" if one.row_group == other.row_group else "between row groups"
     key = "of one key" if one.seal.key == other.seal.key else "of two keys"
@@ -50,10 +50,10 @@ def swapped(file: Anatomy, one: Module, other: Module) -> bytes:
 
 
 def expected(one: Module, other: Module) -> tuple[str, ...]:
-    """Say how it may go to read a module in the place of another."""
+    """Return the permitted outcomes of reading a module in the place of another."""
     if not one.seal.ctr:
         return (NOT_AUTHENTIC,)
-    # Nothing binds a page under CTR to its place; under another key it is noise. Of `name`, pages may be equal.
+    # CTR does not bind a page to its place; under another key it is noise. Pages of `name` may be equal.
     if one.seal.key != other.seal.key:
         return NOISE
     return (SAME, OTHER) if one.kind == Kind.DICTIONARY_PAGE or one.column == 0 else (OTHER,)
@@ -83,7 +83,7 @@ def test_the_files_have_the_modules_under_attack(file_of: FileOf, kind: FileKind
 def test_the_files_have_modules_to_swap(file_of: FileOf, kind: FileKind) -> None:
     found = set(pairs(file_of(kind)))
     assert "data_page within the chunk" in found
-    if kind.writer == "arrow":  # of others it depends on the version whether two row groups have pages of one size
+    if kind.writer == "arrow":  # in other files it depends on the version whether two row groups have pages of one size
         assert "data_page between row groups" in found
     assert {"data_page_header within the chunk", "data_page_header between columns of two keys"} <= found
     if str(kind) == "ours-gcm-encrypted_footer":
@@ -102,7 +102,7 @@ def test_a_module_repeated_in_the_place_of_another_does_not_open(probe: Probe, f
 
 
 def page_pairs(file: Anatomy) -> Iterator[tuple[int, int, int]]:
-    """Yield where two neighbouring pages of a chunk, each with its header, begin and end."""
+    """Yield the bounds of two neighbouring pages of a chunk, each with its header."""
     for chunk in file.chunks:
         data = [one for one in chunk.pages if one.page != NO_PAGE and one.seal.key]
         if len(data) >= 4:
@@ -121,7 +121,7 @@ def test_pages_swapped_together_with_their_headers_do_not_open(probe: Probe, fil
 
 
 def replays(file: Anatomy, older: Anatomy) -> Iterator[Attack]:
-    """Put modules of an older version of the file in the places of their successors: one of each kind and column."""
+    """Put modules of an older version of the file into the places of their successors: one of each kind and column."""
     seen: set[tuple[Kind, int]] = set()
     for one, old in zip(file.modules, older.modules, strict=True):
         if one.size == old.size and (one.kind, one.column) not in seen:
@@ -143,14 +143,14 @@ def test_a_footer_of_an_older_version_does_not_open_the_pages(
 ) -> None:
     file, older = file_of(kind), older_file_of(kind)
     data = file.content[: file.footer_at].ljust(older.footer_at, b"\0")[: older.footer_at]
-    # The older footer opens, and with it none of the newer file's modules, whose AAD and keys are others.
+    # The older footer opens, but no module of the newer file does: their AAD and keys differ.
     attacks = [attack("footer", data + older.content[older.footer_at :], NOT_AUTHENTIC, DAMAGED)]
     assert probe.unexpected(attacks, kind.algorithm) == {}
 
 
 @every_kind
 def test_an_older_version_of_the_whole_file_is_read(probe: Probe, older_file_of: FileOf, kind: FileKind) -> None:
-    # Not noticed, as the threat model says: rollback passes every check.
+    # Not detected, as the threat model says: a rollback passes every check.
     assert probe.unexpected([attack("rollback", older_file_of(kind).content, OTHER)], kind.algorithm) == {}
 
 
@@ -169,7 +169,7 @@ def test_a_truncated_file_is_refused(probe: Probe, file_of: FileOf, kind: FileKi
 
 
 def without_pages(file: Anatomy) -> Iterator[Attack]:
-    """Take out a page with its header; what follows moves up, so the next header stands in its place."""
+    """Remove a page with its header. What follows moves up, so the next header takes its place."""
     for chunk in file.chunks:
         data = [one for one in chunk.pages if one.page == 0 and one.seal.key]
         if data:
@@ -192,7 +192,7 @@ def paddings(file: Anatomy) -> Iterator[Attack]:
     # In a signed footer the last 28 bytes are the signature.
     yield attack("behind the footer, counted", bend.with_footer(content, longer), DAMAGED, NOT_AUTHENTIC)
     yield attack("before the footer, counted", bend.with_footer(content, pad + tail), DAMAGED, NOT_AUTHENTIC)
-    # Nothing reads a gap between pages and footer, and every place is counted from the file's start.
+    # Nothing reads a gap between pages and footer, and every offset counts from the file's start.
     yield attack("before the footer, not counted", content[: file.footer_at] + pad + content[file.footer_at :], SAME)
 
 

@@ -1,4 +1,4 @@
-"""What is decided before a page is read: algorithm, AAD prefix, signature, encryption at all, and keys."""
+"""Checks before a page is read: algorithm, AAD prefix, signature, encryption at all, and keys."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def algorithm_fields(file: Anatomy) -> tuple[int, int]:
 
 
 def with_crypto(file: Anatomy, crypto: Struct) -> bytes:
-    """Return the file with other words about its encryption; nothing is sealed or signed anew."""
+    """Return the file with changed fields about its encryption, without sealing or signing it again."""
     rest = file.content[file.footer_at : -bend.TAIL_BYTES][len(thrift.write_struct(file.crypto)) :]
     return bend.with_footer(file.content, thrift.write_struct(crypto) + rest)
 
@@ -89,7 +89,7 @@ def key_material(file: Anatomy, **fields: object) -> bytes:
 
 
 def test_rewriting_a_footer_unchanged_gives_the_same_bytes(file_of: FileOf) -> None:
-    # So that what the tests below change is all that is changed.
+    # This shows that the tests below change nothing else.
     for kind in KINDS:
         file = file_of(kind)
         assert with_crypto(file, file.crypto) == file.content
@@ -105,7 +105,7 @@ def test_a_gcm_file_altered_to_claim_ctr_is_refused(probe: Probe, file_of: FileO
 
 
 def without_tags(file: Anatomy) -> bytes:
-    """Return the file with the tag of each page moved to its front: so CTR counts as GCM did."""
+    """Return the file with the tag of each page moved to its front: CTR then starts counting as GCM did."""
     content = file.content
     for module in file.modules:
         if module.kind in PAGES:
@@ -129,8 +129,8 @@ def test_pages_forged_for_a_downgrade_are_refused_with_the_algorithm(
 def test_forged_pages_are_detected_by_their_size_where_ctr_is_accepted(
     probe: Probe, file_of: FileOf, kind: FileKind
 ) -> None:
-    # What a tag was is sixteen bytes too many of a page, and what the page headers say is authenticated in both. A
-    # readable footer is signed, algorithm and all.
+    # The former tag is sixteen bytes too many for a page, and both algorithms authenticate the page headers. A readable
+    # footer is signed, including the algorithm.
     forged = Anatomy(without_tags(file_of(kind)))
     allowed = (NOT_AUTHENTIC,) if kind.plain_footer else (DAMAGED,)
     assert probe.unexpected([attack("downgrade", with_algorithm(forged, bend.CTR), *allowed)], CTR) == {}
@@ -138,7 +138,7 @@ def test_forged_pages_are_detected_by_their_size_where_ctr_is_accepted(
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.algorithm == CTR], ids=str)
 def test_a_ctr_file_altered_to_claim_gcm_does_not_open(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
-    # A page without a tag is too short by one for what its header says, if the footer is not signed.
+    # A page without a tag is too short for the size in its header, if the footer is not signed.
     raised = attack("upgrade", with_algorithm(file_of(kind), bend.GCM), NOT_AUTHENTIC, DAMAGED)
     assert probe.unexpected([raised]) == {}
 
@@ -161,7 +161,7 @@ OURS = pytest.mark.parametrize("plain_footer", [False, True], ids=["encrypted_fo
 
 
 def boundaries(file: Anatomy) -> Iterator[Attack]:
-    """Shift the boundary between prefix and unique part: what is authenticated stays the same."""
+    """Shift the boundary between prefix and unique part: the authenticated bytes stay the same."""
     for at in range(len(file.aad) + 1):
         if at != len(b"orders"):
             content = with_algorithm(file, bend.GCM, prefix=file.aad[:at], unique=file.aad[at:])
@@ -232,7 +232,7 @@ def test_a_copy_under_another_name_does_not_open_where_the_prefix_names_the_file
 def test_an_older_file_of_the_same_name_is_read_although_the_prefix_names_the_file(
     probe: Probe, spark: SparkSession, tmp_path: Path
 ) -> None:
-    # Not noticed, as the threat model says: rollback passes every check.
+    # Not detected, as the threat model says: a rollback passes every check.
     kind = FileKind("ours", GCM, plain_footer=False)
     options = our_options(kind) | {"aadPrefix": "{file}", "storeAadPrefix": "false"}
     written(spark, kind, tmp_path / "t", options=options)
@@ -268,7 +268,7 @@ def test_an_altered_or_missing_signature_is_refused(probe: Probe, file_of: FileO
 def test_a_flipped_bit_anywhere_in_a_signed_footer_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     file = file_of(kind)
     end = len(file.content) - bend.TAIL_BYTES - bend.SIGNATURE_BYTES
-    # What a flipped bit makes of Thrift, of key material or of the algorithm may be refused before the signature is.
+    # A flipped bit can damage Thrift, key material or the algorithm, and be refused before the signature is checked.
     allowed = (NOT_AUTHENTIC, DAMAGED, KEY_METADATA, KEY_NOT_FOUND, ALGORITHM, AAD_PREFIX, PLAINTEXT, NO_KEY)
     places = range(file.footer_at, end, 101)
     attacks = [attack(f"byte {at - file.footer_at}", forge.flip(file.content, at), *allowed) for at in places]
@@ -280,7 +280,7 @@ def without_signing(file: Anatomy) -> Struct:
 
 
 def as_plaintext_columns(footer: Struct) -> Struct:
-    """Return the footer with every word about encryption taken out of its columns."""
+    """Return the footer without every field about encryption in its columns."""
 
     def plain(group: Struct) -> Struct:
         kind, chunks = thrift.get(group, anatomy.COLUMNS)
@@ -349,7 +349,7 @@ def wrapped(key: bytes, master: str = "footer") -> str:
 
 
 def other_keys(file: Anatomy) -> Iterator[Attack]:
-    """Put other keys in the key material: nothing authenticates it but the master key, which the attacker has here."""
+    """Put other keys into the key material: only the master key authenticates it, which the attacker has here."""
     keys: dict[str, tuple[bytes, str]] = {
         "wrong": (b"0123456789abcdef", NOT_AUTHENTIC),
         "wrong, of 256 bits": (b"0123456789abcdef" * 2, NOT_AUTHENTIC),
@@ -361,7 +361,7 @@ def other_keys(file: Anatomy) -> Iterator[Attack]:
     }
     for name, (key, condition) in keys.items():
         material = key_material(file, doubleWrapping=False, wrappedDEK=wrapped(key))
-        # parquet-java takes a key of zeros for one that was wiped.
+        # parquet-java takes a key of zeros for a wiped one.
         allowed = (condition, DAMAGED) if name == "all zero" else (condition,)
         yield attack(name, with_key_metadata(file, material), *allowed)
 

@@ -1,4 +1,4 @@
-"""A Spark of 512 MiB reads every file that says it needs more, one after the other, and is alive afterwards."""
+"""A Spark of 512 MiB reads every file that claims to need more, one after the other, and is alive afterwards."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def prefixed(prefix: str, attacks: Iterable[Attack]) -> Iterator[Attack]:
 
 
 def of_encrypted(file: Anatomy) -> Iterator[Attack]:
-    """Return what is done to a file with an encrypted footer."""
+    """Return the attacks on a file with an encrypted footer."""
     yield attack("untouched", file.content, SAME)
     yield from prefixed("lengths", lengths.huge_everywhere(file))
     yield from prefixed("footer lengths", lengths.footer_lengths(file))
@@ -72,13 +72,13 @@ def of_encrypted(file: Anatomy) -> Iterator[Attack]:
     yield from prefixed("offset index", attacks_of(insiders.offset_indexes(file), FILTERED, DAMAGED, SAME))
     yield from prefixed("Bloom filter", attacks_of(insiders.bloom_filters(file), absent_note(10), DAMAGED, SAME))
     yield from attacks_of(heap_bombs.sealed_footers(file), ALL, DAMAGED)
-    # Whole files, if odd ones: what counts is that reading them does not end the JVM.
+    # These are whole files, if odd ones. Reading them must not end the JVM.
     yield from attacks_of(heap_bombs.decompression_bombs(file), ALL, DAMAGED, SAME)
     yield attack("untouched, at the end", file.content, SAME)
 
 
 def of_readable(file: Anatomy) -> Iterator[Attack]:
-    """Return what is done to a file with a readable footer and plaintext columns, most of it without any key."""
+    """Return the attacks on a file with a readable footer and plaintext columns; most of them need no key."""
     yield from prefixed("readable footer", thrift_bombs.readable_footers(file))
     yield from prefixed("plaintext page header", thrift_bombs.page_headers(file))
     yield from prefixed("plaintext index", thrift_bombs.indexes(file))
@@ -87,7 +87,7 @@ def of_readable(file: Anatomy) -> Iterator[Attack]:
 
 
 def listed(work: Path, attacks: Iterable[Attack], algorithm: str) -> Iterator[dict[str, object]]:
-    """Write the files, and yield the lines of the list of them."""
+    """Write the files, and yield the lines of their list."""
     for number, one in enumerate(attacks):
         file = f"{algorithm}-{number}.parquet"
         (work / file).write_bytes(one.content)
@@ -96,7 +96,7 @@ def listed(work: Path, attacks: Iterable[Attack], algorithm: str) -> Iterator[di
 
 
 def read_in_a_small_heap(work: Path, attacks: list[Attack], algorithm: str) -> dict[str, str]:
-    """Run the job, and return the outcomes as far as it came."""
+    """Run the job, and return the outcomes up to where it ended."""
     (work / "attacks.json").write_text(json.dumps(list(listed(work, attacks, algorithm))))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
     environment.pop("PYSPARK_GATEWAY_PORT", None)

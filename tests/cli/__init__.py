@@ -1,1 +1,1 @@
-"""The command `pme-parquet`, and the progress of what takes long."""
+"""The command `pme-parquet`, and the progress of long operations."""

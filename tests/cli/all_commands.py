@@ -1,4 +1,4 @@
-"""Every command that there is."""
+"""The list of all commands."""
 
 from __future__ import annotations
 

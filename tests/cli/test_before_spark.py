@@ -1,4 +1,4 @@
-"""What is wrong is told before Spark starts, and in the command's own words."""
+"""The command reports problems before Spark starts, in its own words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def arguments(verb: str, path: Path, *, target: Path | None = None) -> list[str | Path]:
-    """Return a command as it should be, but for what a test makes of it."""
+    """Return a complete command, with the changes of a test."""
     more: dict[str, list[str | Path]] = {
         "doctor": [],
         "encrypt": [target or path.parent / "new", "--footer-key", "f"],
@@ -87,7 +87,7 @@ def test_a_missing_secret_exits_with_3(table: Path, reference: str) -> None:
     done = run("verify", table, *given)
     assert (done.code, done.out) == (3, "")
     assert f"-o kms.vault.token: the secret '{reference}' cannot be read" in done.err
-    # What another KMS would need is looked up by nobody.
+    # The command does not check what another KMS would need.
     checking.before_spark(sessions.SparkChoice(), {"kms": "aws", "kms.vault.token": reference}, str(table))
 
 
@@ -223,7 +223,7 @@ def test_ctrl_c_while_spark_starts_ends_every_process_that_was_started(table: Pa
     java.parent.mkdir(parents=True)
     started = table.parent / "started"
     os.mkfifo(started)
-    # Stands for a JVM that takes its time: it tells its number and does not end by itself.
+    # Stands in for a slow JVM: it prints its process id and does not end by itself.
     java.write_text(f"#!/bin/sh\ntrap '' INT TERM\necho $$ > {started}\nsleep 600\n")
     java.chmod(0o755)
     process = subprocess.Popen(
@@ -248,7 +248,7 @@ def test_ctrl_c_while_spark_starts_ends_every_process_that_was_started(table: Pa
 
 
 def alive(process: int) -> bool:
-    """Return whether a process goes on; one that nobody has asked how it ended is no more."""
+    """Return whether a process still runs. One that ended and was not waited for does not count."""
     try:
         with open(f"/proc/{process}/stat") as stat:  # noqa: PTH123 as above
             return stat.read().rpartition(")")[2].split()[0] != "Z"

@@ -43,7 +43,7 @@ def test_help_exits_with_0() -> None:
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Break what looks at files."""
+    """Break the code that inspects files."""
 
     def fail(path: str) -> NoReturn:
         raise ZeroDivisionError("of its own\nmore of it")

@@ -1,4 +1,4 @@
-"""The command as a process of its own: what it starts, what it says, and how Ctrl-C ends it."""
+"""The command as a process of its own: what it starts, what it prints, and how Ctrl-C ends it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PROGRAM = "from pme_parquet.cli import main; main()"
 FILES = 300
 PATIENCE = 120
-# Spark on a busy machine gives each task little.
+# Spark on a busy machine gives each task little time.
 QUIET = ["--master", "local[2]", "--conf", "spark.driver.memory=1g"]
 
 
@@ -52,7 +52,7 @@ def wait(process: subprocess.Popen[str], what: Callable[[], bool]) -> None:
 
 
 def interrupted(arguments: list[str | Path], when: Callable[[], bool]) -> str:
-    """End a command by Ctrl-C in the middle of its work, and return what it said."""
+    """End a command by Ctrl-C in the middle of its work, and return its output."""
     process = started(*arguments, *QUIET)
     try:
         wait(process, when)
@@ -66,7 +66,7 @@ def interrupted(arguments: list[str | Path], when: Callable[[], bool]) -> str:
 
 
 def many_of(table: Path, path: Path) -> Path:
-    """Make a table of many files, each the first of another table."""
+    """Make a table of many files, each the first file of another table."""
     path.mkdir()
     content = data_files(table)[0].read_bytes()
     for number in range(FILES):
@@ -75,7 +75,7 @@ def many_of(table: Path, path: Path) -> Path:
 
 
 def replaced(before: dict[Path, int]) -> bool:
-    """Return whether some files are others than they were."""
+    """Return whether some files were replaced."""
     return sum(file.stat().st_ino != before[file] for file in before) > FILES // 20
 
 

@@ -1,4 +1,4 @@
-"""Progress: counts reach the total, lines where output is piped, nothing in a library's use unless asked for."""
+"""Progress: counts reach the total, lines if output is piped, nothing from the library unless asked for."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_thread_of_the_jvm_has_its_session_back_afterwards(spark: SparkSession
     before, other = active(), spark.newSession()
     jvm.io.pmeparquet.spark.admin.job.Progress.watch(other._jsparkSession)
     assert active().get().equals(other._jsparkSession)
-    # Well or not: there is no such table.
+    # The outcome does not matter: there is no such table.
     with pytest.raises(pme.BadOptionError):
         jvm.io.pmeparquet.spark.admin.TableCopies.encryptInPlace(
             other._jsparkSession, "/no/such/place", {}, {"kms": TEST_KMS, "footerKey": "footer"}
@@ -153,7 +153,7 @@ def test_ctrl_c_reports_the_state_it_leaves(spark: SparkSession) -> None:
 
 
 class Inheriting(Thread):
-    """Stands for PySpark's InheritableThread."""
+    """Stands in for PySpark's InheritableThread."""
 
     def __init__(self, target: Callable[[], None], *, daemon: bool) -> None:
         super().__init__(daemon=daemon)
@@ -168,7 +168,7 @@ def test_an_operation_whose_thread_ends_before_it_begins_is_reported(
 ) -> None:
     class Stillborn(Inheriting):
         def run(self) -> None:
-            """Not, as where Spark's wrapper of the target raises."""
+            """Does nothing, as if Spark's wrapper of the target had raised."""
 
     monkeypatch.setattr("pyspark.InheritableThread", Stillborn)
     with pytest.raises(RuntimeError, match="the operation did not begin"):
@@ -226,7 +226,7 @@ def test_the_job_tag_is_removed_afterwards(spark: SparkSession) -> None:
     after: list[set[str]] = []
 
     class Asked(Inheriting):
-        """Ask within the same thread of the JVM, when the work is done."""
+        """Ask in the same thread of the JVM, when the work is done."""
 
         def run(self) -> None:
             super().run()

@@ -1,4 +1,4 @@
-"""What the commands that work on tables do, print, and how they exit."""
+"""What the commands for tables do and print, and how they exit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def table(encrypted: Path, tmp_path: Path) -> Path:
-    """Return a copy to be changed, without the checksums of Hadoop's local file system."""
+    """Return a copy that a test may change, without the checksums of Hadoop's local file system."""
     return shutil.copytree(encrypted, tmp_path / "table", ignore=shutil.ignore_patterns(".*.crc"))
 
 
@@ -91,7 +91,7 @@ def test_verify_prints_a_finding_and_exits_with_1(damaged: Path, given: list[str
 
 @pytest.fixture
 def without_pii(keys: pme.Keystore, tmp_path: Path) -> list[str]:
-    """Return the options of a keystore that has the footer's key, and not the column's."""
+    """Return the options of a keystore that has the footer's key and lacks the column's."""
     few = shutil.copy(keys.path, tmp_path / "few.p12")
     delete = ["keytool", "-delete", "-alias", "pii", "-keystore", str(few), "-storepass:env", PASSWORD_VARIABLE]
     subprocess.run(delete, check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""The main round trip over Spark Connect, in a process of its own: prints one JSON object of what it saw.
+"""The main round trip over Spark Connect, in a process of its own: prints one JSON object with the results.
 
 Arguments: a scratch directory, and the testkit's jar.
 """
@@ -20,7 +20,7 @@ ROWS = [(number, f"canary-{number}", (f"street {number}", number)) for number in
 
 
 def main(scratch: Path, jar: str) -> dict[str, object]:
-    """Write, read back, and be refused."""
+    """Write, read back, and try a refused write."""
     os.environ["PME_CONNECT_PASSWORD"] = "correct-horse-91aa"
     builder = SparkSession.builder.remote("local[1]").config("spark.jars", jar)
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))

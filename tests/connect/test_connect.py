@@ -30,8 +30,8 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def seen(scratch: Path) -> dict[str, Any]:
-    """Return what a process of its own saw: a classic session and a Connect one cannot share a process."""
-    # Only what names a session is taken away; the rest is the environment the tests run in.
+    """Return the results of a process of its own: a classic session and a Connect one cannot share a process."""
+    # Only the variables that name a session are removed; the rest is the environment of the tests.
     environment = {
         name: value
         for name, value in os.environ.items()

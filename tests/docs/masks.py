@@ -4,7 +4,7 @@
 - Sizes (`54.8 KiB`), durations (`1.2 s`), numbers of bytes, versions (`1.17.0`), Spark's names of files, ids of key
   encryption keys and of builds are compared by their form.
 - The directory that the reader is in is written `/home/ada`.
-- What a sample leaves out goes by the names of files: it and what is opened are compared without their numbers.
+- A sample depends on the names of files: what it leaves out and opens is compared without its numbers.
 - Of what the doctor warns, only lines are compared, and no speed.
 - Runs of blanks, and of the dashes that frame tables, count as one.
 """
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 HOME = "/home/ada"
 
-# In this order: what is masked first is looked at no more.
+# The order matters: later patterns do not see what an earlier one masked.
 _FORMS = {
-    # As tables show them, without their middle, too.
+    # As tables show them, also without their middle.
     r"part-\d[0-9a-f…-]{6,}[\w.-]*?\.parquet": "<file>",
     r"[0-9a-f]{40}": "<build>",
     r"[A-Za-z0-9+/_-]{22}==": "<id>",
@@ -33,20 +33,20 @@ _FORMS = {
     r"-{3,}": "---",
     r"─{3,}": "───",
     r"[ \t]+": " ",
-    # The compiler of the tests' JVM stops early, of which the doctor warns.
+    # The JVM of the tests stops its compiler early, and the doctor warns about that.
     r"(?m)^ (?:ok|warning) (AES speed on the driver) .*(?:\n -> .*)?": r"\1",
     r"\b\d+ warnings?, \d+ ok\b": "<counts>",
 }
 
 
 def same(shown: str, printed: str, directory: Path) -> bool:
-    """Whether a page shows what was printed in the directory."""
+    """Whether a page shows what a command printed in the directory."""
     wanted = "(?:.*\n)*?".join(map(_lines, re.split(r"^[ \t]*…[ \t]*\n", masked(shown), flags=re.MULTILINE)))
     return re.fullmatch(wanted, masked(printed.replace(str(directory), HOME))) is not None
 
 
 def masked(text: str) -> str:
-    """Return the text with all that varies replaced by its form, without blank lines around it."""
+    """Return the text with everything that varies replaced by its form, without blank lines around it."""
     for form, name in _FORMS.items():
         text = re.sub(form, name, text)
     return "".join(f"{line.strip()}\n" for line in text.strip("\n").split("\n"))

@@ -1,6 +1,6 @@
-"""The blocks of the documents that no test runs as they stand, and why. A block that is not here is run.
+"""The blocks of the documents that no test runs as they are, and why. Every other block runs.
 
-Each is known by its document and by what it begins with.
+Each is identified by its document and its beginning.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RUN_ELSEWHERE = {"docs/cli.md": "tests/docs/test_cli_session.py"}
 
 
 def reason(document: str, code: str) -> str | None:
-    """Return why a block is not run, or nothing where it is."""
+    """Return why a block does not run, or nothing if it does."""
     if document in RUN_ELSEWHERE:
         return RUN_ELSEWHERE[document]
     return next((why for start, why in NOT_RUN.get(document, {}).items() if code.startswith(start)), None)

@@ -1,4 +1,4 @@
-"""A reader who types what a page says into a shell, a Python and a SQL prompt, in a directory of their own."""
+"""A reader who types the contents of a page into a shell, a Python and a SQL prompt, in a directory of their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARK = "the environment after it"
 
 
 class Reader:
-    """Shares the tests' Spark session; names of Python and variables of the shell last from block to block."""
+    """Shares the tests' Spark session; Python names and shell variables last from block to block."""
 
     def __init__(self, spark: SparkSession, directory: Path, names: dict[str, Any]) -> None:
         self.spark = spark
@@ -30,7 +30,7 @@ class Reader:
         self.environment = environment()
 
     def type(self, block: Block) -> str:
-        """Run a block and return what it prints."""
+        """Run a block and return its output."""
         return {"bash": self.bash, "python": self.python, "sql": self.sql}[block.language](block.code)
 
     def bash(self, commands: str) -> str:
@@ -42,14 +42,14 @@ class Reader:
         return printed
 
     def python(self, code: str) -> str:
-        """Run Python and return what it prints; what is raised names the line of the block."""
+        """Run Python and return its output; an error names the line of the block."""
         printed = StringIO()
         with redirect_stdout(printed):
             exec(compile(code, "<block>", "exec"), self.names)  # noqa: S102  our own document
         return printed.getvalue()
 
     def sql(self, statements: str) -> str:
-        """Run statements, each of which ends with a semicolon at the end of a line, and return what queries find."""
+        """Run statements, each with a semicolon at the end of a line, and return the results of queries."""
         printed = StringIO()
         with redirect_stdout(printed):
             for statement in filter(str.strip, statements.split(";\n")):
@@ -61,14 +61,14 @@ class Reader:
 
 @contextmanager
 def in_directory(spark: SparkSession, directory: Path) -> Iterator[None]:
-    """Have relative paths of Python and of Spark start in a directory, and what is made in the session taken away."""
+    """Let relative paths of Python and Spark start in a directory, and remove what the block creates in the session."""
     jvm: Any = spark._jvm
     hadoop = jvm.org.apache.hadoop.fs
     files = hadoop.FileSystem.getLocal(spark._jsc.hadoopConfiguration())
     before, variables, settings = files.getWorkingDirectory(), dict(os.environ), _settings(spark)
     here = Path.cwd()
     files.setWorkingDirectory(hadoop.Path(str(directory)))
-    started = jvm.java.lang.System.setProperty("user.dir", str(directory))  # where checkpoints of streams look
+    started = jvm.java.lang.System.setProperty("user.dir", str(directory))  # checkpoints of streams look here
     spark.sql(f"CREATE DATABASE page LOCATION '{directory / 'warehouse'}'")
     spark.sql("USE page")
     os.chdir(directory)

@@ -1,6 +1,6 @@
-"""Runs the commands of a recorded session with one Spark, where and with the environment that the session has.
+"""Runs the commands of a recorded session with one Spark, in the session's directory and environment.
 
-``python -m tests.docs.session_job SCRATCH`` reads a JSON list of commands and writes, as JSON, what each printed.
+``python -m tests.docs.session_job SCRATCH`` reads a JSON list of commands and writes the output of each as JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PROGRESS = re.compile(r"^(starting Spark …|[a-z ]+: \d+ of \d+ files?.*)$")
 
 
 def answers(commands: list[str]) -> list[str]:
-    """Return what each command printed: results, then what it told people, but no progress."""
+    """Return the output of each command: results, then messages for people, but no progress."""
     told = []
     code = 0
     for command in commands:

@@ -1,4 +1,4 @@
-"""The session that docs/cli.md shows is what its commands print. UPDATE_DOCS=1 records it anew."""
+"""The session in docs/cli.md is what its commands print. UPDATE_DOCS=1 records it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.session import SPARK_VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
-# What Spark and parquet-java write differs with their versions in a few bytes.
+# A few bytes of what Spark and parquet-java write differ between their versions.
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(SPARK_VERSION < (4, 3), reason="recorded with Spark 4.3")]
 
 PAGE = ROOT / "docs" / "cli.md"
@@ -44,7 +44,7 @@ def commands(page: str) -> list[str]:
 
 
 def recorded(page: str, printed: list[str]) -> str:
-    """Return the page with what its commands printed below each."""
+    """Return the page with the output of its commands below each."""
     left = iter(printed)
 
     def session(found: re.Match[str]) -> str:

@@ -26,7 +26,7 @@ def example(name: str, directory: Path, *arguments: str) -> str:
 
 
 class Demo(NamedTuple):
-    """What the demo printed, that and what came on stderr, and where it ran."""
+    """The demo's stdout, stdout with stderr, and its directory."""
 
     shown: str
     both: str
@@ -35,8 +35,8 @@ class Demo(NamedTuple):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """Return what it does with little data."""
-    # What is pasted must stand a space.
+    """Return the result of the demo with little data."""
+    # Pasted commands must work with a space in a path.
     path = tmp_path_factory.mktemp("demo") / "a demo"
     path.mkdir()
     command = [sys.executable, str(EXAMPLES / "demo.py"), "--out", str(path), "--scale", "0.01", "--rounds", "1"]
@@ -75,7 +75,7 @@ def test_the_demos_next_steps_can_be_pasted(demo: Demo) -> None:
     commands = [part for part in re.split(r"^# .*\n", block, flags=re.MULTILINE) if part.strip()]
     directory = demo.path / "elsewhere"
     directory.mkdir()
-    # Whoever pastes them need not have activated the virtual environment.
+    # A reader who pastes them need not have activated the virtual environment.
     variables = environment() | {"PATH": os.environ["PATH"]}
     for command in commands:
         run(["bash", "-n", "-c", command], directory, variables)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 METADATA = [ROOT / "python" / "pyproject.toml", ROOT / "python" / "accp" / "pyproject.toml", ROOT / "build.sbt"]
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 _OURS = re.compile(r"https://github\.com/pme-parquet/pme-parquet([\w/.-]*)")
-# Of any owner: an address that was copied from elsewhere is wrong in the same way.
+# Of any owner: an address that was copied from elsewhere would be just as wrong.
 _ANY = re.compile(r"https://github\.com/[\w-]+/pme-parquet\b")
 
 
@@ -52,7 +52,7 @@ def test_addresses_of_the_project_exist(file: Path) -> None:
 
 
 def leads_somewhere(rest: str) -> bool:
-    """Return whether what follows the project's address is a page of GitHub's or a file of ours."""
+    """Return whether the rest of an address of the project is a page of GitHub or a file of ours."""
     if rest in {"", "/issues", "/security/advisories/new"}:
         return True
     view, _, path = rest.removeprefix("/").partition("/main/")

@@ -1,4 +1,4 @@
-"""What counts as the same as a page shows, and what does not."""
+"""Which differences from a page count, and which do not."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every page is read as a new user reads it: all that it tells to type is typed, in order, in a clean directory.
+"""Every page is read as a new user reads it: all its code is typed, in order, in a clean directory.
 
-A page goes on from where the quickstart ends: with its keystore, its table, and the names it gave. What a page shows as
-printed is compared, `masks` tells how. `UPDATE_DOCS=1` writes what was printed into the pages instead.
+A page continues from the end of the quickstart: with its keystore, its table and its variables. The output on a page
+is compared as described in `masks`. `UPDATE_DOCS=1` writes the real output into the pages instead.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PAGES = [page for page in DOCUMENTS if page not in {README, QUICKSTART} and to_t
 
 
 def go_through(page: Path, reader: Reader) -> None:
-    """Type all that a page tells to type, and fail where it prints something else than the page shows."""
+    """Type all the code of a page, and fail if the output differs from the page."""
     with in_directory(reader.spark, reader.directory):
         for block in to_type(page):
             try:
@@ -51,7 +51,7 @@ def go_through(page: Path, reader: Reader) -> None:
 
 
 def update(page: Path, block: Block, printed: str) -> None:
-    """Write what a block printed into its page, unless it is the same already."""
+    """Write a block's output into its page, unless it is the same already."""
     kept = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").split("\n"))
     text = page.read_text()
     if not same(block.shown or "", printed, page.parent):
@@ -61,7 +61,7 @@ def update(page: Path, block: Block, printed: str) -> None:
 
 @pytest.fixture(scope="module")
 def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Reader:
-    """Return a reader who has been through the quickstart."""
+    """Return a reader who has finished the quickstart."""
     reader = Reader(spark, tmp_path_factory.mktemp("quickstart"), {})
     go_through(QUICKSTART, reader)
     return reader

@@ -42,7 +42,7 @@ def test_readme_commands_in_a_new_environment_write_and_read_an_encrypted_table(
 
 
 def of_a_new_python(directory: Path) -> dict[str, str]:
-    """Return the environment of an interpreter that has nothing installed; what it gets is of the tests' versions."""
+    """Return the environment of an interpreter with nothing installed; it will get the tests' versions of packages."""
     subprocess.run([sys.executable, "-m", "venv", str(directory / "new")], check=True)
     listed = subprocess.run([sys.executable, "-m", "pip", "freeze"], check=True, capture_output=True, text=True).stdout
     constraints = directory / "constraints.txt"

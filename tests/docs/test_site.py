@@ -1,4 +1,4 @@
-"""The site: every page has its place, and the check of what was built finds what leads nowhere."""
+"""The site: every page has its place, and the check of the built site finds broken links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECK = DOCS / "_site" / "check.py"
 
 
 def places(node: object) -> list[str]:
-    """Return the pages that a part of _toc.yml names; a pattern names several."""
+    """Return the pages that a part of _toc.yml names; a pattern names several pages."""
     if isinstance(node, list):
         return [place for one in node for place in places(one)]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""What a page tells its reader to type."""
+"""The code that a page tells its reader to type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at sessions on a cluster of processes on this machine that are not as they should be.
+"""Runs the doctor on faulty sessions, on a cluster of processes on this machine.
 
 Run as ``python -m tests.doctor.cluster_job DIRECTORY``, where the test put the keystore.
 """
@@ -24,7 +24,7 @@ COPY, MARKER = "someones-fat.jar", "org/apache/parquet/column/ColumnDescriptor.c
 
 
 def fat_jar(work: Path) -> Path:
-    """Return a jar that has all of the connector, and something of another Parquet."""
+    """Return a jar with all of the connector, and a class of another Parquet."""
     made = work / COPY
     shutil.copy(pme.jar_path(), made)
     with zipfile.ZipFile(made, "a") as jar:
@@ -49,7 +49,7 @@ def session(work: Path, master: str, jars: str, more: dict[str, str]) -> SparkSe
 
 
 def main(work: Path) -> None:
-    """Look at one session after the other, and write down what was said."""
+    """Check one session after the other, and write the results down."""
     places = Places(work)
     keys = places.keystore()
     enc = pme.Encryption(kms=keys, footer_key="footer")

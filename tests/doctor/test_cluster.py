@@ -1,4 +1,4 @@
-"""Executors in processes of their own are looked at; a jar that is there twice, and RPC in clear, are told."""
+"""The doctor checks executors in processes of their own, and reports a duplicate jar and unencrypted RPC."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return what was said of each session."""
+    """Return the results for each session."""
     places = Places(tmp_path_factory.mktemp("doctor"))
     places.make()
     with pytest.MonkeyPatch.context() as patch:

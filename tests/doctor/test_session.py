@@ -1,4 +1,4 @@
-"""A classic session is looked at, on whatever Spark the tests run."""
+"""The doctor on a classic session, with the Spark that runs the tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARQUET = {"3.5": "1.13.1", "4.0": "1.15.2", "4.1": "1.16.0", "4.2": "1.17.0", "
 
 @pytest.fixture(scope="module")
 def healthy(spark: SparkSession, keys: pme.Keystore) -> pme.Diagnosis:
-    """Return what is said of the tests' session, with keys."""
+    """Return the diagnosis of the tests' session, with keys."""
     return pme.doctor(spark, pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn"]}))
 
 
@@ -175,7 +175,7 @@ def test_sql_gives_the_same_answer(spark: SparkSession, keys: pme.Keystore, heal
 
 def test_a_stopped_session_is_a_problem_and_not_an_exception(spark: SparkSession) -> None:
     class Stopped:
-        _jsparkSession = spark._jsparkSession  # noqa: N815 PySpark calls it so
+        _jsparkSession = spark._jsparkSession  # noqa: N815 PySpark's name
 
         @property
         def _jvm(self) -> object:

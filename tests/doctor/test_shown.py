@@ -1,4 +1,4 @@
-"""What a diagnosis looks like, and what Python sees by itself."""
+"""How a diagnosis is shown, and what Python sees by itself."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_an_old_python_is_a_problem() -> None:
 
 
 def session(java: str, examine: Any = None) -> Any:
-    """Return what looks like a classic session to who asks for a connector that is not there, or fails."""
+    """Return a stand-in for a classic session in which the connector is missing or fails."""
     connector = SimpleNamespace(examine=examine)
     jvm = SimpleNamespace(
         io=SimpleNamespace(pmeparquet=SimpleNamespace(spark=SimpleNamespace(admin=SimpleNamespace(Doctor=connector)))),
@@ -140,7 +140,7 @@ def test_a_connector_that_cannot_run_is_a_problem(a_connector: None) -> None:
 
 
 def client(message: str) -> Any:
-    """Return what looks like a Connect session of a server that fails so."""
+    """Return a stand-in for a Connect session of a server that fails in this way."""
 
     def fails(*_: object) -> object:
         raise RuntimeError(message)

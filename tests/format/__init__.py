@@ -1,1 +1,1 @@
-"""Everything Spark's own ``parquet`` source does works through ``pme-parquet`` as well."""
+"""Everything that Spark's own ``parquet`` source does works through ``pme-parquet``, too."""

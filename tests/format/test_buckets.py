@@ -55,7 +55,7 @@ def test_bucket_pruning_reads_only_the_buckets_asked_for(spark: SparkSession, pa
         bucketed(spark, source)
         return spark.table(source.table).where("id = 7")
 
-    # Spark drops the bucketing of a scan that no join or aggregate profits from, unless told not to.
+    # With this setting on, Spark ignores the buckets in a scan if no join or aggregate profits from them.
     with conf({"spark.sql.sources.bucketing.autoBucketedScan.enabled": "false"}):
         assert len(pair.same(job)) == 1
         assert "SelectedBucketsCount: 1 out of 3" in plan(spark.table(pair.ours.table).where("id = 7"))

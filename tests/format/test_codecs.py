@@ -1,4 +1,4 @@
-"""Every codec Spark offers for Parquet; those whose library Spark does not bring fail as they fail for Spark."""
+"""Every codec that Spark offers for Parquet. Those whose library Spark does not contain fail as they do in Spark."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_a_dot_in_a_name_is_not_a_nested_field(spark: SparkSession, ours: Source
 
 
 def static(tmp_path: Path, **named: bytes) -> pme.Static:
-    """Return keys listed in a file, as a reader would be given them."""
+    """Return keys listed in a file, as a reader would get them."""
     path = tmp_path / f"{'-'.join(named)}.keys"
     path.write_text("".join(f"{name}={b64encode(key).decode()}\n" for name, key in named.items()))
     return pme.Static(pme.file(str(path)))

@@ -1,4 +1,4 @@
-"""Key material beside the file and AAD prefixes made of its place go where the file goes, however it is written."""
+"""Key material beside the file and AAD prefixes made from its path move with the file, however it is written."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_the_page_index_skips_pages(spark: SparkSession, pair: Pair, scan: str) 
         source.write(numbers(spark), "overwrite", **SMALL_PAGES)
         return source.read(scan=scan).where("id IN (17, 4321)").select("id")
 
-    # With no column but the filter's there is nothing to read later, and pages come whole.
+    # With no column except the filter's there is nothing to read later, and pages are read whole.
     assert len(pair.same(job)) == 2
     assert rows_scanned(job(pair.ours)) == 200
 
@@ -67,7 +67,7 @@ def test_a_dictionary_skips_the_row_group(spark: SparkSession, ours: Source) -> 
 
 
 def test_a_bloom_filter_of_a_plaintext_column_lets_present_values_through(spark: SparkSession, ours: Source) -> None:
-    # A small file, of which everything comes with its tail.
+    # A small file: all of it is read with its tail.
     frame = spark.range(0, 100, 1, 1).selectExpr("id", "concat('name-', id) AS name")
     encrypted = {"columnKeys": "pii: id", "unlistedColumns": "plaintext"}
     ours.write(frame, **BLOOM, **encrypted, **{"parquet.bloom.filter.max.bytes": "256"})
@@ -93,7 +93,7 @@ def test_zeros_of_either_sign_are_found(spark: SparkSession, ours: Source, zero:
 def test_other_columns_are_decoded_only_for_matching_rows(
     spark: SparkSession, pair: Pair, scan: str, condition: str
 ) -> None:
-    # Every page of `scattered` spans all of its values, so that no index leaves one out.
+    # Every page of `scattered` spans all of its values, so no index excludes one.
     others = [f"id * {number} AS other_{number}" for number in range(8)]
     frame = spark.range(0, 1000, 1, 1).selectExpr("id", "pmod(id * 321, 1000) * 2 AS scattered", *others)
 

@@ -1,6 +1,6 @@
-"""Summary files (`_metadata`, `_common_metadata`), which Parquet writes in plaintext: no schema is believed from them.
+"""Summary files (`_metadata`, `_common_metadata`), which Parquet writes in plaintext: no schema is read from them.
 
-Where nothing else is in a directory, Spark's own source takes the schema from them and finds no rows. Ours does so with
+If a directory has no other files, Spark's own source takes the schema from them and finds no rows. Ours does so with
 ``plaintextFiles=allow``.
 """
 
@@ -26,7 +26,7 @@ SUMMARIES = ("_metadata", "_common_metadata")
 
 @pytest.fixture(scope="module")
 def alone(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a directory with nothing but the summary files of a plaintext table."""
+    """Return a directory with only the summary files of a plaintext table."""
     table = tmp_path_factory.mktemp("summaries") / "table"
     frame = spark.range(9).selectExpr("id", "id * 2.5D AS number")
     frame.write.option("parquet.summary.metadata.level", "ALL").parquet(str(table))

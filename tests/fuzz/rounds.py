@@ -1,4 +1,4 @@
-"""One round: a file, a mutation, a reader, and how the read may go. The seed and the number of a round decide all."""
+"""One round: a file, a mutation, a reader, and the permitted outcomes. Seed and round number decide everything."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tests.support.files.anatomy import Anatomy
     from tests.support.files.writers import Row
 
-# The columns that are encrypted in every file of the corpus: they come first.
+# The columns that every file of the corpus encrypts: they come first.
 ENCRYPTED = tuple(name for names in COLUMN_KEYS.values() for name in names)
 
 QUERIES = (ALL, ALL, FILTERED, ONE_ROW, absent_note(20), absent_note(120))
-# Only where no key and no readable part is in play: parquet-java allocates what a size says. A tenth of all rounds.
+# Only for mutations of neither keys nor readable parts: parquet-java allocates what a size says. A tenth of all rounds.
 SPARK_SHARE = 0.4
 NAMED = re.compile(r"PME_[A-Z_]+")
 
-# What would end an executor, or a bug: of Spark's own errors, those that are never an answer to content.
+# Errors that would end an executor, or bugs: those of Spark's own errors that content must never cause.
 FATAL = ("OutOfMemoryError", "StackOverflowError", "InternalError", "Py4JNetworkError", "Connection refused")
 OUR_BUG, SLOW = "internal error", re.compile(r" after [\d.]+ s$")
 
@@ -41,7 +41,7 @@ class Original(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A mutated file and how it is read."""
+    """A mutated file and how to read it."""
 
     number: int
     name: str
@@ -52,7 +52,7 @@ class Round(NamedTuple):
     strict: bool
 
     def wrong(self, outcome: str) -> bool:
-        """Tell whether a read must not go so."""
+        """Return whether this outcome of a read is wrong."""
         if NAMED.fullmatch(outcome) or outcome == SAME:
             return False
         if outcome == OTHER:
@@ -62,7 +62,7 @@ class Round(NamedTuple):
 
 
 class EncryptedOnly(Probe):
-    """Reads only columns whose every module is encrypted: what lies readable beside them can be altered by anyone."""
+    """Reads only columns with every module encrypted: anyone can alter what is readable beside them."""
 
     def read(self, path: str, query: Query = ALL, **options: str) -> list[Row]:
         settings = {"kms": TEST_KMS, "reader": self.reader} | options
@@ -71,7 +71,7 @@ class EncryptedOnly(Probe):
 
 
 def round_of(corpus: list[Original], seed: int, number: int) -> Round:
-    """Return a round, which depends on nothing but its number, the seed, and the files."""
+    """Return a round, which depends only on its number, the seed, and the files."""
     rng = Random(f"{seed}/{number}")  # noqa: S311 - the same in every run
     original, other = rng.choice(corpus), rng.choice(corpus)
     choice = rng.random()
@@ -89,7 +89,7 @@ def round_of(corpus: list[Original], seed: int, number: int) -> Round:
 
 
 def read_as(rng: Random, number: int, kind: Kind, made: tuple[str, bytes], *, narrow: bool, readable: bool) -> Round:
-    """Return how the mutated file is read: what is sealed anew, or readable, is parsed by parquet-java at its risk."""
+    """Return how to read the mutated file: parquet-java parses what is sealed again, or readable, at its own risk."""
     name, content = made
     sealed = name.endswith("anew")
     query = rng.choice(QUERIES)
@@ -102,7 +102,7 @@ def read_as(rng: Random, number: int, kind: Kind, made: tuple[str, bytes], *, na
 
 
 def narrowed(query: Query) -> Query:
-    """Return the query with only what concerns encrypted columns."""
+    """Return the query without anything about unencrypted columns."""
     where = " AND ".join(part for part in query.where.split(" AND ") if not part.startswith(("id", "twin"))) or "true"
     rows = query.expected if where != "true" else ALL.expected
     return Query(where, tuple(row[: len(ENCRYPTED)] for row in rows))  # type: ignore[misc] # fewer columns

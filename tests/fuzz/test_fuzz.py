@@ -1,7 +1,7 @@
-"""Mutated files, as many as a time allows: by bytes, by splices, and inside structures that are sealed anew.
+"""Mutated files, as many as fit into a given time: by bytes, by splices, and inside structures that are sealed again.
 
-``PME_FUZZ_SEED`` chooses the sequence of mutations, ``PME_FUZZ_SECONDS`` how long it goes on and ``PME_FUZZ_FIRST`` at
-which round it starts: that of a failure, and no seconds, play it again. The files have new keys in every run.
+``PME_FUZZ_SEED`` chooses the sequence of mutations, ``PME_FUZZ_SECONDS`` how long it runs and ``PME_FUZZ_FIRST`` the
+first round. To replay a failure, set its round and no seconds. The files have new keys in every run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SEED = int(os.environ.get("PME_FUZZ_SEED", "1"))
 SECONDS = float(os.environ.get("PME_FUZZ_SECONDS", "60" if os.environ.get("PME_TEST_ALL") else "5"))
 FIRST = int(os.environ.get("PME_FUZZ_FIRST", "0"))
 
-# A read that hangs must not take the run with it; one that takes over ten seconds is told by the probe.
+# A read that hangs must not hang the run; the probe reports reads that take over ten seconds.
 HANG_SECONDS = 60.0
 BATCH = 8 * THREADS
 
@@ -43,7 +43,7 @@ def corpus(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> lis
 def played(
     spark: SparkSession, rounds: Callable[[int], Round], outcome: Callable[[Round], str]
 ) -> list[tuple[Round, str]]:
-    """Play rounds in turn until the time is over, and return all with how they went."""
+    """Run rounds in turn until the time is over, and return them all with their outcomes."""
     end = time.monotonic() + SECONDS
     done: list[tuple[Round, str]] = []
     numbers = count(FIRST)

@@ -1,1 +1,1 @@
-"""The house itself: which part of the project may use which."""
+"""The rules of the project: which part may use which, and its prose."""

@@ -1,4 +1,4 @@
-"""The layers of scripts/layers.txt hold, in Scala and in Python; a forbidden import and a circle are seen."""
+"""The layers of scripts/layers.txt hold, in Scala and in Python; a forbidden import and a circle are found."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def planted(tree: Path, section: str, files: dict[str, str]) -> str:
-    """Return what the check says with these files and does not say without them."""
+    """Return the problems that the check finds with these files and not without them."""
     _, before = check("--project", str(tree), section)
     for name, text in files.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -145,4 +145,4 @@ def test_the_picture_has_every_layer(copied: Path) -> None:
     assert "graph TD" in drawn
     assert 'n__display["_display"]' in drawn
     assert "n__kms --> n__display" in drawn
-    assert "n__cli --> n_errors" not in drawn  # implied by what it uses
+    assert "n__cli --> n_errors" not in drawn  # other edges imply it

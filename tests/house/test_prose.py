@@ -22,7 +22,7 @@ def prose() -> Any:
     assert spec is not None
     module = module_from_spec(spec)
     sys.modules["prose"] = module
-    # A cache next to the script would be a file of the tree.
+    # A cache next to the script would become a file of the tree.
     keep, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     loader.exec_module(module)
     sys.dont_write_bytecode = keep

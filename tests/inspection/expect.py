@@ -1,4 +1,4 @@
-"""What must be told of files of one mode of the key tools, whoever wrote them."""
+"""The expected inspection of files in one mode of the key tools, for any writer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAVES = 16
 def expect(
     report: pme.Inspection, mode: Mode, *, footer: str, writer: str, kek_bits: int, unlisted: str | None
 ) -> None:
-    """Check every field but ids and sizes; `unlisted` is what columns without a key of their own are encrypted with."""
+    """Check every field except ids and sizes; `unlisted` is the key of columns without a key of their own."""
     [file] = report.files
     assert (report.findings, report.drift) == ((), ())
     assert (file.footer, file.algorithm) == (footer, mode.algorithm)
@@ -54,7 +54,7 @@ def expect_columns(file: InspectedFile, mode: Mode, kek_bits: int, unlisted: str
 
 
 def expect_key(key: Key | None, master_key: str, mode: Mode, kek_bits: int) -> None:
-    """Check all that is told of a wrapped key."""
+    """Check every field of a wrapped key."""
     assert key
     assert (key.management, key.master_key, key.master_key_version) == ("envelope", master_key, None)
     assert key.material == ("external" if mode.external else "internal")

@@ -1,4 +1,4 @@
-"""Looks at files out of one file of many, in a process with little memory: `mutated_job.py FILES MEBIBYTES SECONDS`.
+"""Inspects many files out of a single one, in a process with little memory: `mutated_job.py FILES MEBIBYTES SECONDS`.
 
 Prints how many were looked at, how many had findings, and the most memory. An exception, more memory than allowed, a
 look that takes too long or reads more than there is ends it with another exit code than 0.
@@ -28,7 +28,7 @@ BESIDE = f"_KEY_MATERIAL_FOR_{NAME}.json"
 
 
 class OneFile:
-    """A storage of one file and what is beside it, which counts what is read."""
+    """A storage of one file and what is beside it. It counts the bytes read."""
 
     def __init__(self, content: bytes, beside: bytes | None) -> None:
         self.contents = {NAME: content} | ({} if beside is None else {BESIDE: beside})
@@ -48,7 +48,7 @@ class OneFile:
 
 
 def pairs(path: Path) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield files, each with what is beside it: lengths of four bytes come first, and no bytes mean no file."""
+    """Yield files, each with what is beside it: lengths of four bytes come first, and zero bytes mean no file."""
     with path.open("rb") as file:
         while lengths := file.read(8):
             first, second = struct.unpack("<II", lengths)
@@ -56,7 +56,7 @@ def pairs(path: Path) -> Iterator[tuple[bytes, bytes | None]]:
 
 
 def most_memory() -> int:
-    """Return the most that this process held, in MiB; `getrusage` counts what the one that started it held, too."""
+    """Return the peak memory of this process in MiB; `getrusage` also counts the process that started it."""
     for line in Path("/proc/self/status").read_text().splitlines():
         name, value = line.split(":")
         if name == "VmHWM":
@@ -72,7 +72,7 @@ def main(path: Path, mebibytes: int, seconds: int) -> None:
         storage = OneFile(content, beside)
         files = with_intruders([look(storage, found) for found in storage.files()])
         report = Inspection(NAME, files, groups(files), drift(files))
-        # What is found is shown, too.
+        # Findings are also shown, so that showing them is tested.
         assert str(report).replace("\n", " ").isprintable()
         assert json.dumps(report.to_dict()).isprintable()
         assert report._repr_html_()

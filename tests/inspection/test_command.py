@@ -68,7 +68,7 @@ def test_a_terminal_gets_tables(table: Path) -> None:
         try:
             while piece := os.read(ours, 4096):
                 shown += piece
-        except OSError:  # Linux's way to say that the other end is closed
+        except OSError:  # an error of Linux for a closed other end
             pass
     os.close(ours)
     assert process.returncode == 0

@@ -1,4 +1,4 @@
-"""Files that are not what they should be: each is a finding of the right condition, and what is known of it stays."""
+"""Damaged files: each is a finding with the right condition, and what is known of the file stays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def told(path: Path, content: bytes) -> tuple[InspectedFile, list[tuple[str, str]]]:
-    """Return the file, and of its findings condition and reason."""
+    """Return the inspected file, and the condition and reason of its findings."""
     path.write_bytes(content)
     [file] = pme.inspect(path).files
     found = [(finding.condition, WHY.split(finding.message, 1)[1]) for finding in file.findings]
@@ -41,7 +41,7 @@ def plain(*fields: Field) -> bytes:
     return framed(thrift.write_struct([*fields]), b"PAR1")
 
 
-# After this a message gives the reason.
+# The reason of a message follows this.
 WHY = re.compile("(?:is damaged|is not reliable|was not read|cannot be used|cannot be authenticated): ")
 ALGORITHM = Field(1, STRUCT, [Field(1, STRUCT, gcm())])
 BOTH = Field(1, STRUCT, [Field(1, STRUCT, gcm()), Field(2, STRUCT, gcm())])

@@ -1,6 +1,6 @@
-"""Mutated tails and made ones that grow: every look ends, in little memory, with an answer or a finding.
+"""Mutated tails, and tails made to grow: every inspection ends, in little memory, with an answer or a finding.
 
-`PME_TEST_ALL` looks at 10,000 mutated files, and lets the others grow further.
+`PME_TEST_ALL` inspects 10,000 mutated files, and lets the others grow further.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SEED = int(os.environ.get("PME_FUZZ_SEED", "1"))
 ALL = bool(os.environ.get("PME_TEST_ALL"))
 ROUNDS = 10_000 if ALL else 1_000
 MEBIBYTES = 200
-# Of one look.
+# For one file.
 SECONDS = 300
 MAGIC_BYTES, TAIL_BYTES = 4, 8
 ENDS = 64
@@ -65,7 +65,7 @@ def beside(path: Path) -> bytes | None:
 
 
 def mutated(rng: Random, original: Original) -> Original:
-    """Return the file with something changed in its tail, or in the key material beside it."""
+    """Return the file with a change in its tail, or in the key material beside it."""
     content, material_beside = original
     if material_beside is not None and rng.random() < 0.3:
         return Original(content, mutations.raw(rng, material_beside))
@@ -85,7 +85,7 @@ def mutated(rng: Random, original: Original) -> Original:
 
 
 def looked_at(directory: Path, files: Iterator[Original]) -> dict[str, int]:
-    """Let a process of little memory look at the files."""
+    """Let a process with little memory inspect the files."""
     path = directory / "files.bin"
     with path.open("wb") as out:
         for content, material_beside in files:
@@ -106,7 +106,7 @@ def test_mutated_tails(tmp_path: Path) -> None:
     corpus = originals(tmp_path)
     told = looked_at(tmp_path, (mutated(rng, rng.choice(corpus)) for _ in range(ROUNDS)))
     assert told["looked"] == ROUNDS
-    # Neither all are refused before anything of them is read, nor is everything taken for whole.
+    # Not every file is refused before any of it is read, and not every file passes as undamaged.
     assert ROUNDS * 0.3 < told["findings"] < ROUNDS * 0.95
     assert told["mebibytes"] < MEBIBYTES
 
@@ -117,12 +117,12 @@ LIST_OF = {"bool": b"\x01", "byte": b"\x03", "string": b"\x08", "list": b"\x09",
 
 
 def long_list(number: int, element: int, content: bytes, count: int) -> bytes:
-    """Return a footer whose first field is a list of so many elements."""
+    """Return a footer whose first field is a list of this many elements."""
     return bytes([number << 4 | 9, 0xF0 | element]) + thrift.varint(count) + content
 
 
 def bombs(most: int) -> dict[str, bytes]:
-    """Return footers of this length that would like to become large, slow or deep."""
+    """Return footers of this length that try to become large, slow or deep."""
     rows = thrift.write_struct([thrift.Field(3, thrift.I64, 1)])[:-1]
     elements = most - 100
     small = b"".join(thrift.write_struct(column(f"{n:x}".encode())) for n in range(60_000))[: most - 100]

@@ -1,4 +1,4 @@
-"""Columns have one name, that which `columnKeys` takes: `inspect` tells it without a JVM, the connector with one."""
+"""Columns have one name, the one that `columnKeys` takes: `inspect` shows it without a JVM, the connector with one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# Lists and maps in every form that there is, and names that need backticks.
+# Lists and maps in all their forms, and names that need backticks.
 SCHEMAS = {
     "three levels": "optional group a (LIST) { repeated group list { optional int32 element; } }",
     "two levels": "optional group a (LIST) { repeated int32 array; }",
@@ -41,7 +41,7 @@ SCHEMAS = {
     "a set": "optional group a (MAP) { repeated group key_value { required binary key (UTF8); } }",
     "odd names": "optional int32 a.b; optional group `c { optional int32 d-e; optional int32 größe; }",
 }
-# No column is under it, so that each is a finding.
+# No column is under this key, so each column is a finding.
 NOBODY = {"kms": TEST_KMS, "columnKeys": "nobody: nowhere", "unlistedColumns": "error"}
 
 
@@ -54,7 +54,7 @@ def test_inspect_and_verify_name_columns_alike(spark: SparkSession, tmp_path: Pa
     assert [row.column for row in pme.verify(spark, tmp_path, options=NOBODY).collect()] == told
     [usage] = pme.key_usage(spark, str(tmp_path), options={"kms": TEST_KMS}).collect()
     assert usage["columns"] == sorted(told)
-    # As they are typed.
+    # As a user types them.
     keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(told)}"}
     assert pme.verify(spark, tmp_path, options=keys | {"unlistedColumns": "error"}).collect() == []
 

@@ -1,4 +1,4 @@
-"""Apache's encrypted files: every field that is told is what their manifest says."""
+"""Apache's encrypted files: every field of the inspection agrees with their manifest."""
 
 from __future__ import annotations
 

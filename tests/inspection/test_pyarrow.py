@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_key_tools(tmp_path: Path, mode: Mode) -> None:
     arrow_kms.write(arrow_frame(), tmp_path / "a.parquet", mode)
-    # PyArrow's key tools take no notice of plaintext_footer in uniform mode, leave other columns readable, and wrap by
-    # keys of 128 bits.
+    # PyArrow's key tools ignore plaintext_footer in uniform mode, leave other columns readable, and use 128-bit
+    # key-encryption keys.
     footer = "signed" if mode.plaintext_footer and not mode.uniform else "encrypted"
     report = pme.inspect(tmp_path)
     expect(report, mode, footer=footer, writer="parquet-cpp-arrow version", kek_bits=128, unlisted=None)

@@ -1,4 +1,4 @@
-"""Tables in a store of objects: a moto server on a loopback address, and what reads it on the user's side."""
+"""Tables in an object store: a moto server on a loopback address, and the user's packages that read from it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACE = "bucket/people"
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a table on the disk: two partitions, keys beside a file, and somebody's plaintext."""
+    """Return a table on disk: two partitions, key material beside a file, and a plaintext file of somebody."""
     path = tmp_path_factory.mktemp("local") / "people"
     for name, content in {
         "day=1/a.parquet": encrypted(material("pii")),
@@ -37,7 +37,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def store(table: Path) -> Iterator[dict[str, Any]]:
-    """Return how the store with a copy of it is reached."""
+    """Return the options to reach the store with a copy of it."""
     with Moto() as moto:
         reached = {"key": "nobody", "secret": "nothing", "endpoint_url": moto.url}
         files = s3fs.S3FileSystem(**reached)

@@ -1,4 +1,4 @@
-"""What people and programs get to see: text, a notebook's HTML, rich's tables, JSON, pandas."""
+"""What people and programs see: text, a notebook's HTML, rich's tables, JSON, pandas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.files.tails import column, encrypted, gcm, kek_id, material, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Clears a screen, sets a window's title, turns the direction of writing, breaks a line and HTML, and is rich's markup.
+# Clears a screen, sets a window's title, changes the writing direction, breaks a line and HTML, and is rich's markup.
 HOSTILE = "k\x1b[2J\x1b]0;t\x07\u202e\n<script>alert(1)</script>[red]&[/red]"
 WRAPPED_TWICE = (
     f"data key 128 bits, wrapped by key-encryption key {kek_id()} (256 bits), which the master key wraps, in the file"
@@ -25,7 +25,7 @@ DANGEROUS = ("\x1b", "\x07", "\u202e", "\n<", "<script>")
 
 
 def forms(report: pme.Inspection) -> dict[str, str]:
-    """Return the report as a terminal, a notebook and a pipe get it."""
+    """Return the report as a terminal, a notebook and a pipe show it."""
     screen = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
     screen.print(report)
     assert isinstance(screen.file, io.StringIO)
@@ -34,13 +34,13 @@ def forms(report: pme.Inspection) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give tables all the room they want."""
+    """Give tables all the width that they want."""
     monkeypatch.setenv("COLUMNS", "500")
 
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """Return a directory of files that say what should reach no screen, wherever a text can stand."""
+    """Return a directory of files with text that must reach no screen, in every place that can hold text."""
     told = material(HOSTILE, kmsInstanceID=HOSTILE, kmsInstanceURL=HOSTILE)
     (tmp_path / "a").write_bytes(encrypted(told, algorithm=gcm(prefix=HOSTILE.encode())))
     (tmp_path / "b").write_bytes(readable([column(HOSTILE.encode(), key=told)], signed=True))

@@ -25,13 +25,13 @@ FACTORY = {"parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.P
 @pytest.mark.parametrize("mode", MODES, ids=str)
 @pytest.mark.parametrize("source", ["pme-parquet", "parquet"])
 def test_every_mode(spark: SparkSession, target: str, source: str, mode: Mode) -> None:
-    # parquet-java uses a key encryption key again, whatever its length, for who has the same token.
+    # parquet-java reuses a key-encryption key for the same access token, whatever its length.
     token = {"parquet.encryption.key.access.token": str(mode)}
     theirs = FACTORY | modes.java_properties(mode, TEST_KMS) | token
     options = theirs if source == "parquet" else modes.our_options(mode, TEST_KMS)
     spark_frame(spark).write.format(source).options(**options).save(target)
     footer = "signed" if mode.plaintext_footer else "encrypted"
-    # What completes the columns came with parquet-java 1.14.
+    # parquet-java 1.14 added what completes the columns.
     incomplete = source == "parquet" and SPARK_VERSION < (4, 0) and not mode.uniform
     unlisted = None if incomplete else "footer key"
     report = pme.inspect(target)

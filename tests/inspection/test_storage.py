@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Recorded(MemoryFileSystem):  # type: ignore[misc] # fsspec has no types
-    """A storage of URLs, in memory, that notes which ranges are asked for."""
+    """A storage of URLs, in memory, that records the ranges that are read."""
 
     protocol = ("s3", "abfs", "recorded")
     store: dict[str, Any] = {}  # noqa: RUF012 as its parent

@@ -1,4 +1,4 @@
-"""Tables of several files: which files count, how they differ, what is wrong among them."""
+"""Tables of several files: which files count, how they differ, and what is wrong with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inspections in the room of a terminal: nothing is wider, and what a table had to leave out `to_dict` has."""
+"""Inspections fit into a terminal: nothing is wider, and `to_dict` has what a table had to leave out."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tests of interchange: other writers' files read here, our files read there."""
+"""Interchange with other writers and readers: their files read here, our files read there."""

@@ -1,4 +1,4 @@
-"""Files whose data key is the named key itself: PyArrow's low-level API, and DuckDB."""
+"""Files with the named key itself as data key: PyArrow's low-level API, and DuckDB."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-# DuckDB 2.0 computes the wrong AAD for every nested column, of PyArrow's files too, so it is asked for the others; it
+# DuckDB 2.0 computes a wrong AAD for every nested column, also in PyArrow's files, so it only reads the others. It
 # needs a package of its own for timestamps with a zone.
 FLAT = ("id", "name", "note", "salary", "born", "ratio", "active", "raw")
 KEYS = {128: b"0123456789abcdef", 192: b"0123456789abcdef01234567", 256: b"0123456789abcdef0123456789abcdef"}
@@ -203,7 +203,7 @@ def pages_of_one_ordinal(content: bytes) -> bytes:
 def test_duckdb_treats_every_page_as_the_first_of_its_chunk(
     spark: SparkSession, tmp_path: Path, target: str, static: dict[str, str]
 ) -> None:
-    # If this fails with a newer DuckDB, docs/interchange.md has something good to tell.
+    # If this fails with a newer DuckDB, docs/interchange.md has good news to add.
     options = static | {"uniformKey": "k128", "keyManagement": "direct", "parquet.page.row.count.limit": "300"}
     spark.range(0, 1000, 1, 1).write.format("pme-parquet").options(**options).save(target)
     [ours] = data_files(target)

@@ -38,7 +38,7 @@ def read(spark: SparkSession, source: str, options: dict[str, str], target: str)
 
 
 def assert_written_as(mode: Mode, target: str) -> None:
-    """Fail unless the file's magic and its material file are those of the mode."""
+    """Fail unless the file's magic bytes and its material file are those of the mode."""
     [file] = data_files(target)
     assert file.read_bytes()[:4] == (b"PAR1" if mode.plaintext_footer else b"PARE")
     assert (file.parent / f"_KEY_MATERIAL_FOR_{file.name}.json").exists() == mode.external

@@ -1,4 +1,4 @@
-"""The encrypted files of apache/parquet-testing, written by Arrow C++ and parquet-java, read completely or refused."""
+"""The encrypted files of apache/parquet-testing, by Arrow C++ and parquet-java, are read completely or refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ JULIAN_DAY_OF_EPOCH = 2_440_588
 
 
 class Sample(NamedTuple):
-    """One file and what the manifest says of it."""
+    """One file and its entry in the manifest."""
 
     facts: dict[str, Any]
 
@@ -75,20 +75,20 @@ def without_prefix(sample: Sample) -> bool:
 
 @pytest.fixture
 def static(tmp_path: Path) -> Static:
-    """Return what makes options of ``kms=static`` from key names and hexadecimal keys."""
+    """Return a function that makes options of ``kms=static`` from key names and hexadecimal keys."""
 
     def options(keys: dict[str, str]) -> dict[str, str]:
         lines = [f"{key}={base64.b64encode(bytes.fromhex(value)).decode()}" for key, value in keys.items()]
         listed = tmp_path / "keys"
         listed.write_text("\n".join(lines))
-        # Arrow's files name data keys.
+        # Arrow's files name data keys directly.
         return pme.Static(pme.file(str(listed))).options() | {"keyManagement": "direct"}
 
     return options
 
 
 def needed(sample: Sample) -> dict[str, str]:
-    """Return the options without which a careful reader refuses the file."""
+    """Return the options without which a reader that checks everything refuses the file."""
     options = {}
     if sample.facts["algorithm"] == CTR:
         options["algorithm"] = CTR
@@ -107,13 +107,13 @@ def read(spark: SparkSession, sample: Sample, options: dict[str, str]) -> DataFr
 
 
 def comparable(frame: DataFrame) -> Table:
-    """Return the rows, with INT96 as microseconds: its days here lie before the years Python can name."""
+    """Return the rows, with INT96 as microseconds: their days lie before the first year of Python's dates."""
     columns = [f"unix_micros({field}) as {field}" if field == "int96_field" else field for field in frame.columns]
     return spark_table(frame.selectExpr(*columns), by="double_field")
 
 
 def expected(sample: Sample) -> Table:
-    """Return the twin as PyArrow reads it, with INT32 TIME as its number and INT96 as its words say."""
+    """Return the twin as PyArrow reads it, with INT32 TIME as a number and INT96 from its three words."""
     table = pq.read_table(DATA / sample.facts["plaintext_twin"])
     time, int96 = "int32_field", "int96_field"
     if int96 in table.column_names:

@@ -1,4 +1,4 @@
-"""Lists as protobuf's converters lay them out, repeated fields without annotation, in files of parquet-java."""
+"""Lists as protobuf's converters write them, repeated fields without annotation, in files of parquet-java."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROPERTIES = {
     "parquet.encryption.column.keys": "pii: xs, people.name, people.ages",
     "parquet.encryption.complete.columns": "true",
 }
-# What is selected, and the first leaf of it that has levels, as messages name it.
+# The selected column, and its first leaf with levels, as messages name it.
 LEAVES = {"xs": "xs.element", "people.name": "people.element.name", "people.ages": "people.element.ages.element"}
 
 every_column = pytest.mark.parametrize("column", LEAVES)
@@ -39,7 +39,7 @@ def expected() -> list[tuple[Any, ...]]:
 
 
 def write(spark: SparkSession, target: Path, version: str) -> None:
-    """Write one encrypted file with parquet-java's own writer, which Spark's cannot be brought to."""
+    """Write one encrypted file with parquet-java's own writer: Spark's cannot write such a schema."""
     jvm: Any = spark._jvm
     parquet = jvm.org.apache.parquet
     conf = jvm.org.apache.hadoop.conf.Configuration()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 every_mode = pytest.mark.parametrize("mode", MODES, ids=str)
 
-# PyArrow 26's key tools take no notice of plaintext_footer in uniform mode: the footer is encrypted.
+# PyArrow 26's key tools ignore plaintext_footer in uniform mode: the footer is encrypted.
 ARROW_MODES = [mode for mode in MODES if not (mode.uniform and mode.plaintext_footer)]
 
 
@@ -93,7 +93,7 @@ def test_v2_pages_of_pyarrow_are_read_by_the_page_pipeline(
 def test_spark_s_reader_refuses_v2_pages_of_pyarrow_and_names_the_reader_to_use(
     spark: SparkSession, tmp_path: Path, levels: str
 ) -> None:
-    # parquet-java takes the levels of V2 pages from outside the ciphertext, where PyArrow has none. PyArrow's encoding
+    # parquet-java reads the levels of V2 pages outside the ciphertext, where PyArrow writes none. PyArrow's encoding
     # stats do not say that pages are V2.
     arrow_kms.write(arrow_frame(), tmp_path / "a.parquet", MODES[6], data_page_version="2.0")
     reader = spark.read.format("pme-parquet").options(kms=TEST_KMS, reader="spark", clearLevels=levels)

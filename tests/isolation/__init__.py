@@ -1,1 +1,1 @@
-"""Tests that the keys of one frame are never seen by another."""
+"""One frame never sees the keys of another."""

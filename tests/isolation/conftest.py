@@ -1,4 +1,4 @@
-"""Two keystores whose keys have the same names, a table under each, and a reader that has few keys."""
+"""Two keystores with equal key names, a table under each, and a reader with few keys."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Shared(NamedTuple):
     root: Path
 
     def options(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the options of a reader that holds the keys of these names only."""
+        """Return the options of a reader that has only the keys of these names."""
         held = sorted(names)
         listed = self.root / "-".join(held)
         keys = {name: hashlib.sha256(f"isolation {name}".encode()).digest() for name in held}

@@ -1,4 +1,4 @@
-"""Two keystores with the same key names in one session: neither frame ever opens anything with the other's keys."""
+"""Two keystores with the same key names in one session: no frame ever opens anything with the other's keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers through one KMS class that differ in nothing but the configuration the class reads do not share keys."""
+"""Readers with one KMS class that differ only in the configuration that the class reads do not share keys."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def by_hadoop_configuration(spark: SparkSession, realm: str) -> Iterator[DataFra
 
 
 def bare(spark: SparkSession) -> DataFrameReader:
-    """Return a reader whose KMS class is told of no realm."""
+    """Return a reader whose KMS class gets no realm."""
     return spark.read.format("pme-parquet").option("kms", KMS)
 
 
@@ -140,7 +140,7 @@ def test_a_class_does_not_see_the_options_of_a_table_definition(
 
 
 def test_spark_parquet_shares_keys_between_such_readers(spark: SparkSession, north: str) -> None:
-    # What this guards against does happen: parquet-java's key tools keep keys by access token alone, here a fresh one.
+    # This shows that the danger is real: parquet-java's key tools cache keys by access token alone, here a new one.
     settings = {
         "parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory",
         "parquet.encryption.kms.client.class": KMS,

@@ -1,4 +1,4 @@
-"""What the definition of a table or view says sends no credential of its reader anywhere, and loads no class."""
+"""The stored definition of a table or view sends no credential of its reader anywhere, and loads no class."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOUD = "pme.test.loud"
 
 
 class Listener:
-    """A server of the attacker's, which takes down what it is asked."""
+    """The attacker's server, which records its requests."""
 
     def __init__(self) -> None:
         requests: list[str] = []
@@ -45,7 +45,7 @@ class Listener:
                 self.do_POST()
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self.requests = requests
         self.server = HTTPServer(("127.0.0.1", 0), Handler)
@@ -115,7 +115,7 @@ def vault(url: str) -> dict[str, str]:
 
 
 def attacks(url: str, secret: str) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """Return what a table says, and what the session of its reader does."""
+    """Return the options of a table, and the settings of its reader's session."""
     login = {"kms.vault.auth": "kubernetes", "kms.vault.role": "r"}
     token = {"kms": "vault", "kms.vault.token": f"env:{PASSWORD_VARIABLE}"}
     of_session = token | {"kms.vault.url": url}
@@ -236,7 +236,7 @@ def test_a_stored_view_s_own_options_are_not_trusted(
 def test_trusting_a_table_does_not_trust_a_view_of_it(
     spark: SparkSession, listener: Listener, files: str, table: str, keys: pme.Keystore, conf: Conf
 ) -> None:
-    # Spark itself refuses a view that says an option of the table once more, with another value.
+    # Spark itself refuses a view that repeats an option of the table with another value.
     create(spark, table, files, {"footerKey": "footer"})
     said = vault(listener.url) | {"kms.vault.token": f"env:{PASSWORD_VARIABLE}"}
     spark.sql(f"CREATE VIEW {table}_v AS SELECT * FROM {table} {clause(said)}")
@@ -305,7 +305,7 @@ def stores_view(spark: SparkSession, name: str, call: str) -> bool:
     try:
         spark.sql(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {call}")
     except AnalysisException as refusal:
-        # These releases take functions of extensions for temporary ones.
+        # These releases treat functions of extensions as temporary ones.
         if SPARK_VERSION >= (4, 2) or "INVALID_TEMP_OBJ_REFERENCE" not in str(refusal):
             raise
         return False

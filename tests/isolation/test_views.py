@@ -76,7 +76,7 @@ def test_views_with_different_keys_on_one_path_keep_their_own(spark: SparkSessio
 
 @pytest.mark.parametrize("scan", ["v1", "v2"])
 def test_readers_in_threads_keep_their_own_views(spark: SparkSession, shared: Shared, scan: str) -> None:
-    # Made here, for it writes the files that hold the keys.
+    # Created here, because it writes the files with the keys.
     readers = (shared.options(FEW), shared.options(ALL))
 
     def attempt(number: int) -> object:

@@ -1,4 +1,4 @@
-"""A frame whose protected columns are full of canaries, and the options that put them everywhere Parquet can."""
+"""A frame with canaries in its protected columns, and the options that put them everywhere Parquet can."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ENCODINGS = {
 
 
 def canaries(spark: SparkSession, count: int = ROWS) -> DataFrame:
-    """Return the frame; ``part`` serves for partitions and buckets, ``open`` is the column nobody protects."""
+    """Return the frame; ``part`` serves for partitions and buckets, ``open`` is the unprotected column."""
     return (
         spark.range(0, count, 1, 2)
         .selectExpr(
@@ -61,6 +61,6 @@ def canaries(spark: SparkSession, count: int = ROWS) -> DataFrame:
 
 
 def assert_only_the_open_column_is_readable(root: Path) -> None:
-    """Fail when a protected canary is found, or when the open one is not: then the search proves nothing."""
+    """Fail if a protected canary is found, or if the open one is not: then the search proves nothing."""
     assert find_canaries(root, [OPEN]), f"{OPEN} is nowhere under {root}, so the search proves nothing"
     assert_no_canaries(root, PROTECTED)

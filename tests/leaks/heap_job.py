@@ -1,6 +1,6 @@
-"""A job on a cluster of one executor, whose heap and the driver's are searched for keys when their time is over.
+"""A job on a cluster of one executor. It searches the executor's and the driver's heaps for keys that have expired.
 
-Run as ``python -m tests.leaks.heap_job DIRECTORY``; what was found goes to ``found.json`` there.
+Run as ``python -m tests.leaks.heap_job DIRECTORY``; it writes the result to ``found.json`` there.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 COLUMNS, FILES = 3, 2
 LIFETIME = "parquet.encryption.cache.lifetime.seconds"
 KEPT = "kept"
-# How each of these tables is read.
+# How the job reads each of these tables.
 GONE = {"v1-pages": {}, "v2-pages": {"scan": "v2"}, "v1-spark": {"reader": "spark"}}
 WRITTEN = "written"
 MASTERS = "masters"
-# Keys whose time is over go with the next sweep, ten seconds later at most.
+# The next sweep, at most ten seconds later, removes expired keys.
 PATIENCE = 90
 PAUSE = 2
 
@@ -56,7 +56,7 @@ def tool(name: str) -> str:
 
 
 def found_in_heap(process: str, dump: Path, secrets: Iterable[bytes]) -> set[bytes]:
-    """Return which of the secrets stand in what is alive in the heap of a process."""
+    """Return which of the secrets are in live objects of a process's heap."""
     subprocess.run([tool("jcmd"), process, "GC.heap_dump", str(dump)], check=True, capture_output=True)
     with dump.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = {secret for secret in secrets if content.find(secret) >= 0}
@@ -65,7 +65,7 @@ def found_in_heap(process: str, dump: Path, secrets: Iterable[bytes]) -> set[byt
 
 
 def look(places: Places, processes: dict[str, str], keys: dict[str, set[bytes]]) -> dict[str, dict[str, int]]:
-    """Return how many keys of each table stand in the heap of each process."""
+    """Return how many keys of each table are in the heap of each process."""
     found = {}
     for name, process in processes.items():
         secrets = found_in_heap(process, places.work / f"{name}.hprof", set().union(*keys.values()))
@@ -74,7 +74,7 @@ def look(places: Places, processes: dict[str, str], keys: dict[str, set[bytes]])
 
 
 def main(work: Path) -> None:
-    """Read each table, write one, and look until no key is left whose time is over."""
+    """Read each table, write one, and search until no expired key is left."""
     places = Places(work)
     spark = session(places)
     try:

@@ -1,4 +1,4 @@
-"""A secret that is written out where a reference belongs."""
+"""A literal secret in place of a reference."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A job in a process of its own that logs at DEBUG and writes down all Spark shows.
+"""A job in a process of its own that logs at DEBUG and writes down everything that Spark shows.
 
-Run as ``python -m tests.leaks.secret_job DIRECTORY``; the keys it uses lie in that directory.
+Run as ``python -m tests.leaks.secret_job DIRECTORY``; the keys it uses are in that directory.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def session(work: Path) -> SparkSession:
 
 
 class Job:
-    """Writes and reads with one KMS and keeps whatever Spark prints about it."""
+    """Writes and reads with one KMS and keeps everything that Spark prints about it."""
 
     def __init__(self, spark: SparkSession, work: Path, name: str, enc: pme.Encryption) -> None:
         self.spark, self.name, self.enc = spark, name, enc
@@ -81,13 +81,13 @@ class Job:
         outcome = DONE
         try:
             action()
-        except Exception as error:  # noqa: BLE001 - it is the text of any error that is searched
+        except Exception as error:  # noqa: BLE001 - the text of any error is searched
             outcome = f"{error!r}\n{error}\n{getattr(error, '__cause__', None)}"
         assert outcome != DONE, "this was to fail"
         self.show(outcome)
 
     def write(self) -> DataFrame:
-        """Write, and show what a read of it is."""
+        """Write, and show a read of it."""
         spark, options = self.spark, self.enc.options()
         people(spark).write.format(FORMAT).options(**options).save(self.path)
         frame = spark.read.format(FORMAT).options(**options).load(self.path)
@@ -121,7 +121,7 @@ class Job:
         self.show(str(query.lastProgress))
 
     def look_after(self, old: str, new: str) -> None:
-        """Rotate its keys to another master key and back, tell what they protect, and copy the table under new ones."""
+        """Rotate its keys to another master key and back, list their use, and copy the table under new ones."""
         spark, kms = self.spark, self.enc.kms
         assert kms is not None
         assert not isinstance(kms, (str, Mapping))
@@ -136,7 +136,7 @@ class Job:
         self.show(f"copied: {pme.rekey(spark, self.path, f'{self.path}-copy', self.enc, kms=kms)}")
 
     def fail(self, wrong: dict[str, str], literal: dict[str, str]) -> None:
-        """Fail in the ways that bring a secret near an error message."""
+        """Fail in the ways that put a secret near an error message."""
         reader = self.spark.read.format(FORMAT)
         options = self.enc.options()
         self.failing(lambda: reader.options(**{**options, **wrong}).load(self.path).collect())
@@ -168,7 +168,7 @@ def with_columns(kms: Kms, prefix: str) -> pme.Encryption:
 
 
 def main(work: Path) -> None:
-    """Run the jobs; the keys lie where the test put them."""
+    """Run the jobs; the test has written the keys."""
     with ExitStack() as stack:
         spark = session(work)
         stack.callback(spark.stop)
@@ -193,7 +193,7 @@ def main(work: Path) -> None:
         by_aws.write()
         by_aws.look_after("alias/pii", "alias/pay")
         by_aws.fail({"kms.aws.region": ELSEWHERE}, {"kms.aws.secretAccessKey": LITERAL})
-        # So that the test finds the keys that the keystore's keys wrapped.
+        # The test needs these to find the keys that the keystore's keys wrapped.
         moved = pme.rotate(spark, by_keystore.path, kms=keystore, new_kms=static, key_material="external")
         by_keystore.show(str(moved))
         show_ui(spark, work)

@@ -1,4 +1,4 @@
-"""A stream that dies while it writes leaves no file behind, and no key material of a file that does not exist."""
+"""A stream that fails while it writes leaves no file behind, and no key material for a file that does not exist."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ PREFIX, SUFFIX = "_KEY_MATERIAL_FOR_", ".json"
 FATAL = 110
 EXTERNAL = {**EVERYWHERE, "keyMaterial": "external", "columnKeys": COLUMN_KEYS}
 
-# In the last column, so that the file is open and some of its rows are written.
+# In the last column, so that the file is open and has some of its rows when the error is raised.
 DYING = f"IF(id = {FATAL}, raise_error('stop here'), id) AS late"
 
-# After the other task of two, which has nothing to do with this row, is done.
+# After the other of two tasks, which does not have this row, is done.
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def external(ours: Source) -> Source:
 
 
 def fill(inbox: Path, frame: DataFrame) -> None:
-    """Put one more file before the stream: its next batch."""
+    """Add a file before the stream: its next batch."""
     frame.coalesce(1).write.mode("append").parquet(str(inbox))
 
 
@@ -47,7 +47,7 @@ def stream(source: Source, inbox: Path, frame: DataFrame) -> DataStreamWriter:
 
 
 def materials_of(root: str) -> set[str]:
-    """Return the names of the data files that some key material is for."""
+    """Return the names of the data files for which there is key material."""
     return {
         str(path.relative_to(root).with_name(path.name[len(PREFIX) : -len(SUFFIX)]))
         for path in files_under(root)
@@ -88,7 +88,7 @@ def test_a_failed_partitioned_batch_leaves_nothing(
     frame = canaries(spark)
     fill(tmp_path / "inbox", frame)
     writer = stream(external, tmp_path / "inbox", frame).partitionBy("part")
-    # Otherwise Spark sorts by partition first, and the batch dies before it opens a file.
+    # Otherwise Spark sorts by partition first, and the batch fails before it opens a file.
     with conf({"spark.sql.maxConcurrentOutputFileWriters": "10"}), pytest.raises(Exception, match="stop here"):
         writer.start(external.path).awaitTermination(MINUTE)
     assert files_of(external.path) == set()

@@ -34,7 +34,7 @@ def with_options(source: Source, **options: str) -> Source:
     return replace(source, write_options={**source.write_options, **options})
 
 
-# Some ways go by a table of the catalog, which names no KMS that the session does not name.
+# Some ways write a table of the catalog, which cannot name a KMS that the session does not name.
 @pytest.mark.usefixtures("session_kms")
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("way", WAYS)

@@ -1,6 +1,6 @@
-"""When the time of keys is over, nothing that is alive in the memory of an executor or of the driver holds them.
+"""Live objects in the memory of an executor or the driver hold no expired keys.
 
-What dead objects leave in memory until it is used again is not looked at: nobody can take a key out of a JVM's garbage.
+Dead objects stay in memory until it is used again and are not searched: nobody can erase a key in a JVM's garbage.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALL = KEKS + FILES * (1 + COLUMNS)
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:
-    """Return how many keys of each table stood in the heaps, at the end, of a job that had read them."""
+    """Return how many keys of each table were in the heaps, at the end, of a job that had read them."""
     places = Places(tmp_path_factory.mktemp("heap"))
     places.make()
     keys = places.work / "static.keys"
@@ -47,7 +47,7 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Foun
 
 
 def test_keys_that_have_not_expired_are_found(found: Found) -> None:
-    # Or else the search proves nothing.
+    # Otherwise the search proves nothing.
     assert found["executor"][KEPT] == ALL
     assert found["driver"][KEPT] >= KEKS
     assert found["driver"][MASTERS] == len(STATIC)

@@ -1,6 +1,6 @@
 """Neither passwords, tokens nor keys appear in logs at DEBUG, event log, UI, plans, tables' descriptions or errors.
 
-Tables are written and read, rotated, copied under new keys, and their key usage is told, with each of four KMSs.
+With each of four KMSs, tables are written, read, rotated and copied under new keys, and their key usage is listed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def vault() -> Iterator[TransitServer]:
 
 @dataclass(frozen=True)
 class AwsKey:
-    """A key of moto's, whichever it is: what it wrapped tells."""
+    """Any key of moto's: what it wrapped names the key."""
 
     moto: Moto
 
@@ -78,7 +78,7 @@ def moto() -> Iterator[Moto]:
 
 @pytest.fixture(scope="module")
 def work(vault: TransitServer, moto: Moto, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the directory of a finished job: what Spark showed is under ``shown``."""
+    """Return the directory of a finished job: ``shown`` in it has everything that Spark showed."""
     root = tmp_path_factory.mktemp("secrets")
     role = vault.approle(VAULT_KEYS)
     (root / "vault.json").write_text(json.dumps({"url": vault.url, "role": role.role_id}))
@@ -112,7 +112,7 @@ def shown(work: Path) -> dict[str, bytes]:
 
 
 def places(work: Path, secret: bytes) -> list[tuple[str, str]]:
-    """Return where, and in which spelling, the secret was shown."""
+    """Return where, and in which encoding, the secret was shown."""
     return [
         (name, spelling)
         for name, content in shown(work).items()

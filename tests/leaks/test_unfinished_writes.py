@@ -1,4 +1,4 @@
-"""Files that are still being written, and what a failed or cancelled job leaves, show no more than finished ones."""
+"""Unfinished files, and what a failed or cancelled job leaves, show no more than finished ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the build put what is shipped, and how a Spark of its own is started on it."""
+"""Where the build put the artifacts, and how to start a Spark of its own with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACCP_WHEEL = ROOT / "target" / "wheel" / f"pme_parquet_accp-{VERSION}-py3-none-a
 IVY = ROOT / "target" / "ivy"
 MAVEN = ROOT / "target" / "maven"
 
-# The keys of the jobs: lines `name=base64key`. They are made up, and protect made-up rows.
+# The keys of the jobs: lines `name=base64key`. They are invented, and protect invented rows.
 KEYS_VARIABLE = "PME_PACKAGING_KEYS"
 KEYS = "footer=MDEyMzQ1Njc4OTAxMjM0NQ==\npii=MTIzNDU2Nzg5MDEyMzQ1MA=="
 
@@ -37,7 +37,7 @@ def artifact() -> str:
 
 
 def fresh_python(home: Path) -> Path:
-    """A new virtual environment with the wheel in it; PySpark is seen in the running one, after its own packages."""
+    """A new virtual environment with the wheel; it sees the running one's PySpark, after its own packages."""
     subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
     python = home / "bin" / "python"
     install(python, "--no-deps", str(WHEEL))
@@ -58,7 +58,7 @@ def submit(
     python: str = sys.executable,
     options: Sequence[str] = (),
 ) -> str:
-    """Runs a job with the installed PySpark's spark-submit, and gives what it printed; a failure shows Spark's log."""
+    """Runs a job with the installed PySpark's spark-submit, and returns its output; a failure shows Spark's log."""
     return submitted(job, arguments, settings, python, options).stdout
 
 
@@ -75,7 +75,7 @@ def submitted(
 
 
 def run(job: str, arguments: Sequence[str], settings: Mapping[str, str], python: str) -> str:
-    """Runs a job as a notebook is run: by Python, which starts the JVM once the session is configured."""
+    """Runs a job as a notebook runs: Python starts the JVM after the session is configured."""
     of_jvm = shlex.join([*_pairs(settings), "pyspark-shell"])
     environment = {"PYSPARK_PYTHON": python, "PYSPARK_SUBMIT_ARGS": of_jvm}
     return _done([python, str(JOBS / job), *arguments], environment).stdout

@@ -1,4 +1,4 @@
-"""The extra `accp`: what its wheel carries, and that a session reads with Amazon's provider only where it is."""
+"""The extra `accp`: what its wheel contains, and that a session uses Amazon's provider only then."""
 
 import platform
 import shutil
@@ -23,7 +23,7 @@ for_this_machine = pytest.mark.skipif(
 def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An environment with the wheel, without the extra."""
     yield str(fresh_python(tmp_path_factory.mktemp("fresh")))
-    shutil.rmtree(SPARK_HOME / "work", ignore_errors=True)  # where a cluster of SPARK_HOME keeps its executors' folders
+    shutil.rmtree(SPARK_HOME / "work", ignore_errors=True)  # a cluster of SPARK_HOME keeps executors' folders here
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +63,13 @@ def test_amazons_provider_resolves_from_its_coordinate_and_reads(tmp_path: Path)
     settings = CLUSTER | {
         "spark.jars.ivy": str(tmp_path / "ivy"),
         "spark.jars.repositories": MAVEN.as_uri(),
-        # A Maven repository there that has one of Amazon's jars keeps Ivy from looking for the other elsewhere.
+        # If a Maven repository there has one of Amazon's jars, Ivy does not look for the other elsewhere.
         "spark.driver.extraJavaOptions": f"-Duser.home={tmp_path}",
     }
     packages = [f"io.pmeparquet:{name}:{VERSION}" for name in (artifact(), "pme-parquet-accp")]
     options = ["--packages", ",".join(packages)]
     printed = submit("provider.py", [str(tmp_path / "t"), "plain"], settings, options=options).splitlines()
-    # Ivy of Spark 3.5 prints a line before.
+    # Ivy of Spark 3.5 prints a line first.
     assert printed[-3:] == ["AUTO AmazonCorrettoCryptoProvider", "SUM 4950", "NAMED 4950"]
     resolved = sorted(jar.name.partition("_")[2] for jar in (tmp_path / "ivy" / "jars").iterdir())
     assert [name.partition("-linux-")[2] for name in resolved if "-linux-" in name] == ["aarch_64.jar", "x86_64.jar"]

@@ -1,4 +1,4 @@
-"""Executors in processes of their own: they get the jar, the keys and nothing else; their refusals get back."""
+"""Executors in processes of their own get the jar, the keys and nothing else; their refusals reach the driver."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.packaging.places import KEYS, KEYS_VARIABLE, submit
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """What the job says on a cluster whose executors do not have the driver's secret in their environment."""
+    """The output of the job on a cluster whose executors do not have the driver's secret in their environment."""
     folder = tmp_path_factory.mktemp("cluster")
     fewer = folder / "fewer.txt"
     fewer.write_text(KEYS.splitlines()[0])
@@ -24,7 +24,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     }
     arguments = [str(folder / "table"), str(fewer)]
     yield submit("refused_on_executors.py", arguments, settings, options=["--jars", pme.jar_path()])
-    shutil.rmtree(Path(pyspark.__file__).parent / "work")  # where a cluster of SPARK_HOME keeps its executors' folders
+    shutil.rmtree(Path(pyspark.__file__).parent / "work")  # on a cluster of SPARK_HOME, the executors' folders are here
 
 
 def test_executors_get_the_jar_and_the_keys_from_the_driver(printed: str) -> None:

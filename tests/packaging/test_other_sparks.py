@@ -1,4 +1,4 @@
-"""A Spark whose reader is not as ours needs it, as vendors change it: Spark's own reads then, and that is told once."""
+"""A Spark with a reader that vendors changed, so ours cannot use it: Spark's own reader reads, with one warning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READERS = ("SpecificParquetRecordReaderBase", "VectorizedParquetRecordReader")
 
 
 def renamed(content: bytes, old: str, new: str) -> bytes:
-    """Rename a field in a class file: its name stands there as a string of known length."""
+    """Rename a field in a class file: its name is a string of known length there."""
 
     def constant(name: str) -> bytes:
         return b"\x01" + len(name).to_bytes(2, "big") + name.encode()

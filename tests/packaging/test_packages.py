@@ -1,4 +1,4 @@
-"""`spark-submit --packages` finds the connector where it is published, and needs nothing else."""
+"""`spark-submit --packages` finds the published connector, which needs nothing else."""
 
 import shutil
 import xml.etree.ElementTree as ET
@@ -62,6 +62,6 @@ def test_a_kms_client_jar_holds_only_its_own_packages_and_the_licences(cloud: st
 )
 def test_every_published_pom_names_no_dependency(name: str) -> None:
     pom = MAVEN / "io" / "pmeparquet" / name / VERSION / f"{name}-{VERSION}.pom"
-    tags = [element.tag.rpartition("}")[2] for element in ET.parse(pom).iter()]  # noqa: S314 the build made it
+    tags = [element.tag.rpartition("}")[2] for element in ET.parse(pom).iter()]  # noqa: S314 the build wrote it
     assert "artifactId" in tags
     assert "dependency" not in tags

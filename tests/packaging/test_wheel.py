@@ -1,4 +1,4 @@
-"""What the wheel carries, and that it installs and runs beside a jar, as a cluster library does."""
+"""What the wheel contains, and that it installs and runs beside a jar, as a cluster library does."""
 
 import zipfile
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""``reader=pages`` gives the rows that Spark's own readers give, whatever the table, the file and the query."""
+"""``reader=pages`` gives the same rows as Spark's own readers, for any table, file and query."""

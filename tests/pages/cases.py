@@ -1,4 +1,4 @@
-"""Filtered reads of random tables: what is asked, what must come out, and what differs."""
+"""Filtered reads of random tables: queries, expected rows, and differences."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 PLACES = ("_metadata.file_name", "_metadata.row_index")
 SHOWN_ROWS, SHOWN_CHARS = 5, 500
 
-# Spark's own reader costs as much as ours and is not what is tested: it says whose the fault is.
+# Spark's own reader costs as much as ours and is not under test: it only shows whose fault a difference is.
 SPARK_SHARE = 0.1
 
-# To infer the schema takes a job of its own, which takes as long as the read.
+# Inferring the schema takes a job of its own, as long as the read.
 INFERRED_SHARE = 0.1
 
 Rows = Counter[str]
@@ -52,7 +52,7 @@ class Case:
 
 
 def draw(rng: Random, table: Sample, count: int) -> list[Case]:
-    """Return random cases. They select from a few expressions, so that all can be evaluated at once."""
+    """Return random cases. They select from a few expressions, so that one query can evaluate all of them."""
     inner = [term.sql for term in predicates.terms(table)] + predicates.structures(table)
     pool = sorted({*(quoted(field.name) for field in table.fields), *rng.sample(inner, min(3, len(inner)))})
     made = []
@@ -66,7 +66,7 @@ def draw(rng: Random, table: Sample, count: int) -> list[Case]:
 
 
 def is_understood(memory: DataFrame, one: Case) -> bool:
-    """Tell whether Spark takes the condition for one, of whatever rows."""
+    """Return whether Spark accepts the condition, for any rows."""
     try:
         memory.selectExpr(one.condition)
     except AnalysisException:
@@ -75,7 +75,7 @@ def is_understood(memory: DataFrame, one: Case) -> bool:
 
 
 def expected(memory: DataFrame, asked: list[Case]) -> list[Rows]:
-    """Return the rows that each case lets through in memory, by one query: each condition is a column of it."""
+    """Return the rows that each case lets through in memory, by one query with each condition as a column."""
     pool = sorted({sql for one in asked for sql in one.columns})
     conditions = [f"({one.condition}) AS c{one.number}" for one in asked]
     rows = memory.selectExpr(*conditions, *(f"{sql} AS e{at}" for at, sql in enumerate(pool))).collect()
@@ -88,7 +88,7 @@ def expected(memory: DataFrame, asked: list[Case]) -> list[Rows]:
 
 @dataclass(frozen=True)
 class Files:
-    """A written table, seen by a session."""
+    """A written table, read in a session."""
 
     session: SparkSession
     path: str
@@ -98,20 +98,20 @@ class Files:
     signed_zeros: bool
 
     def read(self, one: Case, reader: str, *more: str) -> Rows:
-        """Return the rows, each with how often it occurs; or that the query failed, and how."""
+        """Return the rows, each with its count; or that the query failed, and how."""
         source = self.session.read.format("pme-parquet").options(**self.keys, **one.options, reader=reader)
         source = source if one.inferred else source.schema(self.schema)
         selected = [f"{sql} AS e{at}" for at, sql in enumerate((*one.columns, *more))]
         try:
             rows = source.load(self.path).where(one.condition).selectExpr(*selected).collect()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is not the rows
+        except Exception as error:  # noqa: BLE001 - any error means that there are no rows
             return Counter([f"FAILED {cause(str(error))}"])
         return Counter(repr(tuple(row)) for row in rows)
 
     def differences(self, one: Case, rows: Rows) -> list[str]:
         """Return what is wrong with a read, if anything."""
         read = {"pages against memory": (self.read(one, "pages"), rows)}
-        # SQL has one zero, and the filters that Spark's reader uses have two: where both occur it loses rows.
+        # SQL has one zero, and the filters that Spark's reader uses have two: if both occur it loses rows.
         by_spark = not self.signed_zeros and "-0.0" not in one.condition
         if one.by_spark and by_spark:
             read["spark against memory"] = (self.read(one, "spark"), rows)
@@ -125,7 +125,7 @@ class Files:
 
 
 def negative_zero(value: object) -> bool:
-    """Tell whether a value is -0.0, or holds one."""
+    """Return whether a value is -0.0 or contains one."""
     if isinstance(value, float):
         return value == 0 and math.copysign(1, value) < 0
     inner = value.values() if isinstance(value, dict) else value
@@ -133,7 +133,7 @@ def negative_zero(value: object) -> bool:
 
 
 def difference(found: Rows, rows: Rows) -> str:
-    """Return what is too much and what is missing; the row id comes first."""
+    """Return the surplus and the missing rows; the row id comes first."""
     return f"{listed(found - rows)} too many; {listed(rows - found)} missing"
 
 
@@ -142,5 +142,5 @@ def listed(rows: Rows) -> str:
 
 
 def cause(message: str) -> str:
-    """Return the last cause that a message of Spark names, with the first places of its trace."""
+    """Return the last cause in a message of Spark, with the first lines of its stack trace."""
     return " | ".join(message.rpartition("Caused by:")[2].splitlines()[:12])

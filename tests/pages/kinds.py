@@ -1,4 +1,4 @@
-"""The Spark types that random tables are made of: values of each, and how SQL spells them."""
+"""The Spark types of random tables: values of each, and their SQL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - Spark takes wall-clock times; 
 
 @dataclass(frozen=True)
 class Kind:
-    """One atomic type: its name in DDL, how a value is drawn, how a literal is written."""
+    """One atomic type: its name in DDL, how to draw a value, how to write a literal."""
 
     ddl: str
     draw: Callable[[Random], Any]
@@ -43,7 +43,7 @@ class Field:
 
     @property
     def ddl(self) -> str:
-        """Return the type as DDL spells it."""
+        """Return the type in DDL."""
         if self.kind is not None:
             return self.kind.ddl
         if self.shape == "struct":
@@ -52,7 +52,7 @@ class Field:
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL takes it whatever is in it."""
+    """Return a name in SQL, whatever characters it contains."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -112,7 +112,7 @@ def day(rng: Random) -> dt.date:
 
 
 def moment(rng: Random) -> dt.datetime:
-    # To the millisecond, since that is what one of the ways to store them keeps.
+    # To the millisecond, because one of the ways to store them keeps no more.
     start = rng.choice((0, 0, 0, -300_000_000, -3_000_000_000, 1_600_000_000))
     return EPOCH + dt.timedelta(seconds=start + rng.randint(0, 5000), milliseconds=rng.randint(0, 999))
 
@@ -137,7 +137,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("timestamp_ntz", moment, lambda value: f"TIMESTAMP_NTZ'{value.isoformat(' ')}'", "moment"),
 )
 if SPARK_VERSION >= (4, 0):
-    # As Spark's own reader does, nothing of such a column may be skipped by its statistics, which are in binary order.
+    # As in Spark's own reader, statistics of such a column must skip nothing, because they are in binary order.
     KINDS += tuple(Kind(f"string collate {name}", word, text, "collated") for name in ("UTF8_LCASE", "UNICODE_CI"))
 BY_NAME = {kind.ddl: kind for kind in KINDS}
 KEYS = tuple(BY_NAME[name] for name in ("string", "int", "bigint", "date"))

@@ -18,7 +18,7 @@ COMPARISONS = ("=", "=", "<=>", "<", "<=", ">", ">=", "<>")
 
 @dataclass(frozen=True)
 class Term:
-    """An expression of an atomic type, and values of it that occur."""
+    """An expression of an atomic type, and some of its values."""
 
     sql: str
     kind: Kind
@@ -26,7 +26,7 @@ class Term:
 
 
 def terms(table: Sample) -> list[Term]:
-    """Return the columns and what is within them, each with the values that occur first."""
+    """Return the columns and their fields, each with its first values."""
     found: list[Term] = []
     for at, field in enumerate(table.fields):
         step = max(1, len(table.rows) // 200)
@@ -35,7 +35,7 @@ def terms(table: Sample) -> list[Term]:
 
 
 def below(sql: str, field: Field, values: list[Any]) -> Iterator[Term]:
-    """Return the terms of a field and of what is within it."""
+    """Return the terms of a field and of the fields in it."""
     present = [value for value in values if value is not None]
     if field.kind is not None:
         yield Term(sql, field.kind, present)
@@ -56,7 +56,7 @@ def below(sql: str, field: Field, values: list[Any]) -> Iterator[Term]:
 
 
 def structures(table: Sample) -> list[str]:
-    """Return the columns that are not atomic, and such fields of structs."""
+    """Return the columns and fields of structs that are not atomic."""
     found: list[str] = []
     for field in table.fields:
         if field.kind is None:
@@ -119,7 +119,7 @@ def simple(rng: Random, term: Term) -> str:
 
 
 def special(rng: Random, term: Term, known: list[Term]) -> str:
-    """Return a condition made for the type, much of which cannot be pushed down."""
+    """Return a condition made for the type. Spark can push down only a part of these."""
     one, other = literal(rng, term), rng.choice(known)
     compare = rng.choice(COMPARISONS)
     common = [
@@ -134,7 +134,7 @@ def special(rng: Random, term: Term, known: list[Term]) -> str:
 
 
 def of_family(rng: Random, term: Term, other: Term, compare: str) -> list[str]:
-    """Return the conditions that only make sense for a family of types."""
+    """Return the conditions for a family of types."""
     family, sql = term.kind.family, term.sql
     if family == "text":
         return [*like(rng, term), f"length({sql}) {compare} {rng.randint(0, 8)}", f"upper({sql}) = 'NAME-1'"]
@@ -166,7 +166,7 @@ def of_family(rng: Random, term: Term, other: Term, compare: str) -> list[str]:
 
 
 def like(rng: Random, term: Term) -> list[str]:
-    """Return the ways to look for a part of a text."""
+    """Return the ways to search for a part of a text."""
     part = str(value_of(rng, term))[: rng.randint(0, 6)]
     escaped = part.replace("%", r"\%").replace("_", r"\_")
     patterns = [f"{escaped}%", f"%{escaped}%", f"%{escaped}", "a_b", escaped, f"{escaped}_%", "name-%2"]
@@ -177,7 +177,7 @@ def like(rng: Random, term: Term) -> list[str]:
 
 
 def projection(rng: Random, table: Sample) -> list[str]:
-    """Return random expressions to select: columns, fields within them, or nothing of the table."""
+    """Return random expressions to select: columns, fields in them, or nothing of the table."""
     columns = [quoted(field.name) for field in table.fields]
     choice = rng.random()
     if choice < 0.1:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 NAMES = ("a", "b", "C", "d_1", "e.f", "g h", "ż", "select", "i", "J")
 ROW_ID = "id"
-# Few rows, since pages and row groups are made small: many tables tell more than large ones.
+# Few rows, because pages and row groups are small: many tables find more than large ones.
 COUNTS = (0, 1, 7, 64, 100, 101, 200, 300, 300, 400, 600, 1000)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A table as it was meant to be, before any file."""
+    """A table before it is written."""
 
     fields: tuple[Field, ...]
     rows: list[tuple[Any, ...]]
@@ -34,7 +34,7 @@ class Sample:
         return ", ".join(f"{quoted(field.name)} {field.ddl}" for field in self.fields)
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """Return the table in Spark's memory: no file is read for it again."""
+        """Return the table in Spark's memory, without a file."""
         return spark.createDataFrame(self.rows, self.ddl).coalesce(1)
 
 
@@ -48,7 +48,7 @@ def sample(rng: Random) -> Sample:
 
 
 def field(rng: Random, name: str, depth: int) -> Field:
-    """Return a random field; the deeper, the likelier an atomic one."""
+    """Return a random field; the deeper, the more probably an atomic one."""
     if rng.random() < (0.72, 0.75, 0.85, 1.0)[depth]:
         kind = rng.choice(KINDS)
         return Field(name, kind.ddl, kind)
@@ -64,7 +64,7 @@ def field(rng: Random, name: str, depth: int) -> Field:
 
 
 def column(rng: Random, one: Field, count: int) -> list[Any]:
-    """Return the values of a column: in some order, in some number of different ones, with nulls in some pattern."""
+    """Return the values of a column: in random order, with random numbers of distinct values, and random nulls."""
     nulls = rng.choice((0.0, 0.2, 0.6))
     few = [draw(rng, one, nulls=nulls) for _ in range(rng.randint(1, 12))]
     order = rng.choice(("random", "random", "sorted", "clustered", "constant", "few", "falling"))
@@ -84,7 +84,7 @@ def column(rng: Random, one: Field, count: int) -> list[Any]:
 
 
 def rank(value: Any) -> Any:
-    """Return what values of one type can be sorted by."""
+    """Return a sort key for values of one type."""
     if isinstance(value, float):
         return (math.isnan(value), value)
     return repr(value) if isinstance(value, (tuple, list, dict)) else value
@@ -104,7 +104,7 @@ def null_pattern(rng: Random, count: int) -> Callable[[int], bool]:
 
 
 def write_options(rng: Random, table: Sample) -> dict[str, str]:
-    """Return a random way to encrypt the table and to lay out its files."""
+    """Return random options for encryption and layout of the files."""
     rows = rng.choice(("10", "17", "50", "100", "256", "1000", "20000"))
     options = {
         "kms": TEST_KMS,
@@ -148,7 +148,7 @@ def read_options(rng: Random) -> dict[str, str]:
 
 
 def read_settings(rng: Random, largest: int) -> dict[str, str]:
-    """Return random session settings of a read that must not change its rows; the largest file has so many bytes."""
+    """Return random session settings of a read that must not change its rows; the largest file has this many bytes."""
     return {
         "spark.sql.parquet.enableVectorizedReader": rng.choice(("true", "true", "false")),
         "spark.sql.parquet.enableNestedColumnVectorizedReader": rng.choice(("true", "true", "false")),

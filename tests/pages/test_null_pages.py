@@ -1,4 +1,4 @@
-"""V2 pages of nothing but nulls, behind whose levels some writers leave the empty frame of the codec."""
+"""V2 pages with only nulls: some writers put an empty frame of the codec behind their levels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROWS = 50
 IS_COMPRESSED = 7
-# As PyArrow calls the codec of a file, and the codec of that file's pages.
+# PyArrow's name for the codec of a file, and the codec of that file's pages.
 CODECS = {"snappy": "snappy", "zstd": "zstd", "gzip": "gzip", "lz4": "lz4_raw"}
 
 
@@ -32,7 +32,7 @@ def compressed(page: Struct) -> Struct:
 
 
 def with_empty_frame(file: Anatomy, column: str, codec: str) -> bytes:
-    """Return the file with its one page of the column followed by what the codec makes of no bytes."""
+    """Return the file with its only page of the column followed by the codec's output for zero bytes."""
     chunk = file.named(column)
     header, page = chunk.pages
     frame = pa.compress(b"", codec=codec, asbytes=True)

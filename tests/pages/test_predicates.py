@@ -1,7 +1,7 @@
-"""Random tables and random conditions: exactly the rows that pass in memory come out of our pipeline and of Spark's.
+"""Random tables and random conditions: our pipeline and Spark's give exactly the rows that pass in memory.
 
-A case is one filtered read. ``PME_TEST_TABLES`` is how many tables there are (one seed each, from
-``PME_TEST_FIRST_TABLE`` on), ``PME_TEST_CONDITIONS`` how many conditions each is asked.
+A case is one filtered read. ``PME_TEST_TABLES`` is the number of tables (one seed each, from
+``PME_TEST_FIRST_TABLE`` on), ``PME_TEST_CONDITIONS`` the number of conditions for each.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ CONDITIONS = int(os.environ.get("PME_TEST_CONDITIONS", "40"))
 THREADS = 4
 FILTER_FIRST = "io.pmeparquet.test.filterFirst"
 
-# Old dates as they are: Spark 3.5 would not write them unasked. Interpreted, a query of all conditions of a table takes
-# a tenth of the time that compiling it would.
+# Old dates as they are: Spark 3.5 would refuse to write them otherwise. Interpreting a query of all conditions of a
+# table takes a tenth of the time that compiling it would.
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
@@ -50,7 +50,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def filter_first(spark: SparkSession, seed: int) -> Iterator[None]:
-    """With half of the tables, let every filter be tried before other columns are read: they are too small for it."""
+    """For half of the tables, try every filter before reading other columns: otherwise they are too small for it."""
     assert spark._jvm is not None
     spark._jvm.java.lang.System.setProperty(FILTER_FIRST, str(seed % 2 == 1).lower())
     yield
@@ -70,7 +70,7 @@ def test_conditions_let_the_same_rows_through(
     asked = cases.draw(rng, table, CONDITIONS)
     with conf(SETTINGS | {"spark.sql.parquet.outputTimestampType": stored}):
         if (4, 0) <= SPARK_VERSION < (4, 2):
-            # They lose the collation of what they need twice, or compare in a CASE, and then refuse the condition.
+            # These versions lose the collation of what they need twice, or compare in a CASE, and refuse the condition.
             asked = [one for one in asked if cases.is_understood(memory, one)]
             assert len(asked) > CONDITIONS / 2
         memory.write.format("pme-parquet").options(**written).save(target)
@@ -80,7 +80,7 @@ def test_conditions_let_the_same_rows_through(
     keys = {name: written[name] for name in ("kms", "algorithm")}
 
     def wrong(number: int) -> list[str]:
-        # A session of its own, so that each thread has its own settings.
+        # A new session, so that each thread has its own settings.
         session = spark.newSession()
         settings = tables.read_settings(Random(f"{seed}/{number}"), largest)  # noqa: S311
         for name, value in settings.items():

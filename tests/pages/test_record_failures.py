@@ -1,4 +1,4 @@
-"""A record that does not decode fails as in Spark's own source: with place, block, file, and the cause."""
+"""A record that cannot be decoded fails as in Spark's own source: with place, block, file, and the cause."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DECODING = "org.apache.parquet.io.ParquetDecodingException"
 
 
 def causes(error: BaseException) -> str:
-    """Return the classes of a Java exception and its causes, with conditions, and what is said of a record."""
+    """Return the classes of a Java exception and its causes, with conditions, and the text about a record."""
     failed: Any = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     told = []
     while failed is not None:
@@ -41,7 +41,7 @@ def causes(error: BaseException) -> str:
 
 @pytest.fixture
 def both(spark: SparkSession, tmp_path: Path) -> Pair:
-    """Return places for the same rows, encrypted by PyArrow and in plaintext, read by our source and by Spark's."""
+    """Return places for the same rows, encrypted by PyArrow and in plaintext, for our source and for Spark's."""
     places = [tmp_path / "ours", tmp_path / "theirs"]
     for place in places:
         place.mkdir()

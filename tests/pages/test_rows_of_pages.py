@@ -1,4 +1,4 @@
-"""What Spark makes of a file that is not as the query has it: ``reader=pages`` makes the same of it."""
+"""Files that do not match the query: ``reader=pages`` gives the same result as Spark."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def write(readers: Pair, frame: DataFrame, **options: str) -> None:
 
 
 def same(readers: Pair, query: Callable[[Source], DataFrame], by: Callable[[BaseException], str] = condition) -> str:
-    """Fail unless both readers give the same rows or fail with the same condition; return how it went."""
+    """Fail unless both readers give the same rows or fail with the same condition; return the outcome."""
     went = readers.outcomes(lambda source: query(source).collect(), by)
     assert went[0] == went[1]
     if went[0] == DONE:
@@ -52,7 +52,7 @@ def same(readers: Pair, query: Callable[[Source], DataFrame], by: Callable[[Base
 def rows(
     condition: str = "true", columns: Sequence[str] = ("*",), schema: str | StructType | None = None, **options: str
 ) -> Callable[[Source], DataFrame]:
-    """Return the query for some rows and columns, whichever the reader."""
+    """Return the query for some rows and columns, for either reader."""
 
     def query(source: Source) -> DataFrame:
         reader = source.reader(**options)

@@ -1,4 +1,4 @@
-"""Files as PyArrow and parquet-java lay them out, which we never write: other page versions, encodings and codecs."""
+"""Files of PyArrow and parquet-java in forms that we never write: other page versions, encodings and codecs."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_layout_is_read(
 
 
 def _loses_count(layout: str, vectorized: str, column: str) -> bool:
-    """Whether Spark's row reader fails on the column, in a plaintext file too: its leaves' pages end at other rows."""
+    """Whether Spark's row reader fails on the column, also in plaintext: its leaves' pages end at different rows."""
     return layout.startswith("300_pages") and vectorized == "false" and column == "people"
 
 
@@ -180,7 +180,7 @@ def test_codec_is_read(
 
 @versions
 def test_brotli_without_its_library_is_reported(spark: SparkSession, tmp_path: Path, version: str) -> None:
-    """PySpark brings no library for Brotli."""
+    """PySpark contains no library for Brotli."""
     arrow_files.write(arrow_files.table(60), tmp_path / "a.parquet", data_page_version=version, compression="brotli")
     for reader in ("pages", "spark") if version == "1.0" else ("pages",):
         with pytest.raises(Exception, match=r"(?i)brotli") as caught:

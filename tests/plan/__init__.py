@@ -1,1 +1,1 @@
-"""`pme.plan`: what a write would do, against what it does."""
+"""`pme.plan`: what a write would do, compared with what it does."""

@@ -40,7 +40,7 @@ def frame(spark: SparkSession, random: Random) -> DataFrame:
 
 
 def column_keys(random: Random, columns: tuple[pme.PlannedColumn, ...]) -> dict[str, list[str]]:
-    """Return some columns' names, or those of what they lie in, in one of the ways in which they can be spelled."""
+    """Return names of some columns, or of structures that contain them, in one of their possible spellings."""
     chosen = random.sample(columns, k=min(len(columns), random.randint(1, 4)))
     keys: dict[str, list[str]] = {}
     for column in chosen:

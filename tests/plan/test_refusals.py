@@ -1,4 +1,4 @@
-"""A plan lists what a write would refuse, in the write's own words; options that cannot be used it refuses itself."""
+"""A plan lists what a write would refuse, in the write's own words. It raises an error for unusable options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def said(action: Callable[[], object]) -> tuple[str, str]:
-    """Return condition and message of the error that is raised."""
+    """Return condition and message of the raised error."""
     with pytest.raises(pme.PmeError) as caught:
         action()
     return caught.value.condition, caught.value.message

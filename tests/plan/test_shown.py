@@ -1,4 +1,4 @@
-"""What people and programs get to see of a plan: text, a notebook's HTML, rich's tables, JSON."""
+"""What people and programs see of a plan: text, a notebook's HTML, rich's tables, JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOSTILE = "k\x1b[2J\u202e<script>[red]"
 
 
 def forms(plan: pme.Plan) -> dict[str, str]:
-    """Return the plan as a pipe, a notebook and a terminal get it."""
+    """Return the plan as a pipe, a notebook and a terminal show it."""
     screen = Console(file=io.StringIO(), width=200, force_terminal=True, color_system=None)
     screen.print(plan)
     assert isinstance(screen.file, io.StringIO)
@@ -33,7 +33,7 @@ def forms(plan: pme.Plan) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give tables all the room they want."""
+    """Give tables all the width that they want."""
     monkeypatch.setenv("COLUMNS", "200")
 
 

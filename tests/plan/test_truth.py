@@ -1,4 +1,4 @@
-"""What a plan says, against what is in the files of the write."""
+"""A plan compared with the files of the write."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Found = tuple[str, "str | None", "str | None"]
 
 
 def planned(plan: pme.Plan) -> list[Found]:
-    """Return path, kind of key and key of every leaf column, as a plan has them."""
+    """Return path, kind of key and key of every leaf column, from a plan."""
     leaves = [column for column in plan.columns if column.by != "partition column"]
     return [(column.path, OF_FILES.get(column.by), column.key) for column in leaves]
 
 
 def written(path: str) -> list[Found]:
-    """Return the same of the first file, whose footer is readable."""
+    """Return the same from the first file, which has a readable footer."""
     file = pme.inspect(path).files[0]
     assert file.columns is not None
     return [
@@ -121,7 +121,7 @@ def test_no_job_runs_no_kms_is_called_and_nothing_is_written(
     spark: SparkSession, keys: pme.Keystore, tmp_path: Path
 ) -> None:
     frame = people(spark)
-    # In the keystore there are no such keys, and a write is told so.
+    # The keystore has no such keys, and a write would fail because of that.
     absent = pme.Encryption(kms=keys, footer_key="absent", column_keys={"absent too": ["ssn"]})
     tracker = spark.sparkContext.statusTracker()
     before = sorted(tracker.getJobIdsForGroup())

@@ -1,1 +1,1 @@
-"""Tests that what ought to be refused is refused, by name, and leaves nothing behind."""
+"""What must be refused is refused with a named error, and leaves nothing behind."""

@@ -1,4 +1,4 @@
-"""An encrypted table that the tests of refusals bend, and its plain counterpart."""
+"""An encrypted table that the tests of refusals alter, and a plaintext one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Table(NamedTuple):
 
 @pytest.fixture(scope="session")
 def frame(spark: SparkSession) -> DataFrame:
-    """Return a frame of one partition: ``ssn`` comes first, so that its chunk is the first in the file."""
+    """Return a frame of one partition: ``ssn`` is first, so that its chunk is the first in the file."""
     return spark.createDataFrame(ROWS, SCHEMA).coalesce(1)
 
 
@@ -49,7 +49,7 @@ def columns(keys: pme.Keystore) -> pme.Encryption:
 
 @pytest.fixture(scope="session")
 def originals(frame: DataFrame, columns: pme.Encryption, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return tables written once, which ``table`` and its like copy before they are bent."""
+    """Return tables written once, which ``table`` and the like copy before a test alters them."""
     root = tmp_path_factory.mktemp("originals")
     kinds = {
         "encrypted": columns,
@@ -75,17 +75,17 @@ def table(originals: dict[str, Path], tmp_path: Path, keys: pme.Keystore) -> Tab
 
 @pytest.fixture
 def signed(originals: dict[str, Path], tmp_path: Path, keys: pme.Keystore) -> Table:
-    """Return a table with signed plaintext footers."""
+    """Return a table with signed, readable footers."""
     return copied(originals["signed"], tmp_path / "signed", keys)
 
 
 @pytest.fixture
 def external(originals: dict[str, Path], tmp_path: Path, keys: pme.Keystore) -> Table:
-    """Return a table with its key material in files beside."""
+    """Return a table with its key material in separate files."""
     return copied(originals["external"], tmp_path / "external", keys)
 
 
 @pytest.fixture
 def plain(originals: dict[str, Path], tmp_path: Path, keys: pme.Keystore) -> Table:
-    """Return a table that is not encrypted at all."""
+    """Return a plaintext table."""
     return copied(originals["plain"], tmp_path / "plain", keys)

@@ -21,7 +21,7 @@ ROWS = 3
 
 
 def plain_session(scratch: Path) -> SparkSession:
-    """Return a session that has the jar and nothing else of ours."""
+    """Return a session with the jar and nothing else of ours."""
     settings = session_settings(scratch)
     del settings["spark.sql.extensions"]
     return builder(settings, "local[1]").getOrCreate()
@@ -77,7 +77,7 @@ def outcome(way: Callable[[], int]) -> int | str:
 
 
 def main(scratch: str, keys: str) -> None:
-    """Tell for each way how many rows it gives, or the condition with which it is refused."""
+    """Print for each way the number of rows, or the condition of the refusal."""
     kms: dict[str, str] = json.loads(keys)
     spark = plain_session(Path(scratch))
     path = f"{scratch}/table"

@@ -12,7 +12,7 @@ from tests.support.session import EXTENSION, builder, session_settings
 
 
 def main(scratch: str, table: str, keys: str) -> None:
-    """Write a table, overwrite it with a column key of no column, and tell the condition and which files are left."""
+    """Write a table, overwrite it with a key for a missing column, and print the condition and the remaining files."""
     settings = session_settings(Path(scratch)) | {"spark.sql.extensions": EXTENSION}
     spark = builder(settings, "local[1]").getOrCreate()
     options = {**json.loads(keys), "footerKey": "footer"}

@@ -1,4 +1,4 @@
-"""A read that names column keys takes no file whose columns are protected otherwise, and `verify` finds it."""
+"""A read that names column keys accepts no file with columns under other keys, and `verify` finds such files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
-# What somebody with the footer's key, or none of the columns' keys, may write: of each, what names key found and asked.
+# Files that somebody with the footer's key, or without any column key, may write: each with the key found and required.
 ALONE: dict[str, Any] = {"column_keys": None}
 PLANTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "the footer's key for all": (ALONE, ("column 'ssn'", "the footer's key, 'footer'", "requires key 'pii'")),
@@ -56,7 +56,7 @@ def plant(frame: DataFrame, table: Table, enc: pme.Encryption) -> Path:
 
 @pytest.fixture
 def bound(table: Table, columns: pme.Encryption) -> Table:
-    """Return the table with the options that it was written with, which bind its columns to their keys."""
+    """Return the table with the options of its write, which bind its columns to their keys."""
     return Table(table.path, columns.options())
 
 
@@ -68,7 +68,7 @@ def test_a_planted_file_is_refused_by_every_reader(
     file = plant(frame, bound, replace(columns, **settings))
     for way in WAYS:
         reader = spark.read.format("pme-parquet").options(**bound.options | way).schema(SCHEMA)
-        # Of a column that is as it should be.
+        # This column is as it should be.
         with refused("PME_KEY_METADATA", file.name, *mentions):
             reader.load(str(bound.path)).select("id").collect()
 
@@ -134,13 +134,13 @@ def test_verify_finds_each_column_that_is_protected_differently_once(
     found = [row.column for row in rows]
     assert len(set(found)) == len(found)
     assert any(all(words in row.message for words in mentions) for row in rows)
-    # A reader that names only the KMS asks for no keys; that files differ in what is readable is told all the same.
+    # A reader that names only the KMS requires no keys; different readable columns in files are reported all the same.
     rows = pme.verify(spark, bound.path, options=table_options(bound)).collect()
     assert {row.condition for row in rows} == ({"PME_PLAINTEXT_FILE"} if "plaintext" in planted else set())
 
 
 def table_options(table: Table) -> dict[str, str]:
-    """Return those of its KMS."""
+    """Return the options of its KMS."""
     return {name: value for name, value in table.options.items() if name.startswith("kms")}
 
 
@@ -245,7 +245,7 @@ def test_values_of_a_map_are_bound_whatever_the_file_calls_the_map(
     spark: SparkSession, conf: Conf, tmp_path: Path
 ) -> None:
     schemas.write(spark, tmp_path, "optional group m { repeated group e { required int32 k; optional int32 v; } }")
-    # Which reads maps by their places.
+    # This field makes readers match maps by position.
     with conf({"spark.sql.parquet.enableVectorizedReader": "false"}):
         reader = spark.read.format("pme-parquet").schema("m map<int, int>")
         reader = reader.options(kms=TEST_KMS, footerKey="footer", columnKeys="pii: m.value")

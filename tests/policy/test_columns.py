@@ -1,4 +1,4 @@
-"""Which column gets which key: what matches nothing, or matches twice, or is left out, is an error."""
+"""Which column gets which key: a pattern without a match, two matches, or an omitted column is an error."""
 
 from __future__ import annotations
 

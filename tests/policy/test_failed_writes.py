@@ -1,4 +1,4 @@
-"""A write that fails leaves the table as it was, and nothing of its own behind."""
+"""A failed write leaves the table as it was, and nothing of its own behind."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_job_that_fails_halfway_leaves_no_data_files(
     dying = frame.repartition(2).selectExpr("ssn", "salary", "if(id = 20, raise_error('dead'), id) as id")
     with pytest.raises(Exception, match="dead"):
         dying.write.format("pme-parquet").options(**columns.options()).save(target)
-    # Spark deletes `_temporary` while it still tells the other task to stop, and that task may create its file there.
+    # Spark deletes `_temporary` while it still stops the other task, and that task may create its file there.
     left = [path for path in Path(target).rglob("*") if path.is_file()]
     assert [path.name for path in left if "_temporary" not in path.parts] == []
 

@@ -1,4 +1,4 @@
-"""Columns matched by field id under other names: their keys are asked for by what they are called in the file."""
+"""Columns matched by field id under other names: readers need the keys of the names in the file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def numbered(spark: SparkSession) -> DataFrame:
 
 
 def holding(names: Iterable[str], scratch: Path) -> dict[str, str]:
-    """Return the options of a reader that holds the keys of these names only."""
+    """Return the options of a reader that has only the keys of these names."""
     listed = scratch / "-".join(names)
     keys = {name: hashlib.sha256(f"field ids {name}".encode()).digest() for name in names}
     listed.write_text("".join(f"{name}={base64.b64encode(key).decode()}\n" for name, key in keys.items()))
@@ -81,7 +81,7 @@ def renamed(spark: SparkSession) -> StructType:
 
 @pytest.fixture
 def exchanged(spark: SparkSession) -> StructType:
-    """Return a schema that calls the file's ``id`` by the name of its ``ssn``."""
+    """Return a schema with the name of the file's ``ssn`` for its ``id``."""
     return schema(spark, ssn=("bigint", 3), wage=("double", 2))
 
 
@@ -120,7 +120,7 @@ def test_a_missing_key_is_reported_with_the_files_name_of_the_column(
 def test_a_missing_key_is_reported_before_a_page_is_read(
     spark: SparkSession, ided: Table, renamed: StructType, tmp_path: Path, scan: str
 ) -> None:
-    # The pages of ssn lie first in the file: would they be read before salary's key is missed, they would not open.
+    # The pages of ssn are first in the file: if they were read before salary's key is missed, they would not open.
     for module in range(4):
         bend.flip_in_module(ided.file, module)
     limited = read(spark, ided, renamed, **holding(("footer", "pii"), tmp_path), scan=scan)
@@ -140,7 +140,7 @@ def test_a_column_renamed_to_the_name_of_another_does_not_need_the_others_key(
 
 
 def person(name: str, pay: str, outer: str) -> StructType:
-    """Return a schema of one struct whose fields have the ids 11 and 12, and itself the id 10."""
+    """Return a schema of one struct with the id 10 whose fields have the ids 11 and 12."""
     inner = StructType()
     inner.add(name, "string", metadata={"parquet.field.id": 11})
     inner.add(pay, "double", metadata={"parquet.field.id": 12})
@@ -156,7 +156,7 @@ def test_nested_fields_are_matched_by_their_ids_too(spark: SparkSession, conf: C
     with conf(WRITING):
         frame.coalesce(1).write.format("pme-parquet").options(**options, **keys).save(str(tmp_path / "t"))
     table = Table(tmp_path / "t", options)
-    # Whole structs: where Spark prunes fields within one, it forgets their ids, in its own source too.
+    # Whole structs: if Spark prunes fields within one, it loses their ids, in its own source, too.
     whole = read(spark, table, person("social", "wage", "who"), scan=scan)
     assert sorted((row.who.social, row.who.wage) for row in whole.collect()) == [row[:2] for row in ROWS]
     limited = read(spark, table, person("social", "wage", "who"), **holding(("footer", "pay"), tmp_path), scan=scan)

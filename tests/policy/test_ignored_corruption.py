@@ -1,4 +1,4 @@
-"""A file with a page that cannot be read ends the query, also where Spark was told to skip corrupt files."""
+"""A file with an unreadable page fails the query, also if Spark is configured to skip corrupt files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Wish = Callable[[DataFrameReader, Conf, Path], AbstractContextManager[DataFrame]]
 
-# The modules of the table's first column, in the order they lie in the file.
+# The modules of the table's first column, in file order.
 DICTIONARY_HEADER, DICTIONARY, DATA_PAGE_HEADER, DATA_PAGE = 0, 1, 2, 3
 
 TOLD = ("PME_DAMAGED_FILE", "PME_NOT_AUTHENTIC")
@@ -48,7 +48,7 @@ CUTS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def cut(file: Path, number: int, change: Callable[[bytes], bytes]) -> None:
-    """Overwrite one module; everything else, the footer first of all, stays what and where it is."""
+    """Overwrite one module; everything else, above all the footer, stays what and where it is."""
     content = file.read_bytes()
     at, size = bend.modules(content)[number]
     changed = change(content[at : at + size])
@@ -59,7 +59,7 @@ def cut(file: Path, number: int, change: Callable[[bytes], bytes]) -> None:
 
 @pytest.fixture
 def two(spark: SparkSession, frame: DataFrame, columns: pme.Encryption, table: Table) -> Table:
-    """Return a table of two files, so that one of them could be skipped without being missed."""
+    """Return a table of two files: if one were skipped, there would still be rows."""
     frame.write.format("pme-parquet").options(**columns.options()).mode("append").save(str(table.path))
     return table
 
@@ -85,7 +85,7 @@ every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 
 
 def told(spark: SparkSession, table: Table, file: Path, conf: Conf, wish: Wish, scan: str) -> None:
-    """Fail unless reading the table with this wish ends in an error that names the file."""
+    """Fail unless reading the table with this setting ends in an error that names the file."""
     reader = spark.read.format("pme-parquet").options(**table.options, scan=scan)
     with wish(reader, conf, table.path) as frame, pytest.raises(pme.PmeError) as caught:
         frame.collect()
@@ -139,7 +139,7 @@ def test_the_row_reader_skips_nothing_either(spark: SparkSession, two: Table, co
 def test_a_false_length_before_a_page_is_refused(
     spark: SparkSession, two: Table, conf: Conf, scan: str, reader: str, length: str
 ) -> None:
-    # Nothing authenticates this length. parquet-java does not need it for a page, and believes it for other modules.
+    # Nothing authenticates this length. parquet-java does not need it for a page, and trusts it for other modules.
     file = data_files(two.path)[0]
     cut(file, DATA_PAGE, with_length(LENGTHS[length]))
     told(spark, two._replace(options={**two.options, "reader": reader}), file, conf, by_session, scan)

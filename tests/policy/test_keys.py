@@ -1,4 +1,4 @@
-"""Keys that are not there, not allowed, not reachable or not the right ones."""
+"""Keys that are missing, forbidden, unreachable or wrong."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_reader_that_names_its_keys_uses_no_other(spark: SparkSession, frame: 
         table.read(spark, footerKey="footer", columnKeys="pii: ssn")
 
 
-# Where the KMS is down, no key is at fault, and the message names none.
+# If the KMS is down, no key is at fault, and the message names none.
 KMS_FAILURES = [
     ("denied", "PME_KEY_DENIED", "'denied-"),
     ("missing", "PME_KEY_NOT_FOUND", "'missing-"),

@@ -1,4 +1,4 @@
-"""Names of options are taken in any spelling of upper and lower case, from every place, on either scan."""
+"""Names of options work in upper and lower case, from every source, in either scan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ every_spelling = pytest.mark.parametrize("spelling", SPELLINGS)
 
 @pytest.fixture
 def orders(frame: DataFrame, columns: pme.Encryption, keys: pme.Keystore, tmp_path: Path) -> Table:
-    """Return a table whose readers must say both where their keys are and the AAD prefix."""
+    """Return a table whose readers must name the place of their keys and the AAD prefix."""
     encryption = replace(columns, aad_prefix="orders", store_aad_prefix=False)
     frame.write.format("pme-parquet").options(**encryption.options()).save(str(tmp_path / "orders"))
     return Table(tmp_path / "orders", keys.options() | {"aadPrefix": "orders"})

@@ -1,4 +1,4 @@
-"""Options that cannot be meant are refused before anything is written or read, and name what was probably meant."""
+"""Impossible options are refused before anything is written or read, and the message names the probable intention."""
 
 from __future__ import annotations
 

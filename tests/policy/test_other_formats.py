@@ -1,4 +1,4 @@
-"""Options of ours that reach another format: a write is refused before anything is deleted, a read warns."""
+"""Options of ours for another format: a write is refused before anything is deleted, a read warns."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_table_of_another_format_is_refused(
 def test_an_append_to_a_table_of_another_format_is_refused(
     spark: SparkSession, frame: DataFrame, enc: pme.Encryption, table: str
 ) -> None:
-    # Spark drops the options where the table is there.
+    # Spark drops the options if the table exists.
     frame.write.saveAsTable(table)
     before = frame.count()
     with refused(BAD, "footerKey", "'parquet'"):

@@ -1,4 +1,4 @@
-"""A wildcard in ``columnKeys`` that covers a partition column too is refused: its values would be directory names."""
+"""A wildcard in ``columnKeys`` that also covers a partition column is refused: its values would be directory names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROWS = [(number, f"canary-ssn-{number}", f"canary-city-{number % 2}", f"country-
 
 @pytest.fixture(scope="module")
 def residents(spark: SparkSession) -> DataFrame:
-    """Return a frame whose column ``city_pii`` would go the way of ``ssn_pii``, were it not a partition."""
+    """Return a frame whose column ``city_pii`` would be encrypted like ``ssn_pii`` if it were not a partition."""
     return spark.createDataFrame(ROWS, SCHEMA).coalesce(1)
 
 
@@ -39,7 +39,7 @@ def options(enc: pme.Encryption) -> dict[str, str]:
 
 @pytest.fixture
 def warehouse(spark: SparkSession) -> Iterator[Path]:
-    """Return where managed tables lie; the table of a test is dropped afterwards."""
+    """Return the directory of managed tables; the table of a test is dropped afterwards."""
     yield Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
     spark.sql(f"DROP TABLE IF EXISTS {NAME}")
 
@@ -120,7 +120,7 @@ def test_a_stream_writes_no_file(residents: DataFrame, options: dict[str, str], 
     writer = streaming(residents, options, tmp_path).partitionBy("city_pii")
     with refused("PME_UNSUPPORTED", "columnKeys", PATTERN, "city_pii"):
         writer.start(str(target)).awaitTermination(MINUTE)
-    # The sink's own log of batches is there before any format is asked; of a batch there must be nothing.
+    # The sink's own log of batches exists before Spark calls any format; there must be nothing of a batch.
     left = [path for path in target.rglob("*") if path.is_file() and "_spark_metadata" not in path.parts]
     assert left == []
     assert find_canaries(target, ["canary-city", "canary-ssn"]) == []

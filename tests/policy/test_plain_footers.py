@@ -1,4 +1,4 @@
-"""A signed plaintext footer tells what a reader without keys must know, and nothing that was computed from values."""
+"""A signed plaintext footer shows what readers without keys need, and nothing computed from values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ALL_ENCRYPTED = ("the footer key for the rest", "the footer key for all")
 
 
 class Chunk(NamedTuple):
-    """One column chunk as the readable footer has it, and the file it is of."""
+    """One column chunk from the readable footer, and its file."""
 
     fields: Struct
     content: bytes
@@ -81,7 +81,7 @@ def chunks(directory: str) -> dict[str, Chunk]:
 
 @pytest.fixture(scope="module")
 def rich(spark: SparkSession) -> DataFrame:
-    """Return a frame with lists and nulls, of which size statistics have most to tell."""
+    """Return a frame with lists and nulls, for which size statistics reveal most."""
     rows = [
         (f"123-{number:04d}", number * 1.5, ["tag"] * (number % 3), (f"name {number}",), number, f"note {number}")
         for number in range(40)
@@ -124,7 +124,7 @@ def test_metadata_of_encrypted_columns_is_sealed_with_their_keys(
 
 
 def is_module(content: bytes) -> bool:
-    """Tell whether these bytes are one encrypted module: its length, nonce, ciphertext and tag, and nothing after."""
+    """Return whether these bytes are one encrypted module: its length, nonce, ciphertext and tag, and nothing after."""
     [length] = struct.unpack("<I", content[: bend.LENGTH_BYTES])
     return bool(length == len(content) - bend.LENGTH_BYTES > bend.SIGNATURE_BYTES)
 

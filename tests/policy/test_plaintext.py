@@ -1,4 +1,4 @@
-"""Files without encryption, and Spark's wish to skip what it cannot read."""
+"""Files without encryption, and Spark's settings to skip unreadable files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SKIPPING = {"spark.sql.files.ignoreCorruptFiles": "true"}
 
 @pytest.fixture
 def invaded(table: Table, plain: Table) -> Table:
-    """Return an encrypted table into whose directory somebody laid a plaintext file."""
+    """Return an encrypted table with a plaintext file that somebody put into its directory."""
     shutil.copy(plain.file, table.path / INTRUDER)
     return table
 
@@ -121,6 +121,6 @@ def test_a_footer_stripped_of_algorithm_and_signature_is_refused(spark: SparkSes
     bend.plain_footer(signed.file, lambda footer: thrift.drop(footer, *fields), signature=False)
     with refused("PME_NOT_AUTHENTIC", signed.file.name, "no signature"):
         signed.read(spark).collect()
-    # Its id column has no key of its own, so parquet-java would take it for plaintext.
+    # The file's id column has no key of its own, so parquet-java would take it for plaintext.
     with refused("PME_NOT_AUTHENTIC", signed.file.name, "no signature"):
         signed.read(spark, plaintextFiles="allow").select("id").collect()

@@ -1,4 +1,4 @@
-"""Option of this read or write > session conf > Hadoop conf; and nobody puts another crypto factory in our place."""
+"""Option of this read or write > session conf > Hadoop conf; no setting replaces our crypto factory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FACTORY = "parquet.crypto.factory.class"
 
 @contextmanager
 def hadoop(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    """Set the Hadoop configuration of the Spark context, and take it back."""
+    """Set the Hadoop configuration of the Spark context, and restore it."""
     conf = spark.sparkContext._jsc.hadoopConfiguration()
     for name, value in settings.items():
         conf.set(name, value)
@@ -39,7 +39,7 @@ def hadoop(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
 
 
 def footer_master_key(target: str) -> str:
-    """Return the id of the master key under which the table's footers lie."""
+    """Return the id of the table's footer key."""
     ids = set()
     for file in data_files(target):
         content = file.read_bytes()
@@ -75,7 +75,7 @@ def test_another_crypto_factory_changes_nothing(
     conf: Callable[..., AbstractContextManager[None]],
     where: str,
 ) -> None:
-    # Without keys of its own, parquet-java's factory would leave the files in plaintext.
+    # parquet-java's factory, without keys of its own, would leave the files in plaintext.
     other = {FACTORY: "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"}
     options = enc.options() | (other if where == "option" else {})
     with conf(other if where == "session" else {}), hadoop(spark, other if where == "hadoop" else {}):

@@ -1,4 +1,4 @@
-"""The AAD prefix, which binds files to a table: missing, other, moved, or with its boundary shifted."""
+"""The AAD prefix, which binds files to a table: missing, wrong, moved, or with its boundary shifted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application of several sessions has the same checks in each of them, with our extension."""
+"""Every session of an application has the same checks, with our extension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that were altered, cut or made up: each ends in a named error, on driver and executors."""
+"""Altered, cut or invented files: each ends in a named error, on driver and executors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_with_schema(spark: SparkSession, frame: DataFrame, table: Table) -> None:
-    """Read without inferring the schema, so that executors meet the file first."""
+    """Read without inferring the schema, so that executors are the first to read the file."""
     reader = spark.read.format("pme-parquet").options(**table.options).schema(frame.schema)
     reader.load(str(table.path)).collect()
 
@@ -112,7 +112,7 @@ def test_a_damaged_file_is_refused(spark: SparkSession, frame: DataFrame, table:
 
 
 def test_an_empty_file_is_refused_if_the_schema_is_read_from_it(spark: SparkSession, table: Table) -> None:
-    # Where the schema is given, Spark never opens files of no bytes; its own source reads no rows from them either.
+    # If the schema is given, Spark never opens empty files; its own source reads no rows from them either.
     bend.replace(table.file, b"")
     with refused("PME_DAMAGED_FILE", table.file.name):
         table.read(spark).collect()
@@ -198,8 +198,8 @@ def test_an_invalid_wrapped_key_is_refused(spark: SparkSession, table: Table, wr
 def test_a_kms_address_in_the_file_is_not_followed(spark: SparkSession, table: Table, scan: str) -> None:
     changed_material(table, kmsInstanceID="elsewhere", kmsInstanceURL="https://elsewhere.invalid")
     with refused("PME_NOT_AUTHENTIC", table.file.name):
-        # The material is not part of what is authenticated, so the table opens only if the address is ignored;
-        # an altered column page shows that it was opened with the configured KMS.
+        # The material is not authenticated, so the table opens only if the address is ignored;
+        # an altered column page shows that the read used the configured KMS.
         bend.flip_in_module(table.file, 1)
         table.read(spark, scan=scan).collect()
 

@@ -1,4 +1,4 @@
-"""A refusal is the same refusal whichever way the table is read or written."""
+"""A refusal is the same, whichever way the table is read or written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sql_options(options: dict[str, str]) -> str:
 
 @pytest.fixture
 def catalog(spark: SparkSession) -> Iterator[None]:
-    """Take away the table that a test made."""
+    """Drop the table that a test created."""
     spark.sql(f"drop table if exists {NAME}")
     yield
     spark.sql(f"drop table if exists {NAME}")

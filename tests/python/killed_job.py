@@ -1,4 +1,4 @@
-"""Keystores changed in processes that are killed, or that wait for another one; keytool is played, without a JVM."""
+"""Keystores changed in processes that are killed, or that wait for another one; Python plays keytool, without a JVM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = ("open", "fdopen", "fsync", "fchmod", "replace", "link", "unlink", "mkdi
 
 
 def played(command: list[str], file: Path, *_: object) -> str:
-    """Do what keytool does to a PKCS12 keystore, on a file with an alias in each line."""
+    """Do what keytool does to a PKCS12 keystore, to a file with an alias in each line."""
     aliases = file.read_text().splitlines() if file.exists() else []
     if command[0] == "-list":
         return "\n".join(f"Alias name: {alias}\nEntry type: SecretKeyEntry" for alias in aliases)
@@ -28,7 +28,7 @@ def played(command: list[str], file: Path, *_: object) -> str:
 
 
 def _killed_at(step: int) -> None:
-    """Kill this process at its so-manyth call of the operating system."""
+    """Kill this process at a system call, given by its number."""
     left = [step]
 
     def dying(real: Any) -> Any:
@@ -55,7 +55,7 @@ def _one(verb: str, path: Path, step: int) -> int:
 
 
 def killed(verb: str, folder: Path) -> list[list[str] | None]:
-    """Return what each kill left: none where there is no file, the last one where nothing was killed."""
+    """Return what each kill left: None if there is no file; the last entry is a run without a kill."""
     found: list[list[str] | None] = []
     code = 9
     while code != 0:
@@ -73,7 +73,7 @@ def _say_when_waiting() -> None:
         sys.stdout.flush()
         time.sleep(seconds)
 
-    # For as long as this process lives.
+    # Until this process ends.
     setattr(keystore_file, "sleep", said)  # noqa: B010 the module does not export it
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import pme_parquet as pme
 
-# Before anything is replaced: what it imports by name it would keep.
+# Imported before anything is replaced: its imports by name would otherwise keep the replacement.
 import pme_parquet._report.make
 from pme_parquet import _arguments
 
@@ -26,10 +26,10 @@ FORMS = {
 }
 ENC = pme.Encryption(kms=STORE, footer_key="footer")
 
-# What a parameter is, by its name: a new function that has one of these has to take all forms of it.
+# The meaning of a parameter by its name: a new function with one of these must accept all forms of it.
 PATHS = {"path", "source", "target", "out"}
 KMS = {"kms", "new_kms"}
-# A path that is no table's: a keystore's, which a PKCS#11 token has none of, and a secret's.
+# Paths that are no table's: a keystore's, which PKCS#11 does not have, and a secret's.
 OWN_TYPES = {"Keystore", "file"}
 
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -49,8 +49,8 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
-class Called(Exception):  # noqa: N818 it is no error
-    """What came to where Spark is asked."""
+class Called(Exception):  # noqa: N818 it is not an error
+    """The arguments at the point where Spark is called."""
 
 
 def stop(*arguments: Any) -> Any:
@@ -58,7 +58,7 @@ def stop(*arguments: Any) -> Any:
 
 
 class Anything:
-    """A session, a frame, a reader and a writer that does nothing but note what it is given."""
+    """A session, frame, reader and writer that only records what it gets."""
 
     def __init__(self) -> None:
         self.given: list[object] = []
@@ -77,7 +77,7 @@ class Anything:
 
 @pytest.fixture(autouse=True)
 def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop each function where it hands what it was given to Spark."""
+    """Stop each function where it passes its arguments to Spark."""
     for module in ("_operations.operation", "_plan.planned"):
         monkeypatch.setattr(f"pme_parquet.{module}.method_of", lambda *_: stop)
     monkeypatch.setattr("pme_parquet._operations.operation.watched", lambda _, work, **__: work())
@@ -95,7 +95,7 @@ def given(call: Callable[[Any, Any, Any], Any], path: object, kms: object) -> st
 
 
 def of_the_package() -> list[tuple[str, inspect.Parameter]]:
-    """Return every parameter of every public function, and of the classes that users make."""
+    """Return every parameter of every public function, and of the public classes."""
     found = []
     for name in pme.__all__:
         thing = getattr(pme, name)

@@ -1,4 +1,4 @@
-"""`pme-parquet keys`: what it prints and how it exits (0 fine, 2 wrong use, 3 the KMS said no)."""
+"""`pme-parquet keys`: its output and its exit codes (0 success, 2 wrong use, 3 the KMS refused)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`configure` adds the connector to the jars that are set already, wherever they are set."""
+"""`configure` adds the connector to the jars that are already set, wherever they are set."""
 
 import os
 import shlex

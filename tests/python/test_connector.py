@@ -1,4 +1,4 @@
-"""A session without the connector, or with one that does not fit, is told so once, in one sentence, with what to do."""
+"""A session without a connector, or with one that does not fit, gets one sentence that says so and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connector's failures are `PmeError`s in Python and still what PySpark raises; others' failures are untouched."""
+"""The connector's failures are `PmeError`s in Python and still what PySpark raises; other failures are unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def unreadable(spark: SparkSession, enc: pme.Encryption, tmp_path: Path) -> str:
-    """A table of which another keystore, with keys of the same names, opens nothing."""
+    """A table that another keystore, with keys of the same names, cannot open."""
     path = str(tmp_path / "table")
     spark.range(3).write.format("pme-parquet").options(**enc.options()).save(path)
     return path

@@ -1,4 +1,4 @@
-"""Importing the package does nothing: no PySpark, no JVM, no hook, no environment needed."""
+"""Importing the package does nothing: it needs no PySpark, JVM, hook or environment."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ def test_importing_the_package_does_not_import_pyspark_or_the_command_line() -> 
 
 
 def test_importing_the_package_imports_nothing_that_only_some_functions_need() -> None:
-    # `pme-parquet inspect` is to answer at once; on a small machine each of these takes milliseconds, rich a second.
+    # `pme-parquet inspect` must answer at once; on a small machine each of these takes milliseconds, rich a second.
     slow = "asyncio concurrent.futures fsspec hashlib rich subprocess tempfile thrift traceback uuid xml"
     code = f"import sys, pme_parquet.cli; print([m for m in {slow!r}.split() if m in sys.modules])"
     assert _printed(code) == "[]"

@@ -1,4 +1,4 @@
-"""Keystores made through the JDK's keytool: all keys or none, and no password on a command line or in a message."""
+"""Keystores created with the JDK's keytool: all keys or none, and no password on a command line or in a message."""
 
 import stat
 import subprocess

@@ -1,4 +1,4 @@
-"""A keystore's file through races, links and kills: no master key is ever lost. keytool is played in Python."""
+"""A keystore's file through races, links and kills: no master key is ever lost. Python code plays keytool."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _beside(store: pme.Keystore) -> list[str]:
 
 
 def _meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
-    """Let something happen once, while a key is made."""
+    """Let something happen once while a key is created."""
     due = [happens]
 
     def run(command: list[str], file: Path, *rest: Any) -> str:
@@ -55,7 +55,7 @@ def _meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -
 
 
 def test_keys_added_at_the_same_time_are_all_kept(store: pme.Keystore, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The first holds on, in the middle of its work, until the second waits for the lock.
+    # The first process waits in the middle of its work until the second waits for the lock.
     waits = threading.Event()
 
     def paused(seconds: float) -> None:
@@ -251,7 +251,7 @@ def test_a_kill_at_any_point_leaves_the_old_keystore_or_the_new_one(tmp_path: Pa
     assert found[-1] == new
 
 
-# What a PKCS12 keystore folds, real and with real keytool, is in test_keystore.
+# test_keystore shows how a real PKCS12 keystore, with real keytool, changes letter case.
 def test_a_name_that_the_keystore_has_in_another_letter_case_is_refused(store: pme.Keystore) -> None:
     with pytest.raises(pme.BadOptionError, match=r"'Footer' cannot be used: 'footer' already exists"):
         store.add("pii", "Footer")

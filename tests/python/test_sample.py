@@ -1,4 +1,4 @@
-"""Which rows `make test` runs: each value first, then each pair of values, by order of definition."""
+"""The rows that `make test` runs: each value first, then each pair of values, by order of definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets are only ever referred to."""
+"""Secrets are only passed by reference."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""A disk that bends what is written to it."""
+"""A disk that alters what is written to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BENDING = {"fs.file.impl": "rekey.BendingFileSystem", "fs.file.impl.disable.cach
 
 
 def bending(spark: SparkSession, directories: pytest.TempPathFactory, conf: Conf) -> Bend:
-    """Return what bends one byte of each Parquet file that is written: ``with bend(100): …``."""
+    """Return a function that alters one byte of each Parquet file that is written: ``with bend(100): …``."""
     java.load(spark, directories, Path(__file__).with_name("BendingFileSystem.java"))
     system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
 

@@ -1,4 +1,4 @@
-"""The tables that are copied, and readers that do not know of it."""
+"""The tables to copy, and readers that do not know of the copy."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def copy(spark: SparkSession, source: Path | str, target: Path | str, enc: pme.E
 
 
 def left(directory: Path) -> list[str]:
-    """Return what is in a directory, hidden or not."""
+    """Return the contents of a directory, including hidden files."""
     return sorted(path.name for path in directory.iterdir())

@@ -1,7 +1,6 @@
 """An encryption whose JVM halts in the middle: ``python -m tests.rekey.halted_job WAY TABLE CLASSES AFTER``.
 
-It ends as its JVM does. ``TABLE`` is encrypted until so many changes are made to the disk; ``CLASSES`` has the file
-system.
+It ends like its JVM. It encrypts ``TABLE`` until the disk has had this many changes; ``CLASSES`` has the file system.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def copied(spark: SparkSession, table: Path) -> pme.Copied:
 
 
 def copy_of(table: Path) -> Path:
-    """Return where the copy goes."""
+    """Return the path of the copy."""
     return table.with_name("copy")
 
 
@@ -51,7 +50,7 @@ WAYS: dict[str, Callable[[SparkSession, Path], pme.Copied]] = {
 
 
 def main(way: str, table: Path, classes: Path, after: int) -> int:
-    """Encrypt the table, and return what the JVM ended with, or 0 where it did not end."""
+    """Encrypt the table, and return the exit code of the JVM, or 0 if it did not end."""
 
     def encrypt(spark: SparkSession) -> None:
         for name, value in STOPPING.items():

@@ -1,4 +1,4 @@
-"""A job that copies a table and says which JVM does it: ``python -m tests.rekey.killed_job DIRECTORY``."""
+"""A job that copies a table and prints the process id of its JVM: ``python -m tests.rekey.killed_job DIRECTORY``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that are encrypted where they are."""
+"""Tables that are encrypted in place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_place(spark: SparkSession, path: Path | str, enc: pme.Encryption = ENC, *
 
 
 def spoil(file: Path, at: int = 60) -> bytes:
-    """Bend a byte, of a plaintext page, whose checksum then fails, if no place is named; return what the file was."""
+    """Alter a byte, by default of a plaintext page, whose checksum then fails; return the file's old content."""
     before = file.read_bytes()
     file.write_bytes(before[:at] + bytes([before[at] ^ 1]) + before[at + 1 :])
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
@@ -36,5 +36,5 @@ def spoil(file: Path, at: int = 60) -> bytes:
 
 
 def hidden(path: Path) -> list[str]:
-    """Return the names of what a run left."""
+    """Return the names of the files that a run left."""
     return [file.name for file in files_under(path) if "pme-" in str(file.relative_to(path))]

@@ -1,4 +1,4 @@
-"""Ways to encrypt a table, and what has to be the same after it is decrypted."""
+"""Ways to encrypt a table, and what must be the same after it is decrypted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MODES = {
 
 
 def assert_same(before: Path, after: Path) -> None:
-    """Byte for byte; parquet-java 1.13 leaves out optional fields of the footer, in front of which all is the same."""
+    """Compare bytes, metadata and rows; no bytes with parquet-java 1.13, which omits optional fields of the footer."""
     if SPARK_VERSION >= (4, 0):
         assert after.read_bytes() == before.read_bytes()
     old, new = pq.ParquetFile(before), pq.ParquetFile(after)

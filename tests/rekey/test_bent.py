@@ -1,4 +1,4 @@
-"""Storage that does not hold what was written to it is found out before a copy is there, or an original is gone."""
+"""If storage alters what is written to it, this is detected before a copy appears or an original is replaced."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 GCM = pme.Encryption(kms=TEST_KMS, uniform_key="footer")
 CTR = pme.Encryption(kms=TEST_KMS, uniform_key="footer", algorithm="AES_GCM_CTR_V1")
-# Columns without a key come first, so that it is a page of theirs that is bent.
+# Columns without a key come first, so the altered page is one of theirs.
 SOME = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": "ssn"}, unlisted_columns="plaintext")
 IN_FIRST_PAGE = 120
 

@@ -1,4 +1,4 @@
-"""How often copying a table asks a KMS: once for each key of the source, and twice for each of the copy."""
+"""The number of KMS calls to copy a table: one for each key of the source, and two for each of the copy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_copy_asks_as_often_as_a_read_a_write_and_a_read(
     if double:
         assert (new.count("wrap"), new.count("unwrap")) == ({FOOTER: 1, "a": 1, "b": 1}, {FOOTER: 1, "a": 1, "b": 1})
     else:
-        # Each data key is wrapped by itself: of each file one for the footer, and one for each column with a key.
+        # Each data key is wrapped separately: per file one for the footer, and one for each column with a key.
         keys = {FOOTER: FILES, "a": 2 * FILES, "b": FILES}
         assert new.count("unwrap") == keys
         assert new.count("wrap") == {key: count + 1 for key, count in keys.items()}

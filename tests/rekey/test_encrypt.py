@@ -1,4 +1,4 @@
-"""A plaintext table is copied to an encrypted one and back, and nothing of it is lost or changed on the way."""
+"""A plaintext table is copied to an encrypted one and back, and nothing is lost or changed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_copy_of_a_streaming_sink_has_the_files_that_its_log_lists(
     writer = stream.format("parquet").partitionBy(*partitions).option("checkpointLocation", str(tmp_path / "log"))
     assert writer.trigger(availableNow=True).start(str(sink)).awaitTermination(MINUTE)
     expected = rows(spark.read.parquet(str(sink)))
-    # What a batch that failed left behind is no part of the table.
+    # The rest of a failed batch is not part of the table.
     listed = data_files(sink)
     shutil.copy(listed[0], listed[0].with_name("orphan.parquet"))
     done = pme.encrypt(spark, str(sink), target, ENC)
@@ -97,7 +97,7 @@ def test_files_that_are_already_encrypted_are_encrypted_again(
         str(plain)
     )
     expected = rows(spark.read.format("pme-parquet").options(kms=TEST_KMS, plaintextFiles="allow").load(str(plain)))
-    # Whatever the options say of plaintext: that is what is copied.
+    # Whatever the options say about plaintext: plaintext is what this copies.
     pme.encrypt(spark, str(plain), target, ENC, options={"plaintextfiles": "error"})
     assert rows(read(spark, target)) == expected
     used = pme.key_usage(spark, target, options={"kms": TEST_KMS}).collect()

@@ -1,7 +1,7 @@
-"""An encryption that is killed, wherever that is: every cell can be read, and running it again finishes the rest.
+"""An encryption killed at any point leaves every cell readable, and the next run finishes it.
 
-Twenty places where the JVM halts and twenty where the file system stops for each way to encrypt, of which few are
-tried unless all are asked for.
+There are twenty points where the JVM halts and twenty where the file system stops for each way to encrypt. By default
+the tests try only a few of them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SECRETS = ["name-", "ssn-"]
 
 
 class Prepared(NamedTuple):
-    """A table that is copied for each test, and how many changes its encryption makes to the disk."""
+    """A table that each test copies, and the number of changes that its encryption makes to the disk."""
 
     way: str
     path: Path
@@ -79,7 +79,7 @@ def test_an_encryption_whose_disk_stops_loses_nothing_and_can_continue(
     spark: SparkSession, prepared: Prepared, tmp_path: Path, conf: Conf, number: int
 ) -> None:
     table = prepared.copy(tmp_path)
-    # That leftovers could not be removed is no failure.
+    # A failure to remove leftovers does not count as a failure.
     with conf(STOPPING), file_systems.stopping(spark, prepared.places()[number]), suppress(Exception):
         WAYS[prepared.way](spark, table)
     assert_goes_on(spark, table, prepared)
@@ -106,12 +106,12 @@ def test_an_encryption_whose_jvm_halts_loses_nothing_and_can_continue(
 
 
 def assert_goes_on(spark: SparkSession, table: Path, prepared: Prepared) -> None:
-    """Fail unless what was left can be read, and another run brings it to its end."""
+    """Fail unless the remains can be read, and another run finishes the encryption."""
     reader = spark.read.format("pme-parquet").options(kms=TEST_KMS)
     assert rows(reader.option("plaintextFiles", "allow").load(str(table))) == prepared.rows
     goal = copy_of(table) if prepared.way == "copy" else table
     names = [file.relative_to(prepared.path) for file in data_files(prepared.path)]
-    # A copy may be there before what it was made in is gone.
+    # The copy may appear before its staging directory is removed.
     if goal == table or not goal.exists():
         WAYS[prepared.way](spark, table)
     strict = spark.read.format("pme-parquet").options(kms=TEST_KMS)

@@ -1,4 +1,4 @@
-"""Tables of TPC-H and of every type, by three writers: encrypted, they have the cells and the pages that they had."""
+"""Tables of TPC-H and of every type, by three writers: encrypted, they keep their cells and pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ENC = pme.Encryption(kms=TEST_KMS, uniform_key="footer")
-# Whatever the table: one page for a hundred rows.
+# For every table: one page per hundred rows.
 SMALL = {"parquet.page.row.count.limit": "100"}
 ARROW = {"data_page_size": 1000, "write_page_index": True, "coerce_timestamps": "us"}
 COMPRESSED_SIZE = 3
@@ -31,7 +31,7 @@ MOST_OF_HEADER = 64 * 1024
 
 @pytest.fixture(scope="module")
 def sources(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return tables by the name of what is in them and who wrote them."""
+    """Return tables by the name of their content and their writer."""
     root = tmp_path_factory.mktemp("equal")
     generated = root / "lineitem, arrow-rs"
     generator = Path(sys.executable).with_name("tpchgen-cli")
@@ -76,13 +76,13 @@ def test_cells_and_pages_stay_the_same(
 
 
 def cells(frame: DataFrame) -> list[str]:
-    """Return the rows; intervals, of which PySpark has not all, as text."""
+    """Return the rows; intervals as text, because PySpark does not have all of them."""
     told = [f"CAST({one} AS STRING)" if "interval" in kind else one for one, kind in frame.dtypes]
     return rows(frame.selectExpr(*told))
 
 
 def typed() -> list[str]:
-    """Return a column of each type, with nulls. Timestamps are INT96, which is Spark's default."""
+    """Return a column of each type, with nulls. Timestamps are INT96, Spark's default."""
     decimals = {f"decimal_{width}": f"CAST(id / 7 AS DECIMAL({width}, {width // 3}))" for width in (9, 18, 38)}
     fixed = {"char": "CAST('a' AS CHAR(5))", "varchar": "CAST('b' AS VARCHAR(5))"}
     new = {"variant": "parse_json(concat('{\"a\": ', id, '}'))"} if SPARK_VERSION >= (4, 0) else {}

@@ -1,4 +1,4 @@
-"""A copied file holds what its source held, byte for byte, under keys that are all new."""
+"""A copied file holds what its source held, byte for byte, under new keys only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHER_SETS = pme.Encryption(
 )
 SAME = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys=COLUMN_KEYS, plaintext_footer=True)
 TARGETS = {"one key": ALL_TO_FOOTER, "other columns, CTR, plain footer": OTHER_SETS, "plain footer": SAME}
-# Each writer's files are copied to each target; the four kinds of a writer take three targets in turn.
+# Each writer's files are copied to each target; the four kinds of a writer share three targets in turn.
 CASES = [(kind, list(TARGETS)[number % len(TARGETS)]) for number, kind in enumerate(KINDS)]
 
 

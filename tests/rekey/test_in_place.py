@@ -1,4 +1,4 @@
-"""A plaintext table is encrypted where it is: nothing of it is lost, and a run that was cut short is gone on with."""
+"""A plaintext table is encrypted in place: nothing is lost, and another run continues an interrupted one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_files_are_encrypted_in_place(spark: SparkSession, plain: Path, tmp_path
     protected = ["name-", "ssn-", "street-"] if mode != "CTR beside" else ["name-"]
     assert find_canaries(plain, protected) == []
     assert hidden(plain) == []
-    # What they are when they are decrypted, they were before.
+    # Decrypted, they are what they were before.
     back = tmp_path / "back"
     again = pme.decrypt(spark, str(plain), str(back), TEST_KMS, write_plaintext=True, options=CTR)
     assert (again.files, again.rows, again.pages) == (done.files, done.rows, done.pages)
@@ -53,7 +53,7 @@ def test_encrypted_files_are_verified_and_not_changed(spark: SparkSession, plain
         second = in_place(spark, plain)
     assert (first.already, second.files, second.already) == (0, 0, first.files)
     file = data_files(plain)[0]
-    # Within the first page's header, behind the magic, a length and a nonce.
+    # In the first page's header, after the magic bytes, a length and a nonce.
     spoil(file, at=4 + 4 + 12 + 2)
     with refused("PME_NOT_AUTHENTIC", file.name, f"1 of {first.files} files"):
         in_place(spark, plain)
@@ -70,7 +70,7 @@ def test_one_file_fails_and_the_others_are_encrypted(spark: SparkSession, plain:
     assert [Path(one.file).name for one in report.failed] == [bad.name]
     assert (plain / MANIFEST).exists()
     bad.write_bytes(before)
-    # Until all is done, some files are plaintext.
+    # Some files stay plaintext until the run is finished.
     assert rows(read(spark, plain, plaintextFiles="allow")) == expected
     with refused("PME_PLAINTEXT_FILE", bad.name):
         rows(read(spark, plain))

@@ -1,4 +1,4 @@
-"""Readers, writers and other runs, while a table is encrypted where it is."""
+"""Readers, writers and other runs while a table is encrypted in place."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_splits_planned_before_the_run_are_read_completely_or_refused(
             assert rows(strict) == expected
         assert rows(whole) == expected
     else:
-        # Spark's own reader goes by the old length, which may reach as far as the last row group needs.
+        # Spark's own reader uses the old length, which may reach as far as the last row group needs.
         try:
             assert rows(whole) == expected
         except pme.UnsupportedError as refusal:
@@ -194,7 +194,7 @@ def test_at_most_one_of_two_runs_that_begin_at_once_continues(
             refusals.append(str(refusal))
 
     both = [(path, EXTERNAL), (path, ENC) if other == "settings" else (path / "part", EXTERNAL)]
-    # Each has twice found no manifest: when it asked whether it goes on with a run, and before it wrote its own.
+    # Each has twice found no manifest: when it checked for a run to continue, and before it wrote its own.
     file_systems.meet(spark, MANIFEST.name, times=2)
     runs = [threading.Thread(target=run, args=arguments) for arguments in both]
     for one in runs:
@@ -208,7 +208,7 @@ def test_at_most_one_of_two_runs_that_begin_at_once_continues(
     assert all("has not ended" in refusal or "another one has begun" in refusal for refusal in refusals)
     assert rows(read(spark, path / "part", plaintextFiles="allow")) == expected
     if not done:
-        # Each has ended the other: the one that left its manifest goes on.
+        # Each has ended the other: the run that left its manifest continues.
         for arguments in both:
             run(*arguments)
     assert done

@@ -1,4 +1,4 @@
-"""What is not encrypted in its place is refused before anything is written."""
+"""Refusals of encryption in place, before anything is written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(spark: SparkSess
 
 
 def begun(spark: SparkSession, plain: Path) -> Path:
-    """Begin an encryption that cannot end, since a file is damaged; return that file, which then is whole again."""
+    """Begin an encryption that cannot finish, because a file is damaged; return that file, repaired."""
     bad = data_files(plain)[0]
     before = spoil(bad)
     with refused("PME_DAMAGED_FILE", bad.name):

@@ -1,4 +1,4 @@
-"""A copy whose job is killed is not there; the next run makes it, and clears away what the killed one left."""
+"""A killed copy does not appear; the next run makes it, and removes what the killed one left."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def source(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def staged(directory: Path) -> int:
-    """Return how many files are being written, or are."""
+    """Return how many files are being written, or are complete."""
     return sum(path.suffix == ".parquet" for run in directory.glob(STAGING) for path in files_under(run))
 
 

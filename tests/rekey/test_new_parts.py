@@ -1,4 +1,4 @@
-"""Parts of files that a later format has: what may hold values is left out or refused, never written in the clear."""
+"""Fields of later versions of the format: what may reveal values is left out or refused, never written in the clear."""
 
 from __future__ import annotations
 
@@ -122,6 +122,6 @@ def test_a_footer_that_may_hold_more_keys_is_not_rotated(
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     with untouched(target), refused("PME_UNSUPPORTED", "field 32767 of FileMetaData", file.name):
         pme.rotate(spark, target, kms=pme.KmsClass(TEST_KMS), master_keys={"pii": "pii-2"})
-    # What rekey writes has none.
+    # Files that rekey wrote have none.
     pme.rekey(spark, str(target), str(tmp_path / "again"), enc)
     pme.rotate(spark, tmp_path / "again", kms=pme.KmsClass(TEST_KMS), master_keys={"pii": "pii-2"})

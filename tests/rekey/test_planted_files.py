@@ -1,4 +1,4 @@
-"""Links where copies and encryption in place keep files, and two copies to one target: nothing else is touched."""
+"""Links where copies and encryption in place keep files, and two copies to one target: nothing else is changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ENC = pme.Encryption(kms=TEST_KMS, uniform_key="k")
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
-    """Return a directory with what nobody may touch."""
+    """Return a directory with files that must not change."""
     path = tmp_path / "elsewhere"
     (path / "inner").mkdir(parents=True)
     (path / "file").write_text("precious")
@@ -36,7 +36,7 @@ def elsewhere(tmp_path: Path) -> Path:
 
 
 class Waiting(Remembering):
-    """Opens nothing of what was written before it is told to: the copy is staged then."""
+    """Opens nothing that was written before until the test allows it: the copy is staged then."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -39,7 +39,7 @@ def expected() -> Table:
 
 @pytest.fixture(scope="module")
 def source(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a table of every shape, encrypted by us in other ways than any copy of it."""
+    """Return a table of every shape that we encrypted in other ways than any copy of it."""
     path = str(tmp_path_factory.mktemp("source") / "table")
     options = {"kms": TEST_KMS, "uniformKey": "other"}
     spark_frame(spark).write.format("pme-parquet").options(**options).save(path)

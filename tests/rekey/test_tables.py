@@ -1,4 +1,4 @@
-"""A copied table has the files, directories and keys that are asked for, and comes into being whole or not at all."""
+"""A copied table has the requested files, directories and keys, and appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_column_that_only_some_files_have_gets_its_key(spark: SparkSession, tm
     copy(spark, source, target, enc)
     assert rows(load(spark, target, mergeSchema="true")) == rows(load(spark, source, mergeSchema="true"))
     assert find_canaries(target, ["ssn-"]) == []
-    # What may be read where the column has its key is encrypted, with all the rest, where there is no such column.
+    # A column that may be readable if the key's column exists is encrypted, like all others, if it does not exist.
     readable = {find.file for find in find_canaries(target, ["name-"])}
     assert {Path(file).name for file in readable} == with_ssn
 

@@ -1,4 +1,4 @@
-"""Tables are copied whatever types they have: Spark, which has no type for some of them, is not asked."""
+"""Tables of all types can be copied: Spark, which lacks some of the types, is not involved."""
 
 from __future__ import annotations
 

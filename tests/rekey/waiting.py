@@ -1,4 +1,4 @@
-"""Waits for what Spark still does."""
+"""Waits for work that Spark still does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def wait_until_alone(spark: SparkSession) -> None:
-    """A job that failed ends before its other tasks do."""
+    """Wait until no other task runs: a failed job ends before its other tasks do."""
     jvm: Any = spark._jvm
     jvm.java.lang.Thread.sleep(100)
     status = spark.sparkContext._jsc.sc().statusTracker()

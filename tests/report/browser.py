@@ -1,4 +1,4 @@
-"""Headless Chromium: what a page looks like, what it complains of, and how it is laid out."""
+"""Headless Chromium: the look of a page, its warnings, and its layout."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ SECONDS = 120
 
 
 class Shown(NamedTuple):
-    """What Chromium printed: the page as it became, and what it logged to the console."""
+    """The output of Chromium: the page after loading, and its log on the console."""
 
     dom: str
     console: list[str]
 
 
 def show(page: Path, scratch: Path, *flags: str) -> Shown:
-    """Open a page with a profile that is new."""
+    """Open a page with a new profile."""
     assert CHROMIUM
     profile = scratch / "profile"
     shutil.rmtree(profile, ignore_errors=True)
@@ -83,7 +83,7 @@ document.getElementById("told").textContent = JSON.stringify({
 
 
 def measured(page: Path, scratch: Path, width: int, *flags: str) -> dict[str, Any]:
-    """Return how a page is laid out that is so wide: by a page around it, for it runs nothing itself."""
+    """Return the layout of a page at this width, measured by a page around it, because it runs no scripts itself."""
     frame = (
         f'<iframe id="page" width="{width}" height="900" srcdoc="{escape(page.read_text(encoding="utf-8"))}"></iframe>'
     )

@@ -1,4 +1,4 @@
-"""Reports with keys, each looked at for secrets and for what it loads."""
+"""Reports with keys, each searched for secrets and for what it loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as a reader has it: its text, its tables, what its pictures tell."""
+"""A report as a reader sees it: its text, its tables, the texts of its pictures."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VOID = {"meta"}
-# Attributes that make a browser load something, or go somewhere.
+# Attributes that make a browser load something or follow a link.
 LOADING = {"src", "xlink:href", "srcset", "action", "formaction", "data", "poster", "background", "style"}
 
 
 @dataclass
 class Table:
-    """A table's caption, titles, and rows by what is in them."""
+    """A table's caption, titles, and rows by their contents."""
 
     caption: str = ""
     rows: list[list[str]] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Table:
 
 
 class Page(HTMLParser):
-    """A page taken apart; what is not closed as it should be fails."""
+    """A parsed page; an element that is not closed properly fails."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Page(HTMLParser):
 
 
 def assert_self_contained(page: Page) -> None:
-    """Nothing is loaded, nothing runs, no reference leads nowhere, and the page says so itself."""
+    """Check that nothing is loaded, nothing runs, no reference is broken, and the page itself forbids the rest."""
     assert {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object", "base"} == set()
     assert_references_lead_somewhere(page)
     for tag, attributes in page.tags:
@@ -107,7 +107,7 @@ def assert_self_contained(page: Page) -> None:
 
 
 def assert_references_lead_somewhere(page: Page) -> None:
-    """Every reference is to a part of the page: who has it in a mail has no other."""
+    """Check that every reference is to a part of the page: a reader who got it by mail has nothing else."""
     names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(names) == len(set(names))
     links = [attributes.get("href") or "" for tag, attributes in page.tags if tag == "a"]

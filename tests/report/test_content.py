@@ -1,4 +1,4 @@
-"""What a report without keys tells, of files made by hand and by PyArrow."""
+"""The contents of a report without keys, from files made by hand and by PyArrow."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def mixed_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def mixed(mixed_root: Path) -> Page:
-    """Return the report of a table of 300 files that differ, some of which are plaintext, damaged, signed."""
+    """Return the report of a table of 300 different files; some are plaintext, damaged or signed."""
     for number in range(290):
         key = "pii-2024" if number % 29 == 0 else "pii"
         content = encrypted(material(key, keyEncryptionKeyID=tails.kek_id(1 + number % 5)))

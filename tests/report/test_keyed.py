@@ -1,4 +1,4 @@
-"""What a report with keys tells: what opens, which columns a key protects, and what is wrong, each thing once."""
+"""The contents of a report with keys: what opens, which columns a key protects, and each problem once."""
 
 from __future__ import annotations
 

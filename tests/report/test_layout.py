@@ -1,4 +1,4 @@
-"""The parts of a drawn file follow one another from its first byte to its last, where independent readers see them."""
+"""The parts of a drawn file follow one another from its first byte to its last, where independent readers find them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def drawn(path: Path, keyed: Keyed | None = None) -> Layout:
-    """Return the layout of one file, which must be all of it."""
+    """Return the layout of one file, which must cover all of it."""
     [layout] = gather(str(path), None, keyed).layouts
     assert layout.parts[0].offset == 0
     assert all(part.length > 0 for part in layout.parts)
@@ -55,7 +55,7 @@ def unknown(parts: Iterable[Part]) -> int:
 
 
 def as_taken_apart(path: Path) -> set[tuple[object, ...]]:
-    """Return the modules that the tests' own reader finds with the keys, and what each is encrypted with."""
+    """Return the modules that the tests' own reader finds with the keys, and the key of each."""
     file = Anatomy(path.read_bytes())
     return {
         (name_of(m.kind), m.offset, m.size, key_of(chunk), chunk.row_group, None if m.page == NO_PAGE else m.page)
@@ -65,7 +65,7 @@ def as_taken_apart(path: Path) -> set[tuple[object, ...]]:
 
 
 def key_of(chunk: Chunk) -> str | None:
-    """Return the master key that a chunk of `KEYS` is under."""
+    """Return the master key of a chunk of `KEYS`."""
     crypto = thrift.get(chunk.fields, CRYPTO_METADATA)
     if not crypto:
         return None
@@ -110,7 +110,7 @@ def test_files_of_pyarrow_have_the_modules_that_an_independent_reader_finds(
 
 
 def arrow_places(path: Path) -> set[tuple[object, ...]]:
-    """Return where PyArrow has the chunks of a file with a readable footer."""
+    """Return PyArrow's places of the chunks of a file with a readable footer."""
     metadata = pq.ParquetFile(path).metadata
     places: set[tuple[object, ...]] = set()
     for group in range(metadata.num_row_groups):
@@ -122,7 +122,7 @@ def arrow_places(path: Path) -> set[tuple[object, ...]]:
 
 
 def chunks(layout: Layout) -> set[tuple[object, ...]]:
-    """Return where the pages of each chunk lie together."""
+    """Return the place of each chunk's pages."""
     found: dict[tuple[int | None, str | None], list[Part]] = {}
     for part in layout.parts:
         if part.column is not None and "page" in part.kind:

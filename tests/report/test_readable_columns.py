@@ -1,4 +1,4 @@
-"""A column that some files have encrypted and others do not is told by the report, by `verify` and by `key_usage`."""
+"""The report, `verify` and `key_usage` report a column that only some files encrypt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOME = KMS | {"footerKey": "footer", "columnKeys": "pii: ssn", "unlistedColumns"
 
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a table of two days: of the second one, column `name` and columns without a key are readable."""
+    """Return a table of two days: on the second one, column `name` and columns without a key are readable."""
     root = tmp_path_factory.mktemp("readable") / "people"
     frame = people(spark, count=20).select("id", "name", "ssn", "tags").coalesce(1)
     save(frame, f"{root}/day=1", ALL)

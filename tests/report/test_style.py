@@ -1,4 +1,4 @@
-"""What is told by colour can be read: by its contrast, in light and dark, and by a letter or a pattern besides."""
+"""Colours are readable: by their contrast, in light and dark, and with a letter or a pattern besides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 STYLE = files("pme_parquet._report").joinpath("style.css").read_text(encoding="utf-8")
 BLOCKS = re.findall(r":root {(.*?)}", STYLE, re.DOTALL)
 LIGHT, DARK = (dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in BLOCKS)
-# As WCAG 2 asks of text, level AA.
+# WCAG 2, level AA, for text.
 ENOUGH = 4.5
 TEXTS = [("ink", "back"), ("soft", "back"), ("ink", "panel"), ("good", "panel"), ("bad", "panel"), ("open", "panel")]
 KEYS = [("on-key", f"k{number}") for number in range(8)] + [("on-key", "k-other")]

@@ -1,4 +1,4 @@
-"""Where a report goes: whole or not at all, and never into the table."""
+"""Where a report is written: whole or not at all, and never into the table."""
 
 from __future__ import annotations
 

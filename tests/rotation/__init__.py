@@ -1,1 +1,1 @@
-"""Rotation of master keys, seen from outside: what readers read, what bytes are left, what the KMS was asked."""
+"""Rotation of master keys from outside: what readers read, which bytes are left, and the calls of the KMS."""

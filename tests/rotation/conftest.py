@@ -21,7 +21,7 @@ __all__ = ["held", "real", "server", "vault"]
 
 
 class Made(NamedTuple):
-    """A table, the KMS that it was written with, and what it holds."""
+    """A table, the KMS of its keys, and its contents."""
 
     path: str
     client: Remembering
@@ -33,7 +33,7 @@ class Made(NamedTuple):
 
 @pytest.fixture
 def made(spark: SparkSession, target: str) -> Callable[..., Made]:
-    """Return what writes a table: ``made(keyMaterial="external")``."""
+    """Return a function that writes a table: ``made(keyMaterial="external")``."""
 
     def write(*partitions: str, **fields: object) -> Made:
         client = Remembering()

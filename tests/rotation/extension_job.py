@@ -1,4 +1,4 @@
-"""Rotates a table in a session that has our extension and uses nothing but SQL: ``extension_job.py SCRATCH QUERY``."""
+"""Rotates a table in a session that has our extension and uses only SQL: ``extension_job.py SCRATCH QUERY``."""
 
 from __future__ import annotations
 

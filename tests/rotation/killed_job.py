@@ -1,6 +1,6 @@
 """A rotation whose JVM halts in the middle: ``python -m tests.rotation.killed_job TABLE CLASSES AFTER``.
 
-It ends as its JVM does. ``TABLE`` is rotated until so many changes are made; ``CLASSES`` has the file system.
+It ends like its JVM. It rotates ``TABLE`` until there were this many changes; ``CLASSES`` has the file system.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def rotate(
     spark: SparkSession, table: Path, kms: pme.PythonKms, key_material: Literal["internal", "external"] | None = None
 ) -> pme.RotationReport:
-    """Put a table's keys under new master keys, on the file system that stops."""
+    """Wrap a table's keys with new master keys, on the file system that stops."""
     return pme.rotate(spark, table, kms=kms, master_keys=NEW, key_material=key_material, options=STOPPING)
 
 
 def main(table: Path, classes: Path, after: int) -> int:
-    """Rotate the table, and return what the JVM ended with, or 0 where it did not end."""
+    """Rotate the table, and return the exit code of the JVM, or 0 if it did not end."""
     return until_halted(table, classes, after, lambda spark: rotate(spark, table, pme.PythonKms(Remembering())))
 
 

@@ -1,4 +1,4 @@
-"""How files are replaced: in one step, with their permissions, and not at all where that cannot be promised."""
+"""How rotation replaces files: in one step, with their permissions, and not at all if it cannot guarantee that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys that somebody put where they do not belong: the KMS is never made to wrap them anew."""
+"""Keys that somebody put into wrong places: nothing makes the KMS wrap them again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECRET = bytes(range(16))
 
 
 def plant(path: Path, reference: str, key: str, planted: str, field: str) -> None:
-    """Put a wrapped key in the place of another one in the file's key material."""
+    """Put a wrapped key into the place of another one in the file's key material."""
     beside = tables.material(path)
     entries = json.loads(beside.read_text())
     entry = json.loads(entries[reference])

@@ -1,6 +1,6 @@
-"""A rotation that is killed, wherever that is: every file can be read, and running it again finishes the rest.
+"""A rotation killed at any point leaves every file readable, and the next run finishes it.
 
-Eighty places where the file system stops and forty where the JVM halts: `make test-all` tries them all.
+There are eighty points where the file system stops and forty where the JVM halts: `make test-all` tries them all.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HALTED = 137
 
 
 class Way(NamedTuple):
-    """Where the key material is, and where it is to be if that is elsewhere."""
+    """The place of the key material, and its new place if it moves."""
 
     written: Material
     moved: Material | None = None
@@ -52,7 +52,7 @@ WAYS = {
 
 
 class Prepared(NamedTuple):
-    """A table that is copied for each test, and how many changes its rotation makes to the disk."""
+    """A table that each test copies, and the number of changes that its rotation makes to the disk."""
 
     path: Path
     kms: pme.PythonKms
@@ -90,7 +90,7 @@ def prepared(spark: SparkSession, way: Way, tmp_path_factory: pytest.TempPathFac
 def test_a_killed_rotation_leaves_readable_files_and_can_continue(
     spark: SparkSession, prepared: Prepared, way: Way, tmp_path: Path, number: int
 ) -> None:
-    # The last change takes the mark away. That it fails is told in the log: what was rotated is rotated.
+    # The last change removes the mark. If it fails, that is only logged: the rotation itself is finished.
     after = Random(f"{way} {number}").randrange(prepared.changes - 1)  # noqa: S311 no secret
     table = prepared.copy(tmp_path)
     with file_systems.stopping(spark, after), pytest.raises((pme.PmeError, Exception), match="stopped"):
@@ -114,7 +114,7 @@ def test_a_rotation_whose_jvm_halts_leaves_readable_files_and_can_continue(
 
 
 def assert_goes_on(spark: SparkSession, table: Path, prepared: Prepared, way: Way) -> None:
-    """Fail unless what a killed rotation left can be read, and another one brings it to its end."""
+    """Fail unless the remains of a killed rotation can be read, and another rotation finishes it."""
     pages = tables.pages(prepared.path)
     assert tables.pages(table) == pages
     assert tables.rows(spark, str(table), prepared.kms) == prepared.rows

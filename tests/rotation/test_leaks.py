@@ -1,4 +1,4 @@
-"""What a rotation writes shows nothing that is protected: neither when it is done, nor when it is stopped before."""
+"""What a rotation writes shows nothing protected: neither when it is finished, nor when it is stopped before."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from tests.rotation.conftest import Made
 
 CANARIES = ["name-", "ssn-", "street-", "tag-"]
-# The table is marked, and one file written beside another, but not yet moved into its place.
+# The table is marked, and one file is written beside another, but not yet moved into its place.
 ON_THE_WAY = 4
 WAYS = [("internal", None), ("external", None), ("internal", "external"), ("external", "internal")]
 
 
 def data_keys(path: Path) -> set[bytes]:
-    """Return the data keys of a file, whose key material may be beside it."""
+    """Return the data keys of a file, whether its key material is in it or beside it."""
     beside = tables.material(path)
     entries = json.loads(beside.read_text()) if beside.exists() else {}
 

@@ -1,4 +1,4 @@
-"""Keys that go under other master keys: whoever reads finds the same rows, and nothing of the old keys is left."""
+"""Keys get other master keys: readers find the same rows, and nothing of the old keys is left."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_all_keys_are_wrapped_with_new_master_keys(
 def test_the_kms_is_called_once_for_each_distinct_key(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made("country")
     pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)
-    # The new one is unwrapped too, to show that it opens.
+    # The new wrapped key is unwrapped too, to check it.
     assert table.client.count("unwrap") == dict.fromkeys([*OLD, *NEW.values()], 1)
     assert table.client.count("wrap") == dict.fromkeys(NEW.values(), 1)
 
@@ -196,7 +196,7 @@ def test_a_chain_of_master_keys_is_refused(spark: SparkSession, made: Callable[.
 
 def test_over_spark_connect_it_is_refused() -> None:
     class ConnectSession:
-        """Has nothing of a JVM's."""
+        """Has no JVM."""
 
     with refused("PME_UNSUPPORTED", "Spark Connect"):
         pme.rotate(ConnectSession(), "table", kms=pme.KmsClass("a.B"))  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
-"""Who looks after a table calls the KMS that the configuration names, and no address that somebody planted.
+"""Operations call the KMS that the configuration names, and never an address that somebody planted.
 
-Such an address stands in key material or in a table's definition. What is planted is the address of a server that tells
-whether anybody connected to it. Options of a call are the caller's own, and name what they like.
+Such an address is in key material or in a table's definition. The tests plant the address of a server that records
+connections. Options of a call come from the caller, and may name any address.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CLIENT_TOKEN = "parquet.encryption.key.access.token"
 
 @pytest.fixture
 def home() -> Iterator[TransitServer]:
-    """Return the Vault that tables are under."""
+    """Return the Vault with the keys of the tables."""
     with TransitServer() as made:
         made.create(*access.KEYS)
         yield made
@@ -49,7 +49,7 @@ def home() -> Iterator[TransitServer]:
 
 @contextmanager
 def uncalled() -> Iterator[str]:
-    """Give the address of a Vault, and fail where anybody connected to it."""
+    """Return the address of a Vault, and fail if anybody connected to it."""
     with TransitServer() as planted:
         yield planted.url
         assert planted.connections == 0
@@ -68,13 +68,13 @@ def of_session(options: dict[str, str]) -> dict[str, str]:
 
 
 def beside(target: str, planted: dict[str, str]) -> None:
-    """Alter the material beside the table's file, where whoever can write files can."""
+    """Alter the material beside the table's file, as anyone can who can write files."""
     for master_key in (None, *access.COLUMNS):
         bend_material(target, planted, master_key)
 
 
 def in_footer(target: str, planted: dict[str, str]) -> None:
-    """Alter what stands readable before an encrypted footer."""
+    """Alter the readable part before an encrypted footer."""
 
     def change(metadata: thrift.Struct) -> thrift.Struct:
         entry = json.loads(thrift.get(metadata, bend.KEY_METADATA)) | planted
@@ -153,7 +153,7 @@ def test_an_address_in_key_material_is_never_called(
 def test_an_address_in_key_material_does_not_stand_in_for_one_that_is_missing(
     spark: SparkSession, home: TransitServer, target: str, tmp_path: Path, way: Callable[..., object]
 ) -> None:
-    # parquet-java hands such a client the address that a file names.
+    # parquet-java passes the address in a file to such a client.
     kms = access.by_token(home, tmp_path, operations=access.ROTATING)
     write(spark, target, kms, key_material="external")
     token = access.secret(tmp_path, home.token(access.KEYS))

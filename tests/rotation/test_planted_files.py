@@ -1,4 +1,4 @@
-"""Who can write to a table's directory puts links where a rotation keeps files: nothing elsewhere is changed."""
+"""Somebody who can write to a table's directory puts links where a rotation keeps files: nothing elsewhere changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def elsewhere(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def mark(spark: SparkSession, made: Callable[..., Made], tmp_path: Path) -> Path:
-    """Return where a rotation of the table will put its mark: the same arguments give the same name."""
+    """Return the path of the mark of a rotation of the table: the same arguments give the same name."""
     table = made()
     seen: list[str] = []
 

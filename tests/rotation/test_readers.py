@@ -1,4 +1,4 @@
-"""Files in every mode, rotated, as Spark's own ``parquet`` source and PyArrow read them; and files that those wrote."""
+"""Rotated files in every mode, read by Spark's own ``parquet`` source and PyArrow; and files that those wrote."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_rotated_files_are_read_by_spark_parquet_and_pyarrow(
     spark_frame(spark).write.format("pme-parquet").options(**modes.our_options(mode, TEST_KMS)).save(target)
     before = tables.pages(target)
 
-    # A file under one key has none under the others.
+    # A file with one key for everything has no keys under other master keys.
     report = pme.rotate(spark, target, kms=KMS, master_keys=NEW, allow_unused=mode.uniform)
 
     assert report.counts == {"rotated": 1}

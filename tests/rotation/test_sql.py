@@ -1,4 +1,4 @@
-"""Rotation and key usage as table functions: only a query that runs does anything, and it does it once and whole."""
+"""Rotation and key usage as table functions: only a query that runs does anything, once and completely."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.rotation.conftest import Made
 
 EXPLAINED = ["", "FORMATTED", "COST", "EXTENDED"]
-# Each asks Spark for the rows of the function in more than one place, or more than once.
+# Each asks Spark for the function's rows in several places, or several times.
 TWICE = {
     "collected twice": lambda report: (report.collect(), report.collect()),
     "counted, then shown": lambda report: (report.count(), report.show()),
@@ -39,7 +39,7 @@ TWICE = {
 
 
 def rotation(table: Made, **arguments: Any) -> str:
-    """Return a call that rotates the table from ``OLD`` to ``NEW`` master keys if no others are given."""
+    """Return a call that rotates the table, by default from ``OLD`` to ``NEW`` master keys."""
     return call("pme_rotate", table.path, **({"master_keys": NEW, "options": table.kms.options()} | arguments))
 
 
@@ -52,7 +52,7 @@ def view(spark: SparkSession) -> Iterator[str]:
 
 @pytest.fixture
 def functions(spark: SparkSession, tmp_path: Path) -> None:
-    """Have the session make use of the format once."""
+    """Let the session use the format once."""
     spark.read.format("pme-parquet").schema("a int").load(str(tmp_path))
 
 
@@ -112,7 +112,7 @@ def test_explaining_changes_nothing_and_shows_no_option(
         [[text]] = spark.sql(f"EXPLAIN {mode} SELECT * FROM {rotation(table)}").collect()
     assert table.client.calls == []
     assert f"pme_rotate {table.path}" in text
-    # The first section of an extended plan is the statement as it was written.
+    # The first section of an extended plan is the statement as written.
     shown = text.partition("== Analyzed Logical Plan ==")[2] if mode == "EXTENDED" else text
     assert not [value for value in (*table.kms.options().values(), *NEW.values()) if value in shown]
 
@@ -149,7 +149,7 @@ def test_all_files_are_rotated_whichever_rows_are_selected(
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows
 
 
-# Without names of master keys, keys that are wrapped already would be wrapped again.
+# Without names of master keys, a second rotation would wrap keys again.
 @pytest.mark.parametrize("use", TWICE.values(), ids=TWICE)
 def test_a_statement_rotates_once(
     spark: SparkSession, made: Callable[..., Made], use: Callable[[DataFrame], object]
@@ -184,7 +184,7 @@ def test_a_report_that_a_query_uses_twice_is_of_one_rotation(spark: SparkSession
 def test_each_statement_rotates(spark: SparkSession, made: Callable[..., Made]) -> None:
     table = made()
     statement = f"SELECT * FROM {call('pme_rotate', table.path, options=table.kms.options())}"
-    # Not even what is cached of one is taken for another's.
+    # Not even a cached result of one statement is used for another.
     first = spark.sql(statement).cache()
     first.collect()
     spark.sql(statement).collect()
@@ -210,7 +210,7 @@ def test_a_failed_rotation_fails_the_query_and_the_next_try_works(
     with pytest.raises(Exception, match="table"):
         report.collect()
     elsewhere.rename(table.path)
-    # Spark itself remembers that a plan failed; what is planned anew is tried anew.
+    # Spark remembers that a plan failed; a new plan is tried again.
     assert {row.status for row in report.select("status").collect()} == {"rotated"}
 
 

@@ -1,4 +1,4 @@
-"""Of two rotations of a table at once that are to do different things, the second fails and changes nothing."""
+"""Of two different rotations of a table at once, the second fails and changes nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATIENCE = 60
 
 
 class Waiting(Remembering):
-    """Wraps nothing before it is told to."""
+    """Wraps nothing until the test allows it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ def test_a_rotation_refuses_to_run_beside_one_that_does_something_else(
                 given: dict[str, Any] = {"master_keys": NEW} | other
                 with refused("PME_UNSUPPORTED", table.path, MARK, "has not ended"):
                     pme.rotate(spark, table.path, kms=table.kms, **given)
-            # The table is the same where only a part of it is named.
+            # A part of the table counts as the same table.
             part = call("pme_rotate", f"{table.path}/country=de", options=table.kms.options())
             with refused("PME_UNSUPPORTED", MARK):
                 spark.sql(f"SELECT * FROM {part}").collect()

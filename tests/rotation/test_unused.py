@@ -1,4 +1,4 @@
-"""A master key that is named and met nowhere is an error, as is one under which nothing can be wrapped: said once."""
+"""A named master key that the table does not use is an error, and so is one that cannot wrap; each is reported once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SLIPS: dict[str, dict[str, str]] = {
     "a misspelt name": {"pi": "pii-2"},
     "one of several": NEW | {"pi": "pii-3"},
     "another case": {"PII": "pii-2"},
-    # The name is wrong, and the target has other keys under it: nothing says that this was done before.
+    # The name is wrong, and the target has other keys under it: nothing shows that an earlier run did this.
     "a target that is in use": {"salaries": "pay"},
 }
 
@@ -79,7 +79,7 @@ def test_finished_work_is_distinguished_from_a_wrong_name(
 ) -> None:
     table = made(key_material=material)
     [first, *_] = data_files(table.path)
-    # As a run that was ended leaves it: one file is done, and of one name all.
+    # The state after an interrupted run: one file is done, and one name is done in all files.
     pme.rotate(spark, table.path, kms=table.kms, master_keys={"pii": "pii-2"})
     pme.rotate(spark, first, kms=table.kms, master_keys=NEW)
     report = pme.rotate(spark, table.path, kms=table.kms, master_keys=NEW)

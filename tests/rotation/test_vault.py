@@ -1,4 +1,4 @@
-"""Keys in Vault go under a new version of their transit key: Vault makes it of the old one, by ``rewrap``."""
+"""Keys in Vault get a new version of their transit key: Vault's ``rewrap`` makes it from the old one."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from tests.support.kms.access import Transit
     from tests.support.kms.transit_server import TransitServer
 
-# What of a rotation costs a request, for each master key: the old keys, the new ones, and the proof that they open.
+# The requests of a rotation, per master key: for the old keys, for the new ones, and for the check that they open.
 ROUNDS = ("decrypt", "rewrap", "decrypt")
 
 
 def add(spark: SparkSession, target: str, files: int, encryption: pme.Encryption) -> None:
-    """Add so many files to a table, each by a write job of its own, and so with wrapped keys of its own."""
+    """Add files to a table, each by a write job of its own and therefore with its own wrapped keys."""
     for _ in range(files):
         writer = people(spark).coalesce(1).write.format("pme-parquet").options(**encryption.options())
         writer.mode("append").save(target)
@@ -65,7 +65,7 @@ def test_keys_move_from_a_keystore_to_vault(
     mapping = {"footer": "footer-in-vault", "pii": "pii-in-vault"}
     pme.rotate(spark, target, kms=keys, new_kms=kms, master_keys=mapping)
     assert len(access.rows(access.read(spark, target, kms.options()))) == 20
-    # Beginning again finds all of it done.
+    # A second run finds all of it done.
     again = pme.rotate(spark, target, kms=keys, new_kms=kms, master_keys=mapping)
     assert set(again.counts) == {"unchanged"}
 

@@ -1,7 +1,7 @@
-"""Spark's classes, loaded and checked once for all JVMs of the tests: half of what it costs to start a Spark.
+"""Spark's classes, loaded and checked once for all JVMs of the tests: this halves the cost of starting a Spark.
 
 ``python -m tests.support.archive`` makes the archive of the installed PySpark, in its virtual environment. The tests
-run without one as well. A JVM whose class path begins otherwise than Spark's takes none of it and prints nothing.
+run without one as well. A JVM with a class path that begins differently from Spark's ignores it without a message.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pyspark.sql import SparkSession
 
 ARCHIVE = Path(sys.prefix) / "spark.jsa"
 
-# In the environment, since a JVM that loads Spark's classes takes no other option silently.
+# In the environment, because a JVM that loads Spark's classes takes no other option silently.
 VARIABLES = (
     {"SPARK_SUBMIT_OPTS": f"-Xshare:auto -Xlog:disable -XX:SharedArchiveFile={ARCHIVE}"} if ARCHIVE.exists() else {}
 )
 
 
 def make() -> None:
-    """Write what a Spark loads that starts, writes, reads and ends."""
+    """Write the classes that a Spark loads to start, write, read and end."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
@@ -45,7 +45,7 @@ def make() -> None:
         assert gateway is not None
         spark.stop()
         gateway.shutdown()
-        # The JVM ends, and writes the archive, when what started it has closed this.
+        # When its parent closes this, the JVM ends and writes the archive.
         gateway.proc.stdin.close()
         gateway.proc.wait()
     assert ARCHIVE.exists()

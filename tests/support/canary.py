@@ -1,7 +1,7 @@
 """Search every byte of every file under a directory for values that ought to be encrypted.
 
 Hidden files, ``_temporary``, ``_KEY_MATERIAL*``, ``_metadata`` and ``.crc`` files are files like any other here:
-a leftover that nobody reads still lies on the disk.
+a leftover that nobody reads is still on the disk.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def files_under(root: Path | str) -> Iterator[Path]:
 
 
 def data_files(root: Path | str) -> list[Path]:
-    """Return the Parquet files a reader would see, in order."""
+    """Return the Parquet files that a reader would see, in order."""
     return sorted(
         path
         for path in files_under(root)
@@ -53,7 +53,7 @@ def data_files(root: Path | str) -> list[Path]:
 
 
 def find_canaries(root: Path | str, canaries: Iterable[str | int]) -> list[Find]:
-    """Return where any of the canaries lies readable: in the bytes, or in the names, of the files under root."""
+    """Return where any of the canaries is readable: in the bytes or in the names of the files under root."""
     wanted = [(canary, needle(canary)) for canary in canaries]
     found = []
     for path in files_under(root):
@@ -68,7 +68,7 @@ def find_canaries(root: Path | str, canaries: Iterable[str | int]) -> list[Find]
 
 
 def assert_no_canaries(root: Path | str, canaries: Iterable[str | int]) -> None:
-    """Fail when a canary is readable under root, or when there is no Parquet file that could have held one."""
+    """Fail if a canary is readable under root, or if there is no Parquet file that could contain one."""
     assert data_files(root), f"nothing was written under {root}, so nothing was searched"
     found = find_canaries(root, canaries)
     assert not found, f"{len(found)} readable canaries, the first: {found[0]}"

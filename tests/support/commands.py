@@ -26,7 +26,7 @@ class Done:
 
     @property
     def document(self) -> Any:
-        """What --json printed: one line."""
+        """The output of --json: one line."""
         [line] = self.out.splitlines()
         return json.loads(line)
 

@@ -1,4 +1,4 @@
-"""What an error says about itself, whichever PySpark raised it."""
+"""What an error says about itself, in any PySpark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def condition(error: BaseException) -> str:
 
 
 def innermost_condition(error: BaseException) -> str:
-    """Return the error's condition, or that of the innermost cause where PySpark does not look at causes."""
+    """Return the error's condition, or that of the innermost cause if PySpark does not look at causes."""
     found = condition(error)
     cause = error.java_exception if isinstance(error, Py4JJavaError) else None
     while cause is not None:
@@ -38,6 +38,6 @@ def outcome(action: Callable[[], object], by: Callable[[BaseException], str] = c
     """Return "done", or the condition of the error that the action raises."""
     try:
         action()
-    except Exception as error:  # noqa: BLE001 - two outcomes are compared, whatever they are
+    except Exception as error:  # noqa: BLE001 - any two outcomes are compared
         return by(error)
     return DONE

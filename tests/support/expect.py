@@ -1,4 +1,4 @@
-"""What every refusal must be: the right condition, a reason and a remedy, and nothing in the text that is secret."""
+"""The requirements of every refusal: the right condition, a reason and a remedy, and no secret in the text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-# Runs that no path or name of these tests has, but a key, a tag or a wrapped key would.
+# Sequences that a key, a tag or a wrapped key would have, and no path or name of these tests.
 HEX = re.compile(r"[0-9a-fA-F]{24,}")
 BASE64 = re.compile(r"[A-Za-z0-9+/]{22,}==|[A-Za-z0-9+]{43,}=?")
 
@@ -45,7 +45,7 @@ def assert_remedy(text: str) -> None:
 
 
 def assert_no_secret(text: str, never: tuple[str, ...] = ()) -> None:
-    """Fail when the text repeats a secret, or holds what looks like a key or a tag."""
+    """Fail if the text repeats a secret, or contains something that looks like a key or a tag."""
     for secret in (PASSWORD, *never):
         assert secret not in text
     assert not HEX.search(text), text
@@ -53,24 +53,24 @@ def assert_no_secret(text: str, never: tuple[str, ...] = ()) -> None:
 
 
 def save(frame: DataFrame, target: str, options: dict[str, str]) -> None:
-    """Write the frame with these options where nothing is yet."""
+    """Write the frame with these options to a new place."""
     frame.write.format("pme-parquet").options(**options).save(target)
 
 
 def snapshot(directory: Path | str) -> dict[str, bytes]:
-    """Return every file under the directory with its content; nothing when there is no directory."""
+    """Return every file under the directory with its content; nothing if there is no directory."""
     root = Path(directory)
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
 @contextmanager
 def untouched(directory: Path | str) -> Iterator[None]:
-    """Fail when the block leaves anything in the directory that was not there, or takes anything away."""
+    """Fail if the block adds anything to the directory or removes anything from it."""
     existed = Path(directory).exists()
     before = snapshot(directory)
     try:
         yield
     finally:
-        # Where the block fails as well: what expects that may stand outside.
+        # Checked even if the block fails, because the expectation of that error may be outside.
         assert snapshot(directory) == before
         assert Path(directory).exists() == existed, f"{directory} was left behind"

@@ -1,4 +1,4 @@
-"""What verification finds, in a form to compare, and what it should find where a module was altered."""
+"""The findings of verification in a form to compare, and the expected ones for an altered module."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {Kind.BLOOM_HEADER: "Bloom filter header", Kind.BLOOM_BITSET: "Bloom fil
 
 
 def name_of(kind: Kind) -> str:
-    """Return a kind of module as findings name it."""
+    """Return the name that findings use for a kind of module."""
     return NAMES.get(kind, kind.name.lower().replace("_", " "))
 
 
@@ -47,7 +47,7 @@ def at(file: Anatomy, module: Module, condition: str) -> Found:
 
 
 def verify(spark: SparkSession, path: Path | str, **given: Any) -> tuple[dict[str, list[Found]], pme.Opened]:
-    """Return what is found in each file, by its name, and what was opened."""
+    """Return the findings of each file, by its name, and what was opened."""
     findings = pme.verify(spark, path, **({"options": {"kms": TEST_KMS}} | given))
     found: dict[str, list[Found]] = {}
     for row in findings.collect():
@@ -66,7 +66,7 @@ def files(directory: Path, contents: dict[str, bytes]) -> None:
 
 
 def tagged(file: Anatomy) -> int:
-    """Return how many tags a file has: of modules, of its columns' metadata, and of a readable footer's signature."""
+    """Return the number of tags of a file: of modules, of columns' metadata, and of a readable footer's signature."""
     metadata = [chunk for chunk in file.chunks if thrift.get(chunk.fields, ENCRYPTED_METADATA)]
     return sum(not module.seal.ctr for module in file.modules) + len(metadata) + file.plain_footer
 
@@ -76,7 +76,7 @@ def untagged(file: Anatomy) -> list[Module]:
 
 
 def has_checksum(file: Anatomy, page: Module) -> bool:
-    """Tell whether the header of a page has the page's checksum."""
+    """Return whether the header of a page has the page's checksum."""
     assert page.kind in PAGES
     [header] = [module for module in file.modules if module.end == page.offset]
     return thrift.get(file.parsed(header), CHECKSUM) is not None

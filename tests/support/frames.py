@@ -1,4 +1,4 @@
-"""Small frames with what usually goes wrong: nulls, nesting, repeated values, several partitions."""
+"""Small frames with the usual difficulties: nulls, nesting, repeated values, several partitions."""
 
 from __future__ import annotations
 

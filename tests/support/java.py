@@ -36,7 +36,7 @@ def load(spark: SparkSession, directories: pytest.TempPathFactory, *sources: Pat
 
 
 def compile_to(classes: Path, *sources: Path, against: Sequence[Path] = ()) -> None:
-    """Put compiled classes into a new directory. Sources that did not change are compiled once for each Spark.
+    """Put compiled classes into a new directory. Unchanged sources are compiled once for each Spark.
 
     Args:
         against: jars that the sources need besides Spark's.

@@ -1,4 +1,4 @@
-"""How tests take a diagnosis apart."""
+"""Helpers to check a diagnosis."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     import pme_parquet as pme
 
-# What another machine, or another JVM's options, would answer differently.
+# These depend on the machine, or on the JVM's options.
 OF_THE_MACHINE = ("AES speed", "AES instructions")
 
 
 def assert_each_says_what_to_do(checks: Iterable[dict[str, Any]]) -> None:
-    """Fail where a check that is not ok says nothing of what to do, or one that is ok does."""
+    """Fail if a check that is not ok has no remedy, or one that is ok has one."""
     for check in checks:
         assert check["status"] in {"ok", "warning", "problem"}, check
         assert check["found"], check
@@ -31,7 +31,7 @@ def named(checks: Iterable[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 def not_ok(checks: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Return what was found that is not ok, but for what depends on the machine."""
+    """Return the checks that are not ok, except those that depend on the machine."""
     return {
         check["name"]: check["found"]
         for check in checks

@@ -1,4 +1,4 @@
-"""Just enough Markdown for the tests of the documents: links, headings and code blocks."""
+"""A minimal Markdown parser for the tests of the documents: links, headings and code blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Link(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block of code, and what it prints: the `text` that follows it with nothing but blank lines between."""
+    """A block of code, and its output: a `text` block that follows it with only blank lines between."""
 
     language: str
     code: str
@@ -37,7 +37,7 @@ def documents() -> list[Path]:
 
 
 def blocks(document: Path) -> list[Block]:
-    """Return the blocks of code, in order; what one prints is no block of its own."""
+    """Return the blocks of code, in order; the output of one is not a block of its own."""
     text = document.read_text()
     found: list[Block] = []
     end = -1
@@ -58,7 +58,7 @@ def code_blocks(document: Path, language: str) -> list[str]:
 
 
 def links(document: Path) -> list[Link]:
-    """Return the links into this project; links to the web are not followed."""
+    """Return the links into this project, without links to the web."""
     return [Link(*target.partition("#")[::2]) for target in _targets(document) if not _leaves(target)]
 
 

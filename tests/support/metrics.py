@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def rows_scanned(df: DataFrame) -> int:
-    """Run the query and return how many rows its one scan gave to the rest of the plan."""
+    """Run the query and return how many rows its only scan gave to the rest of the plan."""
     df.collect()
     [leaf] = _leaves(df)
     return int(leaf.metrics().apply("numOutputRows").value())  # type: ignore[attr-defined]
 
 
 def scan_metrics(df: DataFrame, names: Sequence[str]) -> dict[str, int]:
-    """Run the query and return what its one scan counted, by the names of the metrics."""
+    """Run the query and return the metrics of its only scan, by name."""
     df.collect()
     [leaf] = _leaves(df)
     metrics = leaf.metrics()  # type: ignore[attr-defined]

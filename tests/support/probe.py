@@ -1,4 +1,4 @@
-"""Read altered files, and say of each read how it went."""
+"""Reads altered files, and records the outcome of each read."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 READERS = ("pages", "spark")
 
-# How a read can go, beside the conditions of errors: the rows that were written, others, or an error that is not ours.
+# Possible outcomes besides the conditions of errors: the written rows, other rows, or an error that is not ours.
 SAME, OTHER, FOREIGN = "same rows", "other rows", "a foreign error"
 
 NOT_AUTHENTIC, DAMAGED, ALGORITHM = "PME_NOT_AUTHENTIC", "PME_DAMAGED_FILE", "PME_ALGORITHM"
 AAD_PREFIX, PLAINTEXT, KEY_METADATA = "PME_AAD_PREFIX", "PME_PLAINTEXT_FILE", "PME_KEY_METADATA"
 KEY_NOT_FOUND, NO_KEY, UNSUPPORTED = "PME_KEY_NOT_FOUND", "PME_NO_KEY", "PME_UNSUPPORTED"
 
-# A refusal takes milliseconds; this is for machines that do much else at the same time.
+# A refusal takes milliseconds; this allows for busy machines.
 SLOW_SECONDS = 60.0
 
-# `make test-all` reads every altered file, other runs every so many-th.
+# `make test-all` reads every altered file, other runs only a fraction.
 EVERY_ATTACK = bool(os.environ.get("PME_TEST_ALL"))
 SAMPLE = 4
 THREADS = 4
 
 
 class Query(NamedTuple):
-    """A condition on rows, in SQL and as the rows that must come out of untouched files."""
+    """A condition on rows, in SQL and as the rows that untouched files must give."""
 
     where: str
     expected: tuple[Row, ...]
@@ -49,7 +49,7 @@ class Query(NamedTuple):
 
 ALL = Query("true", tuple(rows()))
 
-# Keeps every row that has a name, and consults the page index of every column to find that out.
+# Keeps every row that has a name, and reads the page index of every column to find them.
 FILTERED = Query(
     "name >= 'n' AND note >= 'n' AND salary >= 0 AND id >= 0 AND twin >= 0",
     tuple(row for row in rows() if row[0]),
@@ -61,12 +61,12 @@ ONE_ROW = Query("id = 20", tuple(row for row in rows() if row[3] == 20))
 
 
 def absent_note(near_row: int) -> Query:
-    """Return a query that the statistics of the row group of a row let through and its Bloom filter does not."""
+    """Return a query that passes the statistics of a row's row group and not its Bloom filter."""
     return Query(f"note = 'note {near_row:05d}x'", ())
 
 
 class Attack(NamedTuple):
-    """An altered file, and how reading it may go."""
+    """An altered file, and the permitted outcomes of reading it."""
 
     name: str
     content: bytes
@@ -75,7 +75,7 @@ class Attack(NamedTuple):
     options: Mapping[str, str] = {}
 
     def allows(self, outcome: str) -> bool:
-        """Tell whether a read may go so; of a foreign error, what it is stands behind a colon."""
+        """Return whether an outcome is permitted; after a colon, a foreign error has its description."""
         return outcome.partition(": ")[0] in self.allowed
 
 
@@ -86,7 +86,7 @@ def attack(
 
 
 class Probe:
-    """Reads with one of the readers. Each file has a name of its own, so that nothing is remembered of another."""
+    """Reads with one of the readers. Each file has a name of its own, so that no cache knows it."""
 
     def __init__(self, spark: SparkSession, reader: str, directory: Path, pool: ThreadPoolExecutor) -> None:
         self.spark, self.reader, self.directory, self.pool = spark, reader, directory, pool
@@ -98,7 +98,7 @@ class Probe:
         return [tuple(row) for row in reader.load(path).where(query.where).collect()]
 
     def outcome(self, one: Attack, algorithm: str = GCM) -> str:
-        """Return how the read went, with what is wrong with its error message, if anything."""
+        """Return the outcome of the read, with the faults of its error message, if any."""
         file = self.directory / f"bent-{next(self.numbers)}.parquet"
         file.write_bytes(one.content)
         options = {"algorithm": algorithm} | dict(one.options)
@@ -113,12 +113,12 @@ class Probe:
             found = self.read(str(file), query, **options)
         except pme.PmeError as error:
             return judged(error, file.name)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is not one of ours
+        except Exception as error:  # noqa: BLE001 - any other error is a foreign one
             return f"{FOREIGN}: {root_cause(str(error))}"
         return SAME if sorted(found, key=repr) == sorted(query.expected, key=repr) else OTHER
 
     def unexpected(self, attacks: Iterable[Attack], algorithm: str = GCM) -> dict[str, str]:
-        """Return how each read went that did not go as it may; of many reads, unless all are asked for, of a few."""
+        """Return the unexpected outcomes; of many reads only a few, unless all are requested."""
         made = [one for number, one in enumerate(attacks) if EVERY_ATTACK or number % SAMPLE == 0]
         assert made
         assert len({one.name for one in made}) == len(made), "two attacks of one name"
@@ -127,18 +127,18 @@ class Probe:
 
 
 def root_cause(text: str) -> str:
-    """Return the innermost cause that a Java stack trace names, and where it was thrown."""
+    """Return the innermost cause in a Java stack trace, and where it was thrown."""
     lines = text.splitlines()
     last = max((at for at, line in enumerate(lines) if line.startswith("Caused by: ")), default=0)
     return " ".join(line.strip() for line in lines[last : last + 3])[:300]
 
 
-# How it may go to decode a page that is noise, which under CTR nothing tells from a page.
+# The possible outcomes of decoding a page of noise, which nothing distinguishes from a page under CTR.
 NOISE = (OTHER, DAMAGED)
 
 
 def judged(error: pme.PmeError, file: str) -> str:
-    """Return the condition of an error, or what its message lacks."""
+    """Return the condition of an error, or the faults of its message."""
     text = str(error)
     try:
         assert file in text, f"no file named: {text}"

@@ -18,13 +18,13 @@ PATIENCE = 240
 
 
 def environment() -> dict[str, str]:
-    """Return what such a process has of this one's environment: nothing of its Spark, and all that can be imported."""
+    """Return the environment of such a process: nothing of this one's Spark, and everything that can be imported."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
     return kept | archive.VARIABLES | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 
 
 def result_of(job: ModuleType, *arguments: str) -> Any:
-    """Run a module as a script, and return what its last line says in JSON."""
+    """Run a module as a script, and return the JSON in the last line of its output."""
     done = subprocess.run(
         [sys.executable, str(job.__file__), *arguments],
         env=environment(),

@@ -1,6 +1,6 @@
-"""What each Spark of `make test` runs, written down, and the check that every test runs on one of them.
+"""Records what each Spark of `make test` runs, and checks that every test runs on one of them.
 
-``python -m tests.support.ran 3.5.9 4.3.0`` prints a table and fails where a test runs on neither.
+``python -m tests.support.ran 3.5.9 4.3.0`` prints a table and fails if a test runs on neither.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).resolve().parents[2] / "target" / "tests"
 SKIPPED = -1
 
-# How many rows of each test run on a Spark, or that all of them are skipped there.
+# The number of rows of each test that run on a Spark, or that all of them are skipped there.
 Rows = dict[str, int]
 
 
 def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item]) -> None:
-    """Write what this Spark runs of all tests to `target/tests`."""
+    """Write what this Spark runs to `target/tests`."""
     rows: Rows = {}
     skipped: dict[str, bool] = {}
     for item in items:
@@ -48,7 +48,7 @@ def forgotten(found: list[Rows]) -> list[str]:
 
 
 def table(versions: list[str], found: list[Rows]) -> str:
-    """Return how many tests of each folder each Spark runs, and how many rows of them."""
+    """Return how many tests of each folder each Spark runs, and how many of their rows."""
     folders = sorted({name.split("/")[1] for rows in found for name in rows})
     lines = ["".join([f"{'tests (rows)':14}", *(f"{version:>14}" for version in versions)])]
     for folder in [*folders, ""]:
@@ -63,7 +63,7 @@ def table(versions: list[str], found: list[Rows]) -> str:
 
 
 def main(versions: list[str]) -> int:
-    """Print what ran on these Sparks; return 1 where a test ran on none."""
+    """Print what ran on these Sparks; return 1 if a test ran on none."""
     found = [json.loads((FOLDER / f"{version}.json").read_text()) for version in versions]
     sys.stdout.write(f"{table(versions, found)}\n")
     missed = forgotten(found)

@@ -1,6 +1,6 @@
-"""What `make test` runs of all tests, and on which of its two Sparks. `make test-all` runs every test on every Spark.
+"""Which tests `make test` runs, and on which of its two Sparks. `make test-all` runs every test on every Spark.
 
-`RULES` names both by folder or file. A test with parameters is a table, each combination of their values a row of it.
+`RULES` says both by folder or file. A test with parameters is a table, each combination of their values a row of it.
 `make test` takes the first rows that `in_order` returns: first each value once, then each pair of values. The choice
 depends on the order in which tests and values are defined, and on no name.
 """
@@ -30,9 +30,9 @@ class Rule(NamedTuple):
     rows: int
 
 
-# The first rule that fits counts.
+# The first matching rule applies.
 RULES = {
-    # They start a Spark for each row, or several for all rows: on one of the two, the work divided between them.
+    # Each row starts a Spark, or all rows start several: on one Spark, with the work divided between the two.
     "tests/attacks/test_small_heap": Rule(OLDEST, EVERY),
     "tests/cli/test_processes": Rule(NEWEST, EVERY),
     "tests/connect/": Rule(NEWEST, EVERY),
@@ -49,7 +49,7 @@ RULES = {
     "tests/rekey/test_encrypt_killed": Rule(NEWEST, 3),
     "tests/rekey/test_killed": Rule(NEWEST, EVERY),
     "tests/rotation/test_killed": Rule(OLDEST, 4),
-    # No Spark, or hardly any: on one of the two, and most rows of it cost nothing.
+    # They need no Spark, or hardly any: on one of the two, where most rows cost nothing.
     "tests/cli/": Rule(OLDEST, 6),
     "tests/docs/": Rule(NEWEST, EVERY),
     "tests/inspection/": Rule(OLDEST, 6),
@@ -62,7 +62,7 @@ RULES = {
     "tests/fuzz/": Rule(OLDEST, EVERY),
     "tests/pages/test_predicates": Rule(SPLIT, 8),
     "tests/verify/test_flipped_bytes": Rule(SPLIT, 2),
-    # What a KMS client does, it does the same below each Spark.
+    # A KMS client works the same below each Spark.
     "tests/kms/test_denied_columns": Rule(SPLIT, 4),
     "tests/kms/": Rule(SPLIT, 2),
     "tests/": Rule(SPLIT, 4),
@@ -75,7 +75,7 @@ def rule(test: str) -> Rule:
 
 
 def chosen(items: Iterable[pytest.Item], spark: str | None) -> set[pytest.Item]:
-    """Return what the oldest or the newest Spark runs; without a Spark, what both run together."""
+    """Return the tests that the oldest or the newest Spark runs; without a Spark, those that both run together."""
     files: dict[str, dict[str, list[pytest.Item]]] = {}
     for item in items:
         tests = files.setdefault(item.nodeid.partition("::")[0], {})
@@ -89,17 +89,17 @@ def chosen(items: Iterable[pytest.Item], spark: str | None) -> set[pytest.Item]:
 
 
 def name(item: pytest.Item) -> str:
-    """Return the name of a test, which all of its rows have."""
+    """Return the name of a test, which all of its rows share."""
     return item.nodeid.partition("[")[0]
 
 
 def _chosen(test: str, place: int, items: list[pytest.Item], spark: str | None) -> list[pytest.Item]:
     where, most = rule(test)
-    # A row that would be skipped takes no place.
+    # A skipped row takes no place.
     rows = [item for item in items if not is_skipped(item)] or items
     rows = [rows[at] for at in in_order(numbers(rows), most)]
     if where == SPLIT and all(any(item.iter_markers("skipif")) for item in items):
-        # The oldest Spark lacks what it tests.
+        # The oldest Spark lacks the tested feature.
         where = NEWEST
     if spark is None:
         return rows
@@ -114,9 +114,9 @@ def is_skipped(item: pytest.Item) -> bool:
 
 
 def in_order(rows: Sequence[Mapping[str, int]], most: int) -> list[int]:
-    """Return the places of the first so many rows: each adds the most values that are new, and then the most pairs.
+    """Return the places of the first rows: each adds the most new values, and then the most new pairs.
 
-    A row says which value each parameter has, by number. Rows that add no pair of values are left out.
+    A row has the number of each parameter's value. Rows that add no pair of values are left out.
     """
     values = [set(row.items()) for row in rows]
     pairs = [set(combinations(sorted(row.items()), 2)) for row in rows]
@@ -145,7 +145,7 @@ def numbers(items: Sequence[pytest.Item]) -> list[dict[str, int]]:
 
 def _number(value: object, seen: list[object]) -> int:
     for at, other in enumerate(seen):
-        # Values of tests need not be comparable, as frames are not.
+        # Values of tests need not be comparable: frames are not.
         if other is value or (type(other) is type(value) and isinstance(value, (str, int, bytes)) and other == value):
             return at
     seen.append(value)

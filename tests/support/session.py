@@ -1,4 +1,4 @@
-"""The Spark session of the tests: which jar, which settings, which secrets stand in the environment."""
+"""The Spark session of the tests: its jar, its settings, and the secrets in its environment."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ ROOT = Path(__file__).resolve().parents[2]
 VERSION = "0.1.0"
 TEST_KMS = "io.pmeparquet.testkit.TestKms"
 
-# Hundreds of tiny queries: the optimizing compiler and parallel collectors cost more than they bring.
+# Hundreds of tiny queries: the optimizing compiler and parallel collectors cost more than they save.
 # Without the optimizing compiler the JVM keeps 48 MB for code, and thousands of generated classes do not fit.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
 CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_")
-# Where SoftHSM looks for its settings when it is loaded, by which time tests/kms/test_pkcs11.py has written them.
+# SoftHSM looks for its settings here when it is loaded; tests/kms/test_pkcs11.py has written them by then.
 SOFTHSM_CONF = Path(tempfile.gettempdir()) / f"pme-softhsm-{os.getpid()}.conf"
 ALIASES = ["footer", "pii", "pay", "other"]
 
 EXTENSION = "io.pmeparquet.spark.PmeExtensions"
 
 SPARK_VERSION = tuple(int(part) for part in re.findall(r"\d+", pyspark.__version__)[:2])
-# What `make test` calls the newest Spark: on Python 3.10 that is 4.2.
+# The newest Spark of `make test`; on Python 3.10 that is 4.2.
 NEWEST = (4, 2)
 
 
 def scala_version() -> str:
-    """Return the Scala version of the installed PySpark, as jar names spell it."""
+    """Return the Scala version of the installed PySpark, in the form of jar names."""
     [library] = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
     match = re.match(r"scala-library-(\d+\.\d+)", library.name)
     assert match, library.name
@@ -54,13 +54,13 @@ def testkit_jar() -> Path:
 
 
 def kms_jars() -> list[Path]:
-    """Return the jars of KMS clients, which serve every Scala version."""
+    """Return the jars of KMS clients, which work with every Scala version."""
     return sorted((ROOT / "target" / "jars" / "kms").glob(f"pme-parquet-kms-*-{VERSION}.jar"))
 
 
 def session_settings(scratch: Path) -> dict[str, str]:
-    """Return the settings every test session has in common; what Spark leaves behind goes under scratch."""
-    # The whole suite can be run through one reader; unset, each test takes the format's default.
+    """Return the settings that every test session shares; files that Spark leaves go under scratch."""
+    # The whole suite can run with one reader; if this is unset, each test uses the format's default.
     reader = os.environ.get("PME_TEST_READER")
     chosen = {"spark.datasource.pme-parquet.reader": reader} if reader else {}
     return chosen | {
@@ -80,12 +80,12 @@ def session_settings(scratch: Path) -> dict[str, str]:
 
 
 def set_secrets() -> None:
-    """Put the keystore's password and SoftHSM's settings where the JVM, a child process, will find them.
+    """Put the keystore's password and SoftHSM's settings where the JVM, a child process, finds them.
 
-    Credentials of clouds are not to be found there.
+    There must be no credentials of clouds.
     """
     os.environ[PASSWORD_VARIABLE] = PASSWORD
-    os.environ["PME_KEYSTORE_PASSWORD"] = "a long password"  # that of the documents
+    os.environ["PME_KEYSTORE_PASSWORD"] = "a long password"  # the one in the documents
     os.environ["SOFTHSM2_CONF"] = str(SOFTHSM_CONF)
     for name in [name for name in os.environ if name.startswith(CLOUDS)]:
         del os.environ[name]
@@ -94,7 +94,7 @@ def set_secrets() -> None:
 
 
 def kms_settings(kms: pme.Keystore) -> dict[str, str]:
-    """Return the settings by which a session itself names its KMS: a table of the catalog may not."""
+    """Return the settings with which a session itself names its KMS: a table of the catalog may not name it."""
     return {f"spark.datasource.pme-parquet.{name}": value for name, value in kms.options().items()}
 
 
@@ -107,12 +107,12 @@ def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSessi
 
 
 def without_processes(session: SparkSession) -> None:
-    """Have the JVM set permissions of files itself, where Hadoop would start a process for each: ten for a test."""
+    """Let the JVM set permissions of files itself. Hadoop would start a process for each: ten for a test."""
     jvm: Any = session._jvm
     hadoop = jvm.org.apache.hadoop
     hadoop.fs.FileSystem.closeAll()
     conf = hadoop.conf.Configuration()
     conf.setClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
     conf.set("fs.file.impl", "io.pmeparquet.testkit.QuickLocalFileSystem")
-    # Hadoop keeps one for all who ask for a local one later.
+    # Hadoop keeps one instance for all later users of a local file system.
     hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), conf)

@@ -26,7 +26,7 @@ def rows(df: DataFrame) -> list[str]:
 
 
 def plan(df: DataFrame) -> str:
-    """Return the physical plan with its details, none of them abbreviated."""
+    """Return the physical plan with all details."""
     text = io.StringIO()
     with redirect_stdout(text):
         df.explain("formatted")
@@ -35,7 +35,7 @@ def plan(df: DataFrame) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """One format with the options it needs, and one place to write to."""
+    """A format with the options that it needs, and a place to write to."""
 
     spark: SparkSession
     format: str
@@ -87,5 +87,5 @@ class Pair:
     def outcomes(
         self, job: Callable[[Source], object], by: Callable[[BaseException], str] = condition
     ) -> tuple[str, str]:
-        """Run a job on both and return how each went: "done", or the condition of its error."""
+        """Run a job on both and return the outcome of each: "done", or the condition of its error."""
         return outcome(lambda: job(self.ours), by), outcome(lambda: job(self.theirs), by)

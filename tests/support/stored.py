@@ -1,4 +1,4 @@
-"""Tables of the catalog whose stored options somebody else may have written."""
+"""Tables of the catalog with options that somebody else may have stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PREFIX = "spark.datasource.pme-parquet."
 
 
 def unique_name() -> str:
-    """Return a name that no table has; it is too short to be taken for a key in a message."""
+    """Return a name that no table has; it is too short to look like a key in a message."""
     return f"stored_{uuid4().hex[:8]}"
 
 
@@ -28,7 +28,7 @@ def unique_name() -> str:
 def stored_table(
     spark: SparkSession, path: str, options: Mapping[str, str], columns: str = "id BIGINT"
 ) -> Iterator[str]:
-    """Define a table with these options, give its name, and drop it."""
+    """Define a table with these options, return its name, and drop it."""
     name = unique_name()
     listed = ", ".join(f"'{option}' '{value}'" for option, value in options.items())
     clause = f"OPTIONS ({listed}) " if listed else ""
@@ -40,7 +40,7 @@ def stored_table(
 
 
 def assert_not_of_a_table(spark: SparkSession, conf: Conf, path: str, options: dict[str, str], option: str) -> None:
-    """Fail unless a table may not say this option, where the session says all the others."""
+    """Fail unless a table is refused this option if the session sets all others."""
     others = {PREFIX + name: value for name, value in options.items() if name != option}
     with stored_table(spark, path, options) as name, conf(others):
         for statement in (f"SELECT * FROM {name}", f"INSERT INTO {name} VALUES (1)"):

@@ -1,4 +1,4 @@
-"""Tables to rotate, under a KMS in this process that remembers what it wrapped and can be made to forget a key."""
+"""Tables to rotate, under a KMS in this process that records what it wrapped and can lose a key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TAIL_BYTES = 8
 
 
 class Remembering(Client):
-    """Has a master key for every id that it does not lack, and remembers what it wrapped."""
+    """Has a master key for every id except the lost ones, and records what it wrapped."""
 
     def __init__(self, realm: str = "pme-testkit", lacks: Iterable[str] = ()) -> None:
         super().__init__(realm)
@@ -58,13 +58,13 @@ def material(path: Path) -> Path:
 
 
 def rows(spark: SparkSession, path: str, kms: pme.PythonKms, **options: str) -> list[str]:
-    """Return the table's rows, in an order of their own."""
+    """Return the table's rows, sorted."""
     frame = spark.read.format("pme-parquet").options(**kms.options(), **options).load(path)
     return sorted(repr(row.asDict(recursive=True)) for row in frame.collect())
 
 
 def pages(root: Path | str) -> dict[str, bytes]:
-    """Return what each data file has before its footer."""
+    """Return the bytes before the footer of each data file."""
     return {str(path.relative_to(root)): _before_footer(path.read_bytes()) for path in data_files(root)}
 
 
@@ -74,7 +74,7 @@ def _before_footer(content: bytes) -> bytes:
 
 
 def found(root: Path | str, texts: Iterable[str]) -> list[str]:
-    """Return which texts stand in any file under root, as they are or as bytes of what base64 says."""
+    """Return which texts are in any file under root, directly or inside base64."""
     needles = {text: (text.encode(), *_decoded(text)) for text in texts}
     contents = [path.read_bytes() for path in files_under(root)]
     return [text for text, forms in needles.items() if any(form in content for form in forms for content in contents)]

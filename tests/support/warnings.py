@@ -1,4 +1,4 @@
-"""What ours tells in the driver's log."""
+"""Our warnings in the driver's log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def warnings(spark: SparkSession) -> Iterator[list[str]]:
-    """Collect the warnings that ours logs on the driver in the block; they are there after it."""
+    """Collect our warnings on the driver during the block; they are complete after it."""
     jvm: Any = spark._jvm
     log4j = jvm.org.apache.logging.log4j
     writer = jvm.java.io.StringWriter()

@@ -91,7 +91,7 @@ def insert_into_view(source: Source, frame: DataFrame) -> None:
 
 
 def write_to_create(source: Source, frame: DataFrame) -> None:
-    """Create a managed table, the only kind ``writeTo`` makes, and copy all its files to where they are searched."""
+    """Create a managed table, the only kind ``writeTo`` makes, and copy all its files to the searched directory."""
     frame.writeTo(source.table).using(source.format).options(**source.write_options).create()
     described = source.spark.sql(f"DESCRIBE EXTENDED {source.table}").where("col_name = 'Location'")
     shutil.copytree(urlparse(described.collect()[0].data_type).path, source.path)

@@ -1,1 +1,1 @@
-"""Verification of tables: all that does not open is found, and nothing else."""
+"""Verification of tables: it finds everything that does not open, and nothing else."""

@@ -1,4 +1,4 @@
-"""A flipped bit in any part of any module is found, where it is, and nothing else is."""
+"""A flipped bit in any part of any module is found in its place, and nothing else is found."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ every_kind = pytest.mark.parametrize("kind", [*KINDS, *UNIFORM], ids=str)
 
 @pytest.fixture(scope="module")
 def file_of(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[FileKind], Anatomy]:
-    """Return what writes a file of a kind when it is first asked for."""
+    """Return a function that writes a file of a kind on its first use."""
     made: dict[FileKind, Anatomy] = {}
 
     def file(kind: FileKind) -> Anatomy:
@@ -67,7 +67,7 @@ def options(kind: FileKind) -> dict[str, str]:
 
 
 def flipped(file: Anatomy, modules: Iterable[Module], content: bytes | None = None) -> bytes:
-    """Return the file with a bit flipped in what each of the modules encrypts."""
+    """Return the file with a flipped bit in the encrypted content of each of the modules."""
     bent = file.content if content is None else content
     for module in modules:
         bent = forge.flip(bent, place(module, "ciphertext"))
@@ -79,11 +79,11 @@ def regions(module: Module) -> list[str]:
 
 
 def expected(file: Anatomy, module: Module, region: str) -> list[list[Found]]:
-    """Return what may be found where a bit of one part of a module was flipped."""
+    """Return the possible findings for a flipped bit in one part of a module."""
     if module.seal.ctr and region != LENGTH:
-        # Without a tag nothing but a checksum tells, which not every writer makes.
+        # Without a tag only a checksum detects this, which not every writer makes.
         return [[at(file, module, DAMAGED)] if has_checksum(file, module) else []]
-    # A length that cannot be is damage; one that can, of another module.
+    # An impossible length is damage; a possible one is that of another module.
     conditions = (DAMAGED, NOT_AUTHENTIC) if region == LENGTH else (NOT_AUTHENTIC,)
     return [[at(file, module, condition)] for condition in conditions]
 
@@ -99,7 +99,7 @@ def test_an_undamaged_file_is_opened_without_findings(
     assert (opened.files, opened.modules) == (2, 2 * tagged(file))
     assert opened.untagged_pages == 2 * len(untagged(file))
     assert (opened.skipped_files, opened.skipped_pages, opened.sample) == (0, 0, None)
-    # Tails of less than 64 KiB are read once.
+    # Tails of less than 64 KiB are read only once.
     assert opened.bytes == 2 * len(file.content)
 
 
@@ -159,7 +159,7 @@ def test_one_damaged_module_hides_no_other(
     spark: SparkSession, tmp_path: Path, file_of: Callable[[FileKind], Anatomy], kind: FileKind
 ) -> None:
     file = file_of(kind)
-    # Where headers do not open, the offset index tells where pages are; and bits of a filter are where its header says.
+    # If headers do not open, the offset index shows where pages are; the bits of a filter are where its header says.
     with_index = [m for m in file.modules if m.kind not in (Kind.FOOTER, Kind.OFFSET_INDEX, Kind.BLOOM_BITSET)]
     with_headers = [m for m in file.modules if m.kind not in (Kind.FOOTER, *PAGE_HEADERS, Kind.BLOOM_HEADER)]
     bent = {"index.parquet": with_index, "headers.parquet": with_headers}
@@ -185,7 +185,7 @@ def test_without_an_offset_index_pages_are_found_by_the_lengths_before_them(
         "header.parquet": flipped(file, [headers[0]], without),
         "both.parquet": flipped(file, both, without),
         "last.parquet": flipped(file, [headers[-1]], without),
-        # Then nothing tells where the next page is, but of the other columns all is opened.
+        # Then nothing shows where the next page is, but all of the other columns is opened.
         "two headers.parquet": flipped(file, [*headers, pages[1], salary], without),
         "length.parquet": flipped(file, [salary], forge.flip(without, headers[0].offset)),
     }

@@ -1,4 +1,4 @@
-"""Pages of other writers are opened as they lay them out."""
+"""Pages of other writers are opened in their own layouts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_levels_outside_modules_are_found_once_per_column_and_its_pages_are_open
 
 
 def columns_of(found: dict[str, list[Found]]) -> list[str]:
-    """Return the columns that findings name; ``name`` is among them, for it has levels."""
+    """Return the columns that findings name; ``name`` is among them, because it has levels."""
     [rows] = found.values()
     names = [one.column for one in rows if one.column]
     assert "name" in names

@@ -1,4 +1,4 @@
-"""What is wrong with files of a table, and with their keys, is found file by file; what a sample leaves out is told."""
+"""Problems of a table's files and keys are found file by file; what a sample leaves out is reported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FOOTER = (None, None, None, "footer")
 
 
 def write(spark: SparkSession, path: str, files: int = 1, **options: str) -> list[Path]:
-    """Write people as so many files and return them."""
+    """Write people to this many files and return them."""
     keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": "pii: name, ssn; pay: salary"}
     save(people(spark, count=10 * files).repartition(files), path, keys | options)
     return data_files(path)
@@ -49,12 +49,12 @@ def under_python(spark: SparkSession, target: str, *partitions: str) -> pme.Pyth
 def test_a_page_that_fails_the_file_systems_checksum_is_one_finding_and_the_file_stays(
     spark: SparkSession, target: str
 ) -> None:
-    # So long that it is not all read with the footer.
+    # Long enough that it is not all read with the footer.
     save(spark.range(400_000).coalesce(1), target, {"kms": TEST_KMS, "uniformKey": "footer"})
     [path] = data_files(target)
     file = Anatomy(path.read_bytes())
     page = file.named("id").of(Kind.DATA_PAGE)[1]
-    # Far from other modules, which share a checksum with what is near.
+    # Far from other modules: a checksum covers several that are close together.
     path.write_bytes(forge.flip(file.content, page.offset + page.size // 2))
     checksums = path.with_name(f".{path.name}.crc")
     assert checksums.exists()
@@ -235,7 +235,7 @@ PAGE_OF_A_ROW = {
 
 
 def large(spark: SparkSession, target: str) -> Path:
-    """Write a file of some pages that are longer than what is read at once, and many that are not."""
+    """Write a file with some pages that are longer than one read, and many that are not."""
     frame = spark.range(0, 24, 1, 1).selectExpr(
         "id",
         "concat_ws('', transform(sequence(1, 1000), n -> sha2(cast(id * 1000 + n as string), 512))) AS many",
@@ -253,7 +253,7 @@ def test_pages_of_any_length_are_opened_and_read_once(spark: SparkSession, targe
     assert max(page.size for page in pages) > 8 * 2**20
     found, opened = verify(spark, target)
     assert (found, opened.modules) == ({}, tagged(file))
-    # The tail is read before anything is known of the chunks, and pages that lie in it with them.
+    # The tail is read before anything is known of the chunks, including pages that lie in it.
     assert opened.bytes < len(file.content) + 2**17
     for page in (pages[8], pages[9], pages[-1]):
         bend.replace(path, forge.flip(file.content, place(page, "tag")))

@@ -1,4 +1,4 @@
-"""Writes and reads with the installed wheel's classes, the jar being there already. Argument: the table."""
+"""Writes and reads with the installed wheel's classes; the jar is already there. Argument: the table."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Makes a cloud's KMS client, as parquet-java does, with nothing but the resolved jars on it. Argument: the cloud."""
+"""Makes a cloud's KMS client, as parquet-java does, with only the resolved jars. Argument: the cloud."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ def main(cloud: str) -> None:
 
 
 def service_account() -> str:
-    """Return the JSON of a service account's key that was made just now."""
+    """Return the JSON of a new service account key."""
     key = rsa.generate_private_key(65537, 2048)
     return json.dumps(
         {

@@ -1,4 +1,4 @@
-"""Says which JCE provider reads: on the driver by `auto`, and whether executors have Amazon's.
+"""Prints which JCE provider reads: on the driver by `auto`, and whether executors have Amazon's.
 
 Arguments: the table, and `configure` for a session with what the installed package adds, or `plain` for one without.
 """

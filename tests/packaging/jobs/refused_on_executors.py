@@ -1,7 +1,7 @@
-"""Writes with both keys, and reads with one that lacks a column's: the refusal comes from an executor.
+"""Writes with both keys, and reads with a reader that lacks a column's key: an executor refuses it.
 
-Arguments: the table, and a file that lists only the footer's key. The schema is given, so that nothing is read
-before the executors do.
+Arguments: the table, and a file that lists only the footer's key. The schema is given, so that executors are the first
+to read.
 """
 
 import sys

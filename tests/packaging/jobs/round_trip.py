@@ -1,4 +1,4 @@
-"""Writes and reads an encrypted table with nothing but Spark and the connector's jar on it. Argument: the table."""
+"""Writes and reads an encrypted table with only Spark and the connector's jar. Argument: the table."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Where each module of an encrypted file lies and what opens it: the tests know every key (specification §4.4, §5)."""
+"""Where each module of an encrypted file is, and what opens it: the tests know every key (specification §4.4, §5)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ BLOOMS = (Kind.BLOOM_HEADER, Kind.BLOOM_BITSET)
 
 
 class Seal(NamedTuple):
-    """What seals and opens one module; without a key it stands there readable and without a frame."""
+    """What seals and opens one module; a module without a key is readable and has no frame."""
 
     key: bytes | None
     aad: bytes
@@ -94,7 +94,7 @@ def counter(key: bytes, nonce: bytes, text: bytes) -> bytes:
 
 
 class Module(NamedTuple):
-    """One module, its length field included, at its place in the file; of a readable column, a part of it."""
+    """One module with its length field, at its place in the file; or a readable part of a column."""
 
     kind: Kind
     row_group: int
@@ -144,14 +144,14 @@ class Chunk(NamedTuple):
 
 
 def chunk_start(metadata: Struct) -> int:
-    """Return where a chunk's first page begins, which is its dictionary if it has one."""
+    """Return the offset of a chunk's first page, which is its dictionary if it has one."""
     dictionary, data = thrift.get(metadata, DICTIONARY_PAGE), thrift.get(metadata, DATA_PAGE)
     return int(dictionary or data)
 
 
 @lru_cache(maxsize=1000)
 def data_key(metadata: bytes) -> bytes:
-    """Return the data key of key material inside a file, unwrapped as the key tools wrap it."""
+    """Return the data key from key material in a file, unwrapped as the key tools wrap it."""
     material = json.loads(metadata)
     master = material["masterKeyID"]
     key, aad = master_key(master), master.encode()
@@ -162,7 +162,7 @@ def data_key(metadata: bytes) -> bytes:
 
 
 class Anatomy:
-    """One file taken apart."""
+    """A parsed file."""
 
     def __init__(self, content: bytes, key_of: Callable[[bytes], bytes] = data_key) -> None:
         self.content = content
@@ -191,7 +191,7 @@ class Anatomy:
 
     @property
     def modules(self) -> list[Module]:
-        """All encrypted modules that lie in the file as such: neither a signed footer nor column metadata does."""
+        """All encrypted modules that have a place in the file: a signed footer and column metadata do not."""
         inside = [module for chunk in self.chunks for module in chunk.modules if module.seal.key]
         return inside if self.plain_footer else [*inside, self.footer_module]
 

@@ -1,4 +1,4 @@
-"""Bend an encrypted Parquet file: its footer's clear parts, its modules, its length.
+"""Alter an encrypted Parquet file: its footer's clear parts, its modules, its length.
 
 An encrypted footer's file ends with FileCryptoMetaData, the footer module, their common length and ``PARE``; a signed
 plaintext footer's file with FileMetaData, nonce 12 and tag 16, their common length and ``PAR1`` (specification §5).
@@ -31,13 +31,13 @@ FOOTER_NUM_ROWS = 3
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Write the file anew, and drop the checksum that Hadoop's local file system keeps beside it."""
+    """Write the file again, and delete the checksum that Hadoop's local file system keeps beside it."""
     path.write_bytes(content)
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 
 def footer_start(content: bytes) -> int:
-    """Return where the footer begins, with its crypto metadata."""
+    """Return the offset of the footer, including its crypto metadata."""
     [length] = struct.unpack("<I", content[-TAIL_BYTES:-MAGIC_BYTES])
     return len(content) - TAIL_BYTES - int(length)
 
@@ -57,7 +57,7 @@ def crypto_metadata(path: Path, change: Callable[[Struct], Struct]) -> None:
 
 
 def plain_footer(path: Path, change: Callable[[Struct], Struct], *, signature: bool = True) -> None:
-    """Change the FileMetaData of a file with a plaintext footer; the signature stays what it was, or goes."""
+    """Change the FileMetaData of a file with a plaintext footer; the old signature stays or is removed."""
     content = path.read_bytes()
     footer = content[footer_start(content) : -TAIL_BYTES]
     reader = thrift.Reader(footer)
@@ -80,7 +80,7 @@ def flip(path: Path, at: int) -> None:
 
 
 def modules(content: bytes, start: int = MAGIC_BYTES) -> list[tuple[int, int]]:
-    """Return offset and size of each module that follows the last without a gap, from a start on."""
+    """Return offset and size of each module, from a start on, up to the first gap."""
     found = []
     while start + LENGTH_BYTES < footer_start(content):
         [length] = struct.unpack("<I", content[start : start + LENGTH_BYTES])
@@ -91,6 +91,6 @@ def modules(content: bytes, start: int = MAGIC_BYTES) -> list[tuple[int, int]]:
 
 
 def flip_in_module(path: Path, number: int) -> None:
-    """Flip a bit in the ciphertext of one of the file's modules, counted in the order they lie in the file."""
+    """Flip a bit in the ciphertext of one of the file's modules, counted in file order."""
     offset, size = modules(path.read_bytes())[number]
     flip(path, offset + size - TAG_BYTES - 1)

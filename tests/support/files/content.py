@@ -1,6 +1,6 @@
-"""What a file holds besides its keys: every module decrypted, every field that need not change with its encryption.
+"""The content of a file besides its keys: every decrypted module, every field that does not depend on the encryption.
 
-Taken apart by ``anatomy``, which shares no code with what is tested.
+``anatomy`` parses the file; it shares no code with what is tested.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ LOCATIONS, FIRST_ROW, LOCATION, LOCATION_SIZE = 1, 3, 1, 2
 
 
 def content(file: Anatomy, *, newer: bool = True) -> dict[str, Any]:
-    """Return all that a copy under other keys has to keep.
+    """Return everything that a copy under other keys must keep.
 
-    What is ``newer`` than parquet-java 1.13 it does not write again: sizes of columns, and whether bounds are exact.
+    parquet-java 1.13 does not write what is ``newer``: sizes of columns, and whether bounds are exact.
     """
     _, groups = thrift.get(file.footer, ROW_GROUPS)
     return {
@@ -60,7 +60,7 @@ def content(file: Anatomy, *, newer: bool = True) -> dict[str, Any]:
 
 
 def copied(file: Anatomy) -> dict[str, Any]:
-    """Return what this Spark's copy of a file has to hold."""
+    """Return the content that this Spark's copy of a file must have."""
     return content(file, newer=SPARK_VERSION >= (4, 0))
 
 
@@ -96,7 +96,7 @@ def opened(file: Anatomy, chunk: Chunk, kind: Kind) -> list[bytes]:
 
 
 def stripped(text: bytes) -> bytes:
-    """Parquet-java pads some modules with zeros."""
+    """Remove the zeros with which parquet-java pads some modules."""
     return text.rstrip(b"\0")
 
 
@@ -106,7 +106,7 @@ def rows_of(index: Struct) -> list[int]:
 
 
 def assert_places_are_true(file: Anatomy) -> None:
-    """Fail unless offset indexes and sizes name the places where the pages are."""
+    """Fail unless offset indexes and sizes point to the pages."""
     _, groups = thrift.get(file.footer, ROW_GROUPS)
     for chunk in file.chunks:
         headers = chunk.of(Kind.DATA_PAGE_HEADER)

@@ -1,4 +1,4 @@
-"""Files that are cut, or have a flipped bit."""
+"""Files that are cut or have a flipped bit."""
 
 from __future__ import annotations
 

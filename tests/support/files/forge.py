@@ -1,6 +1,6 @@
-"""Build altered files: bytes put in place of others, and whole footers, chunks and indexes sealed anew with known keys.
+"""Build altered files: replaced bytes, and whole footers, chunks and indexes sealed again with known keys.
 
-What is sealed anew passes every tag: it is what someone who holds the keys, or a broken writer, can make.
+What is sealed again passes every tag check: someone with the keys, or a broken writer, can make it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def put(content: bytes, at: int, piece: bytes) -> bytes:
-    """Return the content with a piece of it replaced by one of the same length."""
+    """Return the content with a part replaced by bytes of the same length."""
     return content[:at] + piece + content[at + len(piece) :]
 
 
@@ -34,7 +34,7 @@ def flip(content: bytes, at: int) -> bytes:
 
 
 def put_int(fields: Struct, number: int, value: int) -> Struct:
-    """Return the struct with an integer field set, whatever width it has."""
+    """Return the struct with an integer field set, whatever its width."""
     kind = next((field.type for field in fields if field.number == number), thrift.I32)
     return thrift.put(fields, number, kind, value)
 
@@ -60,7 +60,7 @@ def len_and_magic(footer: bytes, content: bytes) -> bytes:
 
 
 def with_footer(file: Anatomy, change: Change, content: bytes | None = None) -> bytes:
-    """Return the file with its FileMetaData changed, sealed or signed anew."""
+    """Return the file with its FileMetaData changed, and sealed or signed again."""
     return with_raw_footer(file, thrift.write_struct(change(file.footer)), content)
 
 
@@ -105,7 +105,7 @@ def raw_metadata(file: Anatomy, chunk: Chunk, metadata: bytes) -> Change:
 
 
 def metadata(file: Anatomy, chunk: Chunk, change: Change) -> Change:
-    """Return a change of a ColumnChunk that changes its metadata where a reader with all keys looks."""
+    """Return a change of a ColumnChunk that changes its metadata in the place where a reader with all keys looks."""
     new = change(chunk.metadata)
     if thrift.get(chunk.fields, anatomy.ENCRYPTED_METADATA):
         return raw_metadata(file, chunk, thrift.write_struct(new))
@@ -131,7 +131,7 @@ def moved_metadata(chunk: Chunk, start: int, size: int) -> Change:
 
 
 def with_chunk(file: Anatomy, chunk: Chunk, content: bytes) -> bytes:
-    """Return the file with other bytes for a column chunk, which lie behind all others, and without its page index."""
+    """Return the file with other bytes for a column chunk, behind all others, and without its page index."""
     data = file.content[: file.footer_at] + content
     new = metadata(file, chunk, moved_metadata(chunk, file.footer_at, len(content)))
 
@@ -142,19 +142,19 @@ def with_chunk(file: Anatomy, chunk: Chunk, content: bytes) -> bytes:
 
 
 def with_module(file: Anatomy, chunk: Chunk, module: Module, plain: bytes) -> bytes:
-    """Return the file with other content of a page or page header, sealed anew."""
+    """Return the file with other content of a page or page header, sealed again."""
     sealed = module.seal.seal(plain)
     pages = [sealed if one == module else file.bytes_of(one) for one in chunk.pages]
     return with_chunk(file, chunk, b"".join(pages))
 
 
 def with_header(file: Anatomy, chunk: Chunk, module: Module, change: Change) -> bytes:
-    """Return the file with one page header changed and sealed anew."""
+    """Return the file with one page header changed and sealed again."""
     return with_module(file, chunk, module, thrift.write_struct(change(file.parsed(module))))
 
 
 def with_page(file: Anatomy, chunk: Chunk, module: Module, plain: bytes) -> bytes:
-    """Return the file with other content of a page; its header says the new size."""
+    """Return the file with other content of a page; its header has the new size."""
     pages = chunk.pages
     header = pages[pages.index(module) - 1]
     sealed = module.seal.seal(plain)
@@ -164,7 +164,7 @@ def with_page(file: Anatomy, chunk: Chunk, module: Module, plain: bytes) -> byte
 
 
 def with_index(file: Anatomy, chunk: Chunk, module: Module, plain: bytes) -> bytes:
-    """Return the file with other content of a column or offset index, which lies behind all else."""
+    """Return the file with other content of a column or offset index, behind everything else."""
     offset, length = anatomy.COLUMN_INDEX if module.kind == Kind.COLUMN_INDEX else anatomy.OFFSET_INDEX
     sealed = module.seal.seal(plain)
 
@@ -175,7 +175,7 @@ def with_index(file: Anatomy, chunk: Chunk, module: Module, plain: bytes) -> byt
 
 
 def with_bloom(file: Anatomy, chunk: Chunk, header: bytes, bitset: bytes) -> bytes:
-    """Return the file with another Bloom filter, sealed anew, which lies behind all else."""
+    """Return the file with another Bloom filter, sealed again, behind everything else."""
     [first] = chunk.of(Kind.BLOOM_HEADER)
     [second] = chunk.of(Kind.BLOOM_BITSET)
     sealed = first.seal.seal(header) + second.seal.seal(bitset)

@@ -1,4 +1,4 @@
-"""Hostile content under good tags: what a holder of the keys, or a broken writer, can put into each structure."""
+"""Hostile content with valid tags: what a holder of the keys, or a broken writer, can put into each structure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LONGS: dict[str, int] = {**NUMBERS, "the smallest long": SMALLEST_LONG, "the lar
 
 
 class Made(NamedTuple):
-    """A file with one hostile thing in it."""
+    """A file with one hostile change."""
 
     name: str
     content: bytes
@@ -61,7 +61,7 @@ def near(fields: Struct, number: int) -> dict[str, int]:
 
 
 def page_headers(file: Anatomy) -> Iterator[Made]:
-    """Change sizes, counts, encodings and kinds that headers of data pages say."""
+    """Change sizes, counts, encodings and kinds in headers of data pages."""
     chunk = file.named("salary")
     header = chunk.pages[0]
     fields = file.parsed(header)
@@ -71,7 +71,7 @@ def page_headers(file: Anatomy) -> Iterator[Made]:
     for name, value in (NUMBERS | near(thrift.get(fields, V1_HEADER), VALUES)).items():
         change = within(V1_HEADER, setting(VALUES, value))
         yield Made(f"values: {name}", forge.with_header(file, chunk, header, change))
-    # 1 is no encoding; 2 is one that levels cannot have, and of repetition levels a flat column has none.
+    # 1 is not an encoding; levels cannot have 2, and a flat column has no repetition levels.
     for what, number, codes in (
         ("encoding", ENCODING, (-1, 1, 2, 99)),
         ("definition", DEFINITION_ENCODING, (-1, 1, 2, 99)),
@@ -138,7 +138,7 @@ def dictionaries(file: Anatomy) -> Iterator[Made]:
 
 
 def page_contents(file: Anatomy) -> Iterator[Made]:
-    """Change what pages hold, their sizes kept: levels, indices into the dictionary, strings."""
+    """Change the contents of pages but not their sizes: levels, indices into the dictionary, strings."""
     for column in ("name", "note", "salary"):
         chunk = file.named(column)
         page = chunk.of(Kind.DATA_PAGE)[0]
@@ -215,7 +215,7 @@ def row_groups(file: Anatomy) -> Iterator[Made]:
 
 
 def unread_numbers(file: Anatomy) -> Iterator[Made]:
-    """Change numbers that no reader needs: sums, and places that say only which split reads a row group."""
+    """Change numbers that no reader needs: sums, and places that only decide which split reads a row group."""
     for what, number in (("bytes", TOTAL_BYTES), ("offset", FILE_OFFSET), ("size", GROUP_SIZE)):
         for name, value in LONGS.items():
             change = lambda fields, number=number, value=value: thrift.put(fields, number, thrift.I64, value)  # noqa: E731
@@ -229,7 +229,7 @@ def grouped(file: Anatomy, change: Change) -> bytes:
 
 
 def schemas(file: Anatomy) -> Iterator[Made]:
-    """Change the schema in the footer: a tree that stands there as a list."""
+    """Change the schema in the footer: a tree that is stored as a list."""
     kind, elements = thrift.get(file.footer, anatomy.SCHEMA)
     root, first, *rest = elements
     for name, value in NUMBERS.items():
@@ -245,7 +245,7 @@ def schemas(file: Anatomy) -> Iterator[Made]:
     yield Made("no columns", with_schema(file, kind, [forge.put_int(root, CHILDREN, 0)]))
     yield Made("one column less", with_schema(file, kind, [root, first, *rest[:-1]]))
     yield Made("one column twice", with_schema(file, kind, [root, first, first, *rest[1:]]))
-    # Each group holds the next: as deep as the list is long.
+    # Each group contains the next: as deep as the list is long.
     nest = forge.put_int(thrift.drop(first, TYPE), CHILDREN, 1)
     yield Made("groups in groups", with_schema(file, kind, [root, *[nest] * 10_000, first, *rest]))
 
@@ -255,7 +255,7 @@ def with_schema(file: Anatomy, kind: int, elements: list[Struct]) -> bytes:
 
 
 def index_places(file: Anatomy) -> Iterator[Made]:
-    """Change where the footer says that indexes lie."""
+    """Change the places of indexes in the footer."""
     chunk = file.named("salary")
     for what, (offset, length) in (("column index", anatomy.COLUMN_INDEX), ("offset index", anatomy.OFFSET_INDEX)):
         for name, value in LONGS.items():
@@ -266,7 +266,7 @@ def index_places(file: Anatomy) -> Iterator[Made]:
 
 
 def offset_indexes(file: Anatomy) -> Iterator[Made]:
-    """Change where an offset index says that pages and their rows begin."""
+    """Change the places of pages and their rows in an offset index."""
     chunk = file.named("salary")
     [module] = chunk.of(Kind.OFFSET_INDEX)
     fields = file.parsed(module)
@@ -290,7 +290,7 @@ def located(file: Anatomy, chunk: Chunk, kind: int, places: list[Struct]) -> byt
 
 
 def column_indexes(file: Anatomy) -> Iterator[Made]:
-    """Change what a column index says of pages."""
+    """Change the statements of a column index about pages."""
     chunk = file.named("salary")
     [module] = chunk.of(Kind.COLUMN_INDEX)
     fields = file.parsed(module)
@@ -309,7 +309,7 @@ def column_indexes(file: Anatomy) -> Iterator[Made]:
 
 
 def bloom_filters(file: Anatomy) -> Iterator[Made]:
-    """Change header and size of a Bloom filter, and where it is said to lie."""
+    """Change header and size of a Bloom filter, and its place in the footer."""
     chunk = file.named("note")
     [header], [bitset] = chunk.of(Kind.BLOOM_HEADER), chunk.of(Kind.BLOOM_BITSET)
     fields, bits = file.parsed(header), bitset.seal.open(file.bytes_of(bitset))

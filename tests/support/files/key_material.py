@@ -1,4 +1,4 @@
-"""The data keys of files, unwrapped from their external key material, to be searched for where they must not be."""
+"""The data keys of files, unwrapped from their external key material, to search for them where they must not be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Service(Protocol):
     """A master key that does not leave its KMS."""
 
     def decrypt(self, ciphertext: str) -> str:
-        """Return base64 of what was wrapped."""
+        """Return the unwrapped key in base64."""
         ...
 
 
@@ -47,7 +47,7 @@ def opened(wrapped: str, master_key_id: str, master: bytes | Service) -> bytes:
 
 
 def data_keys(root: Path, masters: Mapping[str, bytes | Service]) -> set[bytes]:
-    """Return every data key and key-encryption key of the files under root that are under these master keys."""
+    """Return every data key and key-encryption key of the files under root that these master keys wrap."""
     found = set()
     for material in materials(root):
         name = material["masterKeyID"]
@@ -63,7 +63,7 @@ def data_keys(root: Path, masters: Mapping[str, bytes | Service]) -> set[bytes]:
 
 
 def spellings(secret: bytes) -> dict[str, bytes]:
-    """Return the ways a key may get printed: raw, base64, hex, and as Java prints a byte array."""
+    """Return the forms in which a key may be printed: raw, base64, hex, and as Java prints a byte array."""
     signed = [byte - 256 if byte > 127 else byte for byte in secret]
     return {
         "raw": secret,

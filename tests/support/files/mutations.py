@@ -1,4 +1,4 @@
-"""Random changes of bytes, of what is inside structures before they are sealed anew, and of two files into one."""
+"""Random changes of bytes and of structures before they are sealed again, and files spliced from two others."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ BLOCK = 64
 
 
 def place(rng: Random, content: bytes) -> int:
-    """Return an offset; every third lies in the last bytes, where the lengths are."""
+    """Return an offset; every third is in the last bytes, where the lengths are."""
     if rng.random() < 1 / 3:
         return max(0, len(content) - 1 - rng.randrange(BLOCK))
     return rng.randrange(max(1, len(content)))
 
 
 def block(rng: Random, content: bytes) -> tuple[int, int]:
-    """Return the bounds of a piece, mostly a short one."""
+    """Return the bounds of a part, mostly a short one."""
     start = place(rng, content)
     length = rng.randint(1, BLOCK) if rng.random() < 0.8 else rng.randint(1, max(1, len(content) // 2))
     return start, min(len(content), start + length)
@@ -48,13 +48,13 @@ def octet(rng: Random, content: bytes) -> bytes:
 
 
 def fixed(rng: Random, content: bytes) -> bytes:
-    """Put a boundary value where a length of four bytes may stand."""
+    """Put a boundary value where there may be a length of four bytes."""
     edge = rng.choice((*EDGES, len(content), len(content) - 8, len(content) + 1)) & 0xFFFFFFFF
     return forge.put(content, place(rng, content), struct.pack("<I", edge))
 
 
 def varint(rng: Random, content: bytes) -> bytes:
-    """Put a boundary value as Thrift writes integers, in place of as many bytes or of one."""
+    """Put a boundary value in Thrift's encoding of integers in place of as many bytes or of one."""
     edge = rng.choice((*EDGES, *LONG_EDGES))
     piece = thrift.varint(edge & 0xFFFFFFFFFFFFFFFF) if rng.random() < 0.5 else thrift.zigzag(edge)
     at = place(rng, content)
@@ -85,7 +85,7 @@ def insert(rng: Random, content: bytes) -> bytes:
 
 
 def truncate(rng: Random, content: bytes) -> bytes:
-    # Not to nothing: Spark leaves empty files out of a read, whatever format they are of.
+    # Not to zero bytes: Spark leaves empty files out of a read in any format.
     return content[: max(1, place(rng, content))]
 
 
@@ -93,14 +93,14 @@ RAW: tuple[Bytes, ...] = (flip, flip, octet, octet, fixed, varint, copy, swap, d
 
 
 def raw(rng: Random, content: bytes) -> bytes:
-    """Return the bytes with one change, seldom more."""
+    """Return the bytes with one change, rarely more."""
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         content = rng.choice(RAW)(rng, content)
     return content
 
 
 def splice(rng: Random, content: bytes, other: bytes) -> bytes:
-    """Return one file's start and another's end, or a piece of another in a file."""
+    """Return one file's start and another's end, or a file with a part of another."""
     at = place(rng, content)
     if rng.random() < 0.5:
         return content[:at] + other[place(rng, other) if rng.random() < 0.5 else min(at, len(other) - 1) :]
@@ -109,7 +109,7 @@ def splice(rng: Random, content: bytes, other: bytes) -> bytes:
 
 
 def bent(rng: Random, fields: Struct) -> Struct:
-    """Return a struct with one change at any depth: a number at an edge, a field gone, a list of other length."""
+    """Return a struct with one change at any depth: a boundary number, a missing field, a list of another length."""
     if not fields:
         return fields
     at = rng.randrange(len(fields))
@@ -143,7 +143,7 @@ def edge(rng: Random, value: int) -> int:
 
 
 def structure(rng: Random, plain: bytes) -> bytes:
-    """Return Thrift with a change that still parses, or with one of its bytes."""
+    """Return Thrift with a change that can still be parsed, or with a changed byte."""
     if rng.random() < 0.6:
         return thrift.write_struct(bent(rng, thrift.Reader(plain).struct()))
     return raw(rng, plain)
@@ -154,7 +154,7 @@ def footer(rng: Random, file: Anatomy) -> bytes:
 
 
 def metadata(rng: Random, file: Anatomy) -> bytes:
-    """Change what the footer says of one column, in its encrypted metadata if it has such."""
+    """Change the footer's metadata of one column, in its encrypted metadata if there are any."""
     chunk = rng.choice(file.chunks)
     if not thrift.get(chunk.fields, anatomy.ENCRYPTED_METADATA):
         return forge.with_metadata(file, chunk, lambda fields: bent(rng, fields))

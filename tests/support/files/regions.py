@@ -1,4 +1,4 @@
-"""Where in a module its length, nonce, ciphertext and tag lie."""
+"""The places of length, nonce, ciphertext and tag in a module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def place(module: Module, region: str) -> int:
     inside = {
         LENGTH: 0,
         NONCE: LENGTH_BYTES + NONCE_BYTES // 2,
-        # The last bytes of a page are values; its first may be levels.
+        # The last bytes of a page are values; the first ones may be levels.
         CIPHERTEXT: module.size - (0 if module.seal.ctr else TAG_BYTES) - 2,
         TAG: module.size - 1,
     }

@@ -1,4 +1,4 @@
-"""Small files made by hand: a footer, and what a Parquet file needs around it."""
+"""Small files made by hand: a footer and the rest that a Parquet file needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WRAPPED = {16: "A" * 59 + "=", 32: "A" * 80}
 
 
 def encrypted(key_metadata: bytes | None = None, *, algorithm: Struct | None = None, module: int = 40) -> bytes:
-    """Return a file with an encrypted footer, whose module is zeros."""
+    """Return a file with an encrypted footer; the footer's module is zeros."""
     crypto = [Field(1, STRUCT, [Field(1, STRUCT, gcm() if algorithm is None else algorithm)])]
     if key_metadata is not None:
         crypto.append(Field(2, BINARY, key_metadata))
@@ -54,7 +54,7 @@ def column(*path: bytes, size: int = 10, key: bytes | None = None, footer_key: b
 
 
 def framed(footer: bytes, magic: bytes) -> bytes:
-    """Return a file of this footer and nothing else."""
+    """Return a file with only this footer."""
     return magic + footer + struct.pack("<I", len(footer)) + magic
 
 

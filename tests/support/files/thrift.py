@@ -1,4 +1,4 @@
-"""As much of Thrift's compact protocol as it takes to bend a Parquet footer: a struct is a list of typed fields."""
+"""The part of Thrift's compact protocol that altering a Parquet footer needs: a struct is a list of typed fields."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The files that are attacked: of three writers, under both algorithms, with both kinds of footer.
+"""The files that the tests attack: by three writers, under both algorithms, with both kinds of footer.
 
 Each has two row groups, several data pages in a column chunk, a dictionary in ``name``, plain pages elsewhere, a page
-index and, where the writer can, a Bloom filter of ``note``. ``id`` and ``twin`` share a data key in some of them.
+index and, if the writer can, a Bloom filter of ``note``. ``id`` and ``twin`` share a data key in some of them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Row = tuple[str | None, str, float, int, int]
 
 
 class Kind(NamedTuple):
-    """Who wrote a file, and how."""
+    """The writer of a file and its settings."""
 
     writer: str
     algorithm: str
@@ -62,7 +62,7 @@ KINDS = [Kind(writer, algorithm, plain) for writer in WRITERS for algorithm in (
 
 
 def rows(version: int = 1) -> list[Row]:
-    """Return the rows of one version of the file; the versions are laid out alike."""
+    """Return the rows of one version of the file; all versions have the same layout."""
     return [
         (
             None if number % 9 == 8 else f"name-{number % 4}",
@@ -115,7 +115,7 @@ OPTIONS: dict[str, Callable[[Kind], dict[str, str]]] = {
 
 def by_spark(spark: SparkSession, kind: Kind, options: dict[str, str], directory: Path, version: int) -> bytes:
     source = "pme-parquet" if kind.writer == "ours" else "parquet"
-    # What is buffered of a row group is compressed, page by page.
+    # The buffered data of a row group is compressed page by page.
     group_bytes = "3500" if kind.compression == "snappy" else "5850"
     settings = LAYOUT | options | {"compression": kind.compression, "parquet.block.size": group_bytes}
     frame(spark, version).write.format(source).options(**settings).save(str(directory))
@@ -157,7 +157,7 @@ def by_arrow(kind: Kind, file: Path, version: int) -> bytes:
 def written(
     spark: SparkSession, kind: Kind, directory: Path, version: int = 1, options: dict[str, str] | None = None
 ) -> bytes:
-    """Return one version of a file of this kind; files of Spark's writers may have other options than the kind's."""
+    """Return one version of a file of this kind; files of Spark's writers may override the kind's options."""
     if kind.writer == "arrow":
         directory.mkdir(parents=True)
         return by_arrow(kind, directory / "a.parquet", version)

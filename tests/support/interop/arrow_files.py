@@ -1,4 +1,4 @@
-"""Encrypted files laid out as only PyArrow lays them out, under the master keys of the testkit's ``TestKms``."""
+"""Encrypted files in layouts that only PyArrow writes, under the master keys of the testkit's ``TestKms``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ALGORITHM = "AES_GCM_V1"
 
 
 def table(count: int) -> pa.Table:
-    """Return a table of the shapes that writers lay out differently, ``id`` counting its rows."""
+    """Return a table of the shapes that differ between writers; ``id`` numbers its rows."""
     frame = arrow_frame()
     rows = pa.concat_tables([frame] * (count // frame.num_rows + 1)).slice(0, count)
-    # PyArrow writes sliced chunks of maps so that row readers lose count of their levels.
+    # PyArrow writes sliced chunks of maps in a way that makes row readers lose count of their levels.
     return rows.set_column(0, frame.schema.field("id"), pa.array(range(count), type=pa.int64())).combine_chunks()
 
 

@@ -1,4 +1,4 @@
-"""Bring cells of Spark, PyArrow and DuckDB to one form, so that tables can be compared cell by cell."""
+"""Converts cells of Spark, PyArrow and DuckDB to one form, to compare tables cell by cell."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def arrow_table(table: pa.Table, by: str = "id") -> Table:
 
 
 def ordered(rows: Table, by: str) -> Table:
-    """Return the rows in the order of one column, where the table has it."""
+    """Return the rows in the order of one column, if the table has it."""
     return sorted(rows, key=lambda row: row[by]) if rows and by in rows[0] else rows

@@ -1,4 +1,4 @@
-"""The ways a table can be encrypted, chosen so that every pair of settings occurs together in at least one of them."""
+"""The ways to encrypt a table, chosen so that every pair of settings occurs together in at least one of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ MODES = [
     Mode(uniform=True, plaintext_footer=False, algorithm=GCM, bits=192, external=False, double_wrapping=False),
 ]
 
-# Key to columns, in the text form that our options and parquet-java's properties share, by path in the Parquet schema.
+# Columns of each key, in the text form that our options and parquet-java's properties share, by path in the Parquet
+# schema.
 COLUMNS = {
     "pii": ["name", "address.street", "tags.list.element", "people.list.element.name"],
     "pay": ["salary", "scores.key_value.key", "scores.key_value.value"],
@@ -70,7 +71,7 @@ def uncovered_pairs() -> list[tuple[object, object]]:
 
 
 def our_options(mode: Mode, kms: str) -> dict[str, str]:
-    """Return the mode in the words of our options, for writing."""
+    """Return the mode in our options, for writing."""
     keys = {"uniformKey": "footer"} if mode.uniform else {"footerKey": "footer", "columnKeys": columns_text()}
     return keys | {
         "kms": kms,
@@ -84,7 +85,7 @@ def our_options(mode: Mode, kms: str) -> dict[str, str]:
 
 
 def our_read_options(mode: Mode, kms: str) -> dict[str, str]:
-    """Return what a reader has to say of the mode, in the words of our options."""
+    """Return our options for reading the mode."""
     return {"kms": kms, "algorithm": mode.algorithm}
 
 
@@ -108,5 +109,5 @@ def java_properties(mode: Mode, kms: str) -> dict[str, str]:
 
 
 def java_read_properties(kms: str) -> dict[str, str]:
-    """Return what a reader has to say, in parquet-java's properties."""
+    """Return parquet-java's properties for reading the mode."""
     return {"parquet.encryption.kms.client.class": kms}

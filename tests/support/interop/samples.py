@@ -1,4 +1,4 @@
-"""A small table with every shape that the writers lay out differently: nulls, dictionaries, structs, lists, maps."""
+"""A small table with every shape that differs between writers: nulls, dictionaries, structs, lists, maps."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rows() -> list[tuple[object, ...]]:
 
 
 def row(number: int) -> tuple[object, ...]:
-    """Return one row; some cells are null, some collections empty, some strings many and some few."""
+    """Return one row; some cells are null, some collections empty; one string column has many values, another few."""
 
     def unless(divisor: int, value: object) -> object:
         return None if number % divisor == divisor - 1 else value
@@ -68,12 +68,12 @@ def row(number: int) -> tuple[object, ...]:
 
 
 def spark_frame(spark: SparkSession) -> DataFrame:
-    """Return the table as a frame of one partition, so that it is written as one file."""
+    """Return the table as a frame of one partition, to be written as one file."""
     return spark.createDataFrame(rows(), SPARK_SCHEMA).coalesce(1)
 
 
 def arrow_frame() -> pa.Table:
-    """Return the table as PyArrow has it."""
+    """Return the table in PyArrow."""
     columns = zip(*rows(), strict=True)
     arrays = []
     for field, values in zip(ARROW_SCHEMA, columns, strict=True):

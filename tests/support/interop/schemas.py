@@ -1,4 +1,4 @@
-"""Files of any schema, written by parquet-java itself."""
+"""Files with any schema, written by parquet-java itself."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""KMS servers and clients that tests look into: Vault transit (`transit_server`), AWS (`moto_server`), counters."""
+"""KMS servers and clients that record their calls: Vault transit (`transit_server`), AWS (`moto_server`), counters."""

@@ -1,4 +1,4 @@
-"""How the tests come to a Vault, the fake or a real one: tokens go by file, for the JVM's environment is fixed."""
+"""How the tests reach a Vault, the fake or a real one: tokens are in files, because the JVM's environment is fixed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FOOTER, PII, PAY = KEYS = ("footer", "pii", "pay")
 COLUMNS = {PII: ["ssn"], PAY: ["salary"]}
-# What the least policies of docs/keys.md allow with a key: to who writes and reads, and to who rotates.
+# The permissions of a key in the minimal policies of docs/keys.md: to write and read, and to rotate.
 OPERATIONS = ("encrypt", "decrypt")
 ROTATING = (*OPERATIONS, "rewrap")
 APPROLE, KUBERNETES = "auth/approle/login", "auth/kubernetes/login"
@@ -24,7 +24,7 @@ JWT = "header.claims-77b2.signature"
 
 
 class AppRole(NamedTuple):
-    """What logs in to an AppRole, and where."""
+    """The credentials and the mount of an AppRole login."""
 
     role_id: str
     secret_id: str
@@ -58,7 +58,7 @@ def secret(directory: Path, text: str) -> pme.SecretReference:
 
 
 def place(vault: Transit) -> dict[str, Any]:
-    """Return the fields of ``pme.Vault`` that say where it is."""
+    """Return the fields of ``pme.Vault`` that name its address."""
     return {"url": vault.url, "mount": vault.mount, "namespace": vault.namespace}
 
 
@@ -70,7 +70,7 @@ def by_token(
 
 
 def by_approle(vault: Transit, directory: Path, role: AppRole) -> pme.Vault:
-    """Return access by a login to the role."""
+    """Return access through a login to the role."""
     mount = {} if role.mount == "approle" else {"auth_mount": role.mount}
     login: dict[str, Any] = {"auth": "approle", "role": role.role_id, **mount}
     return pme.Vault(**place(vault), **login, secret_id=secret(directory, role.secret_id))

@@ -1,4 +1,4 @@
-"""What Vault's HTTP API answers when it refuses, word for word: clients tell the cases apart by these words only."""
+"""The refusals of Vault's HTTP API, word for word: clients distinguish the cases only by these words."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _secret() -> dict[str, object]:
 
 
 DENIED = error(403, "1 error occurred:\n\t* permission denied\n\n")
-# What newer Vaults say of a token that is none. Of older ones it is the same as of a key that is not allowed.
+# Newer Vaults say this about an invalid token. Older ones say the same as about a key that is not allowed.
 INVALID_TOKEN = error(403, "2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n")
 NO_TOKEN = error(403, "permission denied")
 KUBERNETES_REFUSED = error(403, "permission denied")

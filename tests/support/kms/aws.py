@@ -27,7 +27,7 @@ CREDENTIALS = {"aws.accessKeyId": USER, "aws.secretAccessKey": "secret-of-the-te
 
 @contextmanager
 def properties(spark: SparkSession, values: Mapping[str, str | None]) -> Iterator[None]:
-    """Set system properties of Spark's JVM, or take them away, and put them back."""
+    """Set system properties of Spark's JVM, or remove them, and restore them."""
     with properties_of(spark._jvm, values):
         yield
 

@@ -1,4 +1,4 @@
-"""What stands between the client and moto: it writes down each call, and answers wrongly when it is told to."""
+"""A server between the client and moto: it records each call, and answers wrongly if a test wants that."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCOPE = re.compile(r"Credential=([^/]+)/\d+/([^/]+)/([^/]+)/")
 
 
 class AwsCall(NamedTuple):
-    """One request as it arrived: STS has its parameters elsewhere, and names no key."""
+    """One request as it arrived: STS puts its parameters elsewhere, and names no key."""
 
     action: str
     key: str
@@ -44,17 +44,17 @@ class AwsServer(LoopbackServer):
         self.times: int | None = None
 
     def fail(self, key: str, answer: Answer | None, *, delay: float = 0, times: int | None = None) -> None:
-        """Answer calls for this key so, the next times or always; no answer means that the connection is dropped."""
+        """Answer calls for this key with an error, this many times or always; without one, drop the connection."""
         self.faults[key] = Fault(answer, delay)
         self.times = times
 
     def actions(self) -> list[tuple[str, str]]:
-        """Return action and key of each call, in order of names."""
+        """Return action and key of each call, sorted."""
         return sorted((call.action, call.key) for call in self.calls)
 
     def handle(self, arrived: Arrived) -> tuple[Answer | None, Fault | None]:
         if arrived.method == "CONNECT":
-            # It is no proxy, but remembers for which host it was to be one.
+            # It is not a proxy, but remembers the host that a client wanted it to connect to.
             self.connects.append(arrived.target)
             return Answer(403, b"", {"Connection": "close"}), None
         headers = {name: value for name in PASSED_ON if (value := arrived.headers.get(name))}
@@ -78,7 +78,7 @@ class AwsServer(LoopbackServer):
 
 
 def aws_error(code: str, status: int = 400) -> Answer:
-    """Return an error as the JSON protocol of AWS has it."""
+    """Return an error in the JSON protocol of AWS."""
     return Answer(status, {"__type": code, "message": f"what AWS says with {code}"})
 
 

@@ -1,4 +1,4 @@
-"""Bend key material that lies beside a file, where whoever can write files can alter it."""
+"""Alters key material beside a file, as anyone can who can write files."""
 
 from __future__ import annotations
 

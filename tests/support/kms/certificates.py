@@ -1,4 +1,4 @@
-"""A certificate authority of the tests, and certificates of it for servers."""
+"""A certificate authority of the tests, and its certificates for servers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LOOPBACK = "127.0.0.1"
 
 
 class Certificate(NamedTuple):
-    """The files that a server shows and proves itself with."""
+    """The files of a server's certificate and private key."""
 
     chain: Path
     key: Path
 
 
 class Authority:
-    """Signs certificates; ``path`` is its own, to be trusted."""
+    """Signs certificates; ``path`` is its own certificate, which clients trust."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self._directory = directory
@@ -43,7 +43,7 @@ class Authority:
         self.path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
     def issue(self, name: str, host: str | None = None, *, expired: bool = False) -> Certificate:
-        """Return a certificate for a host's name, or else for the loopback address."""
+        """Return a certificate for a host name, by default for the loopback address."""
         key = ec.generate_private_key(ec.SECP256R1())
         names = [x509.DNSName(host)] if host else [x509.IPAddress(ip_address(LOOPBACK)), x509.DNSName("localhost")]
         until = datetime.now(timezone.utc) - DAY if expired else None

@@ -1,4 +1,4 @@
-"""Where a job on a local cluster finds what it needs and leaves what it showed, and how a test starts one."""
+"""The files that a job on a local cluster needs and leaves, and how a test starts the job."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Places:
 
     @property
     def home(self) -> Path:
-        """A Spark home of the job's own: there, executors have their directories."""
+        """A Spark home for this job only: executors have their directories in it."""
         return self.work / "home"
 
     def make(self) -> None:
@@ -86,7 +86,7 @@ class Places:
         return pme.Static(pme.env(KEYS_VARIABLE))
 
     def logging(self, who: str) -> Path:
-        """Return a new configuration by which all is logged: of the driver to a file, of executors where Spark does."""
+        """Return a new configuration that logs everything: the driver to a file, executors where Spark does."""
         target = self.shown / "driver.log"
         places = {"driver": f"appender.all.fileName = {target}", "executor": "appender.all.target = SYSTEM_ERR"}
         properties = self.work / f"{who}-log4j2.properties"
@@ -95,7 +95,7 @@ class Places:
         return properties
 
     def processes(self, application: str) -> Iterator[Path]:
-        """Yield where Linux tells of the executors of an application."""
+        """Yield the directories in which Linux describes the executors of an application."""
         for command in Path("/proc").glob("[0-9]*/cmdline"):
             try:
                 content = command.read_bytes()
@@ -107,7 +107,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A job that has run."""
+    """A finished job."""
 
     places: Places
     executors: int
@@ -121,7 +121,7 @@ class Cluster:
         return Log(self.places.log(name))
 
     def shown(self) -> dict[str, bytes]:
-        """Return whatever Spark logged, printed or showed, of the driver and of executors."""
+        """Return everything that Spark logged, printed or showed, from the driver and executors."""
         kept = [*files_under(self.places.shown), *files_under(self.places.home / "work")]
         named = {str(path.relative_to(self.places.work)): path for path in kept if path.suffix != ".jar"}
         return {name: path.read_bytes() for name, path in named.items()}
@@ -144,7 +144,7 @@ def run(work: Path, executors: int, memory: int, *, short: bool = False, **setti
 
 
 def start(module: str, places: Places) -> None:
-    """Run the module in a process of its own, which knows the keys of `kms=static` and passwords."""
+    """Run the module in a process of its own, with the keys of `kms=static` and passwords in its environment."""
     command = [sys.executable, "-m", module, str(places.work)]
     done = subprocess.run(command, env=_environment(places), capture_output=True, check=False, cwd=ROOT, timeout=900)
     (places.shown / "console.txt").write_bytes(done.stdout + done.stderr)
@@ -152,7 +152,7 @@ def start(module: str, places: Places) -> None:
 
 
 def static_keys() -> str:
-    """Return what the secret of `kms=static` holds."""
+    """Return the secret of `kms=static`."""
     return "\n".join(f"{name}={b64encode(key).decode()}" for name, key in STATIC.items())
 
 

@@ -1,4 +1,4 @@
-"""A KMS that writes down each call (``CountingKms.java``), and tables under as many of its keys as a test wants.
+"""A KMS that records each call (``CountingKms.java``), and tables under as many of its keys as a test wants.
 
 Column ``c7`` is under the master key ``k7``; ``id``, like the footer, is under ``footer``.
 """
@@ -40,7 +40,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Log:
-    """What one user of the KMS asked it. Users with different logs share no cache: the log is one of their settings."""
+    """The calls of one user of the KMS. Users with different logs share no cache: the log is one of their settings."""
 
     path: Path
 
@@ -59,7 +59,7 @@ class Log:
         return dict(Counter(call.key for call in self.calls() if call.what == what))
 
     def rounds(self, pause_millis: int) -> int:
-        """Return how many of the calls, which took so long at least, one after the other may have cost a query."""
+        """Return how many calls of at least this duration a query may have made one after the other."""
         found, over = 0, 0
         for began in sorted(call.began for call in self.calls()):
             if not found or began >= over:
@@ -71,12 +71,12 @@ class Log:
 
 
 def log(directory: Path) -> Log:
-    """Return the log of a user who asked nothing yet."""
+    """Return the log of a new user."""
     return Log(directory / f"calls-{uuid4().hex[:8]}.log")
 
 
 class Table(NamedTuple):
-    """A table, how many of its columns have keys of their own, and what was asked to write it."""
+    """A table, the number of its columns with keys of their own, and the calls of its write."""
 
     path: str
     columns: int
@@ -84,7 +84,7 @@ class Table(NamedTuple):
     written: Log
 
     def keys(self, times: int = 1) -> dict[str, int]:
-        """Return what it takes to ask for every key so many times."""
+        """Return the calls that ask for every key this many times."""
         return dict.fromkeys([FOOTER, *column_keys(self.columns)], times)
 
     def rows(self) -> list[Any]:
@@ -103,14 +103,14 @@ def encryption(columns: int) -> dict[str, str]:
 
 
 def frame(spark: SparkSession, columns: int, files: int) -> DataFrame:
-    """Return a frame that is written as so many files."""
+    """Return a frame that is written to this many files."""
     rows = spark.range(0, files * ROWS_PER_FILE, 1, 1)
     made = rows.selectExpr("id", *(f"concat('c{at}-', id) AS c{at}" for at in range(columns)))
     return made.repartition(files) if files > 1 else made
 
 
 def linked(table: Table, files: int) -> Table:
-    """Return the table with each file so many times over: what Spark and the KMS are asked is that of so many files."""
+    """Return the table with this many links to each file: Spark and the KMS see that many files."""
     directory = Path(f"{table.path}-{files}")
     directory.mkdir()
     for found in data_files(table.path):

@@ -1,4 +1,4 @@
-"""A KMS client in Python that wraps as parquet-java's key tools do, and remembers what it was asked."""
+"""A KMS client in Python that wraps as parquet-java's key tools do, and records its calls."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 NONCE_BYTES = 12
 
-# The realm whose master keys are those of the testkit's ``TestKms``.
+# The master keys of this realm are those of the testkit's ``TestKms``.
 TESTKIT = "pme-testkit"
 
 
 class Client:
-    """Has a master key for every id; those of another realm are other keys."""
+    """Has a master key for every id; another realm has other keys."""
 
     def __init__(self, realm: str = TESTKIT, pause: float = 0) -> None:
         self.calls: list[tuple[str, str]] = []

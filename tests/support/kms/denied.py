@@ -1,4 +1,4 @@
-"""Readers whom the KMS refuses some keys, a table to read, and what they should see of it."""
+"""Readers to whom the KMS denies some keys, a table for them, and what they should see of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-# `pii` protects a column of each shape; what it leaves of the struct is under the footer's key.
+# `pii` protects a column of each shape; the footer's key protects the rest of the struct.
 ENCRYPTION = {
     "footerKey": "footer",
     "columnKeys": "pii: ssn, address.street, phones.element.number, tags; pay: salary",
@@ -23,7 +23,7 @@ REFUSED = "pii"
 
 
 class Guarded(Client):
-    """Refuses some keys; raises what it is told to for others."""
+    """Denies some keys; raises a given error for others."""
 
     def __init__(self, *denied: str, failing: dict[str, Exception] | None = None) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def content(spark: SparkSession) -> DataFrame:
 
 
 def masked(frame: DataFrame) -> DataFrame:
-    """Return what a reader sees to whom `pii` is refused."""
+    """Return what a reader sees who is denied `pii`."""
     return frame.selectExpr(
         "id",
         "CAST(NULL AS string) AS ssn",
@@ -65,12 +65,12 @@ def write(frame: DataFrame, path: str, **options: str) -> None:
 
 
 def options(client: Client, **more: str) -> dict[str, str]:
-    """Return the options of a reader: of the page pipeline, also where the suite runs with another one."""
+    """Return the options of a reader with the page pipeline, even if the suite runs with another reader."""
     return pme.PythonKms(client).options() | {"reader": "pages", "deniedColumns": "null"} | more
 
 
 def read(spark: SparkSession, path: str, *denied: str, **more: str) -> DataFrame:
-    """Return the table as somebody reads it to whom these keys are refused."""
+    """Return the table as a reader sees it who is denied these keys."""
     return spark.read.format(FORMAT).options(**options(Guarded(*denied), **more)).load(path)
 
 
@@ -81,7 +81,7 @@ def rows(frame: DataFrame) -> list[str]:
 
 @contextmanager
 def caching(frame: DataFrame) -> Iterator[DataFrame]:
-    """Have Spark cache a frame while the block runs."""
+    """Let Spark cache a frame during the block."""
     try:
         yield frame.cache()
     finally:

@@ -1,4 +1,4 @@
-"""What the fakes of key services have in common: an HTTP server on a loopback address that goes wrong when told to."""
+"""The common part of the fake key services: an HTTP server on a loopback address that fails if a test wants that."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Fault:
 
     @property
     def is_late(self) -> bool:
-        """Whether the right answer comes, only not at once."""
+        """Whether the right answer comes, but late."""
         return self.answer is None and self.delay > 0
 
 
@@ -69,7 +69,7 @@ class LoopbackServer(ABC):
         return self
 
     def stop(self) -> None:
-        """Stop listening, and close what connections are left."""
+        """Stop listening, and close the remaining connections."""
         self._stopping.set()
         self._http.shutdown()
         self._http.server_close()
@@ -84,15 +84,15 @@ class LoopbackServer(ABC):
 
     @abstractmethod
     def handle(self, arrived: Arrived) -> tuple[Answer | None, Fault | None]:
-        """Answer one request and write it down; no answer means that the connection is to be dropped."""
+        """Answer one request and record it; no answer means that the connection must be dropped."""
 
     @property
     def connections(self) -> int:
-        """How many connections were made to it, whether or not a request came."""
+        """The number of connections to it, with or without a request."""
         return self._http.accepted
 
     def wait(self, seconds: float) -> None:
-        """Let a fault last, but not longer than the server."""
+        """Wait for the duration of a fault, but not longer than the server runs."""
         self._stopping.wait(seconds)
 
 
@@ -115,17 +115,17 @@ class FaultyServer(LoopbackServer):
         """Return the paths of the requests so far, in order."""
 
     def count(self, words: str) -> int:
-        """Return how many requests so far had these words in their path."""
+        """Return how many requests so far had this text in their path."""
         return sum(words in path for path in self.paths())
 
     def inject(self, fault: Fault | Answer, *, times: int | None = 1, path: str = "") -> None:
-        """Answer with a fault the next times, or for ever, that a request's path has these words in it."""
+        """Answer with a fault for a number of times, or always, if a request's path contains this text."""
         made = fault if isinstance(fault, Fault) else Fault(fault)
         with self._lock:
             self._rules.append(_Rule(made, times, path))
 
     def heal(self) -> None:
-        """Answer rightly again."""
+        """Answer correctly again."""
         with self._lock:
             self._rules.clear()
 
@@ -157,7 +157,7 @@ class _HttpServer(ThreadingHTTPServer):
         connection, address = super().get_request()
         self.accepted += 1
         if self._tls:
-            # The handshake waits for the connection's own thread.
+            # The connection's own thread does the handshake.
             connection = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         self._open.add(connection)
         return connection, address
@@ -172,7 +172,7 @@ class _HttpServer(ThreadingHTTPServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that end a handshake or a connection: some tests are about that."""
+        """Ignore clients that end a handshake or a connection: some tests do that."""
 
 
 class _Handler(BaseHTTPRequestHandler):

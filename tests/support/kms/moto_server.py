@@ -22,7 +22,7 @@ PATIENCE = 60
 
 
 class Moto:
-    """A moto server that runs within ``with``, and what an administrator does there."""
+    """A moto server that runs within ``with``, and the actions of an administrator."""
 
     def __enter__(self) -> Self:
         with socket.socket() as free:
@@ -42,14 +42,14 @@ class Moto:
         self._stop()
 
     def create_key(self, region: str, alias: str | None = None) -> str:
-        """Make a key and give its ARN."""
+        """Make a key and return its ARN."""
         arn: str = self._ask(region, "CreateKey", {})["KeyMetadata"]["Arn"]
         if alias:
             self._ask(region, "CreateAlias", {"AliasName": alias, "TargetKeyId": arn})
         return arn
 
     def decrypt(self, region: str, ciphertext: str) -> str:
-        """Unwrap what the client has wrapped, both of them in base64."""
+        """Unwrap a key that the client wrapped, both in base64."""
         plaintext: str = self._ask(region, "Decrypt", {"CiphertextBlob": ciphertext})["Plaintext"]
         return plaintext
 

@@ -1,6 +1,6 @@
 """A real Vault or OpenBao, at ``PME_VAULT_ADDR``: ``PME_VAULT_TOKEN`` may mount engines and write policies there.
 
-Everything is made under names of its own, and taken away afterwards.
+Everything has names of its own, and is removed afterwards.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ class RealVault:
         self._ask("POST", f"{self.mount}/keys/{name}/rotate")
 
     def retire(self, name: str, *, before: int) -> None:
-        """Let a key decrypt with this version and later ones only."""
+        """Let a key decrypt only with this version and later ones."""
         self._ask("POST", f"{self.mount}/keys/{name}/config", {"min_decryption_version": before})
 
     def token(self, keys: Iterable[str], operations: Iterable[str] = OPERATIONS) -> str:
-        """Return a new token under the least policy for these keys, which docs/keys.md shows."""
+        """Return a new token under the minimal policy for these keys, which docs/keys.md shows."""
         made = self._ask("POST", "auth/token/create", {"policies": [self._policy(keys, operations)], "ttl": "1h"})
         return str(made["auth"]["client_token"])
 
     def approle(self, keys: Iterable[str]) -> AppRole:
-        """Return what logs in to a new AppRole under the least policy for these keys."""
+        """Return the credentials of a new AppRole under the minimal policy for these keys."""
         policy = self._policy(keys, OPERATIONS)
         role = f"auth/{self._approle}/role/{policy}"
         self._ask("POST", role, {"token_policies": [policy], "token_ttl": "1h"})

@@ -20,7 +20,7 @@ VERSION = re.compile(r"[0-9]+")
 
 
 class TransitError(Exception):
-    """What is wrong with one item, in Vault's words."""
+    """An error of one item, in Vault's words."""
 
 
 def new_version() -> bytes:
@@ -29,7 +29,7 @@ def new_version() -> bytes:
 
 @dataclass
 class TransitKey:
-    """All versions that there were; the newest one encrypts."""
+    """All versions of a key; the newest one encrypts."""
 
     versions: list[bytes] = field(default_factory=lambda: [new_version()])
     min_decryption_version: int = 1

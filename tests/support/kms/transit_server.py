@@ -1,6 +1,6 @@
 """A fake of Vault's and OpenBao's transit engine: the documented wire format over real sockets, with or without TLS.
 
-It writes down every request and answers wrongly when it is told to. What it answers otherwise stands in
+It records every request and answers wrongly if a test wants that. Its normal answers are in
 ``vault_state.py``; it shares no code with the client that is tested.
 """
 
@@ -25,7 +25,7 @@ API = "/v1/"
 
 
 class Call(NamedTuple):
-    """One request as it arrived. ``wrapped`` are the ciphertexts it held; ``status`` is 0 where it got no answer."""
+    """One request as it arrived. ``wrapped`` are its ciphertexts; ``status`` is 0 if it got no answer."""
 
     method: str
     path: str
@@ -64,7 +64,7 @@ class TransitServer(FaultyServer):
         self.keys[name].rotate()
 
     def retire(self, name: str, *, before: int) -> None:
-        """Let a key decrypt with this version and later ones only."""
+        """Let a key decrypt only with this version and later ones."""
         self.keys[name].min_decryption_version = before
 
     def token(self, keys: Iterable[str] | None = None, operations: Iterable[str] = OPERATIONS, **fields: Any) -> str:
@@ -73,11 +73,11 @@ class TransitServer(FaultyServer):
         return self.state.new_token(allowed, operations=frozenset(operations), **fields)
 
     def role(self, method: Method, name: str, secret: str, mount: str | None = None, **fields: Any) -> None:
-        """Let a role log in, at the mount of the method's name or another."""
+        """Let a role log in, at the mount with the method's name or another."""
         self.state.roles[(mount or method, name)] = Role(method, secret, **fields)
 
     def approle(self, keys: Iterable[str]) -> AppRole:
-        """Return what logs in to a new AppRole that may use these keys."""
+        """Return the credentials of a new AppRole that may use these keys."""
         role = AppRole("role-of-the-tests", "secret-id-4c1d", "approle")
         self.role("approle", role.role_id, role.secret_id, keys=frozenset(keys))
         return role

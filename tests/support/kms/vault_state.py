@@ -1,4 +1,4 @@
-"""What a Vault holds as far as transit goes, and what it answers to a request. No sockets here.
+"""The state of a Vault's transit engine, and its answers to requests. No sockets here.
 
 The order of the checks is Vault's: sealed, login or token, permission, mount, key. So a token that may not use a path
 is refused before it learns whether there is anything at it.
@@ -29,7 +29,7 @@ LEASE = 3600
 
 
 class Request(NamedTuple):
-    """What of a request decides its answer; the path without ``/v1/``."""
+    """The parts of a request that decide its answer; the path without ``/v1/``."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 @dataclass
 class Token:
-    """Which keys a token may use: those of these names for these operations, or all and every path, which is root's."""
+    """The keys that a token may use: those of these names for these operations, or all keys and every path for root."""
 
     accessor: str
     keys: frozenset[str] | None
@@ -50,7 +50,7 @@ class Token:
     lease: int = 0
     renewable: bool = False
     expired: bool = False
-    # Off is a token without the default policy.
+    # False for a token without the default policy.
     may_look_up: bool = True
 
     def may(self, operation: str, key: str) -> bool:
@@ -59,7 +59,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Role:
-    """Who may log in with which secret (a secret_id or a JWT), and what the token is that comes out."""
+    """Who may log in with which secret (a secret_id or a JWT), and the token that the login returns."""
 
     method: Method
     secret: str
@@ -71,15 +71,15 @@ class Role:
 
 @dataclass
 class VaultState:
-    """Mounts by namespace and path, tokens by themselves, roles by mount of the login method and name."""
+    """Mounts by namespace and path, tokens by their text, roles by mount of the login method and name."""
 
     mounts: dict[tuple[str, str], dict[str, TransitKey]]
     tokens: dict[str, Token] = field(default_factory=dict)
     roles: dict[tuple[str, str], Role] = field(default_factory=dict)
     sealed: bool = False
-    # Off is the setting disable_upsert of a mount: nobody then makes a key by encrypting with it.
+    # False stands for the setting disable_upsert of a mount: then encrypting does not create a key.
     upsert: bool = True
-    # Off is an older Vault, which answers for a token that is none as for a path that is not allowed.
+    # False stands for an older Vault, which answers for an invalid token as for a path that is not allowed.
     names_tokens: bool = True
     _numbers: count[int] = field(default_factory=lambda: count(1))
 
@@ -117,7 +117,7 @@ class VaultState:
 
     def _login(self, mount: str, body: Mapping[str, Any]) -> Answer:
         methods = {role.method for (place, _), role in self.roles.items() if place == mount}
-        # A path under auth/ at which nothing is mounted asks for a token like any other.
+        # A path under auth/ without a mount asks for a token like any other.
         if not methods:
             return answers.NO_TOKEN
         [method] = methods
@@ -172,7 +172,7 @@ class VaultState:
         return None
 
     def _create(self, operation: str, name: str, keys: dict[str, TransitKey], token: Token) -> None:
-        """Encrypting under a key that is not there makes it, for who may create; all else is refused."""
+        """Encrypting under a missing key creates it, if the token may create; everything else is refused."""
         if operation == "encrypt" and not (token.keys is None or token.may_create):
             raise RefusalError(answers.DENIED)
         if operation != "encrypt" or not self.upsert:
@@ -199,7 +199,7 @@ def _apply(operation: str, key: TransitKey, body: Mapping[str, Any]) -> Answer:
     if not body["batch_input"]:
         return answers.error(400, "missing batch input to process")
     results = [_item(operation, key, item) for item in body["batch_input"]]
-    # Vault's rewrap, unlike the other two, says 200 whatever became of its items.
+    # Vault's rewrap, unlike the other two, answers 200 whatever happened to its items.
     failed = operation != "rewrap" and any("error" in result for result in results)
     return answers.data({"batch_results": results}, 400 if failed else 200)
 

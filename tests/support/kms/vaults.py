@@ -1,7 +1,7 @@
-"""Fixtures of Vaults, for the ``conftest.py`` of whoever needs one.
+"""Fixtures of Vaults, for any ``conftest.py`` that needs one.
 
-``vault`` is the fake one, or a real one where its address and token are given; ``server`` is always the fake one, for
-tests that make it fail or look at what it was asked.
+``vault`` is the fake one, or a real one if its address and token are given; ``server`` is always the fake one, for
+tests that make it fail or check its requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def held() -> dict[str, TransitKey]:
-    """Return the keys that the fakes hold, each of them its own copy of the list."""
+    """Return the keys of the fakes, each with its own copy of the list."""
     return {name: TransitKey() for name in KEYS}
 
 

@@ -1,1 +1,1 @@
-"""File systems that stop, meet or remember, loaded into the JVM from Java sources beside."""
+"""File systems that stop, synchronize or record, loaded into the JVM from the Java sources in this folder."""

@@ -1,4 +1,4 @@
-"""Hadoop file systems for these tests: one that stops, one where two meet, and one that is a store of objects."""
+"""Hadoop file systems for these tests: one that stops, one that synchronizes two users, and an object store."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ PATIENCE = 10
 
 
 def store(scheme: str) -> dict[str, str]:
-    """Return the options under which a scheme names the store of objects."""
+    """Return the options with which a scheme names the object store."""
     return {f"fs.{scheme}.impl": "rotation.StoreFileSystem", f"fs.{scheme}.impl.disable.cache": "true"}
 
 
 def load(spark: SparkSession, directories: pytest.TempPathFactory) -> Path:
-    """Put the file systems where driver and executors of a local session look for classes; return that place."""
+    """Put the file systems where driver and executors of a local session look for classes; return their directory."""
     return java.load(spark, directories, *sorted(Path(__file__).parent.glob("*.java")))
 
 
 def stop_after(spark: SparkSession, changes: int, *, halts: bool = False) -> None:
-    """Let the file system make so many changes, and no more: the next one fails, or else its JVM halts."""
+    """Let the file system make this many changes: the next one fails, or else its JVM halts."""
     _system(spark).setProperty(AFTER, str(changes))
     _system(spark).setProperty(HALTS, str(halts).lower())
 
@@ -44,13 +44,13 @@ def until_halted(table: Path, classes: Path, after: int, change: Callable[[Spark
     """Change a table in a Spark of its own, whose JVM halts in the middle.
 
     Args:
-        table: what is changed; beside it is place for what Spark writes.
-        classes: where the file system is.
-        after: how many changes the file system makes.
-        change: what is to be done.
+        table: the table to change; what Spark writes goes beside it.
+        classes: the directory of the file system.
+        after: the number of changes that the file system makes.
+        change: the change.
 
     Returns:
-        What the JVM ended with, or 0 where it did not end.
+        The exit code of the JVM, or 0 if it did not end.
     """
     spark = builder(session_settings(table.parent / "scratch")).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
@@ -60,7 +60,7 @@ def until_halted(table: Path, classes: Path, after: int, change: Callable[[Spark
     try:
         change(spark)
     except Exception:
-        # Python is told that nobody answers any more; what else went wrong is to be seen.
+        # Python only learns that nobody answers any more; other errors must be visible.
         with suppress(TimeoutExpired):
             ended: int = gateway.proc.wait(PATIENCE)
             return ended
@@ -70,7 +70,7 @@ def until_halted(table: Path, classes: Path, after: int, change: Callable[[Spark
 
 @contextmanager
 def stopping(spark: SparkSession, after: int) -> Iterator[None]:
-    """Let the file system make so many changes, and no more."""
+    """Let the file system make this many changes."""
     stop_after(spark, after)
     try:
         yield
@@ -79,18 +79,18 @@ def stopping(spark: SparkSession, after: int) -> Iterator[None]:
 
 
 def meet(spark: SparkSession, name: str, times: int) -> None:
-    """Let two who miss a file of this name wait for each other, so many times."""
+    """Let two users who miss a file of this name wait for each other, this many times."""
     _system(spark).setProperty("meeting.at", name)
     spark._jvm.rotation.MeetingFileSystem.expectTwo(times)  # type: ignore[union-attr]
 
 
 def have_met(spark: SparkSession) -> bool:
-    """Return whether two have waited for each other as often as they were to."""
+    """Return whether two users have waited for each other that many times."""
     return bool(spark._jvm.rotation.MeetingFileSystem.haveMet())  # type: ignore[union-attr]
 
 
 def changes_left(spark: SparkSession) -> int:
-    """Return how many changes the file system would still make."""
+    """Return how many more changes the file system would make."""
     return int(_system(spark).getProperty(AFTER))
 
 
