@@ -20,18 +20,18 @@ ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOT
 ACCP_WHEEL := target/wheel/pme_parquet_accp-$(VERSION)-py3-none-any.whl
 JARS := target/jars/.built
 LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose
-# When one of these changes, Sphinx builds all pages. A page that comes or goes changes its folder.
+# When one of these changes, Sphinx builds all pages. A new or deleted page changes its folder.
 SITE_SOURCES := docs/conf.py docs/_toc.yml $(wildcard docs/_site/*.py) $(shell find docs -type d -not -path 'docs/_site*')
 
 SCALA_TESTS := scalafmtCheckAll scalafmtSbtCheck test
-# What sbt does in the start that builds the jars, for targets that need more of it than that.
+# More commands for the start of sbt that builds the jars, for targets that need them.
 WITH_JARS :=
 
 SPARKS := $(OLDEST) $(BETWEEN) $(NEWEST)
 # The parts of `make test-all`: the Scala suites, and each folder of tests on each Spark.
 FOLDERS := $(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py))))
 PARTS := scala $(foreach spark,$(SPARKS),$(FOLDERS:%=$(spark)-%))
-# One file or two of each area, which take a few minutes together.
+# One or two files of each area, which together take a few minutes.
 QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_tables.py docs/test_links.py doctor/test_shown.py \
   format/test_partitions.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
   isolation/test_views.py kms/test_vault.py kms/test_denied_columns.py leaks/test_every_module.py \
@@ -62,8 +62,8 @@ test test-scala: WITH_JARS := $(SCALA_TESTS)
 test: test-scala .venvs/pyspark-$(OLDEST)/spark.jsa .venv/spark.jsa .venv/.docs $(ACCP_WHEEL)
 	scripts/test-side-by-side $(OLDEST) $(NEWEST) $(PYTEST_ARGS)
 
-# In parts, each of which takes less than an hour. A part that has passed is not run again before something changes that
-# it tests: `make test-all` goes on where it was ended. `make -k test-all` goes on where a part fails.
+# In parts of less than an hour each. A part that has passed runs again only after something that it tests has changed:
+# `make test-all` continues where it was stopped. `make -k test-all` continues after a part fails.
 test-all: lint docs $(PARTS:%=test-all-%) test-ran
 
 test-parts:
@@ -96,7 +96,7 @@ format: .venv/.ready
 	.venv/bin/ruff check --quiet --fix --config python/pyproject.toml $(LINTED)
 	.venv/bin/ruff format --config python/pyproject.toml $(LINTED)
 
-# Where this run has built the jars, the same start of sbt has run the suites.
+# If this run has built the jars, the same start of sbt has run the suites.
 test-scala: $(JARS)
 	@if [ -e target/.scala-passed ]; then rm target/.scala-passed; else scripts/sbt $(SCALA_TESTS); fi
 
@@ -107,15 +107,15 @@ coverage: .venv/spark.jsa $(ACCP_WHEEL)
 	  -m pytest $(COVERED)
 	.venv/bin/python -m coverage report --data-file=target/.coverage --show-missing --skip-covered
 
-# On a machine that does nothing else; results in target/bench.
+# Run this on an otherwise idle machine; results are in target/bench.
 bench: .venv/.bench
 	.venv/bin/python -m bench $(BENCH_ARGS)
 
 bench-quick: .venv/.bench
 	.venv/bin/python -m bench --quick $(BENCH_ARGS)
 
-# Sphinx builds the pages that changed, and only of these it gives warnings. That is enough: a site with a warning is
-# removed, so that the pages of a site that is kept have none. Links between pages are checked in all of the site.
+# Sphinx builds only the pages that changed, and gives warnings only for these. That is enough: a site with a warning is
+# deleted, so the pages of an existing site have none. Links between pages are checked in the whole site.
 docs: .venv/.docs
 	@[ -z "$$(find $(SITE_SOURCES) -maxdepth 0 -newer target/docs-trees/environment.pickle 2>&1)" ] || \
 	  rm -rf target/docs target/docs-trees
@@ -147,7 +147,7 @@ $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
 	cd python && ../.venv/bin/python -m hatchling build -t wheel -d ../target/wheel
 	touch $@
 
-# An extra, never installed beside the other but in environments of its tests: all else is tested on the JVM's provider.
+# An extra. Only the environments of its own tests install it: everything else is tested with the JVM's provider.
 $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready
 	rm -rf python/accp/src/pme_parquet_accp/jars target/wheel/pme_parquet_accp-*
 	mkdir -p python/accp/src/pme_parquet_accp/jars
@@ -174,7 +174,7 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready
 	.venv/bin/pip install --quiet -r $<
 	touch $@
 
-# Not editable: what is tested is what is shipped.
+# Not an editable install, so that the tests run what is shipped.
 .venv/.wheel: $(WHEEL) .venv/.ready
 	.venv/bin/pip install --quiet --force-reinstall --no-deps $(WHEEL)
 	touch $@
@@ -183,7 +183,7 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready
 	.venvs/pyspark-$*/bin/pip install --quiet --force-reinstall --no-deps $(WHEEL)
 	touch $@
 
-# What every Spark of the tests loads, loaded once. The tests run without it too, as on a JVM that cannot make one.
+# The classes that every Spark of the tests loads. The tests also run without this, for example if a JVM cannot make it.
 %/spark.jsa: %/.wheel
 	-[ $@ -nt $*/.ready ] || $*/bin/python -m tests.support.archive
 

@@ -45,7 +45,7 @@ class Plan(NamedTuple):
 
 def main() -> int:
     """Run the cases; 0 when every variant gave the same rows, 1 when one did not or failed, whatever the times."""
-    # As an exception, so that a measuring process ends with this one.
+    # Raises an exception, so that a measuring process ends with this one.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     arguments = parse()
     plan = plan_of(arguments)
@@ -73,14 +73,14 @@ def main() -> int:
         if found.cannot:
             cannot[case.name] = found.cannot
         head["environment"] |= found.versions
-        # After each case, so that hours of a run that is stopped are not lost.
+        # After each case, so that stopping a run loses no hours of results.
         report.write_json(plan.place.out / "results.json", head | {"wrong": wrong}, samples, cannot)
     finish(plan, arguments.scale, samples, cannot, wrong)
     return 1 if wrong else 0
 
 
 def keep(found: Findings, samples: list[Sample], wrong: list[str]) -> None:
-    """Add what a case gave, and tell at once what went wrong."""
+    """Add the findings of a case, and report errors at once."""
     samples.extend(found.samples)
     wrong.extend(found.wrong)
     for text in found.wrong:
@@ -90,7 +90,7 @@ def keep(found: Findings, samples: list[Sample], wrong: list[str]) -> None:
 def finish(
     plan: Plan, scale: float, samples: list[Sample], cannot: dict[str, dict[str, str]], wrong: list[str]
 ) -> None:
-    """Print the table and the targets, draw the pictures."""
+    """Print the table and the targets, and draw the pictures."""
     text = f"\n{report.table(samples, cannot)}\n\n{report.judged(samples)}"
     say(text)
     (plan.place.out / "table.txt").write_text(text.lstrip() + "\n")
@@ -104,7 +104,7 @@ def finish(
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
-    """Make the source data, and of it the thresholds, tables and cases."""
+    """Make the source data, and from it the thresholds, tables and cases."""
     out: Path = arguments.out.resolve()
     directory = out / "data" / f"scale-{arguments.scale:g}"
     say(f"TPC-H at scale {arguments.scale:g} in {directory}")
@@ -125,7 +125,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 
 
 def make_all(plan: Plan) -> None:
-    """Write the tables that the cases read, for the variants that read them, and no others."""
+    """Write only the tables that the cases read, for the variants that read them."""
     wanted: dict[str, dict[str, Table]] = {}
     for case in plan.cases:
         for variant in (plan.variants[name] for name in case.variants if name in plan.variants):

@@ -1,4 +1,4 @@
-"""What is measured. A case is a process: its steps follow each other in one JVM, and only its first can be cold."""
+"""The cases of the benchmark. A case is a process: its steps share one JVM, and only the first can be cold."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ WHERE l_shipdate >= DATE'1995-09-01' AND l_shipdate < DATE'1995-10-01'
 
 @dataclass(frozen=True)
 class Query:
-    """One step: SQL over views, each a table of the variant's copy. ``columns`` says the same to outsiders.
+    """One step: SQL over views, each a table of the variant's copy. ``columns`` is the same in a form for outsiders.
 
-    A sink of ``columns`` takes the batches of the scan as they are, which no row-wise operator of Spark does.
+    The sink ``columns`` takes the batches of the scan as they are, which no row-wise operator of Spark does.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Case:
     long: bool = True
 
     def tables(self) -> set[str]:
-        """Return the names of the tables that have to be there."""
+        """Return the names of the required tables."""
         return {table for query in self.queries if query.sink != "write" for _, table in query.views}
 
 
 def cases(thresholds: Thresholds, files: Sequence[int]) -> dict[str, Case]:
-    """Return every case, in the order of the report; ``files`` are the numbers of small files of the case growth."""
+    """Return every case, in the order of the report; ``files`` are the numbers of small files for the case growth."""
     scan = Query("scan", "SELECT * FROM lineitem", columns=LINEITEM_COLUMNS)
     copying = Query("write", "SELECT * FROM lineitem", sink="write")
     three = Query("3-of-16", f"SELECT {', '.join(THREE_COLUMNS)} FROM lineitem", columns=THREE_COLUMNS)  # noqa: S608  our names
@@ -99,7 +99,7 @@ def cases(thresholds: Thresholds, files: Sequence[int]) -> dict[str, Case]:
 
 
 def sweep(which: str, conditions: dict[str, str]) -> Case:
-    """Return the case of queries for more and fewer rows, the most first: it warms the others up."""
+    """Return the case of queries for more and fewer rows, the largest first: it warms up the JVM for the others."""
     queries = (
         Query(f"{name}", f"SELECT * FROM lineitem WHERE {condition}")  # noqa: S608  numbers from the data
         for name, condition in conditions.items()
@@ -108,7 +108,7 @@ def sweep(which: str, conditions: dict[str, str]) -> Case:
 
 
 def growth(files: Sequence[int]) -> Case:
-    """Return the case of more and more small files, each of as many rows: the most first, which warms the others up."""
+    """Return the case of more and more small files with equal row counts: the most files first, to warm up the JVM."""
     columns = ("l_quantity", "l_extendedprice")
     sums = f"SELECT {', '.join(f'sum({column})' for column in columns)} FROM t"  # noqa: S608  our names
     queries = (

@@ -41,7 +41,7 @@ MARK = "copies-result: "
 
 
 class Place(NamedTuple):
-    """Where things lie."""
+    """The directories."""
 
     source: Path
     encrypted: Path
@@ -50,19 +50,19 @@ class Place(NamedTuple):
 
 
 def place_of(out: Path, scale: float) -> Place:
-    """Return where things lie for a scale."""
+    """Return the directories for a scale."""
     root = out / "copies" / f"scale-{scale:g}"
     return Place(root / "source", root / "encrypted", root / "target", root / "keys.json")
 
 
 def encryption(place: Place) -> pme.Encryption:
-    """Return the keys of the benchmark: three columns have one of their own."""
+    """Return the keys of the benchmark: three columns have their own."""
     kms = static_keys(master_keys(place.keys), place.keys.with_suffix(".txt"))
     return pme.Encryption(kms=kms, footer_key=FOOTER_KEY, column_keys={COLUMN_KEY: list(MONEY)})
 
 
 def step(spark: SparkSession, way: str, place: Place) -> Callable[[], int]:
-    """Return what is measured, which returns the bytes that it opened."""
+    """Return the function to measure, which returns the number of bytes that it opened."""
     enc = encryption(place)
     shutil.rmtree(place.target, ignore_errors=True)
     if way == "encrypt in place":
@@ -164,7 +164,7 @@ def main() -> None:
 
 
 def say(way: str, done: list[dict[str, Any]]) -> None:
-    """Tell one measurement."""
+    """Print one measurement."""
     told = ", ".join(f"{one['wall']:.2f} s ({one['cpu']:.2f} s CPU)" for one in done)
     sys.stdout.write(f"  {way:18} {told}\n")
     sys.stdout.flush()

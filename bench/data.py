@@ -25,7 +25,7 @@ SOURCES = ("lineitem", "part")
 
 
 def generate(directory: Path, scale: float) -> dict[str, View]:
-    """Return the plaintext source of each table; generate those that are not there yet."""
+    """Return the plaintext source of each table; generate the missing ones."""
     files = {name: directory / f"{name}.parquet" for name in SOURCES}
     missing = [name for name, file in files.items() if not file.is_file()]
     if missing:
@@ -86,19 +86,19 @@ def writing(place: Place, variant: Variant, table: Table) -> Step:
 
 
 def stamp(place: Place, variant: Variant, table: Table) -> str:
-    """Return what identifies the making of a table: the job, and the connector."""
+    """Return an identifier for how a table is made: the job, and the connector."""
     text = json.dumps(making(place, variant, [table]), sort_keys=True) + connector_digest()
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def made(place: Place, copy: str, table: Table) -> str:
-    """Return the stamp that the table on the disk has."""
+    """Return the stamp of the table on disk."""
     file = stamp_file(place, copy, table)
     return file.read_text() if file.is_file() else ""
 
 
 def stamp_file(place: Place, copy: str, table: Table) -> Path:
-    """Return where a table's stamp stands."""
+    """Return the path of a table's stamp."""
     return place.data / copy / f"{table.name}.stamp"
 
 

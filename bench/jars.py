@@ -1,6 +1,6 @@
-"""Jars that PySpark does not bring: parquet-hadoop's tests with their mock KMS, and Amazon's JCE provider.
+"""Jars that PySpark does not contain: parquet-hadoop's tests with their mock KMS, and Amazon's JCE provider.
 
-Resolved by the Ivy that PySpark does bring, from Maven Central. `spark.jars.packages` cannot name a classifier.
+PySpark contains Ivy, which resolves them from Maven Central. `spark.jars.packages` cannot name a classifier.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class MockKms(NamedTuple):
 
 
 def mock_kms(directory: Path) -> MockKms:
-    """Return parquet-java's mock KMS, or the tests' own where that does not resolve."""
+    """Return parquet-java's mock KMS, or the tests' own if that does not resolve."""
     jar = resolve(Artifact("org.apache.parquet", "parquet-hadoop", parquet_version(), "tests"), directory)
     if jar is not None:
         return MockKms(MOCK_KMS, jar)
@@ -59,7 +59,7 @@ def mock_kms(directory: Path) -> MockKms:
 
 
 def corretto(directory: Path) -> Path | None:
-    """Return Amazon's JCE provider in the version that the build tests with, where there is one for this machine."""
+    """Return Amazon's JCE provider in the version that the build tests with, if there is one for this machine."""
     classifier = {"x86_64": "linux-x86_64", "aarch64": "linux-aarch_64"}.get(platform.machine())
     if platform.system() != "Linux" or classifier is None:
         return None
@@ -71,7 +71,7 @@ def corretto(directory: Path) -> Path | None:
 
 
 def resolve(artifact: Artifact, directory: Path) -> Path | None:
-    """Return the jar, fetched once; None where it cannot be had."""
+    """Return the jar, fetched once; None if it cannot be fetched."""
     target = directory / f"{artifact.name}-{artifact.version}-{artifact.classifier}.jar"
     if target.is_file():
         return target
@@ -96,12 +96,12 @@ def java() -> str:
 
 
 def parquet_version() -> str:
-    """Return the version of the Parquet that PySpark brings."""
+    """Return the version of Parquet in PySpark."""
     return version_in_name("parquet-hadoop")
 
 
 def scala_version() -> str:
-    """Return the Scala version of PySpark, as jar names spell it."""
+    """Return the Scala version of PySpark, in the form of jar names."""
     return ".".join(version_in_name("scala-library").split(".")[:2])
 
 

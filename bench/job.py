@@ -1,6 +1,6 @@
-"""What goes into a measuring process, as JSON on its standard input, and what comes out of it.
+"""The input of a measuring process, as JSON on its standard input, and its output.
 
-A job says everything in terms of Spark, so that the process needs to know nothing of cases, variants or keys.
+A job consists of terms of Spark, so that the process needs to know nothing about cases, variants or keys.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class View(TypedDict):
 
 
 class SinkKind(TypedDict):
-    """Where rows go: nowhere, as rows or as columns, to the driver, or into files."""
+    """The destination of rows: none, as rows or as columns; the driver; or files."""
 
     kind: Literal["noop", "columns", "collect", "write"]
 
 
 class Sink(SinkKind, total=False):
-    """For files: how they are written, how they are read back, and into how many parts rows are dealt by a column."""
+    """For files: how to write them, how to read them back, and into how many parts a column divides the rows."""
 
     write: View
     read: View
@@ -45,7 +45,7 @@ class Step(TypedDict):
 
 
 class Job(TypedDict):
-    """All that one process does. Steps follow each other in one JVM."""
+    """The work of one process. Steps follow each other in one JVM."""
 
     engine: Literal["spark", "pyarrow", "duckdb"]
     settings: dict[str, str]
@@ -53,7 +53,7 @@ class Job(TypedDict):
 
 
 class Repetition(TypedDict):
-    """What one repetition took: seconds, and bytes read from files and allocated on the heap."""
+    """The cost of one repetition: seconds, and bytes read from files and allocated on the heap."""
 
     wall: float
     cpu: float
@@ -62,14 +62,14 @@ class Repetition(TypedDict):
 
 
 class Rows(TypedDict):
-    """What a step's rows were: their number, and a sum of hashes where the engine can tell."""
+    """The rows of a step: their number, and a sum of hashes if the engine can compute it."""
 
     count: int
     hash: str | None
 
 
 class StepResult(TypedDict):
-    """What a step took and gave."""
+    """The cost and the rows of a step."""
 
     name: str
     repetitions: list[Repetition]
@@ -79,7 +79,7 @@ class StepResult(TypedDict):
 
 
 class Result(TypedDict):
-    """What a process says at its end; ``cannot`` is the reason where an outsider cannot read such files."""
+    """The output of a process; ``cannot`` is the reason why an outsider cannot read such files."""
 
     versions: dict[str, str]
     steps: list[StepResult]

@@ -1,4 +1,4 @@
-"""Runs cases: for each round a new process per variant, in an order that moves on from round to round."""
+"""Runs cases: each round starts a new process per variant, in an order that moves on from round to round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METRICS: tuple[Literal["wall", "cpu", "read", "allocated"], ...] = ("wall", "cpu
 
 
 class Effort(NamedTuple):
-    """How often: rounds of new processes, repetitions in each, and how many of the last count as warm."""
+    """The number of rounds with new processes, of repetitions in each, and of the last ones that count as warm."""
 
     rounds: int
     long: int
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What the rounds of a case gave. A difference in rows, or a failure, fails the run."""
+    """The results of a case's rounds. A difference in rows, or a failure, fails the run."""
 
     samples: list[Sample]
     cannot: dict[str, str]
@@ -68,7 +68,7 @@ def run_case(place: Place, case: Case, variants: list[Variant], tables: dict[str
             found.samples.extend(new)
             for step in result["steps"]:
                 remember(answers.setdefault(step["name"], {}), f"{variant.name}, round {number + 1}", step)
-            place.say(f"  {case.name} {number + 1}/{effort.rounds}  {variant.name:12} {told(new)}")
+            place.say(f"  {case.name} {number + 1}/{effort.rounds}  {variant.name:12} {in_words(new)}")
     for query, given in answers.items():
         found.wrong.extend(differences(case.name, query, given))
     return found
@@ -86,7 +86,7 @@ def job_of(  # noqa: PLR0913  a job has all of them
 def step_of(  # noqa: PLR0913  a step has all of them
     place: Place, variant: Variant, query: Query, tables: dict[str, Table], repetitions: int, *, check: bool
 ) -> Step:
-    """Return one query as a step. What a write writes is read from the plaintext source, by every variant alike."""
+    """Return one query as a step. A write reads the plaintext source, in every variant."""
     views = {name: place.view(variant, table, query.columns) for name, table in query.views}
     sink: Sink = {"kind": query.sink}
     if query.sink == "write":
@@ -131,7 +131,7 @@ def mid(repetitions: list[Repetition]) -> dict[str, float]:
 
 
 def remember(answers: dict[str, object], who: str, step: StepResult) -> None:
-    """Keep what a step answered: its rows themselves, or their number and hash."""
+    """Keep the answer of a step: its rows themselves, or their number and hash."""
     if step["answer"] is not None:
         answers[who] = step["answer"]
     elif step["rows"] is not None:
@@ -139,7 +139,7 @@ def remember(answers: dict[str, object], who: str, step: StepResult) -> None:
 
 
 def differences(case: str, query: str, given: dict[str, object]) -> list[str]:
-    """Return what differs from the first answer; an outsider has no hash, only a number of rows."""
+    """Return the differences to the first answer; an outsider has no hash, only a number of rows."""
     wrong = []
     (first, expected), *others = given.items()
     for who, answer in others:
@@ -149,14 +149,14 @@ def differences(case: str, query: str, given: dict[str, object]) -> list[str]:
 
 
 def same(expected: object, answer: object) -> bool:
-    """Compare answers as far as both tell."""
+    """Compare answers as far as both contain the same fields."""
     if isinstance(expected, dict) and isinstance(answer, dict) and None in {expected["hash"], answer["hash"]}:
         return bool(expected["count"] == answer["count"])
     return expected == answer
 
 
-def told(samples: list[Sample]) -> str:
-    """Return the times of a process in a few words."""
+def in_words(samples: list[Sample]) -> str:
+    """Return the times of a process in words."""
     if len(samples) > 2:  # noqa: PLR2004  a sweep: one number for all
         return f"{sum(sample.values['wall'] for sample in samples):.2f} s for {len(samples)} queries"
     return ", ".join(f"{one.temperature} {one.values['wall']:.2f} s" for one in samples)

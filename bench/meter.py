@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bench.job import Repetition
 
-# The beans' classes are internal to their modules, and Py4J calls methods by reflection.
+# The beans' classes are internal to their modules, and Py4J calls methods through reflection.
 JAVA_OPTIONS = (
     "--add-opens=java.management/sun.management=ALL-UNNAMED "
     "--add-opens=jdk.management/com.sun.management.internal=ALL-UNNAMED"
@@ -40,11 +40,11 @@ class Meter(Protocol):
         ...
 
     def reset_peak(self) -> None:
-        """Begin a new peak."""
+        """Start measuring a new peak."""
         ...
 
     def peak(self) -> int:
-        """Bytes in use at most since the last reset."""
+        """Peak of bytes in use since the last reset."""
         ...
 
 
@@ -62,10 +62,10 @@ class Reading(NamedTuple):
         return cls(meter.read(), meter.allocated(), meter.cpu(), time.perf_counter())
 
     def until_now(self, meter: Meter) -> Repetition:
-        """Return what was used since this reading, the clocks first."""
+        """Return the use since this reading, the clocks first."""
         wall, cpu = time.perf_counter(), meter.cpu()
         read, allocated = meter.read(), meter.allocated()
-        # Executor threads outlive a query; what threads allocated that came and went in between is not seen.
+        # Executor threads outlive a query. Allocations of threads that started and ended in between are not counted.
         grown = sum(now - self.allocated.get(thread, 0) for thread, now in allocated.items())
         return {"wall": wall - self.wall, "cpu": cpu - self.cpu, "read": read - self.read, "allocated": grown}
 
@@ -95,7 +95,7 @@ class JvmMeter:
         return {int(i): max(0, int(n)) for i, n in zip(ids, self._threads.getThreadAllocatedBytes(ids), strict=True)}
 
     def reset_peak(self) -> None:
-        """Collect garbage, and begin a new peak."""
+        """Collect garbage, and start measuring a new peak."""
         self._jvm.java.lang.System.gc()
         for pool in self._heap:
             pool.resetPeakUsage()
@@ -132,11 +132,11 @@ class OwnMeter:
         """Do nothing."""
 
     def peak(self) -> int:
-        """Resident memory at most."""
+        """Peak of resident memory."""
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def bytes_read(pid: int) -> int:
-    """Return how many bytes a process has read, from the page cache too."""
+    """Return how many bytes a process has read, including those from the page cache."""
     [line] = [line for line in Path(f"/proc/{pid}/io").read_text().splitlines() if line.startswith("rchar:")]
     return int(line.split()[1])

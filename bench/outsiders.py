@@ -26,7 +26,7 @@ COLUMNS = "columns"
 
 
 def run(job: Job) -> Result:
-    """Take the steps; where the engine fails, say why."""
+    """Run the steps; if the engine fails, return the reason."""
     drain, version = (
         (by_pyarrow, pa.__version__) if job["engine"] == "pyarrow" else (by_duckdb, str(duckdb.__version__))
     )
@@ -52,7 +52,7 @@ def measure(drain: Callable[[Step], int], step: Step) -> StepResult:
 
 
 def by_pyarrow(step: Step) -> int:
-    """Decode batch after batch, as many columns at once as there are cores."""
+    """Decode batch after batch, with as many columns at once as there are cores."""
     pa.set_cpu_count(CORES)
     [view] = step["views"].values()
     columns = view["options"][COLUMNS].split(",")
@@ -66,7 +66,7 @@ def by_pyarrow(step: Step) -> int:
 
 
 def by_duckdb(step: Step) -> int:
-    """Take every row as an Arrow batch, which materialises the columns."""
+    """Take every row in Arrow batches, which materialises the columns."""
     [view] = step["views"].values()
     with duckdb.connect(config={"threads": CORES}) as connection:
         key = view["options"].get(KEY)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bench.measure import Sample
     from bench.ratios import Line
 
-# The colours of Okabe and Ito, which colour-blind people can tell apart.
+# The colours of Okabe and Ito, which colour-blind people can distinguish.
 COLOURS = {
     "builtin-ctr": "#E69F00",
     "builtin-gcm": "#D55E00",
@@ -55,7 +55,7 @@ PICTURES = (
 
 
 def draw(directory: Path, samples: list[Sample], subtitle: str) -> list[Path]:
-    """Draw every picture that has something to show; return the files."""
+    """Draw every picture that has data; return the files."""
     mpl.rcParams["svg.hashsalt"] = "bench"
     files = []
     found = [line for line in lines(samples) if PLAIN in line.ratios and line.variant in COLOURS]
@@ -102,7 +102,7 @@ def bars(axis: Axes, labels: list[str], names: list[str], shown: list[Line], met
         for place, value in zip(places, medians, strict=True):
             axis.text(0.02, place, f"{value:.2f}", va="center", fontsize=6, color="white", path_effects=[OUTLINE])
     axis.axvline(1.0, color="black", linewidth=1)
-    # A bar that is far longer than the others is cut, its number is not.
+    # A bar that is far longer than the others is cut; its number is not.
     axis.set_xlim(0, min(MOST, max(1.2, *(1.05 * line.ratios[PLAIN][metric].high for line in shown))))
     axis.grid(axis="x", linewidth=0.4, alpha=0.5)
     axis.set_axisbelow(True)

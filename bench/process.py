@@ -1,4 +1,4 @@
-"""A process that measures: it is given a job, and answers with a result."""
+"""A measuring process: it gets a job, and answers with a result."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MOST_SECONDS = 1800
 
 
 class WorkerFailedError(Exception):
-    """A measuring process did not come to its end."""
+    """A measuring process failed."""
 
 
 def run_job(job: Job) -> Result:
-    """Run a process to its end and return what it says."""
+    """Run a process to its end and return its result."""
     done = subprocess.run(
         [sys.executable, "-m", "bench.worker"],
         input=json.dumps(job),

@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Case and query in one, without saying the same twice."""
+        """Case and query in one, without repetition."""
         name = self.case if self.query in {self.case, "scan", "small", "3-of-16"} else f"{self.case} {self.query}"
         return f"{name} {self.temperature}"
 
@@ -57,7 +57,7 @@ def lines(samples: list[Sample]) -> list[Line]:
 
 
 def compared(rounds: dict[int, dict[str, float]], base: dict[int, dict[str, float]]) -> dict[str, Ratio]:
-    """Return the ratios of the rounds that both have; a metric that the baseline has no value of is left out."""
+    """Return the ratios of the rounds that both have, without metrics for which the baseline has no value."""
     both = sorted(rounds.keys() & base.keys())
     found = {}
     for metric in rounds[both[0]] if both else ():

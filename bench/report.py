@@ -47,19 +47,21 @@ def row(line: Line, label: str) -> str:
     sizes = (line.medians[metric] / MEBI for metric in ("peak", "read", "allocated"))
     peak, read, allocated = sizes
     ratios = " ".join(
-        f"{told(line.ratios.get(base, {}).get(metric)):18}" for base in (PLAIN, BUILTIN) for metric in ("wall", "cpu")
+        f"{in_words(line.ratios.get(base, {}).get(metric)):18}"
+        for base in (PLAIN, BUILTIN)
+        for metric in ("wall", "cpu")
     )
     start = f"{label:26} {line.variant:12} {wall:8.3f} {cpu:8.3f} {peak:6.0f} {read:7.1f} {allocated:7.0f}"
     return f"{start}   {ratios}".rstrip()
 
 
-def told(ratio: Ratio | None) -> str:
+def in_words(ratio: Ratio | None) -> str:
     """Return a ratio with its spread."""
     return "" if ratio is None else f"{ratio.median:.2f} [{ratio.low:.2f}-{ratio.high:.2f}]"
 
 
 def judged(samples: list[Sample]) -> str:
-    """Return the targets and what became of them; of those that name many lines, the missed ones."""
+    """Return the targets and their results; of targets for many lines, the missed ones."""
     by_target: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts(lines(samples)):
         by_target[verdict.target].append(verdict)
@@ -68,17 +70,17 @@ def judged(samples: list[Sample]) -> str:
         missed = [verdict for verdict in found if not verdict.met]
         limit, baseline = found[0].limit, found[0].baseline
         rows.append(f"  {target}: at most {limit:.2f} of {baseline}: {len(found) - len(missed)} of {len(found)} met")
-        shown = found if len(found) <= 8 else missed  # noqa: PLR2004  more would not be read
+        shown = found if len(found) <= 8 else missed  # noqa: PLR2004  nobody would read more
         rows += [f"    {verdict_text(verdict)}" for verdict in shown]
     return "\n".join(rows)
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Return one verdict, and say where another run might give another one."""
+    """Return one verdict, with a note if another run might give another one."""
     ratio = verdict.ratio
     over = "met" if verdict.met else f"MISSED by {ratio.median / verdict.limit - 1:.0%}"
     close = ", limit within the spread" if ratio.low <= verdict.limit <= ratio.high else ""
-    return f"{verdict.line:26} {verdict.metric:5} {told(ratio):18} {over}{close}"
+    return f"{verdict.line:26} {verdict.metric:5} {in_words(ratio):18} {over}{close}"
 
 
 def sizes(bytes_of: dict[str, dict[str, int]]) -> str:
@@ -91,7 +93,7 @@ def sizes(bytes_of: dict[str, dict[str, int]]) -> str:
 
 
 def environment(versions: dict[str, str]) -> dict[str, Any]:
-    """Return what the numbers depend on."""
+    """Return the environment that the numbers depend on."""
     return {
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
@@ -112,7 +114,7 @@ def cpu_model() -> str:
 
 
 def write_json(file: Path, head: dict[str, Any], samples: list[Sample], cannot: dict[str, dict[str, str]]) -> None:
-    """Write everything that was measured and what follows from it."""
+    """Write all measurements and their results."""
     found = lines(samples)
     content = head | {
         "lines": [

@@ -1,4 +1,4 @@
-"""The tables that cases read, each written once in every copy: how TPC-H makes it, and which columns have a key."""
+"""The tables that cases read, each written once in every copy: their query over TPC-H, and which columns have a key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGE_KIB = (8, 64, 256, 1024)
 SMALL_ROWS = 100
 CODECS = ("none", "snappy", "zstd")
 
-# What a wide table's columns hold, in turn. `id` is the row, `{i}` the column.
+# The columns of a wide table, in turn. `id` is the row, `{i}` the column.
 WIDE_KINDS = (
     "xxhash64(id, {i})",
     "CAST(pmod(id * {i}, 1000) AS INT)",
@@ -44,7 +44,7 @@ WIDE_KINDS = (
 
 @dataclass(frozen=True)
 class Table:
-    """One table. Columns that ``encrypted`` names have a key of their own, all others the footer's."""
+    """One table. Columns that ``encrypted`` names have a key of their own; the footer key protects all others."""
 
     name: str
     sql: str
@@ -54,7 +54,7 @@ class Table:
 
 
 def tables(*, rows: int, wide_rows: int, small_files: int, growth: Sequence[int]) -> dict[str, Table]:
-    """Return every table, for a lineitem of so many rows; ``growth`` are numbers of small files."""
+    """Return every table, for a lineitem of this many rows; ``growth`` are numbers of small files."""
     small_part = min(1000, max(1, 1_000_000_000 // max(rows, 1)))
     found = [
         Table("lineitem", "SELECT * FROM lineitem", MONEY),
@@ -68,18 +68,18 @@ def tables(*, rows: int, wide_rows: int, small_files: int, growth: Sequence[int]
 
 
 def small(files: int, rows: int) -> Table:
-    """Return a part of lineitem in so many files, each of about a hundred rows."""
+    """Return a part of lineitem in this many files, each of about a hundred rows."""
     permille = min(1000, max(1, round(files * SMALL_ROWS * 1000 / max(rows, 1))))
     return Table(files_name(files), some_orders(permille), MONEY, files=files)
 
 
 def files_name(files: int) -> str:
-    """Return the name of the table of so many small files."""
+    """Return the name of the table with this many small files."""
     return f"files-{files}"
 
 
 def pages(kib: int, codec: str) -> Table:
-    """Return a quarter of lineitem in pages of this size; the default limit of 20,000 rows would keep them small."""
+    """Return a quarter of lineitem in pages of this size; the default limit of 20,000 rows would make smaller ones."""
     options = {
         "compression": codec,
         "parquet.page.size": str(kib << 10),

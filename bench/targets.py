@@ -1,4 +1,4 @@
-"""The targets this project has set itself, and whether a run met them. Medians decide."""
+"""The targets that this project has set itself, and whether a run met them. Medians decide."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Target(NamedTuple):
     metrics: tuple[str, ...] = TIMES
 
     def names(self, line: Line) -> bool:
-        """Tell whether the target is about this line."""
+        """Return whether the target is about this line."""
         return (
             line.variant == self.variant
             and self.baseline in line.ratios
@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One line measured by one target."""
+    """The result of one line for one target."""
 
     target: str
     line: str
@@ -70,7 +70,7 @@ TARGETS = (
 
 
 def verdicts(lines: Iterable[Line]) -> list[Verdict]:
-    """Return every line that a target names, measured by it."""
+    """Return the results of every line that a target names."""
     found = list(lines)
     return [
         Verdict(

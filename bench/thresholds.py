@@ -1,4 +1,4 @@
-"""How many rows a condition lets through, asked of the data: what the queries of a sweep are made of."""
+"""How many rows a condition lets through, computed from the data: the queries of a sweep need this."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SELECTIVITIES = ("50", "10", "1", "0.1", "0.01", "0.001")
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Values that let a known part of lineitem through: by l_orderkey it is sorted, by l_extendedprice it is not."""
+    """Values that let a known part of lineitem through: it is sorted by l_orderkey, and not by l_extendedprice."""
 
     rows: int
     order_key: int
@@ -35,9 +35,9 @@ class Thresholds:
 
 
 def ask(lineitem: View) -> Thresholds:
-    """Ask the data which values let how many rows through."""
+    """Query the data for values that let given numbers of rows through."""
     parts = [float(part) / 100 for part in SELECTIVITIES]
-    # From a quarter into the table, so that no range begins where the table does.
+    # Starts after a quarter of the table, so that no range begins where the table does.
     ends = [0.25 + part for part in parts]
     found = duckdb.execute(
         "SELECT count(*), quantile_disc(l_orderkey, 0.25), quantile_disc(l_orderkey, $ends), "

@@ -1,4 +1,4 @@
-"""What is compared: formats, readers and settings, and the copy of the tables on the disk that each reads."""
+"""The compared variants: formats, readers and settings, and the copy of the tables on disk that each reads."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Variant:
     engine: Literal["spark", "pyarrow", "duckdb"] = "spark"
 
     def write_options(self, encrypted: tuple[str, ...]) -> dict[str, str]:
-        """Return the options to write a table, some of whose columns have a key of their own."""
+        """Return the options to write a table in which some columns have a key of their own."""
         names = ",".join(encrypted)
         return {name: value.replace("{columns}", names) for name, value in self.write.items()}
 
 
 def variants(data: Path, downloads: Path) -> dict[str, Variant]:
-    """Return every variant that this machine can run. Keys are made once and lie beside the files they encrypt."""
+    """Return every variant that this machine can run. Keys are made once and stored beside the files they encrypt."""
     keys = master_keys(data / "keys.json")
     static = static_keys(keys, data / "keys.txt")
     found = [plain(), *builtin(keys, downloads), *ours(static, downloads), *outsiders(keys)]
@@ -62,7 +62,7 @@ def variants(data: Path, downloads: Path) -> dict[str, Variant]:
 
 
 def static_keys(keys: Mapping[str, str], listed: Path) -> pme.Static:
-    """Return the KMS that takes these keys from a file, which is written."""
+    """Write these keys to a file, and return the KMS that reads them from it."""
     listed.write_text("".join(f"{name}={base64.b64encode(key.encode()).decode()}\n" for name, key in keys.items()))
     return pme.Static(pme.file(listed))
 
@@ -118,7 +118,7 @@ def ours(kms: pme.Static, downloads: Path) -> list[Variant]:
 
 
 def outsiders(keys: Mapping[str, str]) -> list[Variant]:
-    """Engines that know nothing of us, on plaintext and on the files of one key."""
+    """Engines without our code, on plaintext and on the files of one key."""
     key = {KEY: keys[DIRECT_KEY]}
     return [
         Variant("pyarrow-plain", "PyArrow, plaintext", "plain", engine="pyarrow"),
@@ -129,7 +129,7 @@ def outsiders(keys: Mapping[str, str]) -> list[Variant]:
 
 
 def master_keys(file: Path) -> dict[str, str]:
-    """Return the keys of the copies in this directory, of 16 letters each: DuckDB takes a key as it is only as text."""
+    """Return the keys of the copies in this directory, 16 letters each: DuckDB takes a key unchanged only as text."""
     if not file.is_file():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Do the job and print the result."""
+    """Run the job and print the result."""
     job: Job = json.load(sys.stdin)
     if job["engine"] == "spark":
         result = run_spark(job)
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def run_spark(job: Job) -> Result:
-    """Take the steps in one new Spark session."""
+    """Run the steps in one new Spark session."""
     from pyspark.sql import SparkSession  # noqa: PLC0415  the other engines' processes should not load Spark
 
     builder = SparkSession.builder.master("local[2]").appName("pme-parquet bench")
@@ -51,7 +51,7 @@ def run_spark(job: Job) -> Result:
 
 
 def measure(spark: SparkSession, meter: JvmMeter, step: Step) -> StepResult:
-    """Repeat a step, and look at its rows afterwards where the job asks for that."""
+    """Repeat a step, and check its rows afterwards if the job wants that."""
     repetitions = []
     answer: list[list[str]] | None = None
     meter.reset_peak()
@@ -81,7 +81,7 @@ def load(spark: SparkSession, view: View) -> DataFrame:
 
 
 def drain(frame: DataFrame, sink: Sink) -> list[list[str]] | None:
-    """Run the query; return its rows if they go to the driver."""
+    """Run the query; return its rows if their destination is the driver."""
     if sink["kind"] == "collect":
         return [[str(value) for value in row] for row in frame.collect()]
     if sink["kind"] == "columns":
@@ -98,7 +98,7 @@ def drain(frame: DataFrame, sink: Sink) -> list[list[str]] | None:
 
 
 def drain_columns(frame: DataFrame) -> None:
-    """Have the scan make its batches, and nothing turn them into rows: what is left is reading and decoding."""
+    """Let the scan make its batches without turning them into rows: what is left is reading and decoding."""
     leaves: Any = frame._jdf.queryExecution().executedPlan().collectLeaves()  # noqa: SLF001  no public way to the plan
     scan = leaves.head()
     if leaves.size() != 1 or not scan.supportsColumnar():

@@ -1,4 +1,4 @@
-"""What breaks the rules: forbidden imports, layers that no rule declares, and circles."""
+"""Reports what breaks the rules: forbidden imports, layers that no rule declares, and circles."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Checked(NamedTuple):
 
     Attributes:
         section: the rules.
-        layers: all there are.
+        layers: all existing ones.
         uses: of layers.
-        modules: of Python modules, where these must have no circles either.
+        modules: uses of Python modules, if these must have no circles either.
     """
 
     section: Section
@@ -44,7 +44,7 @@ def read(project: Path, sections: Iterable[Section]) -> list[Checked]:
 
 
 def problems(checked: Checked) -> Iterator[str]:
-    """A line for each thing that is wrong."""
+    """A line for each problem."""
     section = checked.section
     for layer in sorted(checked.layers):
         if not section.knows(layer):
@@ -80,7 +80,7 @@ def _python(project: Path, section: Section, package: str, root: str) -> Checked
 
 
 def _layer(module: str) -> str:
-    """The part of a package that a module is in: what stands right below it. The package itself is `__init__`."""
+    """The part of a package that a module is in: the name right below the package. The package itself is `__init__`."""
     _, _, below = module.partition(".")
     return below.partition(".")[0] or "__init__"
 
@@ -90,7 +90,7 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def _once(uses: Iterable[Use]) -> Iterable[Use]:
-    """One of several names that a line imports of the same part."""
+    """One of several names of the same part that a line imports."""
     return {(use.place, use.user, use.used): use for use in uses}.values()
 
 

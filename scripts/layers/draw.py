@@ -30,5 +30,5 @@ def _graph(checked: Checked) -> Iterator[str]:
 
 
 def _id(layer: str) -> str:
-    """A name that is no word of Mermaid's."""
+    """A name that is not a keyword of Mermaid."""
     return "n_" + re.sub(r"\W", "_", layer)

@@ -1,4 +1,4 @@
-"""Uses of one part by another, as a graph: its circles, and its edges that say nothing new."""
+"""Uses of one part by another, as a graph: its circles, and its edges that paths already imply."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Use(NamedTuple):
 
     Attributes:
         place: the file and the line.
-        name: what stands there.
+        name: the name in the source.
         user: the part that the file belongs to.
         used: the part that the name belongs to.
     """
@@ -28,7 +28,7 @@ class Use(NamedTuple):
 
 
 def graph_of(uses: Iterable[Use], parts: Iterable[str] = ()) -> Graph:
-    """Who uses whom; nobody uses itself."""
+    """Which part uses which, without uses of itself."""
     graph: Graph = {part: set() for part in parts}
     for use in uses:
         graph.setdefault(use.used, set())
@@ -51,7 +51,7 @@ def reachable(graph: Graph, start: str) -> set[str]:
 
 
 def circles(graph: Graph) -> list[list[str]]:
-    """A shortest circle through each knot: parts each of which uses the next, and the last one the first."""
+    """A shortest circle through each knot: parts that each use the next one, and the last one uses the first."""
     reach = {part: reachable(graph, part) for part in graph}
     knots: dict[frozenset[str], str] = {}
     for part in sorted(graph):

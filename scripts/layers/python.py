@@ -1,4 +1,4 @@
-"""Imports of Python modules: at the top of a file, in functions, and those for types alone."""
+"""Imports of Python modules: at the top of a file, in functions, and those for types only."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _longest(name: str, known: dict[str, Path]) -> str | None:
-    """The module that a name is in: it may be one, or be defined in one."""
+    """The module of a name: the name may be one, or be defined in one."""
     while name:
         if name in known:
             return name

@@ -1,4 +1,4 @@
-"""The layers as `scripts/layers.txt` declares them: sections, and in each a line for a layer with what it may use."""
+"""The layers that `scripts/layers.txt` declares: sections, and in each a line per layer with what it may use."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Rule(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Rules, and what they are about: `jvm modules`, `jvm packages`, or a Python package and its root."""
+    """Rules, and their subject: `jvm modules`, `jvm packages`, or a Python package and its root."""
 
     title: str
     rules: tuple[Rule, ...]
 
     def knows(self, layer: str) -> bool:
-        """Whether a line declares it."""
+        """Whether a line declares this layer."""
         return any(fnmatchcase(layer, rule.layers) for rule in self.rules)
 
     def allows(self, user: str, used: str) -> bool:

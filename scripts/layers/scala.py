@@ -28,7 +28,7 @@ _DEFINITION = re.compile(
     r"(?:class|object|trait|interface|enum|record)\s+([A-Za-z_]\w*)",
     re.MULTILINE,
 )
-# Strings, characters and comments, of which only the line breaks are kept.
+# Strings, characters and comments; only their line breaks are kept.
 _NO_CODE = re.compile(
     r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*[\s\S]*?\*/',
 )
@@ -44,16 +44,16 @@ class Source(NamedTuple):
 
     @property
     def definitions(self) -> list[str]:
-        """What it defines for others."""
+        """The names that it defines for others."""
         return _DEFINITION.findall(self.code)
 
     def line(self, offset: int) -> int:
-        """The number of the line that an offset of the code is in."""
+        """The number of the line at an offset of the code."""
         return self.code.count("\n", 0, offset) + 1
 
 
 class Sources:
-    """The sources of all modules below a directory, but for their tests."""
+    """The sources of all modules below a directory, without their tests."""
 
     def __init__(self, project: Path, directory: Path) -> None:
         self.files = [_read(project, directory, file) for file in _files(directory)]
@@ -76,7 +76,7 @@ class Sources:
                 yield Use(place, name, short(file.package), short(package))
 
     def uses_of_modules(self) -> Iterator[Use]:
-        """Each use of one module by another. A package may be in several: then its definitions tell which."""
+        """Each use of one module by another. A package may be in several modules: then the definitions decide."""
         for file, place, name in [*self._named(), *self._neighbours()]:
             package = self._package_of(name)
             if package is None:
@@ -102,13 +102,13 @@ class Sources:
         return found
 
     def _package_of(self, name: str) -> str | None:
-        """The longest package that a full name begins with."""
+        """The longest package at the beginning of a full name."""
         while name and name not in self.packages:
             name = name.rpartition(".")[0]
         return name or None
 
     def _named(self) -> Iterator[tuple[Source, str, str]]:
-        """What files name in full, with the place."""
+        """The full names in files, with their places."""
         for file in self.files:
             imports = list(_IMPORT.finditer(file.code))
             for found in imports:
@@ -119,7 +119,7 @@ class Sources:
                 yield file, f"{file.place}:{file.line(found.start())}", found[0]
 
     def _neighbours(self) -> Iterator[tuple[Source, str, str]]:
-        """What files use of their own package where other modules have it too."""
+        """The uses of a file's own package, if other modules have parts of it, too."""
         for file in self.files:
             if len(self._holding[file.package]) == 1:
                 continue
@@ -131,7 +131,7 @@ class Sources:
 
 
 def short(package: str) -> str:
-    """A package as rules name it."""
+    """A package in the form that rules use."""
     return package.removeprefix(ROOT).lstrip(".") or "root"
 
 
