@@ -28,7 +28,6 @@ import io.pmeparquet.options.{
   WriteSettings
 }
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
-import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -162,35 +161,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
 
   /** @param conf the job's */
   def write(options: Map[String, String], conf: Configuration, outputPath: Path): WriteScope =
-    write(writeSettings(options, conf), conf, outputPath, None)
-
-  /** @param prepared taken, if it is for this write */
-  def write(
-      settings: WriteSettings,
-      conf: Configuration,
-      outputPath: Path,
-      prepared: Option[PreparedWrite]
-  ): WriteScope = {
-    val directory = WriteRules.tableDirectory(outputPath)
-    prepared.flatMap(_.take(settings, directory)).getOrElse(Scopes.forWrite(settings, directory, conf))
-  }
-
-  /**
-   * Asks the KMS for all that [[write]] will need, so that a write that cannot succeed is known before it begins.
-   *
-   * @param prepared what was prepared so far, if anything; the same, if it still waits for this write
-   */
-  def prepareWrite(
-      settings: WriteSettings,
-      conf: Configuration,
-      outputPath: Path,
-      prepared: Option[PreparedWrite]
-  ): PreparedWrite = {
-    val directory = WriteRules.tableDirectory(outputPath)
-    prepared
-      .filter(_.waitsFor(settings, directory))
-      .getOrElse(PreparedWrite.of(settings, directory, Scopes.forWrite(settings, directory, conf)))
-  }
+    PreparedWrite.scope(writeSettings(options, conf), conf, outputPath, None)
 
   def columnKeys(options: Map[String, String]): Option[ColumnKeys] =
     valuesOf(options).text(PmeOptions.ColumnKeys).map(ColumnKeys.parse)

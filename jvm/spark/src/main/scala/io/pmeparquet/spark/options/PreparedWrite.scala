@@ -1,22 +1,36 @@
 package io.pmeparquet.spark.options
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.WriteSettings
 import io.pmeparquet.parquet.scope.{Expiring, Scopes, WriteScope}
+import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.Handover
 
 /**
- * The scope of a write that was made before its job begins, so that the KMS is not asked again. One job takes it, and none
- * that comes when the KMS may say otherwise. It holds keys and settings no longer than that. ''Driver only.''
+ * The scope of a write, made before its job begins, so that the job need not call the KMS again. One job takes it. After a
+ * minute nobody can take it, because the KMS may answer differently by then. It holds keys and settings no longer than
+ * that. ''Driver only.''
+ *
+ * @param columns the leaf columns that `columnKeys` was checked against
  */
-private[spark] final class PreparedWrite private (handed: Handover[(WriteSettings, String), WriteScope])
-    extends Expiring {
+private[spark] final class PreparedWrite private (
+    handed: Handover[(WriteSettings, String), WriteScope],
+    columns: Seq[LeafColumn]
+) extends Expiring {
 
   /** Whether it waits for a write with these settings to this directory. */
-  def waitsFor(settings: WriteSettings, tableDirectory: String): Boolean =
-    handed.waitsFor(settings -> tableDirectory)
+  def waitsFor(settings: WriteSettings, outputPath: Path): Boolean =
+    handed.waitsFor(settings -> WriteRules.tableDirectory(outputPath))
 
-  /** For the job's settings. None where these are others, or where it was taken or is too old. */
-  def take(settings: WriteSettings, tableDirectory: String): Option[WriteScope] =
+  /** Whether it waits for this write, and `columnKeys` was checked against these columns. */
+  def hasChecked(settings: WriteSettings, outputPath: Path, leaves: Seq[LeafColumn]): Boolean =
+    leaves == columns && waitsFor(settings, outputPath)
+
+  /** None if the job has other settings or another directory, or if the scope was taken or is too old. */
+  private def take(settings: WriteSettings, tableDirectory: String): Option[WriteScope] =
     handed.take(settings -> tableDirectory)
 
   override def sweep(): Unit = handed.sweep()
@@ -25,9 +39,36 @@ private[spark] final class PreparedWrite private (handed: Handover[(WriteSetting
 private[spark] object PreparedWrite {
   private val MaxMillis = 60000L
 
-  def of(settings: WriteSettings, tableDirectory: String, scope: WriteScope): PreparedWrite = {
-    val made = new PreparedWrite(new Handover(settings -> tableDirectory, scope, MaxMillis))
+  /**
+   * Asks the KMS for all that the job will need, so that a write that cannot succeed fails before it begins.
+   *
+   * @param columns the leaf columns that `columnKeys` was checked against
+   */
+  def of(
+      settings: WriteSettings,
+      conf: Configuration,
+      outputPath: Path,
+      columns: Seq[LeafColumn]
+  ): PreparedWrite = {
+    val directory = WriteRules.tableDirectory(outputPath)
+    val scope = Scopes.forWrite(settings, directory, conf)
+    val made = new PreparedWrite(new Handover(settings -> directory, scope, MaxMillis), columns)
     Scopes.sweepAlso(made)
     made
+  }
+
+  /**
+   * The scope of a job: the prepared one if it waits for this write, otherwise a new one.
+   *
+   * @param conf the job's
+   */
+  def scope(
+      settings: WriteSettings,
+      conf: Configuration,
+      outputPath: Path,
+      prepared: Option[PreparedWrite]
+  ): WriteScope = {
+    val directory = WriteRules.tableDirectory(outputPath)
+    prepared.flatMap(_.take(settings, directory)).getOrElse(Scopes.forWrite(settings, directory, conf))
   }
 }

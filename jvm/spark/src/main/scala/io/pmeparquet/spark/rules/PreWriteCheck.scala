@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
 import org.apache.spark.sql.types.{StructField, StructType}
 
 import io.pmeparquet.parquet.write.WriteRules
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.{ConfResolver, PreparedWrite}
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.write.ColumnPlan
@@ -54,11 +54,16 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       val conf = SparkAccess.hadoopConf(session, options)
       WriteRules.check(conf)
       val settings = resolver.writeSettings(options, conf)
-      // Before the KMS is asked: with columns and keys the wrong way round it is asked for a column.
-      ColumnPlan.check(session, dataSchema(write), settings.files)
-      val prepared = resolver.prepareWrite(settings, conf, write.outputPath, format.prepared)
-      if (format.prepared.contains(prepared)) write
-      else PlanFields.withFormat(write)(_.withPrepared(prepared))
+      val leaves = ColumnPlan.leaves(session, dataSchema(write))
+      // Before we call the KMS: if columns and keys are swapped, we would ask it for a column's name.
+      if (!format.prepared.exists(_.hasChecked(settings, write.outputPath, leaves)))
+        ColumnPlan.check(leaves, settings.files)
+      // Spark applies a rule until it changes nothing, so the write may be prepared already.
+      if (format.prepared.exists(_.waitsFor(settings, write.outputPath))) write
+      else {
+        val prepared = PreparedWrite.of(settings, conf, write.outputPath, leaves)
+        PlanFields.withFormat(write)(_.withPrepared(prepared))
+      }
     }
   }
 

@@ -38,10 +38,11 @@ private[spark] object EncryptedWrite {
     // Streaming sinks hand over a configuration without the options, and Spark's own source then ignores them.
     SparkAccess.setOptions(conf, spelled)
     WriteRules.check(conf)
-    val resolver = new ConfResolver(session, origin)
-    val settings = resolver.writeSettings(spelled, conf)
-    ColumnPlan.check(session, dataSchema, settings.files)
-    val scope = resolver.write(settings, conf, FileOutputFormat.getOutputPath(job), prepared)
+    val settings = new ConfResolver(session, origin).writeSettings(spelled, conf)
+    val output = FileOutputFormat.getOutputPath(job)
+    val leaves = ColumnPlan.leaves(session, dataSchema)
+    if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)
+    val scope = PreparedWrite.scope(settings, conf, output, prepared)
     PmeCryptoFactory.useForWrite(conf, scope)
     new PmeOutputWriterFactory(spark, scope)
   }
