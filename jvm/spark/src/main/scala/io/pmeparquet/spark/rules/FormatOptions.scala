@@ -1,0 +1,126 @@
+package io.pmeparquet.spark.rules
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.command._
+import org.apache.spark.sql.execution.datasources.{CreateTable => _, _}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.streaming.sources.{
+  WriteToMicroBatchDataSource,
+  WriteToMicroBatchDataSourceV1
+}
+
+import io.pmeparquet.spark.read.{EncryptedFormat, EncryptedTable}
+import io.pmeparquet.spark.session.FormatName
+
+/**
+ * The options that a node of a plan gives to a format. ''Driver only.''
+ *
+ * @param label what messages call the format; evaluated only for a message, because some tables throw if something asks
+ * @param isParquet whether parquet-java may write it
+ * @param isOurs whether the format is ours; evaluated only if options of ours are among these
+ */
+private[rules] final class FormatOptions(
+    label: => String,
+    val options: Map[String, String],
+    val isParquet: Boolean
+)(
+    isOurs: => Boolean
+) {
+  def format: String = label
+  def ours: Boolean = isOurs
+}
+
+/** Finds in each node of a plan which options it gives to which format. ''Driver only.'' */
+private[rules] object FormatOptions {
+
+  /** What a node writes, by format. */
+  def writes(node: LogicalPlan): Seq[FormatOptions] = node match {
+    case write: InsertIntoHadoopFsRelationCommand => Seq(ofFiles(write.fileFormat, write.options))
+    case save: SaveIntoDataSourceCommand => Seq(ofOther(FormatLabel.of(save.dataSource), save.options))
+    case into: InsertIntoDataSourceCommand => into.logicalRelation.catalogTable.map(ofTable).toSeq
+    case to: InsertIntoDataSourceDirCommand => Seq(ofProvider(to.provider, to.storage.properties))
+    case create: CreateDataSourceTableCommand => Seq(ofTable(create.table))
+    case create: CreateDataSourceTableAsSelectCommand => Seq(ofTable(create.table))
+    case create: CreateTableCommand => Seq(ofTable(create.table))
+    case write: AppendData => ofV2(write.table, write.writeOptions)
+    case write: OverwriteByExpression => ofV2(write.table, write.writeOptions)
+    case write: OverwritePartitionsDynamic => ofV2(write.table, write.writeOptions)
+    case create: CreateTable => ofSpec(create.tableSpec, Map.empty)
+    case replace: ReplaceTable => ofSpec(replace.tableSpec, Map.empty)
+    case create: CreateTableAsSelect => ofSpec(create.tableSpec, create.writeOptions)
+    case replace: ReplaceTableAsSelect => ofSpec(replace.tableSpec, replace.writeOptions)
+    case stream: WriteToStream => StreamSinks.options(stream.sink).map(ofSink(stream.sink, _))
+    case batch: WriteToMicroBatchDataSourceV1 => Seq(ofSink(batch.sink, batch.writeOptions))
+    case batch: WriteToMicroBatchDataSource => Seq(ofOther("of the stream's sink", batch.writeOptions))
+    // Hive's commands are in a jar that not every Spark has, so this does not name them.
+    case hive: Command if hive.getClass.getName.startsWith("org.apache.spark.sql.hive.") =>
+      hive.productIterator.collect {
+        case table: CatalogTable => ofTable(table)
+        case storage: CatalogStorageFormat => ofOther("hive", storage.properties)
+      }.toSeq
+    case _ => Nil
+  }
+
+  /** What a node reads, by format. */
+  def reads(node: LogicalPlan): Seq[FormatOptions] = node match {
+    case relation: LogicalRelation =>
+      relation.relation match {
+        case files: HadoopFsRelation => Seq(ofFiles(files.fileFormat, files.options))
+        case _ => relation.catalogTable.map(ofTable).toSeq
+      }
+    case relation: DataSourceV2Relation => ofV2(relation, Map.empty)
+    // Spark has moved the class of a stream's relation between versions, so this does not name it.
+    case leaf: LeafNode => leaf.productIterator.collect { case source: DataSource => ofSource(source) }.toSeq
+    case _ => Nil
+  }
+
+  private def ofFiles(format: FileFormat, options: Map[String, String]) =
+    new FormatOptions(FormatLabel.of(format), options, format.isInstanceOf[ParquetFileFormat])(
+      format.isInstanceOf[EncryptedFormat]
+    )
+
+  private def ofOther(format: String, options: Map[String, String]) =
+    new FormatOptions(format, options, isParquet = true)(false)
+
+  private def ofSource(source: DataSource) = ofProvider(source.className, source.options)
+
+  /** A catalog's table. */
+  def ofTable(table: CatalogTable): FormatOptions =
+    ofProvider(table.provider.getOrElse("hive"), table.storage.properties)
+
+  private def ofProvider(provider: String, options: Map[String, String]) =
+    new FormatOptions(provider, options, isParquet = true)(FormatName.names(provider))
+
+  private def ofSpec(spec: TableSpecBase, options: Map[String, String]): Seq[FormatOptions] = {
+    val ofTable = spec match {
+      case resolved: TableSpec => resolved.options
+      case _ => Map.empty[String, String]
+    }
+    val provider = spec.provider.getOrElse("of the catalog")
+    Seq(options, ofTable).map(ofProvider(provider, _))
+  }
+
+  private def ofV2(relation: LogicalPlan, options: Map[String, String]): Seq[FormatOptions] = relation match {
+    case v2: DataSourceV2Relation =>
+      Seq(options, v2.options.asCaseSensitiveMap().asScala.toMap).map { found =>
+        new FormatOptions(FormatLabel.of(v2.table), found, isParquet = true)(isOurs(v2.table))
+      }
+    case _ => Seq(ofOther("of the table", options))
+  }
+
+  private def ofSink(sink: AnyRef, options: Map[String, String]) =
+    new FormatOptions(StreamSinks.nameOf(sink), options, isParquet = true)(
+      StreamSinks.isOurs(sink)
+    )
+
+  private def isOurs(table: Table): Boolean = table match {
+    case _: EncryptedTable => true
+    case other => Option(other.properties.get("provider")).exists(FormatName.names)
+  }
+}

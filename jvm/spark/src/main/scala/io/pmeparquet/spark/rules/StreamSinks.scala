@@ -1,0 +1,44 @@
+package io.pmeparquet.spark.rules
+
+import java.lang.reflect.InaccessibleObjectException
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.pmeparquet.spark.read.EncryptedFormat
+
+/**
+ * The format and options of a stream's sink. Spark's file sink takes both and exposes neither, so this reads its
+ * fields. Each batch has the options in its plan as well; with this check a query fails when it starts. ''Driver
+ * only.''
+ */
+private[spark] object StreamSinks {
+
+  /** The options that the sink was given. */
+  def options(sink: AnyRef): Seq[Map[String, String]] = fields(sink).collect {
+    case options: Map[_, _] if options.forall(_._1.isInstanceOf[String]) =>
+      options.asInstanceOf[Map[String, String]]
+    case options: CaseInsensitiveStringMap => options.asCaseSensitiveMap().asScala.toMap
+  }
+
+  def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[EncryptedFormat])
+
+  /** A V1 sink is a table that throws if something asks for its name. */
+  def nameOf(sink: AnyRef): String =
+    fields(sink)
+      .collectFirst { case format: FileFormat => FormatLabel.of(format) }
+      .getOrElse(FormatLabel.ofClass(sink))
+
+  private def fields(sink: AnyRef): Seq[AnyRef] =
+    try
+      sink.getClass.getDeclaredFields.toSeq.flatMap { field =>
+        field.setAccessible(true)
+        Option(field.get(sink))
+      }
+    catch {
+      // A sink in a Java module that is closed to us is not one of Spark's.
+      case _: InaccessibleObjectException => Nil
+    }
+}
