@@ -17,16 +17,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.keys.{Kms, KmsUse}
 import io.pmeparquet.kms.KmsAccess
-import io.pmeparquet.options.{
-  Level,
-  Masking,
-  OptionValues,
-  PmeOptions,
-  ReadSettings,
-  Settings,
-  StoredOptions,
-  WriteSettings
-}
+import io.pmeparquet.options.{Level, Masking, OptionValues, PmeOptions, ReadSettings, Settings, WriteSettings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
@@ -45,6 +36,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   /** For options that the user gave to what is done with them. */
   def this(session: SparkSession) = this(session, OptionOrigin.Frame)
 
+  private val definition = new DefinitionOptions(session, origin)
   private val sources = new OptionSources(session)
   import sources.ours
 
@@ -100,28 +92,24 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   private def read(options: Map[String, String], change: ReadSettings => ReadSettings): ReadScope = {
     val values = valuesOf(options)
     val resolver = kmsResolver(options)
-    val settings = withoutKeyOfTable(settingsOf(values), storedIn(options))
+    val stored = new OptionValues(Map(Level.Option -> ours(definition.in(options))))
+    val settings = DefinitionOptions.withoutKeyOfTable(settingsOf(values), stored)
     checkPolicy(options, values)
     Scopes.forRead(kmsUse(values, resolver), change(settings), resolver.conf)
   }
 
-  /** Which master key is given out, for files that name none, is for the reader to say, and not for a table. */
-  private def withoutKeyOfTable(settings: ReadSettings, stored: Map[String, String]): ReadSettings = {
-    val ofTable = new OptionValues(Map(Level.Option -> ours(stored)))
-    val names = Seq(PmeOptions.FooterKey, PmeOptions.UniformKey).exists(ofTable.find(_).isDefined)
-    if (names && !settings.directKeys) settings.copy(keyOfFilesWithoutMetadata = None) else settings
-  }
-
-  /** How columns must be protected is for the session to say, where it says it, and not for a table. */
+  /** If the session says how columns must be protected, a table cannot say otherwise. */
   private def checkPolicy(options: Map[String, String], values: OptionValues): Unit = {
-    val stored = storedIn(options)
+    val stored = definition.in(options)
     if (stored.nonEmpty)
-      storedOptions(values).checkPolicy(
-        stored,
-        valuesOf(without(options, stored)),
-        values,
-        SparkAccess.sqlConf(session).caseSensitiveAnalysis
-      )
+      definition
+        .rules(values)
+        .checkPolicy(
+          stored,
+          valuesOf(definition.without(options)),
+          values,
+          SparkAccess.sqlConf(session).caseSensitiveAnalysis
+        )
   }
 
   /** What a reader with these options accepts. */
@@ -144,13 +132,8 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   }
 
   /** A KMS sees no option that a definition says, unless the session trusts its table. */
-  private def kmsResolver(options: Map[String, String]): KmsResolver = {
-    val stored = storedIn(options)
-    new KmsResolver(session, without(options, stored), stored.keySet)
-  }
-
-  private def without(options: Map[String, String], stored: Map[String, String]): Map[String, String] =
-    options.filterNot { case (name, _) => stored.contains(name) }
+  private def kmsResolver(options: Map[String, String]): KmsResolver =
+    new KmsResolver(session, definition.without(options), definition.in(options).keySet)
 
   private def kmsUse(values: OptionValues, resolver: KmsResolver): KmsUse = {
     val fromDriver = values.choice(PmeOptions.CallFrom) == "driver"
@@ -190,29 +173,10 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
       Level.SessionConf -> session,
       Level.HadoopConf -> ours(sources.ofHadoop)
     )
-    val stored = storedIn(options)
-    if (stored.nonEmpty) storedOptions(new OptionValues(below)).check(stored)
+    val stored = definition.in(options)
+    if (stored.nonEmpty) definition.rules(new OptionValues(below)).check(stored)
     new OptionValues(below + (Level.Option -> ours(options)))
   }
-
-  private def storedOptions(session: OptionValues): StoredOptions = {
-    val table = origin match {
-      // To trust it once more would not help.
-      case OptionOrigin.Stored(Some(name), _, _) if !isTrusted(name) => Some(TrustedTables.spelled(name))
-      case _ => None
-    }
-    lazy val hadoop = SparkAccess.hadoopConf(this.session, Map.empty)
-    new StoredOptions(table, session, name => Option(hadoop.get(name)))
-  }
-
-  /** Of these options, those that somebody else may have written, whom the session does not trust. */
-  private def storedIn(options: Map[String, String]): Map[String, String] = origin match {
-    // Trust in a table is none in a view of it.
-    case table @ OptionOrigin.Stored(Some(name), _, _) if isTrusted(name) => table.beside(options)
-    case _ => origin.stored(options)
-  }
-
-  private def isTrusted(table: Seq[String]) = new TrustedTables(session).contains(table)
 
   /** Fails where an option is not one that this origin may name, or none at all. */
   def check(options: Map[String, String]): Unit = {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, SecretReference}
 import io.pmeparquet.options.{PmeOptions, UnknownOptions}
-import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
  * Where options are found: with a read, write or table, in the session, in Hadoop's configuration. It knows which names
@@ -23,7 +23,7 @@ private[options] final class OptionSources(session: SparkSession) {
     }
 
   def ofSession: Map[String, String] = {
-    val prefix = ConfResolver.SessionPrefix
+    val prefix = FormatName.SessionPrefix
     SparkAccess.sqlConf(session).getAllConfs.collect {
       case (name, value) if lower(name).startsWith(prefix) =>
         val option = name.substring(prefix.length)
@@ -47,7 +47,7 @@ private[options] final class OptionSources(session: SparkSession) {
       throw PmeErrors.contradiction(
         PmeOptions.TrustedTables.name,
         "only the session can say which tables it trusts, not the options of a read, write or table",
-        s"Set ${ConfResolver.SessionPrefix}${PmeOptions.TrustedTables.name} in the session."
+        s"Set ${FormatName.SessionPrefix}${PmeOptions.TrustedTables.name} in the session."
       )
   }
 
