@@ -13,16 +13,15 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.QueryPlan
-import org.apache.spark.sql.execution.{SparkPlan, UnionExec}
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.execution.UnionExec
 
 /**
- * Which columns the [[Conditions]] of a plan look at, whatever lies between the two: those that they name, and those that
- * these are computed from, in subqueries and in the plans of cached data too. Where it cannot tell, a column counts as
- * looked at.
+ * Which columns the [[Conditions]] of a plan look at, whatever lies between the two: those that they name, and those
+ * that these are computed from, in subqueries and in the plans of cached data too. Where it cannot tell, a column
+ * counts as looked at.
  *
  * ''Driver only.''
  */
@@ -31,7 +30,7 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
 
   /** The plans of cached data that the plan reads, node by node. */
   val cached: Seq[CachedNode] =
-    ofPlan.collect { case relation: InMemoryRelation => relation }.flatMap(ColumnLineage.nodesOf)
+    ofPlan.collect { case relation: InMemoryRelation => relation }.flatMap(CachedNode.of)
 
   private val nodes: Seq[QueryPlan[_]] = ofPlan ++ cached.map(_.node)
 
@@ -100,31 +99,4 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
 
   private def same(columns: Seq[Attribute], from: Seq[Attribute]) =
     columns.zip(from).map { case (column, source) => column.exprId -> AttributeSet(Seq(source)) }
-}
-
-/** A node of the plan of cached data. */
-private[spark] final class CachedNode(val node: SparkPlan, relation: InMemoryRelation) {
-
-  /** Whether all of the data is cached, so that all files were read. */
-  def isFilled: Boolean = relation.cacheBuilder.isCachedColumnBuffersLoaded
-}
-
-private[spark] object ColumnLineage {
-
-  /** The plan of cached data, and of cached data that it is made of. */
-  def nodesOf(relation: InMemoryRelation): Seq[CachedNode] =
-    nodesOf(relation.cachedPlan).flatMap { node =>
-      val inner = node match {
-        case scan: InMemoryTableScanExec => nodesOf(scan.relation)
-        case _ => Nil
-      }
-      new CachedNode(node, relation) +: inner
-    }
-
-  /** With what is a leaf to Spark: an adaptive plan, which may be a subquery's as well. */
-  private def nodesOf(plan: SparkPlan): Seq[SparkPlan] =
-    plan.collectWithSubqueries { case node => node }.flatMap {
-      case adaptive: AdaptiveSparkPlanExec => nodesOf(adaptive.inputPlan)
-      case node => Seq(node)
-    }
 }

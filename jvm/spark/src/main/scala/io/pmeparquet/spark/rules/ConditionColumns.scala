@@ -41,7 +41,7 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
     case relation: LogicalRelation => ours(relation.relation).isDefined
     case scan: DataSourceV2ScanRelation => ours(scan).isDefined
     case relation: InMemoryRelation =>
-      ColumnLineage.nodesOf(relation).exists(cached => ours(cached.node).isDefined)
+      CachedNode.of(relation).exists(cached => ours(cached.node).isDefined)
     case _ => false
   }
 

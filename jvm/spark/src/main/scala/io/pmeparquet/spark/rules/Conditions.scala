@@ -15,8 +15,8 @@ import org.apache.spark.sql.execution.streaming.sources.{
 import org.apache.spark.sql.execution.SortExec
 
 /**
- * What of a plan chooses: which rows there are, how many, in which groups, which elements of an array, which branch of a
- * `CASE`. What computes a value is no condition: of NULL it makes NULL, or what Spark makes of that.
+ * What of a plan chooses: which rows there are, how many, in which groups, which elements of an array, which branch of
+ * a `CASE`. What computes a value is no condition: of NULL it makes NULL, or what Spark makes of that.
  *
  * The nodes are listed whose rows do not hang on values. Any other, also one that a newer Spark or an extension brings,
  * looks at all that it is given. (`docs/decisions/0032` has the reasons.)
@@ -128,8 +128,8 @@ private[spark] object Conditions {
     case sort: Sort => sort.order
     case spread: HasPartitionExpressions => spread.partitionExpressions
     case cached: InMemoryRelation =>
-      ColumnLineage
-        .nodesOf(cached)
+      CachedNode
+        .of(cached)
         .map(_.node)
         .collect { case sort: SortExec if sort.global => sort.sortOrder }
         .flatten
