@@ -5,10 +5,8 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 
-import io.pmeparquet.parquet.rotation.FileRotation
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.PmeErrors
 
 /**
  * Wraps the keys of a table anew: under other master keys, new versions of them, or another KMS. Pages are not touched.
@@ -56,37 +54,5 @@ object Rotation {
     val settings =
       RotationSettings(optional(newKms), optional(masterKeys), Option(keyMaterial), dryRun, allowUnused)
     rotate(session, path, options.asScala.toMap, settings)
-  }
-}
-
-/**
- * @param newKms options of the KMS that keys go to; none: the one they are in
- * @param masterKeys the new master key of each; keys under others are left. None: each keeps its master key, and goes under
- *   its newest version
- * @param keyMaterial `internal` or `external`; none: where it is
- * @param dryRun writes nothing, and has the KMS wrap nothing
- * @param allowUnused whether `masterKeys` may name some that no key is under
- */
-final case class RotationSettings(
-    newKms: Option[Map[String, String]] = None,
-    masterKeys: Option[Map[String, String]] = None,
-    keyMaterial: Option[String] = None,
-    dryRun: Boolean = false,
-    allowUnused: Boolean = false
-) {
-  private[admin] def check(): Unit = {
-    keyMaterial.filterNot(Set(FileRotation.Internal, FileRotation.External)).foreach { other =>
-      throw PmeErrors.badOption("key_material", other, "internal or external")
-    }
-    // A run that was ended is run again, and what it had done must be told from what it had not.
-    masterKeys.foreach(_.foreach { case (from, to) =>
-      masterKeys.flatMap(_.get(to)).filter(_ => from != to).foreach { further =>
-        throw PmeErrors.contradiction(
-          "master_keys",
-          s"it maps '$from' to '$to', and '$to' to '$further'",
-          "Rotate them in two runs."
-        )
-      }
-    })
   }
 }

@@ -11,8 +11,8 @@ import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
- * Copies a table under new data keys, under the first, or under none, a file per task, without decoding it: `pme.rekey`,
- * `pme.encrypt`, `pme.decrypt`, and for Scala
+ * Copies a table under new data keys, under the first, or under none, a file per task, without decoding it:
+ * `pme.rekey`, `pme.encrypt`, `pme.decrypt`, and for Scala
  * {{{
  *   TableCopies.encrypt(spark, "old", "new", Map.empty.asJava, Map("kms.keystore.path" -> …, "footerKey" -> …).asJava)
  * }}}
@@ -39,13 +39,13 @@ object TableCopies {
       readOptions: Options,
       writeOptions: Options
   ): Copied = {
-    val read = allowingPlaintext(readOptions.asScala.toMap)
+    val read = CopyOptions.allowingPlaintext(readOptions.asScala.toMap)
     run(session, source, target, read, Some(writeOptions.asScala.toMap))
   }
 
   /**
-   * Encrypts the files of a table in their places, each in one step after every module of it was opened. Run again, it goes
-   * on. What fails for one file is told, and nowhere else: that file is as it was.
+   * Encrypts the files of a table in their places, each in one step after every module of it was opened. Run again, it
+   * goes on. What fails for one file is told, and nowhere else: that file is as it was.
    *
    * @param readOptions none that a write would go by, too
    * @param writeOptions of the write, and of the KMS
@@ -92,9 +92,4 @@ object TableCopies {
   ) = watched(new TableCopy(session, source, target, read, write).run())
 
   private def watched[A](operation: => A): A = Progress.unwatching(PmeSparkException.translated(operation))
-
-  private[admin] def allowingPlaintext(options: Map[String, String]): Map[String, String] = {
-    val name = PmeOptions.PlaintextFiles.name
-    options.filterNot(_._1.equalsIgnoreCase(name)) + (name -> "allow")
-  }
 }

@@ -32,7 +32,7 @@ private[admin] final class TableCopy(
 ) {
   private val resolver = new ConfResolver(session)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
-  private val checkOptions = writeOptions.getOrElse(TableCopies.allowingPlaintext(readOptions))
+  private val checkOptions = writeOptions.getOrElse(CopyOptions.allowingPlaintext(readOptions))
   private val writeConf = SparkAccess.hadoopConf(session, checkOptions)
   private val from = TableFiles.qualified(source, readConf)
   private val to = TableFiles.qualified(target, writeConf)
@@ -86,8 +86,8 @@ private[admin] final class TableCopy(
     }
 
   /**
-   * Those that a query would read, by Spark's own listing. With a schema that is given, since Spark has no types for some of
-   * what files hold, and a copy needs none.
+   * Those that a query would read, by Spark's own listing. With a schema that is given, since Spark has no types for
+   * some of what files hold, and a copy needs none.
    */
   private def filesOf(source: String): Seq[Path] =
     session.read

@@ -19,7 +19,10 @@ import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.PmeErrors
 
-/** A file that is as it was, in plaintext or encrypted before, and why: a condition of ours, or the name of what was thrown. */
+/**
+ * A file that is as it was, in plaintext or encrypted before, and why: a condition of ours, or the name of what was
+ * thrown.
+ */
 final case class FailedFile(file: String, condition: String, message: String)
 
 /**
@@ -52,7 +55,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     FileRewrite.requirePrefixes(settings, files.map(file => new Path(file.path)))
     // What is encrypted already is compared with all that is asked for, of which columns' keys are a part.
-    val read = resolver.readUnjudged(TableCopies.allowingPlaintext(options))
+    val read = resolver.readUnjudged(CopyOptions.allowingPlaintext(options))
     TableColumns.checkPartitions(files.map(within(table, _)), settings)
     val (columns, unreadable) = lookAt(files, read)
     if (columns.isEmpty) result(unreadable)
@@ -88,7 +91,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     var complete = !run.goesOn
     try {
       // Again, now that others see this one.
-      TableMarks.requireNoOther(from, TableFiles.list(from, conf), InPlaceRun.mark(table), conf)
+      TableMarks.requireNoOther(from, TableFiles.list(from, conf).marks, InPlaceRun.mark(table), conf)
       complete = false
       step.begin()
       val encryption = new FileInPlace(read, write, check, run)
@@ -115,7 +118,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     TableFiles.logs(from, found, conf).headOption.foreach { log =>
       throw refused(s"${log.path} records the lengths of its files", log.remedy("Encrypt to a copy."))
     }
-    TableMarks.requireNoOther(from, found, InPlaceRun.mark(table), conf)
+    TableMarks.requireNoOther(from, found.marks, InPlaceRun.mark(table), conf)
     TableFiles.requireNoLinks(from, found, conf)
   }
 

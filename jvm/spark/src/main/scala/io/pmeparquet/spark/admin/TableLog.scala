@@ -5,8 +5,8 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 import io.pmeparquet.parquet.files.ListedFile
 
 /**
- * What keeps the lengths of a table's files: a streaming sink's log, Delta's, Hudi's, Iceberg's metadata. Their readers no
- * longer find the footer of a file that has got another length.
+ * What keeps the lengths of a table's files: a streaming sink's log, Delta's, Hudi's, Iceberg's metadata. Their readers
+ * no longer find the footer of a file that has got another length.
  *
  * @param table the directory of the table
  */
@@ -48,7 +48,7 @@ private[admin] object TableLog {
       else Nil
     (levels :+ new Path(top, IcebergDirectory)).flatMap(of) ++
       Option(top.getParent).toSeq.map(new Path(_, IcebergDirectory)).flatMap { place =>
-        TableMarks.whereAllowed(place)(of(place))
+        ParentDirectories.ifReadable(place)(of(place))
       }
   }
 }

@@ -1,49 +1,34 @@
 package io.pmeparquet.spark.admin
 
-import java.io.FileNotFoundException
-import java.nio.file.AccessDeniedException
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.hadoop.security.AccessControlException
-import org.slf4j.LoggerFactory
 
 import io.pmeparquet.parquet.copy.InPlaceRun
 import io.pmeparquet.parquet.rotation.RotationMark
 import io.pmeparquet.PmeErrors
 
 /**
- * What tells that files are being encrypted in their places or rotated. Listings reach into all directories below, so what
- * was begun above a path, or below it, may change the same files. ''Driver only.''
+ * The marks of operations that rotate files or encrypt them in place. Such an operation lists all directories below its
+ * path, so one that began above or below this path may change the same files. ''Driver only.''
  */
 private[admin] object TableMarks {
-  private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   def isMark(path: Path): Boolean = RotationMark.isMark(path) || InPlaceRun.isMark(path)
 
   /**
-   * @param found what is below the path
-   * @param own the mark of who asks
-   * @throws io.pmeparquet.PmeException where another one is there, above or below
+   * @param below the marks below the path
+   * @param own the caller's mark
+   * @throws io.pmeparquet.PmeException if there is another mark above or below the path
    */
-  def requireNoOther(path: Path, found: TableFiles, own: Path, conf: Configuration): Unit = {
+  def requireNoOther(path: Path, below: Seq[Path], own: Path, conf: Configuration): Unit = {
     val fs = path.getFileSystem(conf)
     val above = Iterator.iterate(path.getParent)(_.getParent).takeWhile(_ != null).flatMap { directory =>
-      whereAllowed(directory)(fs.listStatus(directory).toSeq.map(_.getPath).filter(isMark))
+      ParentDirectories.ifReadable(directory)(fs.listStatus(directory).toSeq.map(_.getPath).filter(isMark))
     }
-    // Compared by what the file system makes of them.
+    // The file system may spell a path in another way, so this compares its own spellings.
     val mine = fs.makeQualified(own)
-    (found.marks.iterator ++ above).map(fs.makeQualified).find(_ != mine).foreach { other =>
+    (below.iterator ++ above).map(fs.makeQualified).find(_ != mine).foreach { other =>
       throw PmeErrors.otherUnderWay(path.toString, other.toString)
     }
   }
-
-  /** Looks at a place above a table, where rights may have ended. */
-  def whereAllowed[A](place: Path)(look: => Seq[A]): Seq[A] =
-    try look
-    catch {
-      case refused @ (_: AccessDeniedException | _: AccessControlException | _: FileNotFoundException) =>
-        log.debug(s"$place could not be checked: ${refused.getMessage}")
-        Nil
-    }
 }
