@@ -22,16 +22,12 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
  *   spark.read.format("pme-parquet").option("kms.keystore.path", …).load(path)
  * }}}
  *
- * A thin file source over Spark's own `parquet`. Writes, SQL and streaming go through [[PmeFileFormat]], as do reads,
- * but for those that Spark's V2 scan serves better, which go through [[PmeTable]]. It is a `ParquetDataSourceV2` because
- * Spark's DDL (`ALTER TABLE … ADD COLUMNS`) takes no other. From either side, the way to a page's AES call is, to read,
- * `PagesRead`, `io.pmeparquet.parquet.file.SplitReader`, `ChunkPages`, `io.pmeparquet.cipher.AesGcm`; to write,
- * `io.pmeparquet.parquet.PmeCryptoFactory`, `FileEncryption`, parquet-java.
- *
- * This package has only what Spark looks up by name. The other packages, from the lowest, each with a comment at the top
- * of the file to start with: `session` (SparkAccess), `keys` (DriverRoute), `decode` (RowGroupSource), `options`
- * (ConfResolver), `read` (EncryptedFormat), `write` (EncryptedWrite), `admin.job` (FileJob), `admin.doctor` (Check),
- * `admin` (Verification), `rules` (SessionSetup).
+ * A thin file source over Spark's own `parquet`. Spark sends writes, SQL, streaming and most reads to
+ * [[PmeFileFormat]]. It sends those reads that its V2 scan serves better to [[PmeTable]]. The source extends
+ * `ParquetDataSourceV2` because Spark's DDL (`ALTER TABLE … ADD COLUMNS`) accepts no other. From either table, these
+ * classes lead to the AES call for a page. To read: `PagesRead`, `io.pmeparquet.parquet.file.SplitReader`,
+ * `ChunkPages`, `io.pmeparquet.cipher.AesGcm`. To write: `io.pmeparquet.parquet.PmeCryptoFactory`, `FileEncryption`,
+ * parquet-java. `package-info.java` lists the packages.
  *
  * ''Driver only.''
  */

@@ -1,9 +1,3 @@
-/*
- * Package admin: the operations on tables that Python, the command and SQL call.
- * It has one object for each: Verification, Rotation, KeyUsage, TableCopies, WritePlan, Layout, Doctor.
- * It knows how to list a table's files (TableFiles) and share them out to tasks; jvm/parquet works on one file.
- * Start with Verification, a short one; TableFunctions makes functions of SQL of them.
- */
 package io.pmeparquet.spark.admin
 
 import scala.collection.JavaConverters._

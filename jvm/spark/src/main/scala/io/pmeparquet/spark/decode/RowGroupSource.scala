@@ -1,10 +1,3 @@
-/*
- * Package decode: Spark's Parquet decoders, fed with row groups that we decrypted.
- * It takes the step from a row group's pages to Spark's rows and batches.
- * It knows Spark's readers from inside, and nothing of options, keys or a file's encryption.
- * Start with RowGroupSource, then VectorizedPages (batches) or RowPages (rows).
- * VectorizedLink reaches what is private in Spark.
- */
 package io.pmeparquet.spark.decode
 
 import java.io.Closeable

@@ -1,9 +1,3 @@
-/*
- * Package options: from options, session and Hadoop settings to the settings of one read or write.
- * It decides precedence, resolves secrets, knows whose an option is, and makes the scope of a read or write.
- * It knows Spark's session and catalog tables, and nothing of plans, files or rows.
- * Start with ConfResolver, which every way into the format calls; OptionOrigin says whose options are.
- */
 package io.pmeparquet.spark.options
 
 import org.apache.hadoop.conf.Configuration

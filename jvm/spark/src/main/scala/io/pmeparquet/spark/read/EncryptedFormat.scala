@@ -1,9 +1,3 @@
-/*
- * Package read: scans of encrypted files, by Spark's V1 and V2 paths.
- * It decides what a scan hands to its tasks, infers the schema, and reads refused columns as NULL.
- * It knows options and decoders; of a session's rules it knows only that they can be installed (SessionRules).
- * Start with EncryptedFormat (V1) or EncryptedTable (V2), then PagesRead and SplitRows, which read one split.
- */
 package io.pmeparquet.spark.read
 
 import org.apache.hadoop.conf.Configuration
@@ -59,9 +53,9 @@ private[spark] object FormatState {
 }
 
 /**
- * The V1 side of the format as rules know it: how it reads, and what they note on it. Spark's own `parquet` does the work;
- * here the settings are resolved, handed to [[PmeCryptoFactory]] and carried to executors. The class that Spark looks up,
- * `PmeFileFormat`, adds the rules to the session, and writes.
+ * The V1 side of the format as rules know it: how it reads, and what they note on it. Spark's own `parquet` does the
+ * work; here the settings are resolved, handed to [[PmeCryptoFactory]] and carried to executors. The class that Spark
+ * looks up, `PmeFileFormat`, adds the rules to the session, and writes.
  *
  * ''Driver only''; what it returns crosses the wire.
  */

@@ -1,9 +1,3 @@
-/*
- * Package rules: what the format adds to a session, and its rules over plans.
- * A rule finds what Spark does not tell a file format: whose options are, all conditions, a coming overwrite.
- * It knows Spark's plans, and the format by its base, EncryptedFormat, not by the classes that Spark looks up.
- * Start with SessionSetup, which lists the rules; each rule's comment says why Spark needs it.
- */
 package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.internal.SQLConf
@@ -15,8 +9,8 @@ import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
  * What the format adds to a session that makes use of it, once, so that a user need not configure an extension: our
- * optimizer rules and planning strategies, our table functions, and our name in Spark's list of sources that take filters
- * on nested fields.
+ * optimizer rules and planning strategies, our table functions, and our name in Spark's list of sources that take
+ * filters on nested fields.
  */
 private[spark] object SessionSetup extends SessionRules {
   private val rules = Seq(TellOrigins, OtherFormats, PreWriteCheck, AggregatePushDown, ConditionColumns)

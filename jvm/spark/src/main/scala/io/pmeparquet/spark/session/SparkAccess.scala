@@ -1,9 +1,3 @@
-/*
- * Package session: what the whole connector asks of Spark, and what Spark must know of us.
- * It holds the names, configurations, failures and version differences that other packages need.
- * It knows Spark's session and no other package of the connector.
- * Start with SparkAccess for configurations, PmeSparkException for failures, FormatName for the names Spark looks up.
- */
 package io.pmeparquet.spark.session
 
 import org.apache.hadoop.conf.Configuration

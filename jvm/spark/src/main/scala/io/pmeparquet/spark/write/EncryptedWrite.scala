@@ -1,9 +1,3 @@
-/*
- * Package write: write jobs of the format.
- * It makes the checks before a job writes anything, and what its tasks need to write encrypted files.
- * It knows options and Spark's writers. parquet-java encrypts, as io.pmeparquet.parquet.write has set it up.
- * Start with EncryptedWrite, on the driver; PmeOutputWriterFactory goes to the tasks.
- */
 package io.pmeparquet.spark.write
 
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat

@@ -1,9 +1,3 @@
-/*
- * Package admin.doctor: the checks of pme.doctor.
- * They look at jars, versions, settings, executors, AES and the KMS.
- * Each knows how to look at one of these; io.pmeparquet.spark.admin.Doctor puts them together.
- * Start with Check, which is what one check finds. Add a check beside the others: ClassPathChecks, SettingChecks.
- */
 package io.pmeparquet.spark.admin.doctor
 
 import scala.util.control.NonFatal

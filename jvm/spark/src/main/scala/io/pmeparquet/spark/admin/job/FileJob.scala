@@ -1,9 +1,3 @@
-/*
- * Package admin.job: Spark jobs over the files of a table.
- * It does work on each of many files, keeps the failures of each file, and counts progress.
- * It does not know what the work is.
- * Start with FileJob; Progress is what Python's progress bar asks.
- */
 package io.pmeparquet.spark.admin.job
 
 import scala.reflect.ClassTag
