@@ -70,7 +70,7 @@ object PmeDataSource {
   val Name: String = FormatName.Format
 }
 
-/** A table that can do nothing by V2, so that Spark takes the V1 path; it touches no file. */
+/** A table without V2 capabilities, so that Spark takes the V1 path. It opens no file. */
 private final class V1OnlyTable(tableSchema: StructType) extends Table {
   override def name(): String = PmeDataSource.Name
   override def schema(): StructType = tableSchema

@@ -9,13 +9,13 @@ import io.pmeparquet.spark.admin.TableFunctions
 import io.pmeparquet.spark.rules.{NoteStatements, OtherFormats, SessionSetup}
 
 /**
- * For applications of several sessions, and for sessions that look after tables in SQL before they use the format:
+ * For applications with several sessions, and for sessions that call our SQL functions before they use the format:
  * {{{
  * spark.sql.extensions=io.pmeparquet.spark.PmeExtensions
  * }}}
- * By itself the format adds what it needs to the session that is active when it is first used, which need not be the one
- * that a frame is of. With this every session has it before its first statement is run, and refuses to hand options of
- * ours to another format ([[OtherFormats]]).
+ * Without it, the format adds its rules to the session that is active at its first use, and a DataFrame may belong to
+ * another session. With it, every session has the rules before it runs its first statement, and refuses to give options
+ * of ours to another format ([[OtherFormats]]).
  *
  * ''Driver only.''
  */
@@ -32,8 +32,8 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
 }
 
 /**
- * Looks at the options of `saveAsTable` while Spark still has them: of a table that is there already it takes the table's,
- * before any check of a plan is made.
+ * Checks the options of `saveAsTable` while Spark still has them. If the table exists, Spark takes the table's options
+ * instead, before it runs any check rule.
  */
 private[spark] final class CheckBeforeAppend(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {

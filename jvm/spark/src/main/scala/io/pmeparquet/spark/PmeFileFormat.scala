@@ -15,15 +15,15 @@ import io.pmeparquet.spark.rules.SessionSetup
 import io.pmeparquet.spark.write.EncryptedWrite
 
 /**
- * The V1 side of the format, which Spark looks up: all writes, SQL, streaming, and reads by default. It adds the rules to
- * the session; it reads as [[EncryptedFormat]] and writes as [[EncryptedWrite]] does.
+ * The V1 side of the format, which Spark looks up by name: all writes, SQL, streaming, and reads by default. It adds
+ * the rules to the session. [[EncryptedFormat]] reads, and [[EncryptedWrite]] writes.
  *
- * ''Driver only''; what it returns crosses the wire.
+ * ''Driver only''; the functions that it returns cross the wire.
  */
 class PmeFileFormat private (state: FormatState) extends EncryptedFormat(state) {
   SessionSetup.install()
 
-  /** As Spark makes it. */
+  /** Spark calls this by reflection. */
   def this() = this(FormatState.of(FormatOrigin(Asker.here())))
 
   private[spark] override def of(state: FormatState): PmeFileFormat = new PmeFileFormat(state)

@@ -10,8 +10,8 @@ import io.pmeparquet.spark.read.{EncryptedTable, SessionRules}
 import io.pmeparquet.spark.rules.SessionSetup
 
 /**
- * The V2 side of the format, for reads that Spark's V2 scan serves better (aggregate push-down). Only reads: without a
- * write capability Spark sends writes to [[PmeFileFormat]]. How it reads is in [[EncryptedTable]]. ''Driver only.''
+ * The V2 side of the format, for reads that Spark's V2 scan serves better (aggregate push-down). It has no write
+ * capability, so Spark sends writes to [[PmeFileFormat]]. [[EncryptedTable]] reads. ''Driver only.''
  */
 class PmeTable(
     override val name: String,

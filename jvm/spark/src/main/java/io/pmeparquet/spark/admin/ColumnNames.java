@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.SchemaUtils;
 
-/** Names of columns as Spark checks them. In Java because Scala keeps that to Spark's packages. */
+/** Spark's check of column names. In Java, because Scala hides it from code outside Spark's packages. */
 final class ColumnNames {
   private ColumnNames() {}
 

@@ -12,9 +12,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /**
- * Spark's vectorized decoders, fed with our row groups. What Spark's own way of opening a file would set is set here; the
- * members that are not public are found by {@link VectorizedLink}, which says so when one is not there. In Java, since
- * Scala does not see the superclass's protected fields in Spark's class files.
+ * Spark's vectorized decoders, fed with our row groups. This class sets what Spark sets when it opens a file itself.
+ * {@link VectorizedLink} finds the members that are not public, and reports one that is missing. In Java, because Scala
+ * does not see the superclass's protected fields in Spark's class files.
  *
  * <p>For one thread.
  */
@@ -39,8 +39,8 @@ public final class VectorizedPages extends VectorizedParquetRecordReader {
   }
 
   /**
-   * @param requested the file's columns as Spark wants them, missing ones included
-   * @param createdBy the writer, which tells whether its delta byte arrays are to be read in one go (PARQUET-246)
+   * @param requested the file's columns as Spark requests them, including missing ones
+   * @param createdBy the writer: Spark must read the delta byte arrays of some writers in one go (PARQUET-246)
    */
   public void open(MessageType file, MessageType requested, StructType spark, String createdBy, Configuration conf)
       throws IOException {
@@ -72,7 +72,7 @@ public final class VectorizedPages extends VectorizedParquetRecordReader {
     link.findMissingColumns(this);
   }
 
-  /** A row group is looked for when the one before is used up, so that what was learnt from that can be made use of. */
+  /** Asks for the next row group only when the previous one is used up, because the source learns from each. */
   @Override
   public boolean nextBatch() throws IOException {
     if (delivered == totalRowCount) totalRowCount += source.advance();
@@ -85,7 +85,7 @@ public final class VectorizedPages extends VectorizedParquetRecordReader {
     try {
       return createdBy == null ? null : VersionParser.parse(createdBy);
     } catch (RuntimeException | VersionParser.VersionParseException unknown) {
-      // Spark reads on without it, too: then such columns are read in one go.
+      // Spark also continues without a version, and then reads such columns in one go.
       return null;
     }
   }

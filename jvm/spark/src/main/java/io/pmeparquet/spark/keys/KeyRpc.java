@@ -23,21 +23,21 @@ import scala.runtime.BoxedUnit;
 import io.pmeparquet.keys.KeyDesks;
 
 /**
- * Messages about keys between executors and their driver, over Spark's own RPC: the one connection that is there on any
- * cluster, and that Spark's settings encrypt. Java, since Scala code of other packages may not see Spark's RPC.
+ * Messages about keys between executors and their driver, over Spark's own RPC. Every cluster has this connection, and
+ * Spark's settings encrypt it. In Java, because Scala hides Spark's RPC from code in other packages.
  */
 final class KeyRpc {
-  /** Of this copy of the class: there may be others in the driver, in class loaders of their own, with desks of theirs. */
+  /** The endpoint of this copy of the class. Other class loaders of the driver may have copies with their own desks. */
   static final String NAME = "pme-parquet-keys-" + UUID.randomUUID();
 
-  /** The RPC of the driver that answers already. A driver can have one after the other. */
+  /** The driver's RPC where the endpoint already answers. A driver can have one RPC after another. */
   private static RpcEnv answering;
 
   private static final Logger LOG = LoggerFactory.getLogger(KeyRpc.class);
 
   private KeyRpc() {}
 
-  /** Driver only: answers from now on, until the application ends, under the name that is returned. */
+  /** Driver only: answers from now on, until the application ends. Returns the name of the endpoint. */
   static synchronized String answer() {
     RpcEnv rpc = SparkEnv.get().rpcEnv();
     if (answering != rpc) {
@@ -54,7 +54,7 @@ final class KeyRpc {
     return driver.<byte[]>askSync(request, ClassTag$.MODULE$.apply(byte[].class));
   }
 
-  /** Asking a KMS takes a while, and Spark's own threads for messages are few. */
+  /** Answers in threads of its own: a KMS takes a while, and Spark has few threads for messages. */
   private static final class Desks implements RpcEndpoint {
     private static final int THREADS = 128;
     private static final long IDLE_SECONDS = 30;
@@ -97,8 +97,8 @@ final class KeyRpc {
       try {
         context.reply(KeyDesks.answer(request));
       } catch (Throwable failed) {
-        // Whoever asks waits for an answer, and a failure of ours may be of a class that it does not have. What it says
-        // is told to nobody: it may be what was asked for.
+        // The executor waits for an answer, and may not have the class of the failure. The message goes nowhere,
+        // because it may contain what the executor asked for.
         LOG.error("internal error: {} at {}", failed.getClass().getName(), Arrays.toString(failed.getStackTrace()));
         context.sendFailure(new IllegalStateException("internal error: " + failed.getClass().getName()));
       }

@@ -3,8 +3,8 @@ package io.pmeparquet.spark.read;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Merges schemas as Spark's own sources do. In Java because Scala keeps that method to Spark's packages, and classes of
- * ours have no place there.
+ * Merges schemas like Spark's own sources. In Java, because Scala hides that method from code outside Spark's packages,
+ * and our classes do not belong there.
  */
 final class SchemaMerge {
   private SchemaMerge() {}

@@ -20,18 +20,18 @@ import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.PmeException
 
 /**
- * Looks whether all that the format stands on fits and works, and says what to do where it does not: `pme.doctor`, in SQL
- * `pme_doctor`, and for Scala
+ * Checks that everything the format needs is compatible and works, and advises what to do if not: `pme.doctor`, in SQL
+ * `pme_doctor`, and in Scala
  * {{{
  *   Doctor.examine(spark, Map("kms.keystore.path" -> …, "footerKey" -> "footer")).foreach(println)
  * }}}
- * Nothing is written. A check that fails is an answer and no exception. ''Driver only.''
+ * It writes nothing. A check that fails is a result, not an exception. ''Driver only.''
  */
 object Doctor {
 
   /**
-   * @param options of the format, as for a write: what names a KMS and keys has them tried
-   * @param wheel version of the Python package, where it is Python that asks
+   * @param options the options of a write: if they name a KMS and keys, the doctor tries them
+   * @param wheel the version of the Python package, if Python asks
    */
   def examine(session: SparkSession, options: Map[String, String], wheel: Option[String] = None): Seq[Check] =
     VersionChecks.all(session, wheel) ++
@@ -62,12 +62,12 @@ object Doctor {
     }
   }
 
-  /** What is wrong with options is told by a check of its own. */
+  /** Ignores wrong options: another check reports them. */
   private def providerOf(session: SparkSession, options: Map[String, String]) =
     try new ConfResolver(session).readSettings(options).cryptoProvider
     catch { case _: PmeException => CryptoProvider.Auto }
 
-  /** As Python calls it. */
+  /** For Python. */
   def examine(session: SparkSession, options: java.util.Map[String, String], wheel: String): Array[Check] =
     examine(session, options.asScala.toMap, Option(wheel)).toArray
 }

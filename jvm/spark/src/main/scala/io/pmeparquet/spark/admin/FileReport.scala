@@ -7,13 +7,13 @@ import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.spark.admin.job.FileFailure
 
 /**
- * What became of one file.
+ * What a rotation did to one file.
  *
- * @param masterKeys that its keys are under now
- * @param rewrapped how many distinct keys of it were wrapped anew
- * @param left master keys that were not to be changed
+ * @param masterKeys the master keys that its keys are under now
+ * @param rewrapped how many of its distinct keys the rotation rewrapped
+ * @param left master keys that the rotation was not asked to replace
  * @param material where its key material is now
- * @param message why it was skipped, or failed
+ * @param message why the rotation skipped the file, or why it failed
  */
 private[admin] final case class FileReport(
     file: String,

@@ -8,12 +8,12 @@ import io.pmeparquet.parquet.inspect.{FileUse, FoundProtection}
 import io.pmeparquet.spark.admin.job.FileFailure
 
 /**
- * The files of a table by what protects their columns: thousands of files are a few groups, and no column of any file is
- * left out. ''Driver only.''
+ * Groups the files of a table by what protects their columns. Thousands of files make a few groups, and every column of
+ * every file is in one. ''Driver only.''
  */
 private[admin] object FilesAlike {
 
-  /** A row for each column of a group, and for what protects it; one without a column where a group has none. */
+  /** One row for each column of a group, with its protection; one row without a column if the group has none. */
   val schema: StructType = StructType(
     Seq(
       StructField("group", IntegerType, nullable = false),
@@ -30,13 +30,15 @@ private[admin] object FilesAlike {
   val Encrypted = "encrypted"
   val Plaintext = "plaintext"
 
-  /** Its footer did not open: nothing is known of its columns. */
+  /** The footer did not open, so nothing is known about its columns. */
   val Unknown = "unknown"
 
   /** The largest group first. */
   def rows(looked: Seq[(ListedFile, Either[FileFailure, FileUse])]): Seq[Row] = {
-    val told = looked.map { case (file, found) => saidOf(found) -> file }
-    val groups = told.groupBy(_._1).toSeq.map { case (told, files) => told -> files.map(_._2).sortBy(_.path) }
+    val protections = looked.map { case (file, found) => protectionOf(found) -> file }
+    val groups = protections.groupBy(_._1).toSeq.map { case (protection, files) =>
+      protection -> files.map(_._2).sortBy(_.path)
+    }
     groups.sortBy { case (_, files) => (-files.size, files.head.path) }.zipWithIndex.flatMap {
       case (((state, columns), files), number) =>
         val group = Seq[Any](number, files.size.toLong, files.map(_.length).sum, files.head.path, state)
@@ -48,9 +50,10 @@ private[admin] object FilesAlike {
     }
   }
 
-  private def saidOf(found: Either[FileFailure, FileUse]): (String, Set[FoundProtection]) = found match {
-    case Right(FileUse(_, isEncrypted, Some(columns))) =>
-      (if (isEncrypted) Encrypted else Plaintext) -> columns.toSet
-    case _ => Unknown -> Set.empty
-  }
+  private def protectionOf(found: Either[FileFailure, FileUse]): (String, Set[FoundProtection]) =
+    found match {
+      case Right(FileUse(_, isEncrypted, Some(columns))) =>
+        (if (isEncrypted) Encrypted else Plaintext) -> columns.toSet
+      case _ => Unknown -> Set.empty
+    }
 }

@@ -14,7 +14,9 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.pmeparquet.{PmeErrors, PmeException, Spelling}
 
-/** What a function of ours in SQL was given: constants, whose values no message repeats. ''Driver only.'' */
+/**
+ * The arguments of one of our SQL functions. They are constants, and no message repeats their values. ''Driver only.''
+ */
 private[admin] final class FunctionArguments private (function: String, byName: Map[String, Expression]) {
 
   def text(name: String): Option[String] = constant(name, "a string") {
@@ -32,7 +34,7 @@ private[admin] final class FunctionArguments private (function: String, byName: 
 
   def map(name: String): Option[Map[String, String]] = constant(name, "a map of strings") {
     case (MapType(_: StringType, _: StringType, _), map: MapData) => entries(name, map)
-    // Spark does not know of what type map() is.
+    // Spark does not know the type of map().
     case (_, map: MapData) if map.numElements() == 0 => Map.empty[String, String]
   }
 
@@ -64,7 +66,7 @@ private[admin] final class FunctionArguments private (function: String, byName: 
 
 private[admin] object FunctionArguments {
 
-  /** @param names of all that there are; only the first can be given without its name: maps are too easily confused */
+  /** @param names the names of all parameters; callers must name all but the first, because maps are easy to confuse */
   def of(function: String, names: Seq[String], arguments: Seq[Expression]): FunctionArguments = {
     val named = arguments.zipWithIndex.map {
       case (NamedArgumentExpression(name, value), _) => known(function, names, name) -> value

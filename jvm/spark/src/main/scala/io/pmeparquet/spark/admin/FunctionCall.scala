@@ -12,8 +12,8 @@ import org.apache.spark.sql.types.StructType
 import io.pmeparquet.spark.session.PmeSparkException
 
 /**
- * What a function of ours in a statement is to do. It is done when rows are first asked for, and once for all plans that are
- * made of the statement: of a self-join both sides would else rotate at the same time. After a failure it is tried again.
+ * A call of one of our functions in a statement. It runs when Spark first asks for rows, and only once for all plans of
+ * the statement: otherwise both sides of a self-join would rotate at the same time. After a failure it runs again.
  *
  * ''Driver only.''
  */
@@ -33,11 +33,11 @@ private[admin] final class FunctionCall(name: String, path: String, schema: Stru
 
   def toInternal: Any => Any = CatalystTypeConverters.createToCatalystConverter(schema)
 
-  /** Stands in plans, so without the values of options. */
+  /** Plans show this, so it has no values of options. */
   override def toString: String = s"$name $path"
 }
 
-/** A call of a function in a plan that was analysed, where nothing has run yet. */
+/** A call of a function in an analysed plan. The function has not run yet. */
 private[admin] final case class FunctionRelation(output: Seq[Attribute], @transient call: FunctionCall)
     extends LeafNode
     with MultiInstanceRelation {
@@ -53,7 +53,7 @@ private[spark] object PlanFunctions extends SparkStrategy {
   }
 }
 
-/** All is done before there is a first row: no `LIMIT` ends a rotation half-way. */
+/** Runs the function to its end before it returns the first row, so that no `LIMIT` stops a rotation half-way. */
 private[admin] final case class FunctionExec(output: Seq[Attribute], @transient call: FunctionCall)
     extends LeafExecNode {
 

@@ -18,23 +18,23 @@ import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeException
 
 /**
- * Which master keys protect what of a table, and what could no longer be read if one were destroyed. Executors look into
- * footers; no page is read. ''Driver only.''
+ * Lists which master keys protect what in a table, and what nobody could read without one of them. Executors read
+ * footers, and no pages. ''Driver only.''
  */
 object KeyUsage {
 
-  /** @param options of the KMS; without one, what files tell without keys */
+  /** @param options the options of the KMS; without a KMS, this finds only what files show without keys */
   def of(session: SparkSession, path: String, options: Map[String, String]): DataFrame =
     PmeSparkException.translated(session.createDataFrame(rows(session, path, options).asJava, schema))
 
-  /** As Python calls it. */
+  /** For Python. */
   def of(session: SparkSession, path: String, options: java.util.Map[String, String]): DataFrame =
     Progress.unwatching(of(session, path, options.asScala.toMap))
 
   private[admin] def rows(session: SparkSession, path: String, options: Map[String, String]): Seq[Row] =
     rows(looked(session, path, options, kms(session, options)))
 
-  /** As [[of]], and what protects each column of each file: what a report tells. */
+  /** Like [[of]], with what protects each column of each file, for a report. */
   def table(session: SparkSession, path: String, options: java.util.Map[String, String]): TableUsage =
     Progress.unwatching(PmeSparkException.translated {
       val wanted = options.asScala.toMap
@@ -52,8 +52,8 @@ object KeyUsage {
     })
 
   /**
-   * The length of a master key that the KMS gives away, as a keystore does; the key stays here. A name that a file made
-   * up, or a key that is not for this reader, has none.
+   * The length of a master key, if the KMS gives the key away, as a keystore does. The key stays here. None for a name
+   * that a file made up, and for a key that this reader may not use.
    */
   private def bitsOf(place: Kms, masterKey: String): Option[Int] =
     try place.directKey(masterKey, "key usage").map(_.bits)
@@ -84,7 +84,7 @@ object KeyUsage {
     looked.map { case (file, found) => file -> found.map(spelling.in) }
   }
 
-  /** Opens what the options have the keys of, whatever they refuse: no row is read with it. */
+  /** Opens whatever the options have keys for, also files that they refuse: this scope reads no rows. */
   private[admin] def scope(session: SparkSession, options: Map[String, String]): ReadScope =
     scope(session, options, kms(session, options))
 
@@ -129,7 +129,7 @@ object KeyUsage {
       (file, found) <- looked
       use <- found.fold(failed => Seq(unknown(failed)), _.uses)
     } yield file.path -> use
-    // Files in which the same columns have no key are a row: it tells in how many files these can be read.
+    // Files with the same columns without a key share a row, which shows how many files have these columns readable.
     val grouped = uses.groupBy { case (_, use) =>
       val readable = if (use.kind == KeyUse.PlaintextColumn) use.columns else Nil
       (use.masterKeyId, use.version, use.kind, use.wrapping, use.material, readable)
@@ -147,7 +147,7 @@ object KeyUsage {
   private def unknown(failed: FileFailure) =
     KeyUse(None, None, "unknown", None, None, Nil, None, None, Nil, Some(failed.condition))
 
-  /** @param readable columns that some file has in plaintext: without whatever key, they are not lost in all files */
+  /** @param readable columns that some file has in plaintext: losing a key does not lose them in all files */
   private def row(uses: Seq[(String, KeyUse)], readable: Set[String]): Row = {
     val (files, all) = uses.unzip
     val (partly, wholly) = all.flatMap(_.unreadable).distinct.sorted.partition(readable)
@@ -172,17 +172,17 @@ object KeyUsage {
     )
   }
 
-  /** Of what is known; none where some is not. */
+  /** The sum; null if a value is not known. */
   private def sum(values: Iterable[Option[Long]]): Any =
     if (values.forall(_.isDefined)) values.flatten.sum else null
 }
 
 /**
- * @param uses as `pme.key_usage` has them
- * @param files by what protects their columns
- * @param kms what messages call it; null where none was named
- * @param masterKeyBits lengths of master keys, where the KMS tells
- * @param caseSensitive whether columns whose names differ in letter case alone are several
+ * @param uses the rows of `pme.key_usage`
+ * @param files the files, grouped by what protects their columns
+ * @param kms what messages call the KMS; null if the options name none
+ * @param masterKeyBits lengths of master keys, if the KMS gives them
+ * @param caseSensitive whether names that differ only in letter case are different columns
  */
 final class TableUsage(
     val uses: DataFrame,

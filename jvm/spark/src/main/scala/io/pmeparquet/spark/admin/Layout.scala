@@ -10,13 +10,13 @@ import io.pmeparquet.parquet.inspect.{FileLayout, LaidOut}
 import io.pmeparquet.spark.admin.job.FileJob
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
-/** Where the modules of one file lie, and what opens them: what `pme.report` draws. ''Driver only.'' */
+/** Finds where the modules of one file lie and what opens them, for `pme.report` to draw. ''Driver only.'' */
 object Layout {
 
   /**
-   * As Python calls it.
+   * For Python.
    *
-   * @param most pages that are told one by one
+   * @param most how many pages to list one by one
    */
   def of(
       session: SparkSession,
@@ -60,5 +60,5 @@ object Layout {
   )
 }
 
-/** @param failure why the file does not open; null where it does */
+/** @param failure why the file does not open; null if it does */
 final class FileModules(val modules: DataFrame, val failure: String)

@@ -4,11 +4,11 @@ import io.pmeparquet.parquet.verify.{Finding, Unprotected}
 import io.pmeparquet.PmeErrors
 
 /**
- * What of a table a verification has nothing to open of. A writer may leave columns in plaintext; those that other files
- * have encrypted are findings. ''Driver only.''
+ * The parts of a table without modules that a verification could open. A writer may leave columns in plaintext. A
+ * column that other files encrypt is a finding. ''Driver only.''
  *
- * @param plaintextFiles that options allow
- * @param files by column, in how many encrypted files it is readable
+ * @param plaintextFiles how many plaintext files there are, which the options allow
+ * @param files for each column, in how many encrypted files it is readable
  */
 final class ReadableColumns private (
     val plaintextFiles: Long,
@@ -16,7 +16,7 @@ final class ReadableColumns private (
     private[admin] val findings: Seq[Finding]
 ) {
 
-  /** As Python takes it. */
+  /** For Python. */
   def columns: java.util.Map[String, java.lang.Long] = {
     val sorted = new java.util.LinkedHashMap[String, java.lang.Long]
     files.toSeq.sorted.foreach { case (column, count) => sorted.put(column, count) }
@@ -26,7 +26,7 @@ final class ReadableColumns private (
 
 private[admin] object ReadableColumns {
 
-  /** @param looked what each file has, by its path */
+  /** @param looked what each file has without protection, by its path */
   def of(looked: Seq[(String, Unprotected)], caseSensitive: Boolean): ReadableColumns = {
     val names = looked.flatMap { case (_, one) => (one.readable ++ one.encrypted).toSeq.sorted }
     val spelling = new Spellings(names, caseSensitive)

@@ -9,16 +9,16 @@ import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.session.PmeSparkException
 
 /**
- * Wraps the keys of a table anew: under other master keys, new versions of them, or another KMS. Pages are not touched.
+ * Rewraps the keys of a table: under other master keys, new versions of them, or another KMS. Pages do not change.
  * {{{
  * Rotation.rotate(spark, "s3a://…/table", keys, RotationSettings(masterKeys = Some(Map("2024" -> "2025"))))
  * }}}
- * Executors look which wrapped keys the files have, the driver has each distinct one wrapped anew by the KMS, and
- * executors write them. ''Driver only.''
+ * Executors find which wrapped keys the files have, the driver asks the KMS to rewrap each distinct key, and executors
+ * write the new ones. ''Driver only.''
  */
 object Rotation {
 
-  /** @return a row for each file; what failed for one file is told there, and nowhere else */
+  /** @return a row for each file; only this row reports the failure of one file */
   def rotate(
       session: SparkSession,
       path: String,
@@ -28,7 +28,7 @@ object Rotation {
     session.createDataFrame(rows(session, path, options, settings).asJava, FileReport.schema)
   }
 
-  /** Of [[FileReport]]. */
+  /** Rows with the schema of [[FileReport]]. */
   private[admin] def rows(
       session: SparkSession,
       path: String,
@@ -39,7 +39,7 @@ object Rotation {
     new RotationJob(session, options, settings).run(new Path(path)).map(_.row)
   }
 
-  /** As Python calls it; what is null is not given. */
+  /** For Python. Null stands for an argument that the user did not give. */
   def rotate(
       session: SparkSession,
       path: String,

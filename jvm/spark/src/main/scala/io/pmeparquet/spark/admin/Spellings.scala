@@ -5,9 +5,9 @@ import java.util.Locale
 import io.pmeparquet.parquet.inspect.FileUse
 
 /**
- * Columns of several files whose names differ in letter case alone are one column, as Spark and `columnKeys` have it, and
- * are named as the first file spells it. Otherwise a file whose column is spelt `SALARY` and readable would hide beside
- * those that have `salary` encrypted. With `spark.sql.caseSensitive` each spelling is a column. ''Driver only.''
+ * Treats columns of several files whose names differ only in letter case as one column, like Spark and `columnKeys`,
+ * and names it as the first file does. Otherwise a file with a readable `SALARY` would go unnoticed among files with an
+ * encrypted `salary`. With `spark.sql.caseSensitive` each spelling is a column. ''Driver only.''
  *
  * @param names in the order of files
  */
@@ -18,7 +18,7 @@ private[admin] final class Spellings(names: Iterable[String], caseSensitive: Boo
 
   def apply(name: String): String = first.getOrElse(folded(name), name)
 
-  /** What a file tells, in these spellings. */
+  /** The same file, with columns in these spellings. */
   def in(file: FileUse): FileUse = file.copy(
     uses = file.uses.map { use =>
       use.copy(columns = use.columns.map(apply).distinct, unreadable = use.unreadable.map(apply).distinct)

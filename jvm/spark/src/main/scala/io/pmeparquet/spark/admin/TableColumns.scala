@@ -13,13 +13,13 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.session.PmeSparkException
 
-/** Whether column keys fit a table's files, as a write would look at its one schema. ''Driver only.'' */
+/** Checks whether column keys fit a table's files, as a write checks its one schema. ''Driver only.'' */
 private[admin] object TableColumns {
 
   /**
-   * Fails where a column key names no column of any file, or a partition column, before anything is written.
+   * Fails if a column key names no column of any file, or a partition column, before anything is written.
    *
-   * @param files where they lie in the directory
+   * @param files paths within the directory
    */
   def check(
       session: SparkSession,
@@ -38,13 +38,13 @@ private[admin] object TableColumns {
     checkLeaves(leaves.toSeq.flatten, settings)
   }
 
-  /** @param files where they lie in the directory */
+  /** @param files paths within the directory */
   def checkPartitions(files: Seq[String], settings: FileSettings): Unit = {
     val partitions = files.flatMap(file => WriteRules.partitionColumns(new Path("/t/" + file), "/t")).distinct
     KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
   }
 
-  /** @param leaves of all files */
+  /** @param leaves the leaf columns of all files */
   def checkLeaves(leaves: Seq[LeafColumn], settings: FileSettings): Unit = {
     KeyPlan.of(leaves.distinct, settings.columnKeys, settings.unlisted, settings.caseSensitive)
     ()
@@ -58,7 +58,7 @@ private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read:
 
   override def apply(files: Iterator[String]): Iterator[Seq[LeafColumn]] = PmeSparkException.translated {
     val leaves = files.map(file => FileRewrite.leaves(read, conf.value.value, StagedTable.within(from, file)))
-    // A list, and not a sequence: Scala 2.12's is a stream, which is not to be sent.
+    // A list, because this crosses the wire: Scala 2.12 makes a lazy stream for a sequence.
     Iterator(leaves.flatten.toList.distinct)
   }
 }

@@ -11,14 +11,14 @@ import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
- * Copies a table under new data keys, under the first, or under none, a file per task, without decoding it:
- * `pme.rekey`, `pme.encrypt`, `pme.decrypt`, and for Scala
+ * Copies a table with new data keys (`pme.rekey`), its first keys (`pme.encrypt`) or no keys (`pme.decrypt`). Each task
+ * copies one file, without decoding it. In Scala:
  * {{{
  *   TableCopies.encrypt(spark, "old", "new", Map.empty.asJava, Map("kms.keystore.path" -> …, "footerKey" -> …).asJava)
  * }}}
  *
- * The target is where there is nothing yet; it comes into being when all files are written and verified. Options are
- * those of the format: the source is read with some, the others are as of a write. ''Driver only.''
+ * The target must not exist yet; it appears when all files are written and verified. Options are those of the format:
+ * some for reading the source, the others for writing the copy. ''Driver only.''
  */
 object TableCopies {
   private type Options = java.util.Map[String, String]
@@ -31,7 +31,7 @@ object TableCopies {
       writeOptions: Options
   ): Copied = run(session, source, target, readOptions.asScala.toMap, Some(writeOptions.asScala.toMap))
 
-  /** Plaintext files are encrypted, and files that are encrypted already are put under new keys. */
+  /** Encrypts plaintext files, and puts files that are encrypted already under new keys. */
   def encrypt(
       session: SparkSession,
       source: String,
@@ -44,11 +44,12 @@ object TableCopies {
   }
 
   /**
-   * Encrypts the files of a table in their places, each in one step after every module of it was opened. Run again, it
-   * goes on. What fails for one file is told, and nowhere else: that file is as it was.
+   * Encrypts the files of a table in place. It verifies every module of an encrypted file, and then replaces the
+   * original in one step. If it stops, a second run continues. Only the result reports files that failed: they have not
+   * changed.
    *
-   * @param readOptions none that a write would go by, too
-   * @param writeOptions of the write, and of the KMS
+   * @param readOptions only options that a write does not use
+   * @param writeOptions the options of the write and of the KMS
    */
   def encryptInPlace(
       session: SparkSession,
@@ -64,8 +65,8 @@ object TableCopies {
   }
 
   /**
-   * @param writePlaintext whether the caller knows what it does
-   * @throws io.pmeparquet.PmeException where it does not
+   * @param writePlaintext whether the caller confirms that the copy is readable
+   * @throws io.pmeparquet.PmeException if the caller does not
    */
   def decrypt(
       session: SparkSession,

@@ -19,7 +19,7 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
- * The making of one copy of a table. ''Driver only.''
+ * Makes one copy of a table. ''Driver only.''
  *
  * @param writeOptions none for a copy without encryption
  */
@@ -71,7 +71,7 @@ private[admin] final class TableCopy(
     }
   }
 
-  /** Copies the files to where the table is staged, and publishes them; discards all if that fails. */
+  /** Copies the files to the staged table, and publishes it. Discards everything if that fails. */
   private def publish(staged: StagedTable, files: Seq[SourceFile])(job: => CopyTask): Copied =
     try {
       val done = parallel(files, FileJob.MaxTasks).mapPartitions(job).collect()
@@ -86,8 +86,8 @@ private[admin] final class TableCopy(
     }
 
   /**
-   * Those that a query would read, by Spark's own listing. With a schema that is given, since Spark has no types for
-   * some of what files hold, and a copy needs none.
+   * The files that a query would read, from Spark's own listing. This sets a schema, because Spark has no types for
+   * some columns, and a copy needs none.
    */
   private def filesOf(source: String): Seq[Path] =
     session.read
@@ -112,7 +112,7 @@ private[admin] final class TableCopy(
   private def isWithin(path: Path, directory: Path) =
     Iterator.iterate(path)(_.getParent).takeWhile(_ != null).contains(directory)
 
-  /** Where a file lies in a directory. */
+  /** The path of a file within a directory. */
   private def relativeTo(directory: Path, file: Path): String = {
     val (path, above) = (file.toUri.getPath, directory.toUri.getPath.stripSuffix("/") + "/")
     if (!path.startsWith(above))
@@ -135,10 +135,10 @@ private object TableCopy {
   val NoColumns: StructType = StructType(Nil)
 }
 
-/** @param path within the table */
+/** @param path the path within the table */
 private final case class SourceFile(path: String, length: Long)
 
-/** What one attempt of a task wrote, and what it is called. */
+/** The name of one attempt of a task, and what it wrote. */
 private final case class CopiedFiles(attempt: String, made: Copied)
 
 /** Copies some files and verifies the copies. ''Crosses the wire'', with the scopes. */

@@ -11,12 +11,12 @@ import io.pmeparquet.parquet.rotation.FileRotation
 import io.pmeparquet.PmeErrors
 
 /**
- * The files of a table, partitions and all, by the names that Spark's readers go by. ''Driver only.''
+ * The files of a table, in all its partitions, that Spark's readers would read by their names. ''Driver only.''
  *
- * @param leftovers of rotations that were killed
- * @param logs that keep the lengths of some of the files, as far as they lie below the path
- * @param marks of what changes files below the path, or was killed
- * @param passedOver files and directories that readers do not see, and that may have rows
+ * @param leftovers files that killed rotations left
+ * @param logs logs below the path that record the lengths of some of the files
+ * @param marks marks of operations that change files below the path, or that were killed
+ * @param passedOver files and directories that readers ignore, and that may have rows
  */
 private[admin] final case class TableFiles(
     files: Seq[ListedFile],
@@ -44,28 +44,28 @@ private[admin] object TableFiles {
     }
   }
 
-  /** @throws io.pmeparquet.PmeException where there is nothing */
+  /** @throws io.pmeparquet.PmeException if the path does not exist */
   def statusOf(path: Path, conf: Configuration): FileStatus =
     try path.getFileSystem(conf).getFileStatus(path)
     catch { case _: FileNotFoundException => throw PmeErrors.nothingThere(path.toString) }
 
-  /** @throws io.pmeparquet.PmeException where files were found behind a link, and are those of another place */
+  /** @throws io.pmeparquet.PmeException if the listing followed a link to files of another place */
   def requireNoLinks(path: Path, found: TableFiles, conf: Configuration): Unit =
     LinkedDirectories.first(path, found.files.map(file => new Path(file.path)), conf).foreach { link =>
       throw PmeErrors.linkedDirectory(path.toString, link.toString)
     }
 
-  /** The directory of the table that a path is, or is a partition or a file of. */
+  /** The directory of the table, for a path that is the table, a partition or a file of it. */
   def tableOf(path: Path, conf: Configuration): Path = {
     statusOf(path, conf)
     levels(path, conf).last
   }
 
-  /** What keeps the lengths of files, of the tables that are found at a path and of those that it is a part of. */
+  /** The logs that record lengths of files: those of tables below a path, and of tables that the path is a part of. */
   def logs(path: Path, found: TableFiles, conf: Configuration): Seq[TableLog] =
     found.logs ++ TableLog.above(levels(path, conf), path.getFileSystem(conf))
 
-  /** A path, and what is above it, up to the table's directory. */
+  /** A path and its parents, up to the table's directory. */
   private def levels(path: Path, conf: Configuration): Seq[Path] = {
     val fs = path.getFileSystem(conf)
     val (partitions, above) = Iterator
@@ -99,7 +99,7 @@ private[admin] object TableFiles {
       names.contains(MaterialFile.nameFor(file.getPath.getName))
     )
 
-  /** What this and other writers keep beside files, and that has no rows. */
+  /** Whether this is a file without rows that we or other writers keep beside data files. */
   private def isHarmless(file: FileStatus) = {
     val name = file.getPath.getName
     name == "_SUCCESS" || Harmless.exists(name.startsWith) || (name.startsWith(".") && name.endsWith(".crc"))
@@ -109,7 +109,7 @@ private[admin] object TableFiles {
 
   private def isLeftover(file: FileStatus) = file.getPath.getName.startsWith(FileRotation.LeftoverPrefix)
 
-  // As Spark has it: a partition's directory may begin with an underscore.
+  // Like Spark: the directory of a partition may begin with an underscore.
   private def isHidden(file: FileStatus) = {
     val name = file.getPath.getName
     name.startsWith(".") || (name.startsWith("_") && !name.contains("=")) || name.endsWith("._COPYING_")

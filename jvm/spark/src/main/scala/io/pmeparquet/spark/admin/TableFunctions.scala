@@ -12,14 +12,15 @@ import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
- * Rotation, key usage, verification and the doctor for those who have nothing but SQL.
+ * Rotation, key usage, verification and the doctor, for users who have only SQL.
  * {{{
  * SELECT * FROM pme_rotate('s3a://…/table', master_keys => map('2024', '2025'), options => map('kms', 'vault', …))
  * SELECT * FROM pme_key_usage('s3a://…/table')
  * SELECT * FROM pme_verify('s3a://…/table', files => 0.1)
  * SELECT * FROM pme_doctor(options => map('kms', 'vault', …))
  * }}}
- * Arguments are checked as a statement is analysed; what it asks for is done as its rows are. ''Driver only.''
+ * A function checks its arguments when Spark analyses the statement, and runs when Spark asks for its rows. ''Driver
+ * only.''
  */
 private[spark] object TableFunctions {
   type Function = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
@@ -27,8 +28,8 @@ private[spark] object TableFunctions {
   private def all: Seq[Function] = Seq(rotate, keyUsage, verify, doctor)
 
   /**
-   * As an extension of sessions brings them. Some versions of Spark look an extension's function up before one that the
-   * user registers by the same name, so each gives way to that by itself.
+   * The functions for a session extension. Some versions of Spark prefer an extension's function to one that the user
+   * registers by the same name, so each of these calls the user's function if there is one.
    */
   def ofExtension: Seq[Function] = all.map { case (name, info, builder) =>
     (name, info, (arguments: Seq[Expression]) => usersOwn(name).getOrElse(builder)(arguments))
@@ -43,10 +44,10 @@ private[spark] object TableFunctions {
         .flatMap(registry.lookupFunctionBuilder)
     }
 
-  /** But for names that the user has given to other functions. */
+  /** Registers the functions, except for names that the user has given to other functions. */
   def install(session: SparkSession): Unit = {
     val registry = session.sessionState.tableFunctionRegistry
-    // Asked by their last name: what Spark puts before it has changed between versions.
+    // This compares last names, because the qualifier that Spark adds has changed between versions.
     val taken = registry.listFunction().map(_.funcName).toSet
     all.foreach { case (name, _, builder) =>
       if (!taken(name.funcName)) registry.createOrReplaceTempFunction(name.funcName, builder, "scala_udf")
@@ -110,7 +111,7 @@ private[spark] object TableFunctions {
         "and returns a row for each check."
     function("pme_doctor", usage, Seq(Options, "wheel"), Doctor.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
-      // Elsewhere it tells of bad options in its rows.
+      // In other statements, its rows report bad options.
       if (OptionOrigin.isInDefinition) checkNames(options)
       val wheel = arguments.text("wheel")
       "" -> (Doctor.rows(_, options, wheel))
@@ -142,7 +143,7 @@ private[spark] object TableFunctions {
     (FunctionIdentifier(name), info, builder)
   }
 
-  /** In the text of a stored view they are not the options of whoever reads the view. */
+  /** In the text of a stored view, the options do not come from the user who reads the view. */
   private def checkNames(options: Map[String, String]): Unit =
     SparkSession.getActiveSession.foreach { session =>
       if (OptionOrigin.isInDefinition) new ConfResolver(session, OptionOrigin.Unknown).check(options)

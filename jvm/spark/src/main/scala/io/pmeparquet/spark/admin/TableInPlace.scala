@@ -20,15 +20,16 @@ import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.PmeErrors
 
 /**
- * A file that is as it was, in plaintext or encrypted before, and why: a condition of ours, or the name of what was
- * thrown.
+ * A file that has not changed, in plaintext or encrypted before.
+ *
+ * @param condition why: a condition of ours, or the class of the exception
  */
 final case class FailedFile(file: String, condition: String, message: String)
 
 /**
  * What a run in place did.
  *
- * @param already how many files an earlier run had encrypted; all modules of these were opened, too
+ * @param already how many files an earlier run had encrypted; this run has opened all their modules as well
  */
 final class EncryptedInPlace(
     val made: Copied,
@@ -36,7 +37,7 @@ final class EncryptedInPlace(
     val failed: java.util.List[FailedFile]
 )
 
-/** The encryption of a table's files in their places. ''Driver only'': of it, [[FileInPlace]] goes to executors. */
+/** Encrypts a table's files in place. ''Driver only'': only [[FileInPlace]] goes to executors. */
 private[admin] final class TableInPlace(session: SparkSession, path: String, options: Map[String, String]) {
   import TableInPlace._
 
@@ -54,7 +55,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     if (files.isEmpty)
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     FileRewrite.requirePrefixes(settings, files.map(file => new Path(file.path)))
-    // What is encrypted already is compared with all that is asked for, of which columns' keys are a part.
+    // The run compares encrypted files with everything that the options ask for, which includes the keys of columns.
     val read = resolver.readUnjudged(CopyOptions.allowingPlaintext(options))
     TableColumns.checkPartitions(files.map(within(table, _)), settings)
     val (columns, unreadable) = lookAt(files, read)
@@ -65,10 +66,10 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     }
   }
 
-  /** The columns of each file, and the files that do not open: these stay as they are, and no others wait for them. */
+  /** The columns of each file, and the files that do not open: those do not change, and do not stop the others. */
   private def lookAt(files: Seq[ListedFile], read: ReadScope) = {
     val looked = FileJob.each(session, conf, files) { (file, conf) =>
-      // A list, and not a sequence: Scala 2.12's is a stream, which is not to be sent.
+      // A list, because this crosses the wire: Scala 2.12 makes a lazy stream for a sequence.
       FileRewrite.leaves(read, conf, new Path(file.path)).toList
     }
     val columns = looked.collect { case (file, Right(leaves)) => file -> leaves }
@@ -76,7 +77,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     columns -> unreadable
   }
 
-  /** @param unreadable files that are not to be encrypted */
+  /** @param unreadable files that this does not encrypt, because they do not open */
   private def encrypt(
       table: Path,
       files: Seq[ListedFile],
@@ -90,7 +91,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val step = Progress.step(session, "encrypting", files.size, files.map(_.length).sum)
     var complete = !run.goesOn
     try {
-      // Again, now that others see this one.
+      // This checks again, because only now other operations see the mark of this one.
       TableMarks.requireNoOther(from, TableFiles.list(from, conf).marks, InPlaceRun.mark(table), conf)
       complete = false
       step.begin()
@@ -100,7 +101,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       }
       val now = TableFiles.list(from, conf).files
       val all = done ++ added(now, done.map(_._1))
-      // Of a task whose answer was lost, the file tells.
+      // If Spark lost the answer of a task, the file shows whether the task replaced it.
       val untouched = now.toSet == done.map(_._1).toSet
       complete = all.forall(_._2.isRight) || !run.goesOn && untouched
       result(all)
@@ -122,7 +123,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     TableFiles.requireNoLinks(from, found, conf)
   }
 
-  /** What would be left in plaintext, because of a hidden name. */
+  /** Fails if there are files that would stay in plaintext because of a hidden name. */
   private def refuseUnseen(table: Path, found: TableFiles): Unit = {
     val (summaries, others) =
       found.passedOver.flatMap(anyFileOf(_)).partition(path => Summaries.contains(path.getName))
@@ -140,7 +141,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
 
   private def anyFileOf(passedOver: FileStatus): Option[Path] = {
     val path = passedOver.getPath
-    // Of a file, the list has itself.
+    // For a file, the listing has only the file itself.
     val files = path.getFileSystem(conf).listFiles(path, /* recursive= */ true)
     if (files.hasNext) Some(files.next().getPath) else None
   }

@@ -5,18 +5,18 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 import io.pmeparquet.parquet.files.ListedFile
 
 /**
- * What keeps the lengths of a table's files: a streaming sink's log, Delta's, Hudi's, Iceberg's metadata. Their readers
- * no longer find the footer of a file that has got another length.
+ * A log that records the lengths of a table's files: of a streaming sink, Delta or Hudi, or Iceberg's metadata. If the
+ * length of a file changes, readers that use the log no longer find its footer.
  *
  * @param table the directory of the table
  */
 private[admin] final case class TableLog(path: Path, table: Path) {
   def keeps(file: ListedFile): Boolean = file.path.startsWith(s"${table.toString.stripSuffix("/")}/")
 
-  /** Whether Spark's listings go by it: of others they find files, too, that are no longer the table's. */
+  /** Whether Spark's listings use the log. If not, they also list files that are no longer part of the table. */
   def isOfSpark: Boolean = path.getName == TableLog.OfSpark
 
-  /** @param copy what to do where the table can be copied */
+  /** @param copy the advice for a table that can be copied */
   def remedy(copy: String): String =
     if (isOfSpark) copy else "Write the table again with the tools of its table format."
 }
@@ -28,7 +28,7 @@ private[admin] object TableLog {
   private val IcebergDirectory = "metadata"
   private val IcebergFile = ".metadata.json"
 
-  /** The one that a directory has, or is, by what is in it. */
+  /** The log in a directory, or the log that is the directory, from the directory's children. */
   def in(children: Seq[Path]): Option[TableLog] =
     children
       .find(child => Names.contains(child.getName))
@@ -39,7 +39,7 @@ private[admin] object TableLog {
         }
       }
 
-  /** Those of the tables that a place may be a part of. Iceberg keeps data in a directory beside its metadata. */
+  /** The logs of the tables that a path may be a part of. Iceberg keeps data in a directory beside its metadata. */
   def above(levels: Seq[Path], fs: FileSystem): Seq[TableLog] = {
     val top = levels.last
     def of(place: Path) =

@@ -13,8 +13,8 @@ import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**
- * Opens every module of every file of a table with its keys, a file per task, and tells all that does not open:
- * `pme.verify`, and for Scala
+ * Opens every module of every file of a table with its keys, one file per task, and reports all that do not open:
+ * `pme.verify`, and in Scala
  * {{{
  *   Verification.verify(spark, "s3a://…/table", Map("kms" -> "vault", …)).findings.show()
  * }}}
@@ -22,7 +22,7 @@ import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
  */
 object Verification {
 
-  /** @param options of the format, for reading: what they refuse is a finding */
+  /** @param options the options of a read: whatever they refuse is a finding */
   def verify(
       session: SparkSession,
       path: String,
@@ -38,7 +38,7 @@ object Verification {
     )
   }
 
-  /** As Python calls it. */
+  /** For Python. */
   def verify(
       session: SparkSession,
       path: String,
@@ -57,7 +57,7 @@ object Verification {
       sample: Sample
   ): Seq[Row] = run(session, path, options, sample).rows
 
-  /** @param skipped files that the sample left out */
+  /** @param skipped how many files the sample left out */
   private final case class Run(rows: Seq[Row], opened: Opened, skipped: Long, readable: ReadableColumns)
 
   private def run(session: SparkSession, path: String, options: Map[String, String], sample: Sample): Run = {
@@ -76,7 +76,7 @@ object Verification {
     val opened = done.map(_.opened).fold(Opened())(_ + _)
     val caseSensitive = SparkAccess.sqlConf(session).caseSensitiveAnalysis
     val readable = ReadableColumns.of(chosen.map(_.path).zip(done.map(_.unprotected)), caseSensitive)
-    // Where options say what each column must have, those that differ have been told, file by file.
+    // If options say how each column must be protected, each file has its own findings for columns that differ.
     val differing = if (scope.settings.columns.isDefined) Nil else readable.findings
     Run((differing ++ done.flatMap(_.findings)).map(row), opened, all.size - chosen.size, readable)
   }
@@ -110,8 +110,8 @@ object Verification {
 }
 
 /**
- * @param findings none where all that was looked at opens, and no column is readable in some files alone
- * @param skippedFiles that the sample left out
+ * @param findings empty if every module in the sample opens, and no column is readable in only some of the files
+ * @param skippedFiles how many files the sample left out
  * @param readable what has no key, so that there was nothing to open
  */
 final class VerifiedTable(

@@ -11,9 +11,8 @@ import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeException
 
 /**
- * What a write would do, told before it is done: which leaf column gets which key, what stays readable, and why the write
- * would be refused. It is decided by what decides in a write; no KMS is called, no job is run and nothing is written.
- * `pme.plan`, and for Scala
+ * What a write would do: which leaf column would get which key, what would stay readable, and why the write would fail.
+ * The same code decides as in a write. It calls no KMS, runs no job and writes nothing: `pme.plan`, and in Scala
  * {{{
  *   WritePlan.of(spark, frame.schema, Seq("day"), Map("kms.keystore.path" -> …, "footerKey" -> …)).columns
  * }}}
@@ -21,8 +20,9 @@ import io.pmeparquet.PmeException
  *
  * @param columns the leaf columns in the order of the file, then the partition columns
  * @param unmatched entries of `columnKeys` that match no column
- * @param refusals why the write would be refused, what it says before the others; whether the KMS has the keys is not among it
- * @param exposed in sentences, what anybody can read who gets at the files
+ * @param refusals why the write would fail, first the error that it would raise; they do not cover whether the KMS has
+ *   the keys
+ * @param exposed in sentences, what anybody with access to the files can read
  */
 final case class WritePlan(
     columns: Seq[PlannedColumn],
@@ -32,19 +32,19 @@ final case class WritePlan(
     exposed: Seq[String]
 ) {
 
-  /** As Python takes it. */
+  /** For Python. */
   def json: String = WritePlan.mapper.writeValueAsString(this)
 }
 
 /**
  * A leaf column of the files, or a partition column.
  *
- * @param path in the Parquet schema, with dots
- * @param name as `columnKeys` takes it
- * @param type as Spark names it
+ * @param path its path in the Parquet schema, with dots
+ * @param name its name for `columnKeys`
+ * @param type its type in Spark's words
  * @param key the id of its master key
- * @param by what decides about it: a value of [[PlannedColumn]]
- * @param pattern in `columnKeys`, by which it has its key
+ * @param by what decides its protection: a value of [[PlannedColumn]]
+ * @param pattern the pattern in `columnKeys` that gives it its key
  */
 final case class PlannedColumn(
     path: String,
@@ -61,14 +61,14 @@ object PlannedColumn {
   val UniformKey = "uniform key"
   val Plaintext = "plaintext"
 
-  /** Its values become names of directories. */
+  /** The column's values become names of directories. */
   val Partition = "partition column"
 
-  /** The write does not take place. */
+  /** The write would fail because of this column. */
   val Refused = "refused"
 }
 
-/** @param nearest columns, and structs, lists and maps, that it was most likely meant to name */
+/** @param nearest columns, structs, lists and maps that the pattern most likely means */
 final case class UnmatchedPattern(pattern: String, key: String, nearest: Seq[String])
 
 final case class Refusal(condition: String, message: String)
@@ -78,12 +78,12 @@ object Refusal {
 }
 
 /**
- * How files would be encrypted, by the values of options that hold, defaults among them.
+ * How the write would encrypt files, by the effective values of options, including defaults.
  *
  * @param footer `encrypted`, or `signed` and readable
  * @param kms the value of the option: a KMS's short name, or its class
- * @param dataKeyBits none where it is the length of the key that is named, with direct keys
- * @param kekBits none where no key-encryption key comes between
+ * @param dataKeyBits none with direct keys, if the named key determines the length
+ * @param kekBits none if there are no key-encryption keys
  * @param keyMaterial none with direct keys
  */
 final case class PlannedFiles(
@@ -103,9 +103,9 @@ final case class PlannedFiles(
 object WritePlan {
 
   /**
-   * @param partitionBy as `DataFrameWriter.partitionBy` takes it
-   * @param options of the write
-   * @throws io.pmeparquet.PmeException as a write does, where options cannot be used
+   * @param partitionBy the columns for `DataFrameWriter.partitionBy`
+   * @param options the options of the write
+   * @throws io.pmeparquet.PmeException if the write could not use the options
    */
   def of(
       session: SparkSession,
@@ -114,7 +114,7 @@ object WritePlan {
       options: Map[String, String]
   ): WritePlan = PmeSparkException.translated(new WritePlanning(session, options).of(schema, partitionBy))
 
-  /** As Python calls it. */
+  /** For Python. */
   def of(
       session: SparkSession,
       schema: StructType,

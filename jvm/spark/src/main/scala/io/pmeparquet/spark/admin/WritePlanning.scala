@@ -16,7 +16,7 @@ import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.write.ColumnPlan
 
-/** The making of a [[WritePlan]]. ''Driver only.'' */
+/** Makes a [[WritePlan]]. ''Driver only.'' */
 private[admin] final class WritePlanning(session: SparkSession, options: Map[String, String]) {
   private val sqlConf = SparkAccess.sqlConf(session)
   private val resolver = new ConfResolver(session)
@@ -33,7 +33,7 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
     val leaves = SchemaColumns.leaves(fileSchema)
     val taken = KeyDraft.ofPartitions(partitionBy, files.columnKeys, files.caseSensitive)
     val all = KeyDraft.of(leaves, files.columnKeys, files.unlisted, files.caseSensitive)
-    // What names a partition column is refused for that alone.
+    // An entry that names a partition column is refused only for that.
     val draft = all.copy(unmatched = all.unmatched.filterNot(taken.map(_._1).toSet))
     val columns = draft.columns.map(planned(_, data, files)) ++ partitionBy.map(partition(_, schema))
     WritePlan(
@@ -48,16 +48,16 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
     )
   }
 
-  /** What Spark itself refuses of a write, before the format is asked. */
+  /** Makes the checks that Spark makes before it calls the format. */
   private def checkAsSpark(schema: StructType, partitionBy: Seq[String]): Unit = {
-    // Within structs it lets names stand twice.
+    // Spark allows duplicate names within structs, so this checks only top-level names.
     val names = StructType(schema.fields.map(field => StructField(field.name, NullType)))
     ColumnNames.requireDistinct(names, sqlConf.caseSensitiveAnalysis)
     if (partitionBy.nonEmpty)
       PartitioningUtils.validatePartitionColumn(schema, partitionBy, sqlConf.caseSensitiveAnalysis)
   }
 
-  /** Spark's own check has other parameters in each version, and its converter does not expect these types. */
+  /** Spark's own check has other parameters in each version, and its converter does not handle these types. */
   private def requireTypes(data: StructType): Unit = {
     val format = new ParquetFileFormat
     data.find(field => !format.supportDataType(field.dataType)).foreach { field =>
@@ -91,7 +91,7 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
   private lazy val keyOfRest =
     if (resolver.uniformKey(options).isDefined) PlannedColumn.UniformKey else PlannedColumn.FooterKey
 
-  /** Directories have the name that the write gives them. */
+  /** Directories get the name from `partitionBy`, not the schema's spelling. */
   private def partition(name: String, schema: StructType) = {
     val field = schema.find(field => sqlConf.resolver(name, field.name)).get
     PlannedColumn(
@@ -104,7 +104,7 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
     )
   }
 
-  /** The type of what stands there; of a variant's parts, the variant's. */
+  /** The type at a path; for the parts of a variant, the variant's. */
   private def typeAt(dataType: DataType, sparkPath: Seq[String]): DataType = (dataType, sparkPath) match {
     case (udt: UserDefinedType[_], _) => typeAt(udt.sqlType, sparkPath)
     case (struct: StructType, name +: rest) => typeAt(struct(name).dataType, rest)
@@ -135,7 +135,7 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
     )
 }
 
-/** What anybody can read who gets at the files of a write, in sentences. */
+/** What anybody with access to the files of a write can read, in sentences. */
 private[admin] object Exposure {
   def of(columns: Seq[PlannedColumn], files: FileSettings): Seq[String] = {
     val (partitions, leaves) = columns.partition(_.by == PlannedColumn.Partition)

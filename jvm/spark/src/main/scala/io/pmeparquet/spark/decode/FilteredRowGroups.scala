@@ -8,15 +8,15 @@ import io.pmeparquet.parquet.chunk.Rows
 import io.pmeparquet.parquet.file.{RowGroupReader, SplitReader}
 
 /**
- * The row groups of a split, of which first the filter's columns are decoded and the filter is evaluated; then only those
- * pages of all columns are read, decrypted and decoded that hold a row that passed. Where that would not pay, because
- * there is little beside the filter's columns or because the filter lets much through, row groups are read as they are,
- * and the filter is tried again from time to time.
+ * The row groups of a split, filtered first. For each row group this class decodes the filter's columns and evaluates
+ * the filter. Then it reads, decrypts and decodes only those pages of all columns that have a matching row. That does
+ * not pay if the other columns are small or if most rows match: then it reads row groups whole, and tries the filter
+ * again from time to time.
  *
  * For one thread.
  *
  * @param filterColumns paths of the columns that the filter looks at
- * @param filterReader makes a reader of those columns, for row groups of the given source
+ * @param filterReader makes a reader of those columns, for the row groups of a source
  */
 private[spark] final class FilteredRowGroups(
     file: SplitReader,
@@ -27,14 +27,14 @@ private[spark] final class FilteredRowGroups(
 ) extends RowGroupSource {
   import FilteredRowGroups._
 
-  // Every filter is tried, and none given up.
+  // Tries the filter on every row group, and never gives up.
   private val always = java.lang.Boolean.getBoolean(AlwaysProperty)
 
   private var current: RowGroupReader = _
   private var passed: Option[Rows] = None
   private var untested = 0
 
-  // The share of pages with rows that passed, in the row group tested last; at first, as if none had any.
+  // The share of pages with matching rows in the row group tested last. At first it assumes none.
   private var pagesLast = 0.0
 
   private val filterSource = new FilterSource
@@ -69,13 +69,13 @@ private[spark] final class FilteredRowGroups(
     worth
   }
 
-  /** Whether what is saved of the other columns is more than the filter's columns and the filter itself cost. */
+  /** Whether skipping pages of the other columns saves more than the filter and its columns cost. */
   private def paysWith(pages: Double): Boolean = {
     val test = current.cost(filterColumns) + FilterCost * current.rowCount
     pages < MostPages && (1 - pages) * current.cost(others) > test
   }
 
-  /** The rows that pass; none where it turns out that they are on most pages, which are then better read as they are. */
+  /** The matching rows. None if they are on most pages: then it is cheaper to read the row group whole. */
   private def test(): Option[Rows] = {
     filterSource.group = Some(current)
     val batches = reader.getOrElse(filterReader(filterSource))
@@ -94,7 +94,7 @@ private[spark] final class FilteredRowGroups(
       }
     }
     if (givenUp) {
-      // In the middle of a row group, from where it does not go on.
+      // The reader is in the middle of a row group, and cannot continue with another.
       closeReader()
       pagesLast = 1
       None
@@ -105,7 +105,7 @@ private[spark] final class FilteredRowGroups(
     }
   }
 
-  /** One row group at a time, of the filter's columns only. */
+  /** One row group at a time, with only the filter's columns. */
   private final class FilterSource extends RowGroupSource {
     var group: Option[RowGroupReader] = None
     private var reading: RowGroupReader = _
@@ -122,22 +122,22 @@ private[spark] final class FilteredRowGroups(
 
 private object FilteredRowGroups {
 
-  /** A system property for tests, whose row groups are too small for it to pay. */
+  /** A system property for tests: their row groups are too small for filtering first to pay. */
   val AlwaysProperty = "io.pmeparquet.test.filterFirst"
 
-  /** Above this share of pages with rows that passed, leaving out the others saves less than finding them costs. */
+  /** If a larger share of pages has matching rows, skipping the others saves less than finding them costs. */
   val MostPages = 0.7
 
-  /** After so many pages it is seen what share of them has rows that pass. */
+  /** This many pages show which share of pages has matching rows. */
   val PagesSeen = 4
 
-  /** Evaluating a filter on a row takes about as long as decrypting and decompressing so many bytes. */
+  /** Evaluating a filter on a row takes about as long as decrypting and decompressing this many bytes. */
   val FilterCost = 24L
 
-  /** After so many row groups read without a test, the next is tested. */
+  /** After this many row groups without a test, the next is tested. */
   val RetryAfter = 7
 
-  /** Counts pages with rows that passed, as if the pages of all columns had the same number of rows. */
+  /** Counts pages with matching rows, as if the pages of all columns had the same number of rows. */
   final class PagesHit(rowsPerPage: Long) {
     private var seen = 0
     private var hit = 0
@@ -155,7 +155,7 @@ private object FilteredRowGroups {
       }
     }
 
-    /** Of the pages that were seen, with the one that was begun. */
+    /** The share of the pages seen so far, including the unfinished one. */
     def share: Double = {
       val begun = if (rowsOfPage > 0) 1 else 0
       (hit + (if (hitPage) 1 else 0)).toDouble / (seen + begun).max(1)

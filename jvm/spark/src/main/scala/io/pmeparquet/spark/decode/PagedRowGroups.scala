@@ -4,7 +4,7 @@ import org.apache.parquet.column.page.PageReadStore
 
 import io.pmeparquet.parquet.file.{RowGroupReader, SplitReader}
 
-/** The row groups of a split as they are, every wanted page of every wanted column. For one thread. */
+/** The row groups of a split, unfiltered: every wanted page of every wanted column. For one thread. */
 private[spark] final class PagedRowGroups(file: SplitReader, groups: Iterator[RowGroupReader])
     extends RowGroupSource {
   private var current: RowGroupReader = _

@@ -16,20 +16,23 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, ParquetRowIndexUtil}
 import org.apache.spark.sql.types.StructType
 
-/** What went wrong with a record, and where: for [[io.pmeparquet.spark.FileOpening]] to tell whose it is to explain. */
+/**
+ * A record that did not decode, and where. [[io.pmeparquet.spark.read.FileOpening]] decides whether we or Spark explain
+ * it.
+ */
 private[spark] final class UndecodedRecord(position: Long, block: Int, file: Path, cause: RuntimeException)
     extends RuntimeException(cause) {
 
-  /** Spark looks for this, and says by its cause what a user can do. */
+  /** Spark looks for this exception, and its cause tells Spark what to advise the user. */
   def asParquetHasIt: ParquetDecodingException =
     new ParquetDecodingException(s"Can not read value at $position in block $block in file $file", getCause)
 }
 
 /**
- * Row groups assembled record by record, as parquet-column and Spark's read support do it, for what Spark does not
+ * Assembles row groups record by record with parquet-column and Spark's read support, for schemas that Spark does not
  * vectorize. For one thread.
  *
- * @param filter by which records are to be left out, where Spark asks for that
+ * @param filter leaves out records, if Spark asks for that
  */
 private[spark] final class RowPages(
     file: Path,
@@ -49,7 +52,7 @@ private[spark] final class RowPages(
   private val recordFilter = filter.fold(FilterCompat.NOOP)(FilterCompat.get)
   private val rowIndexColumn = ParquetRowIndexUtil.findRowIndexColumnIndexInSchema(required)
 
-  /** The rows with the partition's values behind them, each valid until the next. */
+  /** The rows, with the partition's values appended. Each is valid until the next. */
   def rows(partitions: StructType, values: InternalRow): Iterator[InternalRow] = {
     val full = SparkAttributes.of(required) ++ SparkAttributes.of(partitions)
     val project = GenerateUnsafeProjection.generate(full, full)
@@ -69,7 +72,7 @@ private[spark] final class RowPages(
     private var reader: RecordReader[InternalRow] = _
     private var indexes: PrimitiveIterator.OfLong = _
     private var firstRow = 0L
-    // Counted as parquet-java counts them.
+    // parquet-java counts in the same way.
     private var position = 0L
     private var block = -1
     private var left = 0L

@@ -7,11 +7,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 /**
- * What of a scan's filters can be judged from a file's own columns, and which columns that takes. ''Crosses the wire.''
+ * The part of a scan's filters that a file's own columns decide, and those columns. ''Crosses the wire.''
  *
  * @param condition over `columns`, by position
  * @param columns the columns it looks at
- * @param positions their places in the schema that the scan reads
+ * @param positions their positions in the schema that the scan reads
  */
 private[spark] final case class RowPredicate(
     condition: Expression,
@@ -24,7 +24,7 @@ private[spark] final case class RowPredicate(
     val predicate = Predicate.create(condition)
     predicate.initialize(0)
     row =>
-      // A row on which the filter fails is kept: Spark evaluates it again, and then it is for Spark to say so.
+      // If the filter throws on a row, the row is kept: Spark evaluates the filter again, and reports the failure.
       try predicate.eval(row)
       catch { case NonFatal(_) => true }
   }
@@ -35,11 +35,11 @@ private[spark] object RowPredicate {
   /**
    * @param filters conjuncts
    * @param required what the scan reads
-   * @return none where nothing useful can be judged
+   * @return none if no filter is of use here
    */
   def of(filters: Seq[Expression], required: StructType): Option[RowPredicate] = {
     val usable = filters.filter(filter => isUsable(filter) && isOver(filter, required))
-    // Nearly every query has tests for null; by themselves they leave out too little to pay.
+    // Nearly every query tests for NULL. Such tests alone leave out too few rows to pay.
     if (usable.forall(_.isInstanceOf[IsNotNull])) None
     else {
       val names = usable.flatMap(_.references.map(_.name)).distinct
@@ -48,14 +48,14 @@ private[spark] object RowPredicate {
       val condition = usable.reduce(And).transform { case attribute: AttributeReference =>
         BoundReference(columns.fieldIndex(attribute.name), attribute.dataType, nullable = true)
       }
-      // With all columns in the filter, nothing is left that could be read later.
+      // If the filter looks at all columns, no column is left to read later.
       if (positions.size == required.size) None else Some(RowPredicate(condition, columns, positions))
     }
   }
 
   private def isUsable(filter: Expression): Boolean =
     filter.deterministic && filter.references.nonEmpty && !filter.exists {
-      // Bound to a column before it is evaluated.
+      // Bound to a column before evaluation.
       case _: AttributeReference => false
       case _: SubqueryExpression | _: Unevaluable | _: UserDefinedExpression => true
       case _ => false

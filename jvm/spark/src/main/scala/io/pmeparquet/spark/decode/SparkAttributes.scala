@@ -5,7 +5,7 @@ import org.apache.spark.sql.types.StructType
 
 private[spark] object SparkAttributes {
 
-  /** A schema's fields as attributes of their own. */
+  /** A new attribute for each field of a schema. */
   def of(schema: StructType): Seq[AttributeReference] =
     schema.map(field => AttributeReference(field.name, field.dataType, field.nullable, field.metadata)())
 }

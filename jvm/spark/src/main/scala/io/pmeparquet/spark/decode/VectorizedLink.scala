@@ -12,8 +12,8 @@ import org.apache.spark.sql.execution.datasources.parquet.{
 }
 
 /**
- * What the page pipeline needs of Spark beyond its public classes, looked up once. A Spark that was changed, as vendors
- * do, may lack a piece of it: then [[VectorizedLink.failure]] names the piece, and Spark's own readers are used.
+ * What the page pipeline needs from Spark beyond its public classes. It is looked up once. A vendor's Spark may lack a
+ * part of it: then [[VectorizedLink.failure]] names the part, and Spark's own readers read.
  */
 private[spark] final class VectorizedLink private () {
   private val base = classOf[VectorizedParquetRecordReader].getSuperclass
@@ -26,14 +26,15 @@ private[spark] final class VectorizedLink private () {
     found
   }
 
-  /** Spark's interface of row groups, which only Spark's package may name. */
+  /** Spark's interface for row groups, which only code in Spark's package can name. */
   val readerType: Class[_] = {
     if (reader.getType.getDeclaredMethod("readNextRowGroup") == null || !reader.getType.isInterface)
       throw new NoSuchMethodException(s"${reader.getType.getName} as an interface")
     reader.getType
   }
 
-  // Fields that VectorizedPages sets by name: a compiler of another version cannot vouch for them.
+  // VectorizedPages sets these fields by name. The compiler has checked them only for the Spark that it compiled
+  // against.
   Seq(
     "fileSchema",
     "requestedSchema",
@@ -48,7 +49,7 @@ private[spark] final class VectorizedLink private () {
   classOf[ParquetToSparkSchemaConverter]
     .getMethod("convertParquetColumn", classOf[MessageType], classOf[Option[_]])
 
-  // Spark 4.3 has one argument more, an option.
+  // Spark 4.3 has one more argument, an option.
   private val filters = {
     val found = classOf[ParquetFilters].getConstructors.find(constructor =>
       Seq(8, 9).contains(constructor.getParameterCount)
@@ -60,7 +61,7 @@ private[spark] final class VectorizedLink private () {
 
   def setReader(of: VectorizedParquetRecordReader, value: AnyRef): Unit = reader.set(of, value)
 
-  /** Since Spark 4.1. */
+  /** Spark has this field since 4.1. */
   def setConfiguration(of: VectorizedParquetRecordReader, value: Configuration): Unit =
     configuration.foreach(_.set(of, value))
 
@@ -110,7 +111,7 @@ private[spark] object VectorizedLink {
         Left(s"${missing.getClass.getSimpleName}: ${missing.getMessage}")
     }
 
-  /** The class or member of this Spark that is not as the page pipeline needs it, if any. */
+  /** The class or member of this Spark that does not fit the page pipeline, if any. */
   def failure: Option[String] = found.left.toOption
 
   def get: VectorizedLink =

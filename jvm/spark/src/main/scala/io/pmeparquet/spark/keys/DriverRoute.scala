@@ -12,15 +12,15 @@ import io.pmeparquet.keys.{KeyDesks, KeyRoute}
 import io.pmeparquet.PmeErrors
 
 /**
- * `kms.callFrom=driver`: executors ask their driver for keys. What asks in the driver's own process asks without a
- * network. ''Crosses the wire''.
+ * `kms.callFrom=driver`: executors ask their driver for keys. Code in the driver's own process asks without a network.
+ * ''Crosses the wire.''
  *
  * @param endpoint the name under which the driver answers
  */
 private[spark] final case class DriverRoute(endpoint: String) extends KeyRoute {
 
   override def ask(request: Array[Byte], where: String): Array[Byte] =
-    // Classes of the driver's tasks can be of another loader, and then know none of its desks.
+    // Tasks in the driver may have our classes from another class loader, where no desks are open. Then RPC finds them.
     if (SparkEnv.get.executorId == DriverRoute.Driver && endpoint == KeyRpc.NAME) KeyDesks.answer(request)
     else
       try KeyRpc.ask(endpoint, request)
@@ -35,15 +35,15 @@ private[spark] object DriverRoute {
   private val log = LoggerFactory.getLogger(classOf[DriverRoute])
   private val warned = new AtomicBoolean
 
-  /** What to do where RPC is not encrypted. */
+  /** What to do if RPC is not encrypted. */
   val Remedy: String =
     "Set spark.authenticate=true, spark.network.crypto.enabled=true and spark.network.crypto.cipher=AES/GCM/NoPadding " +
       "unless you trust the network."
 
-  /** Makes the driver answer. ''Driver only''. */
+  /** Starts to answer on the driver. ''Driver only.'' */
   def open(): DriverRoute = DriverRoute(KeyRpc.answer())
 
-  /** Says once what would protect keys, or a KMS's credentials, on their way to executors. */
+  /** Warns once if nothing protects keys, or a KMS's credentials, on their way to executors. */
   def warnWhereReadable(session: SparkSession): Unit = {
     val context = session.sparkContext
     if (!context.isLocal && !isEncrypted(session) && warned.compareAndSet(false, true))
@@ -52,7 +52,7 @@ private[spark] object DriverRoute {
       )
   }
 
-  /** Whether Spark's settings encrypt what driver and executors say to each other. */
+  /** Whether Spark's settings encrypt the messages between driver and executors. */
   def isEncrypted(session: SparkSession): Boolean = protection(session) != RpcProtection.None
 
   def protection(session: SparkSession): RpcProtection =

@@ -4,13 +4,13 @@ import org.apache.spark.{SparkConf, SparkEnv}
 
 import io.pmeparquet.spark.session.SparkVersions
 
-/** What protects what driver and executors say to each other, keys among it. */
+/** What protects the messages between driver and executors, which include keys. */
 private[spark] sealed trait RpcProtection
 
 private[spark] object RpcProtection {
   case object None extends RpcProtection
 
-  /** By AES in CTR mode, which is Spark's default: who can alter packets can alter what they say. */
+  /** Spark encrypts with AES in CTR mode, its default: anyone who can change packets can change what they say. */
   case object Unauthenticated extends RpcProtection
   case object Authenticated extends RpcProtection
 

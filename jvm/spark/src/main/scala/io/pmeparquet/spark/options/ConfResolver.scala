@@ -18,28 +18,31 @@ import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
- * The one place where options become settings: option of this read or write > session conf
+ * The one place where options become settings. Precedence: option of this read or write > session conf
  * `spark.datasource.pme-parquet.<option>` > Hadoop conf `parquet.encryption.*`. Every way into the format calls it.
  *
- * ''Driver only'': this is where references to secrets are resolved.
+ * ''Driver only'': it resolves references to secrets.
  *
- * @param origin whose the options are
+ * @param origin where the options come from
  */
 final class ConfResolver private[spark] (session: SparkSession, origin: OptionOrigin) {
 
-  /** For options that the user gave to what is done with them. */
+  /** For options that the user gave to this operation. */
   def this(session: SparkSession) = this(session, OptionOrigin.Frame)
 
   private val definition = new DefinitionOptions(session, origin)
   private val sources = new OptionSources(session)
   import sources.ours
 
-  /** V1 unless asked for: it is the path on which Spark gives most. [[AggregatePushDown]] tells the exception. */
+  /** V1 is the default, because Spark offers most features on it. [[AggregatePushDown]] explains the exception. */
   def usesV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) == "v2"
 
   def allowsV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) != "v1"
 
-  /** Whether a read goes through our page pipeline; where this Spark does not fit it, through Spark's own reader. */
+  /**
+   * Whether a read goes through our page pipeline. If the pipeline does not work with this Spark, Spark's own reader
+   * reads.
+   */
   def usesPages(options: Map[String, String]): Boolean = {
     val pages = Settings.reader(valuesOf(options)) != "spark" && PipelineCheck.fits()
     if (!pages && masking(options).isDefined)
@@ -53,8 +56,8 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   }
 
   /**
-   * What becomes of columns whose keys are refused; none: the read fails. Asked for in each plan, so without a copy of
-   * Hadoop's configuration, in which the options that it depends on have no names.
+   * What the read does with columns whose keys the KMS refuses; none: the read fails. Rules call this for each plan, so
+   * it does not copy Hadoop's configuration: the options that it depends on have no names there.
    */
   def masking(options: Map[String, String]): Option[Masking] =
     Settings.masking(
@@ -69,7 +72,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
 
   def read(options: Map[String, String]): ReadScope = read(options, identity)
 
-  /** As [[read]], for a scan of rows. */
+  /** Like [[read]], for a scan of rows. */
   def scan(options: Map[String, String], schema: StructType): ReadScope = {
     val byNumber = SQLConf.PARQUET_FIELD_ID_READ_ENABLED
     val scope = read(options)
@@ -80,7 +83,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     scope
   }
 
-  /** As [[read]], for somebody who compares columns and their keys himself. */
+  /** Like [[read]], for a caller that compares columns and their keys itself. */
   def readUnjudged(options: Map[String, String]): ReadScope = read(options, _.copy(columns = None))
 
   private def read(options: Map[String, String], change: ReadSettings => ReadSettings): ReadScope = {
@@ -112,20 +115,20 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   private def settingsOf(values: OptionValues) =
     Settings.forRead(values, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
 
-  /** Whether options, or the session, name a KMS at all. */
+  /** Whether the options, the session or Hadoop's configuration name a KMS. */
   def namesKms(options: Map[String, String]): Boolean = {
     val values = valuesOf(options)
     PmeOptions.kmsOptions.exists(values.find(_).isDefined)
   }
 
-  /** The KMS that options lead to, for the driver to call. */
+  /** The KMS that the options name. The driver calls it. */
   def kms(options: Map[String, String]): Kms = {
     val values = valuesOf(options)
     val resolver = kmsResolver(options)
     KmsAccess.open(resolver.resolve(values), resolver.conf)
   }
 
-  /** A KMS sees no option that a definition says, unless the session trusts its table. */
+  /** A KMS sees no option from a stored definition, unless the session trusts the table. */
   private def kmsResolver(options: Map[String, String]): KmsResolver =
     new KmsResolver(session, definition.without(options), definition.in(options).keySet)
 
@@ -143,14 +146,14 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   def columnKeys(options: Map[String, String]): Option[ColumnKeys] =
     valuesOf(options).text(PmeOptions.ColumnKeys).map(ColumnKeys.parse)
 
-  /** The one key of everything, where options name one. */
+  /** The one key for all columns and the footer, if the options name one. */
   def uniformKey(options: Map[String, String]): Option[String] =
     valuesOf(options).text(PmeOptions.UniformKey)
 
-  /** The checked options of a write; no KMS is asked. */
+  /** The checked options of a write. This calls no KMS. */
   def writeSettings(options: Map[String, String], conf: Configuration): WriteSettings = {
     val values = valuesOf(options)
-    // A write that names no key is told so, and not that its KMS is missing too.
+    // If a write names neither keys nor a KMS, the error is about the keys.
     Settings.requireKeys(values)
     Settings.forWrite(
       values,
@@ -172,20 +175,20 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     new OptionValues(below + (Level.Option -> ours(options)))
   }
 
-  /** Fails where an option is not one that this origin may name, or none at all. */
+  /** Fails if an option is unknown, or if this origin may not set it. */
   def check(options: Map[String, String]): Unit = {
     valuesOf(options)
     ()
   }
 
-  /** As [[OptionSources.checkNames]]. */
+  /** See [[OptionSources.checkNames]]. */
   def checkNames(options: Map[String, String]): Unit = sources.checkNames(options)
 }
 
 object ConfResolver {
   val SessionPrefix: String = FormatName.SessionPrefix
 
-  /** Options as the user spelled them: Spark's maps forget the case when they are walked through. */
+  /** Options as the user spelled them: Spark's maps give their keys in lower case. */
   def spelled(options: Map[String, String]): Map[String, String] = options match {
     case insensitive: CaseInsensitiveMap[String @unchecked] => insensitive.originalMap
     case other => other

@@ -19,10 +19,10 @@ import io.pmeparquet.options.{Level, OptionSpec, OptionValues, PmeOptions}
 import io.pmeparquet.spark.session.SparkAccess
 
 /**
- * Looks up what a KMS's settings are made of: values of options, files and secrets. ''Driver only.''
+ * Resolves the settings of a KMS from values of options, files and secrets. ''Driver only.''
  *
- * @param options the user's own, which a KMS may find in its configuration
- * @param withheld names of options that come out of a table's definition, which it may not
+ * @param options the user's own options: a KMS finds them in its configuration
+ * @param withheld names of options from a table's definition: a KMS must not find them
  */
 private[spark] final class KmsResolver(
     session: SparkSession,
@@ -31,7 +31,7 @@ private[spark] final class KmsResolver(
 ) {
   import KmsResolver._
 
-  /** What a KMS is opened with. */
+  /** The configuration that a KMS gets. */
   val conf: Configuration = SparkAccess.hadoopConf(session, options)
   private val secrets = new DriverSecrets(session, conf)
 
@@ -47,7 +47,7 @@ private[spark] final class KmsResolver(
       text(option).map(path => content(path, s"option ${option.name}: file $path"))
     override def content(path: String, where: String): FileContent = contentOf(where, path)
 
-    /** parquet-java has the token itself in the Hadoop configuration; there, and only there, it may stand. */
+    /** parquet-java puts the token itself into the Hadoop configuration. Only there it may stand in plain text. */
     override def accessToken: Secret = values.find(PmeOptions.AccessToken) match {
       case None => new Secret(PmeOptions.AccessToken.default.get)
       case Some(found) if found.value == PmeOptions.AccessToken.default.get => new Secret(found.value)
@@ -58,7 +58,7 @@ private[spark] final class KmsResolver(
 
     override def identity: String = identityOf(conf)
 
-    // A job's configuration has them, some under names in small letters.
+    // A job's configuration has these options, some under lower-case names.
     override def withheld: Map[String, Option[String]] = KmsResolver.this.withheld
       .flatMap(name => Seq(name, name.toLowerCase(Locale.ROOT)))
       .map(name => name -> Option(conf.get(name)))
@@ -100,7 +100,7 @@ private[spark] object KmsResolver {
     val lines = scala.collection.mutable.ArrayBuffer(UserGroupInformation.getCurrentUser.toString)
     while (entries.hasNext) {
       val entry = entries.next()
-      // Spark's own settings differ from one step of a query to the next, and say nothing to a KMS.
+      // Spark's own settings change between steps of a query, and do not concern a KMS.
       if (!isSparks(entry.getKey)) lines += s"${entry.getKey}=${entry.getValue}"
     }
     lines.sorted.foreach(line => digest.update((line + "\n").getBytes(UTF_8)))
@@ -111,7 +111,7 @@ private[spark] object KmsResolver {
     name.startsWith("spark.sql.") || name == FileFormat.OPTION_RETURNING_BATCH
 }
 
-/** Looks up secrets where the driver runs. */
+/** Looks up secrets on the driver. */
 private final class DriverSecrets(session: SparkSession, conf: Configuration) extends SecretResolver {
 
   override def resolve(option: String, reference: SecretReference): Secret = {

@@ -10,68 +10,70 @@ import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import io.pmeparquet.spark.session.SparkVersions
 
 /**
- * Whose the options of one read or write are: the user's, who gave them to it, or those of a definition that a catalog
- * keeps and somebody else may have written. Spark hands a format both in one map. Where it cannot be told they count as
- * a definition's. ''Driver only.''
+ * Where the options of one read or write come from. The user gave them to this read or write, or they stand in a
+ * definition that a catalog keeps and somebody else may have written. Spark gives a format both in one map. Options of
+ * unknown origin count as a definition's. ''Driver only.''
  */
 private[spark] sealed trait OptionOrigin {
 
-  /** Of these options, those that come out of a definition. */
+  /** Those of these options that come from a definition. */
   def stored(options: Map[String, String]): Map[String, String]
 }
 
 private[spark] object OptionOrigin {
 
-  /** All of them stand in the statement, or were given to its reader or writer. */
+  /** The user gave all of them to the statement, the reader or the writer. */
   case object Frame extends OptionOrigin {
     override def stored(options: Map[String, String]): Map[String, String] = Map.empty
   }
 
   /**
-   * @param table catalog, database and name, where it is known which one it is
-   * @param said what its definition says, names in small letters: one may stand there twice
-   * @param hasMore whether options beside these may come from another definition, as a view's text
+   * @param table catalog, database and name, if known
+   * @param entries the options in its definition, by lower-case names: a name may stand there twice
+   * @param hasMore whether other options may come from another definition, such as the text of a view
    */
-  final case class Stored(table: Option[Seq[String]], said: Set[(String, String)], hasMore: Boolean)
+  final case class Stored(table: Option[Seq[String]], entries: Set[(String, String)], hasMore: Boolean)
       extends OptionOrigin {
 
-    // What the user gave with the same value as the definition cannot be told from it.
+    // If the user gave an option with the same value as the definition, this cannot tell the two apart.
     override def stored(options: Map[String, String]): Map[String, String] =
-      if (hasMore) options else options.filter(isSaid)
+      if (hasMore) options else options.filter(isEntry)
 
-    /** Of these options, those that may come from another definition than the table's. */
+    /** Those of these options that may come from another definition than the table's. */
     def beside(options: Map[String, String]): Map[String, String] =
-      if (hasMore) options.filterNot(isSaid) else Map.empty
+      if (hasMore) options.filterNot(isEntry) else Map.empty
 
-    // The path is where the catalog has the table's files.
-    private def isSaid(option: (String, String)): Boolean = {
+    // The catalog adds the path of the table's files.
+    private def isEntry(option: (String, String)): Boolean = {
       val known = option._1.toLowerCase(Locale.ROOT)
-      known == "path" || said.contains(known -> option._2)
+      known == "path" || entries.contains(known -> option._2)
     }
   }
 
   val Unknown: OptionOrigin = Stored(None, Set.empty, hasMore = true)
 
-  /** @param hasMore whether options beside its own may come from another definition, as a view's text */
+  /**
+   * @param hasMore whether options besides the table's own may come from another definition, such as the text of a view
+   */
   def of(table: CatalogTable, hasMore: Boolean): OptionOrigin = {
     val id = table.identifier
     val name = Seq(id.catalog.getOrElse("spark_catalog"), id.database.getOrElse("default"), id.table)
-    Stored(Some(name), saidBy(table), hasMore)
+    Stored(Some(name), entriesOf(table), hasMore)
   }
 
-  private def saidBy(table: CatalogTable): Set[(String, String)] =
+  private def entriesOf(table: CatalogTable): Set[(String, String)] =
     table.storage.properties.toSeq.map { case (option, value) =>
       option.toLowerCase(Locale.ROOT) -> value
     }.toSet
 
-  /** Whether these options are more than what a table's definition says, and where its files are. */
+  /** Whether these options include others than those in the table's definition and the path of its files. */
   def hasMore(options: Map[String, String], table: CatalogTable): Boolean =
-    Stored(None, saidBy(table), hasMore = true).beside(options).nonEmpty
+    Stored(None, entriesOf(table), hasMore = true).beside(options).nonEmpty
 
-  /** Whether what is analysed at the moment is the text of a view or function that a catalog keeps. */
+  /** Whether Spark is analysing the text of a view or function that a catalog keeps. */
   def isInDefinition: Boolean = {
     val at = CurrentOrigin.get
-    // A view of this session alone has a name of one part.
+    // A temporary view has a name of one part.
     val isOfSession = at.objectType.contains("VIEW") && at.objectName.exists(!_.contains('.'))
     val isText = AnalysisContext.get.nestedViewDepth > 0 || at.objectType.isDefined
     (isText && !isOfSession) || Asker.isSqlFunction
@@ -79,20 +81,21 @@ private[spark] object OptionOrigin {
 }
 
 /**
- * Who had Spark make a file format, or a table of the V2 side: Spark does not tell them. Only those are known whose
- * options are the user's own, and where nothing stands between them and us that resolves names of a catalog.
+ * Who asked Spark to create a file format or a V2 table. Spark does not say, so this looks at the call stack. It knows
+ * only callers whose options are the user's own, and only if no code that resolves names in a catalog stands between
+ * them and us.
  */
 private[spark] sealed trait Asker
 
 private[spark] object Asker {
 
-  /** A reader or writer, or a statement, with its own options. */
+  /** A reader, a writer or a statement, with its own options. */
   case object Statement extends Asker
 
-  /** A statement that makes a table of a query, or adds to one that is there. */
+  /** A statement that creates a table from a query, or appends to an existing one. */
   case object TableOfQuery extends Asker
 
-  /** Someone of whom more has to be known: a table's relation, a batch of a stream, a stranger. */
+  /** A caller that alone does not show the origin: the relation of a table, a batch of a stream, or unknown code. */
   case object Other extends Asker
 
   private val Statements = Set(
@@ -109,7 +112,7 @@ private[spark] object Asker {
 
   private val TablesOfQueries = Set("CreateDataSourceTableAsSelectCommand")
 
-  /** Before one of these is met. They resolve what a catalog keeps, or run what may. */
+  /** The search ends at these. They resolve names in a catalog, or run code that may. */
   private val Ends = Set(
     "FindDataSourceTable",
     "FileStreamSource",
@@ -117,7 +120,7 @@ private[spark] object Asker {
     "Analyzer"
   )
 
-  /** Of the code that calls this. */
+  /** Who asked for the format or table that the calling code creates. */
   def here(): Asker = {
     val first = callers.map(classOf).find(known)
     if (first.exists(TablesOfQueries)) TableOfQuery
@@ -127,13 +130,13 @@ private[spark] object Asker {
 
   private def known(name: String) = Statements(name) || TablesOfQueries(name) || Ends(name)
 
-  /** Functions written in SQL are analysed in no context of their own. */
+  /** Spark analyses the text of SQL functions without a context of its own, so this looks at the call stack. */
   def isSqlFunction: Boolean = callers.exists { frame =>
     frame.getClassName.startsWith(Spark) &&
     SqlFunction.exists(part => frame.getClassName.contains(part) || frame.getMethodName.contains(part))
   }
 
-  /** Who is being called now, the last first. */
+  /** The frames of the call stack, the innermost first. */
   private def callers: Seq[StackFrame] = {
     val frames = Seq.newBuilder[StackFrame]
     StackWalker.getInstance().forEach { frame => frames += frame; () }
@@ -143,7 +146,7 @@ private[spark] object Asker {
   private val SqlFunction = Seq("SQLFunction", "SQLTableFunction")
   private val Spark = "org.apache.spark.sql."
 
-  /** The plain name of a class of Spark's, whichever package and inner class it is in. */
+  /** The simple name of a Spark class, without its package and inner classes. */
   private def classOf(frame: StackFrame): String = {
     val name = frame.getClassName
     if (!name.startsWith(Spark)) "" else name.substring(name.lastIndexOf('.') + 1).takeWhile(_ != '$')
@@ -151,28 +154,28 @@ private[spark] object Asker {
 }
 
 /**
- * What one instance of our format knows of whose its options are.
+ * What one instance of our format knows about the origin of its options.
  *
- * @param asker who had it made
- * @param told by [[TellOrigins]]
- * @param isStatement by [[NoteStatements]]: whether options beside the table's own are the statement's
+ * @param asker who asked Spark to create it
+ * @param found what [[TellOrigins]] found
+ * @param isStatement what [[NoteStatements]] found: whether options besides the table's own come from the statement
  */
 private[spark] final case class FormatOrigin(
     asker: Asker,
-    told: Option[OptionOrigin] = None,
+    found: Option[OptionOrigin] = None,
     isStatement: Option[Boolean] = None
 ) {
 
   def origin: OptionOrigin = asker match {
     case Asker.Statement => OptionOrigin.Frame
-    case _ => told.getOrElse(OptionOrigin.Unknown)
+    case _ => found.getOrElse(OptionOrigin.Unknown)
   }
 
-  /** Of a write to a table that is not there yet. */
+  /** The origin of the options of a write to a new table. */
   def ofNew: OptionOrigin = if (asker == Asker.Other) OptionOrigin.Unknown else OptionOrigin.Frame
 
-  def told(origin: => OptionOrigin): FormatOrigin =
-    if (asker == Asker.Statement || told.isDefined) this else copy(told = Some(origin))
+  def orFound(origin: => OptionOrigin): FormatOrigin =
+    if (asker == Asker.Statement || found.isDefined) this else copy(found = Some(origin))
 
   def notedOnce(statement: Boolean): FormatOrigin = copy(isStatement = Some(isStatement.getOrElse(statement)))
 

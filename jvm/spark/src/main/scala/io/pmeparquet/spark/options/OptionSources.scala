@@ -11,12 +11,12 @@ import io.pmeparquet.options.{PmeOptions, UnknownOptions}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
- * Where options are found: with a read, write or table, in the session, in Hadoop's configuration. It knows which names
- * are ours and that no value may be a secret, and not what options mean. ''Driver only.''
+ * The places that have options: a read, write or table, the session, and Hadoop's configuration. This class knows which
+ * names are ours, and refuses secrets as values. It does not know what options mean. ''Driver only.''
  */
 private[options] final class OptionSources(session: SparkSession) {
 
-  /** Our options among others, by their names in small letters. */
+  /** Our options among these, by their lower-case names. */
   def ours(values: Map[String, String]): Map[String, String] =
     values.collect {
       case (name, value) if UnknownOptions.isKnown(name) && value != null => lower(name) -> value
@@ -38,7 +38,7 @@ private[options] final class OptionSources(session: SparkSession) {
     below.map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
   }
 
-  /** Fails where an option is unknown, or holds a secret: for options that are kept before they are used. */
+  /** Fails if an option is unknown or holds a secret. Catalogs keep options before anything uses them. */
   def checkNames(options: Map[String, String]): Unit = {
     options.keys.foreach(UnknownOptions.check)
     val named = ours(options)
@@ -51,7 +51,7 @@ private[options] final class OptionSources(session: SparkSession) {
       )
   }
 
-  /** Of every KMS, the chosen one or not: Spark shows the value either way. */
+  /** Checks the options of every KMS, also of those not chosen, because Spark shows all values. */
   def refuseSecrets(values: Map[String, String]): Unit =
     for {
       option <- PmeOptions.all if option.secret

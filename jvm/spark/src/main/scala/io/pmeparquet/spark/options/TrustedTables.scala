@@ -46,7 +46,7 @@ private[spark] object TrustedTables {
   val Setting: String = FormatName.SessionPrefix + PmeOptions.TrustedTables.name
   private val Parts = 3
 
-  /** As the setting takes it. */
+  /** The name as the setting takes it. */
   def spelled(name: Seq[String]): String =
     name.map(part => if (part.matches("\\w+")) part else s"`${part.replace("`", "``")}`").mkString(".")
 }

@@ -18,13 +18,13 @@ import io.pmeparquet.spark.options.{ConfResolver, FormatOrigin, OptionOrigin, Pr
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 
 /**
- * What one instance of the format knows of its relation or scan beyond what Spark tells a format.
+ * What one instance of the format knows about its relation or scan beyond what Spark tells a format.
  *
- * @param filters of a scan, as Spark's expressions
- * @param conditions the scan's columns that conditions look at; none: no rule has looked
- * @param masked noted while the scan runs
- * @param whose whose the options are
- * @param prepared of a write, what a rule has made for it
+ * @param filters the filters of a scan, as Spark's expressions
+ * @param conditions the scan's columns that conditions look at; none: no rule has looked yet
+ * @param masked the columns that the scan masks, noted while it runs
+ * @param whose where the options come from
+ * @param prepared the scope that a rule has made for a write
  */
 private[spark] final case class FormatState(
     filters: Seq[Expression],
@@ -34,17 +34,20 @@ private[spark] final case class FormatState(
     @transient prepared: Option[PreparedWrite]
 ) {
 
-  /** What tells formats apart. Spark numbers the columns of two scans of one table differently. */
+  /**
+   * What decides whether two formats are equal. Column ids do not count: Spark gives the columns of each scan of a
+   * table new ids.
+   */
   def identity: (Seq[Expression], Option[Set[String]], FormatOrigin, Option[PreparedWrite]) =
     (filters.map(FormatState.withoutIds), conditions, whose, write)
 
-  /** What was prepared. A deserialized state has none: it is transient. */
+  /** The prepared write. A deserialized state has none, because the field is transient. */
   def write: Option[PreparedWrite] = Option(prepared).flatten
 }
 
 private[spark] object FormatState {
 
-  /** Of an instance that Spark makes. */
+  /** The state of an instance that Spark creates. */
   def of(whose: FormatOrigin): FormatState = FormatState(Nil, None, new MaskedColumns, whose, None)
 
   private def withoutIds(filter: Expression): Expression = filter.transform {
@@ -53,11 +56,11 @@ private[spark] object FormatState {
 }
 
 /**
- * The V1 side of the format as rules know it: how it reads, and what they note on it. Spark's own `parquet` does the
- * work; here the settings are resolved, handed to [[PmeCryptoFactory]] and carried to executors. The class that Spark
- * looks up, `PmeFileFormat`, adds the rules to the session, and writes.
+ * The V1 side of the format, as rules know it: it reads, and keeps what rules note on it. Spark's own `parquet` does
+ * the work. This class resolves the settings, gives them to [[PmeCryptoFactory]] and sends them to executors. The class
+ * that Spark looks up, `PmeFileFormat`, adds the rules to the session, and writes.
  *
- * ''Driver only''; what it returns crosses the wire.
+ * ''Driver only''; the functions that it returns cross the wire.
  */
 abstract class EncryptedFormat private[spark] (private val state: FormatState) extends ParquetFileFormat {
 
@@ -79,7 +82,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
     state.copy(filters = filters)
   )
 
-  /** The format of a scan of whose columns conditions look at these, too: a recursive query is planned part by part. */
+  /** The format of a scan, with more columns that conditions look at: Spark plans a recursive query part by part. */
   private[spark] def withConditions(columns: Set[String]): EncryptedFormat =
     of(
       state.copy(
@@ -91,14 +94,14 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
   private def withWhose(other: FormatOrigin): EncryptedFormat =
     if (other == state.whose) this else of(state.copy(whose = other))
 
-  /** The format of a relation or write of which [[TellOrigins]] knows whose its options are. */
+  /** The format of a relation or write, with the origin that [[TellOrigins]] found. */
   private[spark] def withOrigin(known: EncryptedFormat => OptionOrigin): EncryptedFormat =
-    withWhose(state.whose.told(known(this)))
+    withWhose(state.whose.orFound(known(this)))
 
   private[spark] def notedOnce(isStatement: Boolean): EncryptedFormat =
     withWhose(state.whose.notedOnce(isStatement))
 
-  /** Whose the options of a relation of this table are, or of a write to it. */
+  /** Where the options of a relation of this table, or of a write to it, come from. */
   private[spark] def originAt(table: CatalogTable): OptionOrigin = state.whose.of(table)
 
   private[spark] def originOfNew: OptionOrigin = state.whose.ofNew
@@ -107,7 +110,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
 
   private[spark] def masked: MaskedColumns = state.masked
 
-  /** The format of a write for which this was made. */
+  /** The format of a write, with its prepared scope. */
   private[spark] def withPrepared(write: PreparedWrite): EncryptedFormat =
     of(state.copy(prepared = Some(write)))
 
@@ -117,7 +120,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
   override def toString: String = "PmeParquet"
   override def hashCode(): Int = state.identity.hashCode()
 
-  // Spark keeps a node of a plan whose copy equals it, and plans the same scan once where it occurs twice.
+  // Spark keeps a plan node if its copy equals it, and plans equal scans only once.
   override def equals(other: Any): Boolean = other match {
     case that: EncryptedFormat => state.identity == that.state.identity
     case _ => false
@@ -145,7 +148,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
     val spelled = ConfResolver.spelled(options)
     val scope = resolver.scan(spelled, requiredSchema)
     PmeCryptoFactory.useForRead(hadoopConf, scope)
-    // Asked for in any case: it prepares the configuration that both readers go by.
+    // This call also prepares the configuration, which both readers need.
     val spark = super.buildReaderWithPartitionValues(
       session,
       dataSchema,

@@ -18,7 +18,7 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.session.PmeSparkException
 
-/** The V2 side of the format as rules know it. It only reads. ''Driver only.'' */
+/** The V2 side of the format, as rules know it. It only reads. ''Driver only.'' */
 abstract class EncryptedTable private[spark] (
     session: SparkSession,
     tableOptions: CaseInsensitiveStringMap,
@@ -40,7 +40,7 @@ abstract class EncryptedTable private[spark] (
 
   override def newScanBuilder(scanOptions: CaseInsensitiveStringMap): ScanBuilder =
     PmeSparkException.translated {
-      // Spark 3.5 hands over the scan's options alone, later ones both: the table's hold where the scan says nothing.
+      // Spark 3.5 passes only the scan's options, later versions also the table's. The scan's options take precedence.
       val scan = spelledOptions(scanOptions)
       val spelled = spelledOptions(tableOptions).filterNot { case (name, _) =>
         scanOptions.containsKey(name)
@@ -62,6 +62,8 @@ abstract class EncryptedTable private[spark] (
 
 private object EncryptedTable {
 
-  /** Spark's V2 reader skips a file on any failure, beneath us; an altered or plaintext file is not to be skipped. */
+  /**
+   * Spark's V2 reader can skip a file on any failure, below our code. It must not skip an altered or plaintext file.
+   */
   val NothingSkipped: (String, String) = "ignoreCorruptFiles" -> "false"
 }

@@ -17,7 +17,7 @@ import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeException
 
 /**
- * What a task does to open a file: put the scope in place, then pass the gate.
+ * What a task does to open a file: it puts the scope in place, and then passes the gate.
  *
  * ''Crosses the wire'', and brings the scope to executors: nothing else does.
  */
@@ -32,7 +32,7 @@ private[spark] final class FileOpening private (
     try gate.check(split.toPath, split.start, split.length, split.fileSize, conf.value.value)
     catch { case failed: Throwable => throw translate(failed, split.toPath.toString) }
 
-  /** What was thrown while pages were read and decoded. */
+  /** Translates a failure from reading or decoding pages into ours or Spark's. */
   def translate(failed: Throwable, file: String): Throwable = failed match {
     case record: UndecodedRecord => inOurTerms(record.getCause, file).getOrElse(record.asParquetHasIt)
     case _ => inOurTerms(failed, file).getOrElse(failed)

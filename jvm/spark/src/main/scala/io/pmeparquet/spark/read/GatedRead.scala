@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 
 /**
- * Spark's own reader of a file, behind our gate. The page pipeline makes every check of the gate itself, page by page.
- * ''Crosses the wire.''
+ * Spark's own reader of a file, behind our gate. The page pipeline needs no gate: it makes the same checks page by
+ * page. ''Crosses the wire.''
  */
 private[spark] final class GatedRead(read: PartitionedFile => Iterator[InternalRow], opening: FileOpening)
     extends (PartitionedFile => Iterator[InternalRow])
@@ -22,7 +22,7 @@ private[spark] final class GatedRead(read: PartitionedFile => Iterator[InternalR
   override def toString: String = s"GatedRead($opening)"
 }
 
-/** A function that reads a file, with its failures in our terms. ''Crosses the wire.'' */
+/** A function that reads a file, and translates failures into ours. ''Crosses the wire.'' */
 private[spark] final class TranslatedRead(
     read: PartitionedFile => Iterator[InternalRow],
     opening: FileOpening
@@ -35,14 +35,14 @@ private[spark] final class TranslatedRead(
     val rows =
       try read(file)
       catch { case failed: Throwable => throw translate(failed) }
-    // Spark hands batches through iterators of rows, so elements are passed on without a look.
+    // Spark passes batches through iterators of rows, so this must not cast elements.
     new GatedElements(rows.asInstanceOf[Iterator[AnyRef]], translate).asInstanceOf[Iterator[InternalRow]]
   }
 
   override def toString: String = s"TranslatedRead($opening)"
 }
 
-/** Passes rows or batches on, and failures in our terms. ''Executor only.'' */
+/** Passes rows or batches on, and translates failures into ours. ''Executor only.'' */
 private final class GatedElements(elements: Iterator[AnyRef], translate: Throwable => Throwable)
     extends Iterator[AnyRef]
     with Closeable {

@@ -17,7 +17,7 @@ import io.pmeparquet.parquet.scope.ReadScope
  * What one scan does with columns whose keys the KMS refuses (`deniedColumns=null|drop`). ''Crosses the wire.''
  *
  * @param conditions the scan's columns that conditions look at
- * @param report where the driver is told
+ * @param report collects for the driver what tasks have masked
  */
 private[spark] final class MaskedScan private (
     masking: Masking,
@@ -26,13 +26,13 @@ private[spark] final class MaskedScan private (
 ) extends Serializable {
 
   /**
-   * Takes note of a file's columns that are read as NULL. ''Executor only.''
+   * Notes a file's columns that the scan reads as NULL. ''Executor only.''
    *
-   * @param refused by the name of the scan's column that they are, or are a part of
-   * @throws io.pmeparquet.PmeException where a condition looks at one of them, and may not
+   * @param refused the columns, each with the name of the scan's column that it is, or is a part of
+   * @throws io.pmeparquet.PmeException if a condition looks at one of them, and may not
    */
   def admit(refused: Seq[(String, RefusedColumn)], file: String): Unit = {
-    // Without regard to case: one column too many is refused, where one too few would be compared.
+    // This ignores case: it may refuse one column too many, but never lets a condition see a masked one.
     def isLookedAt(name: String) = conditions.exists(_.equalsIgnoreCase(name))
     refused.find { case (name, _) => !masking.inConditions && isLookedAt(name) }.foreach { case (_, column) =>
       val where = s"$file, column '${column.display}'"
@@ -47,12 +47,12 @@ private[spark] final class MaskedScan private (
 private[spark] object MaskedScan {
 
   /**
-   * None where a read fails on a refused key. ''Driver only.''
+   * None if the read fails on a refused key. ''Driver only.''
    *
-   * @param conditions what [[ConditionColumns]] has told
-   * @param masked what the scan has masked is noted there
-   * @param rules what adds the rule that tells conditions, for the next query of a session without it
-   * @throws io.pmeparquet.PmeException where it has not, and conditions are to be refused
+   * @param conditions the columns that [[ConditionColumns]] found
+   * @param masked keeps what the scan has masked
+   * @param rules adds [[ConditionColumns]] to a session without it, for the session's next query
+   * @throws io.pmeparquet.PmeException if that rule has not run, and conditions on masked columns must fail
    */
   def of(
       session: SparkSession,
@@ -68,7 +68,7 @@ private[spark] object MaskedScan {
       new MaskedScan(masking, conditions.getOrElse(Set.empty), report)
     }
 
-  /** A view of another session brings a scan of ours into one that has not made use of the format by itself. */
+  /** A view of another session can bring a scan of ours into a session that has not used the format. */
   private def unprepared(rules: SessionRules): PmeException = {
     rules.install()
     PmeErrors.unsupported(
@@ -79,7 +79,7 @@ private[spark] object MaskedScan {
     )
   }
 
-  /** The query that a task is of: a stream, which is many executions, or one execution. */
+  /** The query that the task belongs to: a stream, which has many executions, or one execution. */
   private def query: Option[String] =
     Option(TaskContext.get()).flatMap(task =>
       Queries.flatMap(name => Option(task.getLocalProperty(name))).headOption
@@ -88,21 +88,21 @@ private[spark] object MaskedScan {
   private val Queries = Seq("sql.streaming.queryId", "spark.sql.execution.id")
 }
 
-/** The columns that a scan has masked so far, as tasks told that are done. ''Driver only.'' */
+/** The columns that a scan has masked so far, as finished tasks reported. ''Driver only.'' */
 private[spark] final class MaskedColumns {
   private val masterKeys = TrieMap.empty[String, String]
 
   /** @param column as the scan names it */
   def note(column: String, masterKeyId: String): Unit = masterKeys.update(column, masterKeyId)
 
-  /** The master key that was refused; none where the column is not masked. */
+  /** The master key that the KMS refused; none if the column is not masked. */
   def masterKeyOf(column: String): Option[String] =
     masterKeys.collectFirst { case (name, masterKeyId) if name.equalsIgnoreCase(column) => masterKeyId }
 }
 
 /**
- * Says in the driver's log what was masked, once per query, when the first task that met it is done. ''Driver only'': to
- * tasks goes an accumulator of Spark's own class, since what comes back from them is read where a job's jars are not seen.
+ * Logs on the driver what a scan has masked, once per query, when the first task that met it finishes. ''Driver only'':
+ * tasks get an accumulator of Spark's own class, because Spark deserializes what they return without a job's jars.
  */
 private[spark] final class MaskedReport(option: String, masked: MaskedColumns)
     extends CollectionAccumulator[MaskedReport.Entry] {
@@ -123,8 +123,8 @@ private[spark] final class MaskedReport(option: String, masked: MaskedColumns)
 private[spark] object MaskedReport {
 
   /**
-   * The query, if there is one; the scan's column, and the leaf of it, as messages name it; master key and file. Of
-   * classes that are wherever Spark is.
+   * The query, if there is one; the scan's column; the leaf of it, as messages name it; master key; file. A tuple of
+   * strings, because every JVM of Spark has these classes.
    */
   type Entry = (String, String, String, String, String)
 
@@ -132,11 +132,11 @@ private[spark] object MaskedReport {
 
   private val MaxKept = 10000
   private val KeptMillis = 24L * 3600 * 1000
-  private val told = new RecentValues[(String, String, String), Unit](MaxKept, KeptMillis)
+  private val logged = new RecentValues[(String, String, String), Unit](MaxKept, KeptMillis)
 
-  private def isNew(entry: (String, String, String)): Boolean = told.synchronized {
-    val known = told.find(entry).isDefined
-    if (!known) told.put(entry, (), KeptMillis)
+  private def isNew(entry: (String, String, String)): Boolean = logged.synchronized {
+    val known = logged.find(entry).isDefined
+    if (!known) logged.put(entry, (), KeptMillis)
     !known
   }
 

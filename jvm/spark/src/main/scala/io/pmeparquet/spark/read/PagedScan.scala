@@ -13,12 +13,12 @@ import io.pmeparquet.parquet.file.SplitReader
 import io.pmeparquet.spark.decode.RowPredicate
 
 /**
- * What all splits of a scan are read for. ''Crosses the wire.''
+ * What a scan reads from each of its splits. ''Crosses the wire.''
  *
- * @param required columns of the files
- * @param partitions columns whose values are names of directories
- * @param filters those that parquet-java's filters for row groups and pages can make use of
- * @param rowPredicate what rows are judged by before columns that it does not look at are read
+ * @param required the columns to read from the files
+ * @param partitions the columns whose values are names of directories
+ * @param filters the filters that parquet-java can apply to row groups and pages
+ * @param rowPredicate selects rows before the scan reads the columns that it does not look at
  */
 private[spark] final case class PagedScan(
     rules: SparkReadRules,
@@ -29,12 +29,12 @@ private[spark] final case class PagedScan(
 )
 
 /**
- * The columns that Spark asks a file for, as Spark's schema and in the configuration that Spark's read support goes by.
+ * The columns that Spark asks a file for, as Spark's schema and in the configuration for Spark's read support.
  * ''Executor only.''
  */
 private[spark] final case class AskedColumns(conf: Configuration, schema: StructType) {
 
-  /** What Spark's read support needs to find them in a file. */
+  /** What Spark's read support needs to find these columns in a file. */
   def of(file: SplitReader): InitContext = {
     val metadata = file.metadata.getKeyValueMetaData.asScala
     val sets = metadata.map { case (key, value) => key -> Collections.singleton(value) }.toMap.asJava

@@ -10,13 +10,14 @@ import io.pmeparquet.parquet.file.SplitReader
 import io.pmeparquet.parquet.scope.ReadScope
 
 /**
- * The function that reads a split of a file by the page pipeline, into the same rows and batches as Spark's own. What it
- * does with one split is in [[SplitRows]].
+ * The function that reads a split of a file through the page pipeline, into the same rows and batches as Spark's own
+ * reader. [[SplitRows]] reads one split.
  *
  * ''Crosses the wire'', with the scope.
  *
- * @param conf as Spark prepares it for its own readers: it tells Spark's schema converter and read support what to do
- * @param masked where columns whose keys are refused are read as NULL
+ * @param conf prepared by Spark for its own readers; Spark's schema converter and read support take their settings from
+ *   it
+ * @param masked set if the scan reads columns whose keys the KMS refuses as NULL
  */
 private[spark] final class PagesRead(
     conf: Broadcast[SerializableConfiguration],
@@ -28,7 +29,7 @@ private[spark] final class PagesRead(
 
   override def apply(split: PartitionedFile): Iterator[InternalRow] = apply(split, scope.counters)
 
-  /** @param counters of the task */
+  /** @param counters the counters of the task */
   def apply(split: PartitionedFile, counters: ReadCounters): Iterator[InternalRow] = {
     val hadoop = conf.value.value
     val file = new SplitReader(scope, split.toPath, hadoop, counters)
@@ -45,7 +46,7 @@ private[spark] final class PagesRead(
     }
   }
 
-  /** Counters for one task, whose counts the scope has, too. ''Executor only.'' */
+  /** Counters for one task; the scope counts the same. ''Executor only.'' */
   def countersOfTask(): ReadCounters = new ReadCounters(Some(scope.counters))
 
   override def toString: String = s"PagesRead($scope)"

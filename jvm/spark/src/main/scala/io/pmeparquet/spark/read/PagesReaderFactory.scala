@@ -41,14 +41,14 @@ private[spark] final class PagesReaderFactory(
 
   override def toString: String = "PagesReaderFactory"
 
-  /** Spark's reader of a partition's files, one after the other. ''Executor only.'' */
+  /** Spark's reader of a partition's files, one after another. ''Executor only.'' */
   private final class FilesOfTask(counters: ReadCounters) extends FilePartitionReaderFactory {
     override def options: FileSourceOptions = PagesReaderFactory.this.options
 
     override def buildReader(file: PartitionedFile): PartitionReader[InternalRow] =
       new IteratorReader(read(rows)(file))
 
-    // Spark hands batches through iterators of rows.
+    // Spark passes batches through iterators of rows.
     override def buildColumnarReader(file: PartitionedFile): PartitionReader[ColumnarBatch] =
       new IteratorReader(read(batches)(file).asInstanceOf[Iterator[ColumnarBatch]])
 
@@ -56,7 +56,7 @@ private[spark] final class PagesReaderFactory(
   }
 }
 
-/** Tells Spark what a task has counted so far. ''Executor only.'' */
+/** Reports to Spark what a task has counted so far. ''Executor only.'' */
 private final class CountedReader[T](reader: PartitionReader[T], counters: ReadCounters)
     extends PartitionReader[T] {
   override def next(): Boolean = reader.next()
@@ -67,7 +67,7 @@ private final class CountedReader[T](reader: PartitionReader[T], counters: ReadC
 
 /** ''Executor only.'' */
 private final class IteratorReader[T <: AnyRef](elements: Iterator[T]) extends PartitionReader[T] {
-  // Spark's iterators move on when they are asked whether there is more.
+  // `hasNext` of Spark's iterators moves to the next element.
   private var current: T = _
 
   override def next(): Boolean = {

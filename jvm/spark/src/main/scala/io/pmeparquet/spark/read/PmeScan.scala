@@ -26,7 +26,7 @@ import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 
-/** Makes, for one V2 scan, what its tasks do to open a file. ''Driver only.'' */
+/** Makes, for one V2 scan, the function with which its tasks open a file. ''Driver only.'' */
 private[spark] final case class FileOpeningOf(
     session: SparkSession,
     options: CaseInsensitiveStringMap,
@@ -43,8 +43,8 @@ private[spark] final case class FileOpeningOf(
 }
 
 /**
- * Spark's builder of Parquet scans, asked everything; only what it builds is wrapped. A `FileScanBuilder`, because Spark
- * 3.5 pushes filters into no other builder of files. ''Driver only.''
+ * Passes all calls to Spark's builder of Parquet scans, and wraps only the scan that it builds. It is a
+ * `FileScanBuilder`, because Spark 3.5 pushes filters into no other builder for files. ''Driver only.''
  */
 private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: FileOpeningOf)
     extends FileScanBuilder(opening.session, spark.fileIndex, spark.dataSchema)
@@ -53,7 +53,8 @@ private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: Fi
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = spark.pushFilters(filters)
   override def pushedFilters: Array[Predicate] = spark.pushedFilters
 
-  // Statistics of a column that is to be masked are not to be had, and where some files refuse it would tell of others.
+  // If a read may mask columns, nobody can have the statistics of a masked one. If only some files refuse it, an
+  // aggregate would show values of the others.
   override def pushAggregation(aggregation: Aggregation): Boolean =
     opening.scope.settings.masking.isEmpty && spark.pushAggregation(aggregation)
   override def build(): Scan = PmeScan(spark.build(), opening)
@@ -62,7 +63,7 @@ private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: Fi
 /**
  * Spark's Parquet scan, whose tasks open files behind our gate. ''Driver only.''
  *
- * @param conditions the columns that conditions look at, where [[ConditionColumns]] has told
+ * @param conditions the columns that conditions look at, if [[ConditionColumns]] has run
  */
 private[spark] final case class PmeScan(
     spark: ParquetScan,
@@ -73,10 +74,10 @@ private[spark] final case class PmeScan(
     with SupportsReportStatistics
     with SupportsMetadata {
 
-  /** Noted while the scan runs. */
+  /** The columns that the scan masks, noted while it runs. */
   val masked = new MaskedColumns
 
-  /** The same scan, of whose columns conditions look at these, too. */
+  /** The same scan, with more columns that conditions look at. */
   def withConditions(columns: Set[String]): PmeScan =
     copy(conditions = Some(conditions.getOrElse(Set.empty) ++ columns))
 
@@ -95,9 +96,9 @@ private[spark] final case class PmeScan(
   private def readsPages = spark.pushedAggregate.isEmpty && opening.usesPages
 
   override def createReaderFactory(): PartitionReaderFactory = {
-    // With pushed aggregates the schema names results, and the columns are those of the table that they are of.
+    // With pushed aggregates the schema names their results, which are no columns of the files.
     val columns = if (spark.pushedAggregate.isDefined) new StructType() else spark.readDataSchema
-    // Asked for in any case: it prepares the configuration that both readers go by.
+    // This call also prepares the configuration, which both readers need.
     val factory = spark.createReaderFactory()
     if (readsPages) pages(opening.of(spark.hadoopConf, columns))
     else new GatedReaderFactory(factory, opening(columns))
@@ -141,7 +142,7 @@ private final class GatedReaderFactory(spark: PartitionReaderFactory, opening: F
 
   private def gated[T](partition: InputPartition)(open: => PartitionReader[T]): PartitionReader[T] = {
     val files = partition.asInstanceOf[FilePartition].files
-    // All files of the partition are judged before any is read; Spark opens them one by one out of our sight.
+    // All files of the partition pass the gate before Spark reads any: we do not see when Spark opens each.
     files.foreach(opening.pass)
     new GatedReader(open, opening, files.map(_.toPath.toString).mkString(", ").take(1000))
   }

@@ -5,8 +5,8 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
 import io.pmeparquet.parquet.bytes.{ReadCounter, ReadCounters}
 
 /**
- * What a V2 scan cost, as the SQL tab shows it. Spark makes each of these by name, without arguments, and sums up what
- * the tasks counted.
+ * The costs of a V2 scan, which the SQL tab shows. Spark creates each metric by its class name, without arguments, and
+ * adds up what the tasks counted.
  */
 private[spark] sealed abstract class ReadMetric(
     override val name: String,

@@ -9,24 +9,25 @@ import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
 
 import io.pmeparquet.parquet.file.{RefusedColumn, SplitReader}
 
-/** Columns of a file whose keys are refused, where they are read as NULL. ''Executor only.'' */
+/** Hides columns of a file whose keys the KMS refuses, so that Spark reads them as NULL. ''Executor only.'' */
 private[spark] object RefusedColumns {
 
-  /** Hides them: then they are missing, and what is missing Spark reads as NULL. */
+  /** Hides the refused columns. Spark reads missing columns as NULL. */
   def hide(file: SplitReader, conf: Configuration, required: StructType, scan: MaskedScan): AskedColumns = {
     val refused = hideAll(file, conf, required)
     scan.admit(refused, file.path.toString)
     withoutDefaults(refused.map(_._1).toSet, conf, required)
   }
 
-  /** @return by the name of the scan's column that they are, or are a part of */
+  /** @return the columns, each with the name of the scan's column that it is, or is a part of */
   private def hideAll(
       file: SplitReader,
       conf: Configuration,
       required: StructType
   ): Seq[(String, RefusedColumn)] = {
     val all = AskedColumns(conf, required)
-    // Where all wanted fields of a struct are missing, Spark takes another to know where the struct is NULL: so again.
+    // If all wanted fields of a struct are missing, Spark reads another field to find where the struct is NULL. The KMS
+    // may refuse that one too, so this repeats until it hides nothing more.
     @tailrec def hideAgain(before: Seq[(String, RefusedColumn)]): Seq[(String, RefusedColumn)] = {
       val asked = new ParquetReadSupport().init(all.of(file)).getRequestedSchema
       val refused = file.refused(asked)
@@ -37,7 +38,7 @@ private[spark] object RefusedColumns {
     hideAgain(Nil)
   }
 
-  /** Spark reads a missing column as the default of its definition, which is not for columns that are hidden. */
+  /** Removes defaults: Spark reads a missing column as its default, but a hidden column must be NULL. */
   private def withoutDefaults(hidden: Set[String], conf: Configuration, required: StructType): AskedColumns =
     if (hidden.isEmpty) AskedColumns(conf, required)
     else {

@@ -7,10 +7,10 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.parquet.schema.{WantedColumn, WantedColumns}
 import io.pmeparquet.spark.session.SparkAccess
 
-/** A read's schema as the file gate sees it. ''Driver only.'' */
+/** The schema of a read, as the file gate needs it. ''Driver only.'' */
 private[spark] object ScanColumns {
 
-  /** The leaf columns that a read of this schema needs, to be found in files as Spark will find them. */
+  /** The leaf columns that a read of this schema needs. The gate finds them in files in the same way as Spark. */
   def wanted(session: SparkSession, schema: StructType): WantedColumns = {
     val conf = SparkAccess.sqlConf(session)
     val columns = schema.fields.toSeq.flatMap { field =>

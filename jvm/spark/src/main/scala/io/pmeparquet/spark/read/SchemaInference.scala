@@ -21,9 +21,9 @@ import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
- * The schema of a set of files, from their footers. Spark's own inference would lose the scope on its way to executors,
- * and would trust summary files, which nothing authenticates: here they tell nothing where there are data files, and
- * only what plaintext may where there are none.
+ * Infers the schema of files from their footers. Spark's own inference would lose the scope on its way to executors,
+ * and would trust summary files, which nothing authenticates. This one ignores summary files if there are data files,
+ * and otherwise accepts them only if the options allow plaintext files.
  */
 private[spark] object SchemaInference {
 
@@ -51,10 +51,10 @@ private[spark] object SchemaInference {
     footers.map(_.schema).distinct.reduceOption(SchemaMerge.merge(_, _, sqlConf.caseSensitiveAnalysis))
   }
 
-  /** @param leftOut columns that the schema does without, because their keys are refused */
+  /** @param leftOut columns that are not in the schema, because the KMS refuses their keys */
   private final case class Inferred(schema: StructType, leftOut: Seq[MaskedReport.Entry])
 
-  /** In the order in which Spark asks one of them. */
+  /** In Spark's order of preference. */
   private val SummaryFiles = Seq("_common_metadata", "_metadata")
 
   private def judged(summaries: Seq[Path], scope: ReadScope): Seq[Path] = {
@@ -113,7 +113,7 @@ private[spark] object SchemaInference {
     } finally opened.close()
   }
 
-  /** A schema without some leaves: of a struct they alone are left out, any other column is left out whole. */
+  /** A schema without some leaves. A struct loses only these fields; any other column with such a leaf is left out. */
   private def without(schema: StructType, leaves: Seq[Seq[String]]): StructType =
     StructType(schema.fields.flatMap { field =>
       val below = leaves.filter(_.head == field.name).map(_.tail)

@@ -1,8 +1,8 @@
 package io.pmeparquet.spark.read
 
-/** What adds the format's rules to a session. A read calls it where a session has none yet. ''Driver only.'' */
+/** Adds the format's rules to a session. A read calls it if its session has no rules yet. ''Driver only.'' */
 private[spark] trait SessionRules {
 
-  /** Adds the rules to the session that is active; where none is, does nothing. */
+  /** Adds the rules to the active session, if there is one. */
   def install(): Unit
 }

@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
-/** How Spark's session wants Parquet files read. ''Crosses the wire.'' */
+/** The settings of Spark's session for reading Parquet files. ''Crosses the wire.'' */
 private[spark] final case class SparkReadRules(
     vectorized: Boolean,
     returningBatch: Boolean,
@@ -36,7 +36,7 @@ private[spark] object SparkReadRules {
         .contains("true"),
       offHeap = conf.offHeapColumnVectorEnabled,
       capacity = conf.parquetVectorizedReaderBatchSize,
-      // Spark says filters by name, and a name may be another column's where columns are found by id.
+      // Filters name columns. If Spark finds columns by id, a name may belong to another column.
       filterPushDown =
         conf.parquetFilterPushDown && !(conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(result)),
       recordFilter = conf.parquetRecordFilterEnabled,

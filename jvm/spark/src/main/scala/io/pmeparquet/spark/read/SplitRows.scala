@@ -27,8 +27,8 @@ import io.pmeparquet.spark.decode.{
 }
 
 /**
- * One split of an opened file, as Spark's own reader would read it: the same dates, time zones, schema and filters, set as
- * Spark sets them. Batches come from [[VectorizedPages]], rows from [[RowPages]]. ''Executor only.''
+ * Reads one split of an opened file in the same way as Spark's own reader: with the same dates, time zones, schema and
+ * filters. Batches come from [[VectorizedPages]], rows from [[RowPages]]. ''Executor only.''
  */
 private[spark] final class SplitRows(
     file: SplitReader,
@@ -54,7 +54,7 @@ private[spark] final class SplitRows(
     rules.vectorized
   )
 
-  /** Rows, or batches in their place where Spark wants these. */
+  /** Rows, or batches if Spark wants those. */
   def rows(): Iterator[InternalRow] = if (rules.vectorized) batches() else rowByRow()
 
   private def batches(): Iterator[InternalRow] = {
@@ -64,7 +64,7 @@ private[spark] final class SplitRows(
     val made = reader(source, schema, asked.schema)
     made.initBatch(scan.partitions, split.partitionValues)
     if (rules.returningBatch) made.enableReturningBatches()
-    // Spark hands batches through iterators of rows.
+    // Spark passes batches through iterators of rows.
     new RecordReaderIterator(made).asInstanceOf[Iterator[InternalRow]]
   }
 
@@ -81,7 +81,7 @@ private[spark] final class SplitRows(
     ).rows(scan.partitions, split.partitionValues)
 
   private def filtered(rows: RowPredicate): RowGroupSource = {
-    // Spark asks for columns in the order of its schema.
+    // Spark wants columns in the order of its schema.
     val columns = new MessageType(schema.getName, rows.positions.map(schema.getType(_)).asJava)
     val paths = columns.getPaths.asScala.map(ColumnPath.get(_: _*)).toSet
     def filterReader(source: RowGroupSource) = {
@@ -108,7 +108,7 @@ private[spark] final class SplitRows(
     made
   }
 
-  // Only what others than parquet-java wrote is to be converted, as Spark has it.
+  // Like Spark, this converts only files that another writer than parquet-java wrote.
   private def convertTz: Option[ZoneId] =
     rules.int96Conversion
       .filterNot(_ => String.valueOf(file.metadata.getCreatedBy).startsWith("parquet-mr"))

@@ -17,9 +17,9 @@ import io.pmeparquet.spark.read.{EncryptedFormat, PmeScan}
 import io.pmeparquet.spark.session.PmeSparkException
 
 /**
- * Takes Spark's V2 scan for aggregates that footers answer, where the user asks Spark for that. Spark pushes aggregates
- * into V2 scans only, and only V1 scans have `_metadata`, dynamic partition pruning and bucketed joins: so a read is V1,
- * and becomes V2 here when, and only when, its aggregate was indeed pushed.
+ * Uses Spark's V2 scan for aggregates that footers can answer, if the user turned that on in Spark. Spark pushes
+ * aggregates only into V2 scans, and only V1 scans have `_metadata`, dynamic partition pruning and bucketed joins. So a
+ * read starts as V1, and this rule makes it V2 only if Spark pushes its aggregate.
  *
  * ''Driver only.''
  */
@@ -42,7 +42,7 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  // Files listed by a catalog stay with Spark's V1 path, as they do for Spark's own source.
+  // If a catalog lists the files, the read stays on Spark's V1 path, as it does for Spark's own source.
   private def eligible(leaf: LogicalRelation): Option[(HadoopFsRelation, EncryptedFormat)] =
     leaf.relation match {
       case relation: HadoopFsRelation
@@ -70,8 +70,8 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
     val table = format.v2Table(SparkSession.active, options, paths, relation.schema)
     val v2 = DataSourceV2Relation.create(table, None, None)
     val byName = leaf.output.map(column => column.name -> column).toMap[String, AttributeReference]
-    // The plan above refers to the columns by their ids. Spark's case class has grown from version to version, so the
-    // output is put in by position, which has not changed.
+    // The plan above refers to the columns by their ids. Spark's case class has more fields in each version, but the
+    // position of the output has not changed, so this sets it by position.
     val fields = v2.productIterator.map(_.asInstanceOf[AnyRef]).toArray
     fields(OutputField) = v2.output.map(column => byName(column.name))
     v2.makeCopy(fields)

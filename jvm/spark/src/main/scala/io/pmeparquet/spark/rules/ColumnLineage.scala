@@ -19,16 +19,16 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.UnionExec
 
 /**
- * Which columns the [[Conditions]] of a plan look at, whatever lies between the two: those that they name, and those
- * that these are computed from, in subqueries and in the plans of cached data too. Where it cannot tell, a column
- * counts as looked at.
+ * Which columns the [[Conditions]] of a plan look at, directly or through other nodes: the columns that conditions
+ * name, and those that the plan computes these from, also in subqueries and in the plans of cached data. If this class
+ * cannot tell, a column counts as looked at.
  *
  * ''Driver only.''
  */
 private[spark] final class ColumnLineage(plan: LogicalPlan) {
   private val ofPlan: Seq[LogicalPlan] = plan.collectWithSubqueries { case node => node }
 
-  /** The plans of cached data that the plan reads, node by node. */
+  /** The nodes of the plans of cached data that the plan reads. */
   val cached: Seq[CachedNode] =
     ofPlan.collect { case relation: InMemoryRelation => relation }.flatMap(CachedNode.of)
 
@@ -45,19 +45,19 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
     closure(ids(ofPlan.flatMap(Conditions.of).map(columnsOf)))
   }
 
-  /** The names of those of some columns that conditions look at. */
+  /** The names of those of these columns that conditions look at. */
   def lookedAt(columns: Seq[Attribute]): Set[String] =
     columns.filter(column => looked.contains(column.exprId)).map(_.name).toSet
 
   private def ids(columns: Seq[AttributeSet]): Set[ExprId] = columns.flatMap(_.map(_.exprId)).toSet
 
-  /** With what a subquery gives. */
+  /** The columns that an expression refers to, with the output of its subqueries. */
   private def columnsOf(expression: Expression): AttributeSet = {
     val inner = expression.collect { case subquery: PlanExpression[_] => subquery.plan }
     expression.references ++ AttributeSet(inner.flatMap { case plan: QueryPlan[_] => plan.output })
   }
 
-  /** What a node's new columns are computed from. */
+  /** The new columns of a node, each with the columns that the node computes it from. */
   private def derived(node: QueryPlan[_]): Seq[(ExprId, AttributeSet)] = node match {
     case union: Union => union.children.flatMap(child => same(union.output, child.output))
     case union: UnionExec => union.children.flatMap(child => same(union.output, child.output))
@@ -77,24 +77,24 @@ private[spark] final class ColumnLineage(plan: LogicalPlan) {
       val named = aliases.map(_._1).toSet
       val fresh = node.outputSet -- node.inputSet ++ node.producedAttributes
       val others = fresh.toSeq.map(_.exprId)
-      // What typed operations make stands among their own expressions.
+      // The expressions of typed operations contain the columns that they produce.
       val used = AttributeSet.fromAttributeSets(node.expressions.map(columnsOf)) -- fresh
       val all = used.isEmpty || node.isInstanceOf[BaseAggregateExec]
       aliases ++ others.filterNot(named.contains).map(_ -> (if (all) node.inputSet else used))
   }
 
-  /** A row's number tells where it stands, and so does whatever else Spark may not compute twice. */
+  /** A row number depends on the order of rows, and so may every other nondeterministic expression. */
   private def orderOf(node: QueryPlan[_], alias: Alias): AttributeSet = node match {
     case logical: LogicalPlan if !alias.deterministic =>
       AttributeSet.fromAttributeSets(Conditions.ordersBelow(logical).map(columnsOf))
     case _ => AttributeSet.empty
   }
 
-  /** What recursive queries begin with and go on with; Spark has such nodes from 4.1 on. */
+  /** The outputs of the anchor and the recursion of recursive queries. Spark has such nodes since 4.1. */
   private lazy val loops: Seq[Seq[Attribute]] =
     ofPlan.filter(_.nodeName == "UnionLoop").flatMap(_.children.map(_.output))
 
-  /** Of an object that is made of columns that are not named. */
+  /** Whether the expression reads an object, whose columns it does not name. */
   private def isOfObject(alias: Alias) = alias.collect { case bound: BoundReference => bound }.nonEmpty
 
   private def same(columns: Seq[Attribute], from: Seq[Attribute]) =

@@ -15,11 +15,11 @@ import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
- * Tells each scan that may mask columns (`deniedColumns=null|drop`) which of its columns the conditions of the whole
- * plan look at. By itself a scan is told its own filters only, and none of a condition that stays above a limit, a
- * window or an outer join.
+ * Gives each scan that may mask columns (`deniedColumns=null|drop`) the names of those of its columns that conditions
+ * of the whole plan look at. Spark gives a scan only its own filters, and no condition above a limit, a window or an
+ * outer join.
  *
- * Such a scan is not taken for bucketed either: masked values are not in the bucket that their NULLs belong to.
+ * This rule also removes the bucketing of such a scan: a masked value is not in the bucket that its NULL belongs to.
  *
  * ''Driver only.''
  */
@@ -32,8 +32,8 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
       PmeSparkException.translated(judgeCached(lineage))
       plan.transformUpWithSubqueries {
         case leaf: LogicalRelation if ours(leaf.relation).isDefined =>
-          told(leaf, lineage.lookedAt(leaf.output))
-        case leaf: DataSourceV2ScanRelation => told(leaf, lineage.lookedAt(leaf.output))
+          withConditions(leaf, lineage.lookedAt(leaf.output))
+        case leaf: DataSourceV2ScanRelation => withConditions(leaf, lineage.lookedAt(leaf.output))
       }
     }
 
@@ -64,23 +64,23 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  private def told(leaf: LogicalRelation, columns: Set[String]): LogicalPlan =
+  private def withConditions(leaf: LogicalRelation, columns: Set[String]): LogicalPlan =
     ours(leaf.relation).fold[LogicalPlan](leaf) { case (files, format) =>
       val known = format.withConditions(columns)
       withField(leaf, 0, files.copy(bucketSpec = None, fileFormat = known)(files.sparkSession))
     }
 
-  private def told(leaf: DataSourceV2ScanRelation, columns: Set[String]): LogicalPlan =
+  private def withConditions(leaf: DataSourceV2ScanRelation, columns: Set[String]): LogicalPlan =
     ours(leaf).fold[LogicalPlan](leaf)(scan => withField(leaf, 1, scan.withConditions(columns)))
 
-  // Spark's case classes have grown from version to version; relation and scan have kept their places.
+  // Spark's case classes have more fields in each version; relation and scan have kept their positions.
   private def withField(leaf: LogicalPlan, place: Int, value: AnyRef): LogicalPlan = {
     val fields = leaf.productIterator.map(_.asInstanceOf[AnyRef]).toArray
     fields(place) = value
     leaf.makeCopy(fields)
   }
 
-  /** What a scan in the plan of cached data makes of refused columns, and which it has met. */
+  /** How a scan in the plan of cached data masks refused columns, and which columns it has masked. */
   private def ours(node: SparkPlan): Option[(Masking, MaskedColumns)] = node match {
     case scan: FileSourceScanExec =>
       for ((files, format) <- ours(scan.relation); masking <- maskingOf(files)) yield masking -> format.masked
@@ -92,7 +92,10 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  /** Cached data was read without knowing of conditions that come later. */
+  /**
+   * Fails if a condition looks at a column that a scan of cached data has masked or may mask. That scan ran before it
+   * could know of the condition.
+   */
   private def judgeCached(lineage: ColumnLineage): Unit =
     for {
       cached <- lineage.cached
@@ -110,7 +113,7 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
         )
     }
 
-  /** The master key that a cached scan was refused, or one that Spark may have run in its place. */
+  /** The master key that the KMS refused to a cached scan, or to an equal scan that Spark may have run in its place. */
   private def masterKeyOf(name: String, cached: CachedNode, lineage: ColumnLineage): Option[String] =
     lineage.cached
       .map(_.node)

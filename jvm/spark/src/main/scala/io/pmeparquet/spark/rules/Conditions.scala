@@ -15,11 +15,12 @@ import org.apache.spark.sql.execution.streaming.sources.{
 import org.apache.spark.sql.execution.SortExec
 
 /**
- * What of a plan chooses: which rows there are, how many, in which groups, which elements of an array, which branch of
- * a `CASE`. What computes a value is no condition: of NULL it makes NULL, or what Spark makes of that.
+ * The expressions of a plan that choose: which rows there are, how many, in which groups, which elements of an array,
+ * which branch of a `CASE`. An expression that computes a value is not a condition: from NULL it computes NULL, or
+ * whatever Spark makes of that.
  *
- * The nodes are listed whose rows do not hang on values. Any other, also one that a newer Spark or an extension brings,
- * looks at all that it is given. (`docs/decisions/0032` has the reasons.)
+ * This object lists the nodes whose rows do not depend on values. Every other node, also one from a newer Spark or an
+ * extension, counts as looking at all of its input. (`docs/decisions/0032` has the reasons.)
  *
  * ''Driver only.''
  */
@@ -28,13 +29,13 @@ private[spark] object Conditions {
   /** The conditions of one node. */
   def of(node: LogicalPlan): Seq[Expression] = {
     val found = ofNode(node) ++ ofExpressions(node)
-    // What is not computed from a row alone goes by where the row stands: its number, its partition, a random sequence.
+    // A nondeterministic expression may depend on the position of a row: its number, its partition, a random sequence.
     if (node.isInstanceOf[Sample] || takesFirst(node) || !found.forall(_.deterministic))
       found ++ ordersBelow(node)
     else found
   }
 
-  /** Whether what a node gives may go by which of its rows come first. */
+  /** Whether the result of a node may depend on which of its rows come first. */
   private def takesFirst(node: LogicalPlan): Boolean = node match {
     case _: Deduplicate | _: DeduplicateWithinWatermark => true
     case _ =>
@@ -44,7 +45,9 @@ private[spark] object Conditions {
       })
   }
 
-  /** Any other function may keep the row that comes first, as `first`, or a user's own, does. */
+  /**
+   * Whether the order of rows does not matter. Any other function may keep the first row, like `first` or a user's own.
+   */
   private def isOfAnyOrder(function: AggregateFunction): Boolean = function match {
     case _: Count | _: Sum | _: Average | _: Min | _: Max => true
     case _: CentralMomentAgg | _: HyperLogLogPlusPlus | _: BitAggregate => true
@@ -58,19 +61,19 @@ private[spark] object Conditions {
     case aggregate: Aggregate => aggregate.groupingExpressions
     case deduplicated: Deduplicate => deduplicated.keys
     case deduplicated: DeduplicateWithinWatermark => deduplicated.keys
-    // Rows that are late are left out.
+    // Spark drops late rows.
     case watermark: EventTimeWatermark => Seq(watermark.eventTime)
-    // Among the expressions.
+    // `ofExpressions` finds these.
     case _: Generate | _: BaseEvalPythonUDTF => Nil
     case merge: MergeRows =>
       merge.expressions.flatMap(_.collect { case one: MergeRows.Instruction => one.condition })
-    // Which rows come first is for what they are sorted by.
+    // The sort order decides which rows come first.
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail => ordersBelow(node)
     case _ if keepsRows(node) => Nil
     case _ => node.expressions ++ node.inputSet
   }
 
-  /** Whether a node gives each row that it is given once, or as often as any other, whatever is in it. */
+  /** Whether a node outputs every input row equally often, whatever its values. */
   private def keepsRows(node: LogicalPlan): Boolean = node match {
     case _: LeafNode | _: Command => true
     case _: Project | _: Window | _: Expand | _: Sample | _: Union | _: Sort => true
@@ -84,10 +87,10 @@ private[spark] object Conditions {
     case _ => isOfObjects(node)
   }
 
-  /** Not in every Spark, or not to be named by others. */
+  /** Nodes that not every Spark has, or that code in other packages cannot name. */
   private val KeepRowsByName = Set("UnionLoop", "WriteToDataSourceV2")
 
-  /** Typed operations of one object for each: of their expressions Spark wrote all but the function. */
+  /** Typed operations that make one object for each row. Spark wrote all of their expressions except the function. */
   private def isOfObjects(node: LogicalPlan): Boolean = node match {
     case _: DeserializeToObject | _: SerializeFromObject | _: MapElements => true
     case _: AppendColumns | _: AppendColumnsWithObject => true
@@ -104,11 +107,14 @@ private[spark] object Conditions {
     case If(predicate, value, _) => Seq(predicate).filterNot(isNullGuard(_, value))
     case CaseWhen(branches, _) =>
       branches.collect { case (predicate, value) if !isNullGuard(predicate, value) => predicate }
-    // What Spark makes of a CASE of Booleans.
+    // Spark rewrites a CASE of Booleans to this.
     case EqualNullSafe(predicate, TrueLiteral) => Seq(predicate)
   }.flatten
 
-  /** Whether a function gives an element for each, and nothing in its lambda chooses: its variables are no columns. */
+  /**
+   * Whether a function outputs one element for each element, and nothing in its lambda chooses. Lambda variables are
+   * not columns.
+   */
   private def keepsElements(function: HigherOrderFunction): Boolean = function match {
     case _: ArraySort => true
     case _: ArrayTransform | _: TransformKeys | _: TransformValues | _: ZipWith | _: MapZipWith =>
@@ -116,14 +122,14 @@ private[spark] object Conditions {
     case _ => false
   }
 
-  /** NULL where a value is NULL, as Spark writes it around fields of a struct. */
+  /** Whether the branch only returns NULL for NULL: Spark puts such guards around fields of a struct. */
   private def isNullGuard(predicate: Expression, value: Expression): Boolean = (predicate, value) match {
     case (_: IsNull, Literal(null, _)) => true
     case (invoke: Invoke, Literal(null, _)) => invoke.functionName == "isNullAt"
     case _ => false
   }
 
-  /** What the rows of a plan may be sorted or spread by. */
+  /** The expressions that the rows of a plan may be sorted or partitioned by. */
   def ordersBelow(plan: LogicalPlan): Seq[Expression] = plan.collect {
     case sort: Sort => sort.order
     case spread: HasPartitionExpressions => spread.partitionExpressions

@@ -7,9 +7,9 @@ import org.apache.spark.sql.execution.datasources.{FileSourceStrategy, HadoopFsR
 import io.pmeparquet.spark.read.EncryptedFormat
 
 /**
- * Hands a scan's filters to our format as the expressions that they are. Spark tells a file format only those that it can
- * say in its public filters, without `LIKE`, arithmetic or comparison of columns. Spark plans as ever; in what it plans,
- * the relation's format is replaced by one that knows the filters.
+ * Gives our format a scan's filters as expressions. Spark gives a file format only filters that its public `Filter`
+ * classes can express, without `LIKE`, arithmetic or comparisons of columns. Spark plans as usual; in its plan, this
+ * strategy replaces the relation's format by one that knows the filters.
  *
  * ''Driver only.''
  */
@@ -19,7 +19,7 @@ private[spark] object KeepFilters extends SparkStrategy {
     if (!readsOurs(plan)) Nil
     else FileSourceStrategy(plan).map(_.transformUp { case scan: FileSourceScanExec => withFilters(scan) })
 
-  // Spark's strategy takes projections and filters over one relation, and leaves all else to others.
+  // Spark's strategy plans projections and filters over one relation, and leaves everything else to other strategies.
   private def readsOurs(plan: LogicalPlan): Boolean = plan.collectLeaves() match {
     case Seq(relation: LogicalRelation) => isOurs(relation.relation)
     case _ => false
@@ -35,7 +35,7 @@ private[spark] object KeepFilters extends SparkStrategy {
     else {
       val format = scan.relation.fileFormat.asInstanceOf[EncryptedFormat].withFilters(scan.dataFilters)
       val relation = scan.relation.copy(fileFormat = format)(scan.relation.sparkSession)
-      // Spark's case class has grown from version to version; the relation has stayed the first of its fields.
+      // Spark's case class has more fields in each version; the relation is still the first.
       val fields = scan.productIterator.map(_.asInstanceOf[AnyRef]).toArray
       fields(0) = relation
       scan.makeCopy(fields)

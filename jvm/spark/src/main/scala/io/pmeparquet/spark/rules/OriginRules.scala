@@ -21,15 +21,15 @@ import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.read.EncryptedFormat
 
 /**
- * Tells each relation and write of ours whose its options are, by the table of the catalog that Spark notes with them.
- * What it has not told takes its options for a definition's. ''Driver only.''
+ * Sets the origin of the options on each relation and write of ours, from the catalog table that Spark keeps with it.
+ * Without this rule, options count as a definition's. ''Driver only.''
  */
 private[spark] object TellOrigins extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
     case relation: LogicalRelation => PlanFields.withFormat(relation)(_.withOrigin(originOf(relation, _)))
     case write: InsertIntoHadoopFsRelationCommand =>
-      // Spark notes a table where one is there already; else it is this statement that makes it.
+      // Spark keeps a table here if it exists already. If not, this statement creates it.
       PlanFields.withFormat(write)(
         _.withOrigin(format => write.catalogTable.fold(format.originOfNew)(format.originAt))
       )
@@ -44,9 +44,9 @@ private[spark] object TellOrigins extends Rule[LogicalPlan] {
 }
 
 /**
- * Notes, while a statement is analysed, whether options that a relation or write has beside its table's own were given to
- * the statement or stand in the text of a view. Where there are none it notes nothing: relations of a table then are the
- * same in a view and outside, and share what is cached. Spark 3.5 knows no such text. Only sessions with
+ * Notes, while Spark analyses a statement, where options besides the table's own come from: the statement or the text
+ * of a view. If there are no such options it notes nothing, so that relations of a table are equal inside and outside a
+ * view, and share cached data. In Spark 3.5 the text of a view has no such options. Only sessions with
  * [[PmeExtensions]] have this rule; without it such options count as a view's. ''Driver only.''
  */
 private[spark] final class NoteStatements(session: SparkSession) extends Rule[LogicalPlan] {
@@ -57,7 +57,7 @@ private[spark] final class NoteStatements(session: SparkSession) extends Rule[Lo
         val noted = PlanFields.withFormat(relation)(_.notedOnce(isStatement))
         if ((noted ne relation) && !isStatement) forget(relation)
         noted
-      // Spark has made it of a relation before this rule sees one.
+      // Spark has made the write from a relation before this rule sees the relation.
       case write: InsertIntoHadoopFsRelationCommand
           if write.catalogTable.exists(OptionOrigin.hasMore(ConfResolver.spelled(write.options), _)) =>
         PlanFields.withFormat(write)(_.notedOnce(isStatement))
@@ -69,13 +69,18 @@ private[spark] final class NoteStatements(session: SparkSession) extends Rule[Lo
     case _ => false
   }
 
-  /** Spark 4.0 keeps a relation with the options that it was first resolved with, for whoever names the table next. */
+  /**
+   * Spark 4.0 caches a relation with the options of its first use, and the next statement that names the table gets it.
+   */
   private def forget(relation: LogicalRelation): Unit =
     for (table <- relation.catalogTable)
       session.sessionState.catalog.invalidateCachedTable(table.identifier)
 }
 
-/** Spark's case classes have grown from version to version, so their fields are put in by what they hold. */
+/**
+ * Replaces the format in Spark's case classes. They have more fields in each version, so this finds fields by their
+ * type.
+ */
 private[spark] object PlanFields {
   def withFormat(node: LogicalPlan)(change: EncryptedFormat => EncryptedFormat): LogicalPlan = {
     val fields = node.productIterator.map(_.asInstanceOf[AnyRef]).toArray
@@ -95,14 +100,14 @@ private[spark] object PlanFields {
   }
 }
 
-/** Whose the options of a stream are. A batch of it is read with options of which Spark no longer knows the table. */
+/** Where the options of a stream come from. When Spark reads a batch, it no longer knows the table of the options. */
 private[spark] object StreamOrigin {
 
-  /** Of the stream that runs in this thread. */
+  /** The origin for the stream that runs in this thread. */
   def ofRunning: OptionOrigin =
     try analyzed.fold(OptionOrigin.Unknown)(of)
     catch {
-      // A Spark whose streams are made otherwise: its options are then not known to be the user's.
+      // This Spark implements streams in another way, so we do not know that the options are the user's.
       case NonFatal(_) => OptionOrigin.Unknown
     }
 
@@ -114,7 +119,7 @@ private[spark] object StreamOrigin {
 
   private def of(plan: LogicalPlan): OptionOrigin = {
     val tables = plan.collectLeaves().flatMap(sourceOf).flatMap(_.catalogTable)
-    // Spark 3.5 has not always noted the table, but its name.
+    // Spark 3.5 does not always keep the table, but it keeps the name.
     val named = plan.collect {
       case alias: SubqueryAlias if alias.identifier.qualifier.nonEmpty =>
         alias.collectLeaves().flatMap(sourceOf)
@@ -124,12 +129,12 @@ private[spark] object StreamOrigin {
     else OptionOrigin.Unknown
   }
 
-  /** Of a relation that is a stream, whose class has moved from package to package. */
+  /** The source of a streaming relation, whose class has moved between packages. */
   private def sourceOf(leaf: LogicalPlan): Option[DataSource] = leaf.productIterator.collectFirst {
     case source: DataSource => source
   }
 
-  // Not for everybody, as Spark has it.
+  // Spark does not make this public.
   private def running: ConcurrentHashMap[UUID, AnyRef] = {
     val state = SparkSession.active.sharedState
     state.getClass

@@ -18,9 +18,9 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.write.ColumnPlan
 
 /**
- * Judges the options of a new table before the catalog keeps and shows them, and an overwrite before Spark deletes what
- * is there. Spark asks a file format only afterwards, and a misspelt key would then cost the table. A rule of the
- * optimizer is the one place that every overwrite passes first, and that knows the partition columns.
+ * Checks the options of a new table before the catalog keeps and shows them, and an overwrite before Spark deletes the
+ * old files. Spark calls a file format only afterwards, and then a misspelt key would cost the table. Only in an
+ * optimizer rule can we see every overwrite in time and know its partition columns.
  *
  * ''Driver only.''
  */
@@ -43,7 +43,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
         new ConfResolver(SparkSession.active).checkNames(table.storage.properties)
       )
 
-  /** @return the write, with what was made ahead of it: Spark then asks its format to prepare the job */
+  /** @return the write, with a prepared scope for when Spark asks its format to prepare the job */
   private def check(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
     val session = SparkSession.active
     val options = ConfResolver.spelled(write.options)

@@ -8,9 +8,9 @@ import io.pmeparquet.spark.read.SessionRules
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
- * What the format adds to a session that makes use of it, once, so that a user need not configure an extension: our
- * optimizer rules and planning strategies, our table functions, and our name in Spark's list of sources that take
- * filters on nested fields.
+ * Adds to a session what the format needs, at the session's first use of the format, so that a user need not configure
+ * an extension. It adds our optimizer rules, planning strategies and table functions, and our name to Spark's list of
+ * sources that accept filters on nested fields.
  */
 private[spark] object SessionSetup extends SessionRules {
   private val rules = Seq(TellOrigins, OtherFormats, PreWriteCheck, AggregatePushDown, ConditionColumns)
@@ -33,7 +33,7 @@ private[spark] object SessionSetup extends SessionRules {
     }
   }
 
-  // Only beside "parquet": a user who took that off the list wants no such filters.
+  // Only if "parquet" is in the list: a user who removed it wants no such filters.
   private def takeNestedFilters(conf: SQLConf): Unit = {
     val sources = conf.getConf(SQLConf.NESTED_PREDICATE_PUSHDOWN_FILE_SOURCE_LIST)
     val names = sources.split(",").map(_.trim).toSeq

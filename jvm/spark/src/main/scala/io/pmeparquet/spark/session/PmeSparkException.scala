@@ -4,7 +4,7 @@ import org.apache.spark.SparkThrowable
 
 import io.pmeparquet.{Condition, PmeException}
 
-/** A [[PmeException]] that Spark, Spark Connect and PySpark know how to report. */
+/** A [[PmeException]] that Spark, Spark Connect and PySpark can report. */
 final class PmeSparkException(condition: Condition, problem: String, cause: Throwable)
     extends PmeException(condition, problem, cause)
     with SparkThrowable {
@@ -20,7 +20,7 @@ object PmeSparkException {
     case other => new PmeSparkException(other.condition, other.problem, other)
   }
 
-  /** Runs a step on the driver or an executor; our failures within it come out as Spark's. */
+  /** Runs a step on the driver or an executor. It throws our failures as Spark's exceptions. */
   def translated[A](step: => A): A =
     try step
     catch { case failed: Throwable => throw PmeException.find(failed).fold(failed)(of) }

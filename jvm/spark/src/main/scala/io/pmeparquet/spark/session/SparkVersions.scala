@@ -3,15 +3,15 @@ package io.pmeparquet.spark.session
 import org.apache.spark.SPARK_VERSION
 
 /**
- * What differs between versions of Spark where only the version tells. Where a class or member tells, we look for that:
- * a vendor's Spark may have it under another version.
+ * Differences between Spark versions that only the version number shows. If a class or member shows a difference, we
+ * look for that instead: a vendor's Spark may have it under another version.
  */
 private[spark] object SparkVersions {
 
-  /** RPC over TLS came with Spark 4; older ones take no notice of the setting. */
+  /** Spark 4 added RPC over TLS; older versions ignore the setting. */
   def hasRpcOverTls(version: String): Boolean = !isThree(version)
 
-  /** Whether a relation in a view's text may have options beside its table's, as since Spark 4. */
+  /** Whether a relation in the text of a view may have options besides its table's: since Spark 4. */
   val viewsMayHaveOptions: Boolean = !isThree(SPARK_VERSION)
 
   private def isThree(version: String) = version.startsWith("3.")

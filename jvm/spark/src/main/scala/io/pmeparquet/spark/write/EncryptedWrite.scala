@@ -11,11 +11,11 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin, PreparedWrite}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
-/** A write job as it begins: its settings are resolved and checked, and its keys are made. ''Driver only.'' */
+/** The start of a write job: it resolves and checks the settings, and makes the keys. ''Driver only.'' */
 private[spark] object EncryptedWrite {
 
   /**
-   * @param origin whose the options are
+   * @param origin where the options come from
    * @param prepared the scope of this write, if a rule has made it
    * @param spark Spark's own preparation of the job, which reads the job's configuration
    */
@@ -29,7 +29,7 @@ private[spark] object EncryptedWrite {
   )(spark: => OutputWriterFactory): OutputWriterFactory = PmeSparkException.translated {
     val conf = job.getConfiguration
     val spelled = ConfResolver.spelled(options)
-    // Streaming sinks hand over a configuration without the options, and Spark's own source then ignores them.
+    // Streaming sinks pass a configuration without the options. Spark's own source then ignores them.
     SparkAccess.setOptions(conf, spelled)
     WriteRules.check(conf)
     val settings = new ConfResolver(session, origin).writeSettings(spelled, conf)

@@ -12,7 +12,7 @@ import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.write.{SizeStatistics, WriteRules}
 import io.pmeparquet.spark.session.PmeSparkException
 
-/** Spark's writer factory, which brings the write's scope to executors. ''Crosses the wire.'' */
+/** Wraps Spark's writer factory, and brings the write's scope to executors. ''Crosses the wire.'' */
 private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, scope: WriteScope)
     extends OutputWriterFactory {
 
@@ -23,7 +23,7 @@ private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, 
       val file = new Path(path)
       val settings = scope.settings
       WriteRules.checkPath(file, settings)
-      // Streaming sinks tell a format of no partition columns but by the directories they write to.
+      // A streaming sink does not tell the format its partition columns: only the directories show them.
       val partitions = WriteRules.partitionColumns(file, scope.tableDirectory)
       KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
       if (settings.externalMaterial) removeMaterialOnFailure(file, context)
@@ -40,7 +40,7 @@ private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, 
         throw failed
     }
 
-  // A streaming sink writes to the table's directory at once, and removes the files it knows of only.
+  // A streaming sink writes directly to the table's directory, and removes only the files that it knows.
   private def removeMaterialOnFailure(file: Path, context: TaskAttemptContext): Unit =
     Option(TaskContext.get()).foreach {
       _.addTaskFailureListener((_, _) => MaterialFiles.remove(file, context.getConfiguration))

@@ -4,10 +4,10 @@ import munit.FunSuite
 
 import io.pmeparquet.spark.{PmeDataSource, PmeExtensions, PmeFileFormat}
 
-/** Names that stand for classes which the code that uses the names must not depend on. */
+/** Some code names classes that it must not depend on: these tests compare the names with the classes. */
 class FormatNameSuite extends FunSuite {
 
-  test("each name is that of its class") {
+  test("each constant has the name of its class") {
     assertEquals(FormatName.DataSourceClass, classOf[PmeDataSource].getName)
     assertEquals(FormatName.FileFormatClass, classOf[PmeFileFormat].getName)
     assertEquals(FormatName.ExtensionsClass, classOf[PmeExtensions].getName)
@@ -15,7 +15,7 @@ class FormatNameSuite extends FunSuite {
     assertEquals(PmeDataSource.Name, FormatName.Format)
   }
 
-  test("a provider is ours by the format's name in any case, or by a class that Spark looks up") {
+  test("a provider is ours if it is the format's name, in any case, or a class that Spark looks up") {
     Seq("pme-parquet", "PME-Parquet", classOf[PmeDataSource].getName, classOf[PmeFileFormat].getName)
       .foreach(provider => assert(FormatName.names(provider), provider))
     Seq("parquet", "pme-parquet2", classOf[PmeExtensions].getName, "")

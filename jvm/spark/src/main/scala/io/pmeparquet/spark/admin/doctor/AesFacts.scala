@@ -5,12 +5,12 @@ import java.util.Locale
 import io.pmeparquet.cipher.{AesHardware, AesSpeed, CryptoProvider}
 
 /**
- * How a JVM does AES. ''Crosses the wire.''
+ * How a JVM computes AES. ''Crosses the wire.''
  *
- * @param provider its name and version
+ * @param provider the provider's name and version
  * @param switchedOff HotSpot's switches for AES instructions that are off
- * @param unknown those that it does not tell of
- * @param speeds none where nothing was measured
+ * @param unknown the switches that the JVM does not report
+ * @param speeds empty if nothing was measured
  */
 private[admin] final case class AesFacts(
     provider: String,
@@ -36,7 +36,7 @@ private[admin] final case class AesFacts(
   private def speed(where: String): Seq[Check] =
     if (speeds.isEmpty) Nil
     else {
-      val told = speeds.map { one =>
+      val measured = speeds.map { one =>
         String.format(
           Locale.ROOT,
           "%.1f GB/s (%d bits, modules of %d KiB)",
@@ -45,9 +45,9 @@ private[admin] final case class AesFacts(
           Int.box(one.moduleBytes / 1024)
         )
       }
-      val found = s"one thread decrypts ${told.mkString(", ")}"
+      val found = s"one thread decrypts ${measured.mkString(", ")}"
       val slow = speeds.map(_.gigabytesPerSecond).max < SlowGigabytesPerSecond
-      Seq(Check.told(s"AES speed $where", found, if (slow) Some(SpeedRemedy) else None))
+      Seq(Check.withRemedy(s"AES speed $where", found, if (slow) Some(SpeedRemedy) else None))
     }
 }
 
@@ -65,7 +65,7 @@ private[admin] object AesFacts {
     )
   }
 
-  /** What a processor without AES instructions, or a JVM that does not use them, stays under. */
+  /** A processor without AES instructions, or a JVM that does not use them, is slower than this. */
   private val SlowGigabytesPerSecond = 1.0
 
   private val HardwareRemedy =

@@ -5,10 +5,10 @@ import scala.util.control.NonFatal
 import io.pmeparquet.{Condition, PmeException}
 
 /**
- * What was found of one thing, and what to do about it.
+ * What a check found, and what to do about it.
  *
  * @param status `ok`, `warning` or `problem`
- * @param remedy empty where it is ok
+ * @param remedy empty if the status is `ok`
  */
 final case class Check(name: String, status: String, found: String, remedy: String) {
   private[admin] def isOk: Boolean = status == Check.Ok
@@ -23,11 +23,11 @@ private[admin] object Check {
   def warning(name: String, found: String, remedy: String): Check = Check(name, Warning, found, remedy)
   def problem(name: String, found: String, remedy: String): Check = Check(name, Problem, found, remedy)
 
-  /** A warning where there is something to do. */
-  def told(name: String, found: String, remedy: Option[String]): Check =
+  /** A warning if there is a remedy, otherwise ok. */
+  def withRemedy(name: String, found: String, remedy: Option[String]): Check =
     remedy.fold(ok(name, found))(warning(name, found, _))
 
-  /** What cannot even be looked at is a problem of its own, and other checks go on. */
+  /** If a check fails, that is a problem of its own, and the other checks continue. */
   def attempt(name: String)(look: => Seq[Check]): Seq[Check] =
     try look
     catch { case failed @ (NonFatal(_) | _: LinkageError) => Seq(failure(name, failed)) }
@@ -37,21 +37,21 @@ private[admin] object Check {
     case None => failure(name, failed.getClass.getName, firstLine(failed))
   }
 
-  /** Spark puts stack traces behind it. */
+  /** Spark appends stack traces to messages. */
   private def firstLine(failed: Throwable) = String.valueOf(failed.getMessage).takeWhile(_ != '\n').trim
 
-  /** @param condition of ours, or the name of what was thrown */
+  /** @param condition a condition of ours, or the class of the exception */
   def failure(name: String, condition: String, message: String): Check = {
-    val told = withoutCredentials(message)
+    val safe = withoutCredentials(message)
     Condition.all.find(_.name == condition) match {
-      case Some(ours) => problem(name, told, ours.remedy)
+      case Some(ours) => problem(name, safe, ours.remedy)
       case None =>
         val remedy = "Check the logs of the driver and of executors, and run this again."
-        problem(name, s"it could not be checked: $condition: $told", remedy)
+        problem(name, s"it could not be checked: $condition: $safe", remedy)
     }
   }
 
-  /** Clients of others put URLs into messages with all that is in them: who may fetch them, and by which token. */
+  /** Other libraries put whole URLs into messages, with the user and the token in them. */
   private def withoutCredentials(message: String) =
     UrlQuery.replaceAllIn(UrlUser.replaceAllIn(message, "//…@"), "$1?…")
 

@@ -8,7 +8,7 @@ import io.pmeparquet.spark.decode.VectorizedLink
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.ClassPathEntry
 
-/** Which jars the driver has of what we are made of and stand on, and whether any is there twice. ''Driver only.'' */
+/** Which jars of the connector, Parquet and Hadoop the driver has, and whether any is there twice. ''Driver only.'' */
 private[admin] object ClassPathChecks {
 
   def all(session: SparkSession): Seq[Check] =
@@ -22,18 +22,18 @@ private[admin] object ClassPathChecks {
 
   private def connector = {
     val entries = Connector.entries
-    val told = Connector.loaded.fold("version not known")(_.toString)
-    duplicates("connector", told, entries)
+    val version = Connector.loaded.fold("version not known")(_.toString)
+    duplicates("connector", version, entries)
   }
 
-  /** What the name of the format leads to. */
+  /** Which class Spark finds for the name of the format. */
   private def format(session: SparkSession) = {
     val found = DataSource.lookupDataSource(FormatName.Format, SparkAccess.sqlConf(session))
-    val told = s"""format("${FormatName.Format}") is ${found.getName}"""
-    if (found == FormatName.dataSource) Check.ok("format", told)
+    val shown = s"""format("${FormatName.Format}") is ${found.getName}"""
+    if (found == FormatName.dataSource) Check.ok("format", shown)
     else {
       val from = ClassPathEntry.of(found).fold("the JVM")(_.shown)
-      Check.problem("format", s"$told, from $from", "Remove that jar from the class path.")
+      Check.problem("format", s"$shown, from $from", "Remove that jar from the class path.")
     }
   }
 
@@ -68,7 +68,7 @@ private[admin] object ClassPathChecks {
   private def holding(className: String) =
     ClassPathEntry.holding(ClassPathEntry.resourceOf(className), Connector.loaders: _*)
 
-  /** Whether there is one of a jar; of several, equal bytes do no harm as long as they stay equal. */
+  /** Whether a jar is there only once. Several jars with equal bytes do no harm as long as they stay equal. */
   private[doctor] def duplicates(
       name: String,
       version: String,

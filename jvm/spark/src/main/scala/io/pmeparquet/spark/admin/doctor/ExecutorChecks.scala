@@ -10,13 +10,13 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.PmeException
 
-/** Whether executors are what the driver is, as a small job finds them. ''Driver only.'' */
+/** Runs a small job to compare executors with the driver. ''Driver only.'' */
 private[admin] object ExecutorChecks {
   private val Name = "executors"
 
   /**
-   * @param driver what the driver is
-   * @return checks, and whether any executor does tasks
+   * @param driver the facts about the driver
+   * @return checks, and whether any executor runs tasks
    */
   def all(session: SparkSession, provider: String, driver: ExecutorFacts): (Seq[Check], Boolean) =
     if (session.sparkContext.isLocal)
@@ -43,11 +43,11 @@ private[admin] object ExecutorChecks {
   }
 
   private def reached(session: SparkSession, found: Seq[ExecutorFacts]) = {
-    // The driver is among them.
+    // Spark counts the driver among them.
     val all = session.sparkContext.statusTracker.getExecutorInfos.length - 1
-    val told = s"${found.size} of ${all.max(found.size)} answered (${session.sparkContext.master})"
+    val answered = s"${found.size} of ${all.max(found.size)} answered (${session.sparkContext.master})"
     val remedy = "The others were busy. To check them too, run this again when they are idle."
-    Check.told(Name, told, if (found.size < all) Some(remedy) else None)
+    Check.withRemedy(Name, answered, if (found.size < all) Some(remedy) else None)
   }
 
   private[doctor] def compared(one: ExecutorFacts, driver: ExecutorFacts): Check = {
@@ -62,14 +62,14 @@ private[admin] object ExecutorChecks {
   }
 
   private def unreached(failed: Throwable): Check = {
-    val told = PmeException.causes(failed).map(String.valueOf).mkString(" ")
+    val messages = PmeException.causes(failed).map(String.valueOf).mkString(" ")
     if (failed.isInstanceOf[TimeoutException])
       Check.problem(
         Name,
         s"none completed a task within $PatienceSeconds seconds",
         "Check whether the cluster has executors for this application, and whether they are free."
       )
-    else if (Missing.exists(told.contains))
+    else if (Missing.exists(messages.contains))
       Check.problem(
         Name,
         "they do not have the connector, or have another one than the driver",
@@ -78,7 +78,7 @@ private[admin] object ExecutorChecks {
     else Check.failure(Name, failed)
   }
 
-  /** How Java says that a class of ours is not there, or another. */
+  /** Java's messages for a class of ours that is missing or different. */
   private val Missing = Seq("ClassNotFoundException: io.pmeparquet", "InvalidClassException: io.pmeparquet")
 
   private val PatienceSeconds = 60
@@ -91,7 +91,7 @@ private[admin] final class ExamineTask(provider: String)
     with Serializable {
 
   override def apply(tasks: Iterator[Int]): Iterator[ExecutorFacts] = {
-    // Else the first executor would have done all tasks before the others have begun.
+    // Without a pause, the first executor would finish all tasks before the others start.
     Thread.sleep(ExamineTask.PauseMillis)
     tasks.map(number => ExecutorFacts.here(provider, measured = number == 0))
   }

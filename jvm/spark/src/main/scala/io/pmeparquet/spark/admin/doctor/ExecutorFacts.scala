@@ -8,10 +8,10 @@ import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.ClassPathEntry
 
 /**
- * What a JVM of the application is, to be compared with the driver. ''Crosses the wire.''
+ * Facts about a JVM of the application, to compare with the driver. ''Crosses the wire.''
  *
- * @param jar name of the connector's jar
- * @param digest of its bytes
+ * @param jar the name of the connector's jar
+ * @param digest the digest of that jar's bytes
  */
 private[admin] final case class ExecutorFacts(
     id: String,
@@ -24,14 +24,14 @@ private[admin] final case class ExecutorFacts(
 ) {
   def name: String = s"executor $id on $host"
 
-  /** What is another than on the driver, in words, where tasks may go wrong for it. */
+  /** In words, the differences from the driver that may make tasks fail. */
   def misfits(driver: ExecutorFacts): Seq[String] = {
     val sameJar = digest.isDefined && digest == driver.digest
     val jars = if (sameJar) None else Some(s"another connector jar ($jar; on the driver ${driver.jar})")
     (other("Spark", driver, _.spark) ++ jars).toSeq
   }
 
-  /** What is another than on the driver, where tasks are quicker or slower for it. */
+  /** In words, the differences from the driver that make tasks faster or slower. */
   def differences(driver: ExecutorFacts): Seq[String] =
     Seq(
       other("Java", driver, _.java),
@@ -45,7 +45,7 @@ private[admin] final case class ExecutorFacts(
 
 private[admin] object ExecutorFacts {
 
-  /** Of one JVM: its bytes are read once for all tasks. */
+  /** A JVM reads the bytes of the jar once for all tasks. */
   private lazy val jar = ClassPathEntry.of(FormatName.dataSource)
 
   /** @param provider the value of option `cryptoProvider` */

@@ -10,12 +10,12 @@ import io.pmeparquet.spark.admin.job.FileJob
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 
-/** Whether the KMS serves the driver and executors, with random keys that protect nothing. ''Driver only.'' */
+/** Whether the KMS serves the driver and executors. It uses random keys that protect nothing. ''Driver only.'' */
 private[admin] final class KmsChecks(session: SparkSession, options: Map[String, String]) {
   private lazy val resolver = new ConfResolver(session)
   private lazy val conf: Configuration = SparkAccess.hadoopConf(session, options)
 
-  /** @param executorsWork whether it makes sense to ask from there */
+  /** @param executorsWork whether executors run tasks, so that they can call the KMS */
   def all(executorsWork: Boolean): Seq[Check] = Check.attempt("KMS") {
     if (!resolver.namesKms(options))
       Seq(Check.warning("KMS", "none is named, so none was called", "Name one: pme.doctor(spark, kms=…)."))
@@ -41,9 +41,9 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
     val keys = settings.files.masterKeys
     val onDriver = keys.flatMap { key =>
       val name = nameOf(key, "driver")
-      Check.attempt(name)(Seq(Check.ok(name, told(trial.onDriver(key)))))
+      Check.attempt(name)(Seq(Check.ok(name, timings(trial.onDriver(key)))))
     }
-    // What the driver is refused, it cannot hand to executors: neither keys, nor what they are to unwrap.
+    // If the KMS refuses the driver, the driver can give executors neither keys nor anything to unwrap.
     val served = keys.zip(onDriver).collect { case (key, check) if check.isOk => key }
     val asked = if (settings.use.route.isDefined || settings.files.wrapsTwice) served else keys
     opened +: (onDriver ++ (if (executorsWork) onExecutor(trial, settings, asked) else unasked))
@@ -58,7 +58,7 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
       val executors = trial.forExecutors
       val way = if (settings.use.route.isDefined) "through the driver, " else "by itself, "
       FileJob.each(session, conf, keys, 1)((key, conf) => executors.of(key, conf)).map {
-        case (key, Right(calls)) => Check.ok(nameOf(key, "executor"), way + told(calls))
+        case (key, Right(calls)) => Check.ok(nameOf(key, "executor"), way + timings(calls))
         case (key, Left(failed)) => Check.failure(nameOf(key, "executor"), failed.condition, failed.message)
       }
     }
@@ -76,6 +76,6 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
 
   private def nameOf(key: String, where: String) = s"key '$key' from $where"
 
-  private def told(calls: KeyCalls) =
+  private def timings(calls: KeyCalls) =
     calls.millis.map { case (what, millis) => s"$what in $millis ms" }.mkString(", ")
 }

@@ -10,7 +10,10 @@ import io.pmeparquet.spark.keys.{DriverRoute, RpcProtection}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
-/** What Spark's settings mean for the format. Names are told, and values only where they cannot be secrets. ''Driver only.'' */
+/**
+ * What Spark's settings mean for the format. Results have names of settings, and only values that cannot be secrets.
+ * ''Driver only.''
+ */
 private[admin] object SettingChecks {
 
   def all(session: SparkSession, options: Map[String, String]): Seq[Check] =
@@ -20,16 +23,16 @@ private[admin] object SettingChecks {
       Check.attempt("RPC")(Seq(rpc(session))) ++
       Check.attempt("spill")(Seq(spill(session)))
 
-  /** Throws where a name is unknown or a value a secret, as every read and write does. */
+  /** Throws if a name is unknown or a value is a secret, like every read and write. */
   private def optionNames(session: SparkSession, options: Map[String, String]) = {
     new ConfResolver(session).readSettings(options)
     val prefix = ConfResolver.SessionPrefix
     val set = SparkAccess.sqlConf(session).getAllConfs.keys.filter(_.toLowerCase.startsWith(prefix)).toSeq
-    val told = if (set.isEmpty) "the session sets none" else s"the session sets ${set.sorted.mkString(", ")}"
-    Check.ok("options", told)
+    val names = if (set.isEmpty) "the session sets none" else s"the session sets ${set.sorted.mkString(", ")}"
+    Check.ok("options", names)
   }
 
-  /** Spark's own source takes them too, and there they may encrypt, or fail, what nobody meant them for. */
+  /** Spark's own source also uses these settings. It may then encrypt files, or fail, though nobody meant it to. */
   private def hadoop(session: SparkSession) = {
     val conf = SparkAccess.hadoopConf(session, Map.empty)
     val prefixes = Seq(PmeOptions.ParquetPrefix, CryptoPrefix)
@@ -49,10 +52,10 @@ private[admin] object SettingChecks {
     if (set.split(',').map(_.trim).contains(name))
       Check.ok("extensions", "PmeExtensions: every session has the format's rules from its first statement")
     else {
-      val told =
+      val found =
         "without PmeExtensions: a session gets the format's rules when it first uses the format. That is enough for one " +
           s"session. With several (newSession), set spark.sql.extensions=$name"
-      Check.ok("extensions", told)
+      Check.ok("extensions", found)
     }
   }
 

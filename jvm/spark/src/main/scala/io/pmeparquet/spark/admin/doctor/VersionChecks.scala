@@ -2,13 +2,13 @@ package io.pmeparquet.spark.admin.doctor
 
 import org.apache.spark.sql.SparkSession
 
-/** Whether Spark, Scala, Java, connector and Python package fit each other. ''Driver only.'' */
+/** Whether Spark, Scala, Java, connector and Python package are compatible. ''Driver only.'' */
 private[admin] object VersionChecks {
 
-  /** A line of Spark versions: the connector that is for it, and the Parquet that it brings. */
+  /** A line of Spark versions: the connector for it, and the version of Parquet in it. */
   final case class Line(connector: String, parquet: String)
 
-  /** What the connector was tested with. */
+  /** The versions that the connector was tested with. */
   private val lines = Map(
     "3.5" -> Line("3.5", "1.13.1"),
     "4.0" -> Line("4.0", "1.15.2"),
@@ -19,9 +19,9 @@ private[admin] object VersionChecks {
 
   def lineOf(spark: String): Option[Line] = lines.get(spark.split('.').take(2).mkString("."))
 
-  /** @param wheel version of the Python package, where it is Python that asks */
+  /** @param wheel the version of the Python package, if Python asks */
   def all(session: SparkSession, wheel: Option[String]): Seq[Check] = {
-    // Where it cannot be looked at, each check says so.
+    // Lazy, so that a failure to find it becomes a problem of each check.
     lazy val connector = Connector.loaded
     Check.attempt("Spark")(Seq(spark(session.version, connector))) ++
       Check.attempt("Scala")(Seq(scala(util.Properties.versionNumberString, connector))) ++
@@ -47,15 +47,15 @@ private[admin] object VersionChecks {
     case _ => Check.ok("Scala", version)
   }
 
-  /** @param specification as the JVM has it: `1.8`, `11`, `17` */
+  /** @param specification the JVM's `java.specification.version`: `1.8`, `11`, `17` */
   def java(specification: String): Check = {
-    val told = s"${System.getProperty("java.version")}, ${System.getProperty("java.vm.name")} by " +
+    val found = s"${System.getProperty("java.version")}, ${System.getProperty("java.vm.name")} by " +
       System.getProperty("java.vendor")
-    if (specification.stripPrefix("1.").toInt >= MinJava) Check.ok("Java", told)
+    if (specification.stripPrefix("1.").toInt >= MinJava) Check.ok("Java", found)
     else
       Check.problem(
         "Java",
-        told,
+        found,
         s"Run the driver and executors with Java $MinJava or later: set JAVA_HOME."
       )
   }

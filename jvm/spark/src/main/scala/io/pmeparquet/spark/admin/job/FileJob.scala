@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory
 
 import io.pmeparquet.PmeException
 
-/** Why a file could not be served: a condition of ours, or the name of what was thrown. ''Crosses the wire.'' */
+/** Why the work on a file failed: a condition of ours, or the class of the exception. ''Crosses the wire.'' */
 private[spark] final case class FileFailure(condition: String, message: String)
 
 private[spark] object FileFailure {
@@ -21,7 +21,7 @@ private[spark] object FileFailure {
   }
 }
 
-/** Does something with each of many files, on executors. What fails for one file is told, and the others go on. */
+/** Runs a job over many files, on executors. It reports the failure of a file, and continues with the others. */
 private[spark] object FileJob {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
@@ -30,7 +30,7 @@ private[spark] object FileJob {
   ): Seq[(A, Either[FileFailure, B])] =
     each(session, conf, items, session.sparkContext.defaultParallelism * TasksPerCore)(work)
 
-  /** @param mostTasks items share a task where there are more of them */
+  /** @param mostTasks the most tasks to start; if there are more items, they share tasks */
   def each[A: ClassTag, B](session: SparkSession, conf: Configuration, items: Seq[A], mostTasks: Int)(
       work: (A, Configuration) => B
   ): Seq[(A, Either[FileFailure, B])] =
@@ -55,13 +55,13 @@ private[spark] object FileJob {
   private def isOfCancelled(failed: Throwable) =
     failed.isInstanceOf[TaskKilledException] || PmeException.isOfCancelled(failed)
 
-  /** Ends a task that is no longer wanted: what reads a file to its end calls it often. */
+  /** Ends a task that nobody wants any more. Code that reads a whole file calls this often. */
   def goOn(what: String): Unit =
     if (TaskContext.get().isInterrupted()) throw new TaskKilledException(s"$what was stopped")
 
-  /** Where a file takes long, each is a task; more tasks than that cost the driver more than they help. */
+  /** The most tasks for work that takes long for each file. More tasks cost the driver more than they help. */
   val MaxTasks = 10000
 
-  /** Files are of different sizes: a core that is done early takes more. */
+  /** Files differ in size, so a core that finishes early takes more tasks. */
   private val TasksPerCore = 4
 }

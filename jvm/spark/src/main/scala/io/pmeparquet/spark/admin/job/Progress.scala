@@ -4,16 +4,19 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.LongAccumulator
 
 /**
- * How far a long operation has come. Whoever wants to watch one calls [[Progress.watch]] in the thread that then calls the
- * operation, and [[snapshot]] from any other. What Python calls unwatches when it has ended; others do it themselves.
- * ''Driver only.''
+ * The progress of a long operation. To watch one, call [[Progress.watch]] in the thread that then calls the operation,
+ * and [[snapshot]] in any other thread. The methods for Python call [[Progress.unwatch]] at their end; other callers
+ * must do so themselves. ''Driver only.''
  *
- * @param before the thread's session until then
+ * @param before the thread's active session before
  */
 final class Progress private (private val before: Option[SparkSession]) {
   @volatile private var step: Option[ProgressStep] = None
 
-  /** The current step's name, files and bytes done, and all of them, with tabs between; empty before the first step. */
+  /**
+   * The name of the current step, files done, all files, bytes done and all bytes, separated by tabs; empty before the
+   * first step.
+   */
   def snapshot: String = step.fold("")(_.snapshot)
 
   private[spark] def show(current: ProgressStep): Unit = step = Some(current)
@@ -22,7 +25,7 @@ final class Progress private (private val before: Option[SparkSession]) {
 object Progress {
   private val ofThread = new ThreadLocal[Progress]
 
-  /** What this thread does from now on. It may be new, and know of no session yet. */
+  /** Watches what this thread does from now on. The thread may be new and have no active session, so this sets it. */
   def watch(session: SparkSession): Progress = {
     val progress = new Progress(SparkSession.getActiveSession)
     SparkSession.setActiveSession(session)
@@ -30,18 +33,18 @@ object Progress {
     progress
   }
 
-  /** What this thread does from now on is watched by nobody: the thread may serve others. */
+  /** Stops watching this thread, which may serve others next. */
   def unwatch(): Unit = Option(ofThread.get).foreach { progress =>
     ofThread.remove()
     progress.before.fold(SparkSession.clearActiveSession())(SparkSession.setActiveSession(_))
   }
 
-  /** Does what is watched, if anything is, to its end. */
+  /** Runs an operation, and then stops watching. */
   private[spark] def unwatching[A](operation: => A): A =
     try operation
     finally unwatch()
 
-  /** @param bytes that the step goes through; 0 where they do not tell how long it takes */
+  /** @param bytes how many bytes the step goes through; 0 if its time does not depend on them */
   private[spark] def step(session: SparkSession, name: String, files: Long, bytes: Long = 0): ProgressStep = {
     val context = session.sparkContext
     new ProgressStep(name, files, bytes, context.longAccumulator, context.longAccumulator)(
@@ -51,8 +54,8 @@ object Progress {
 }
 
 /**
- * A part of an operation that goes through all files. Tasks count what they have done, and Spark adds what a task counted
- * once, when it has succeeded. ''Crosses the wire.''
+ * A part of an operation that goes through all files. Tasks count their work, and Spark adds the count of a task once,
+ * when the task succeeds. ''Crosses the wire.''
  */
 private[spark] final class ProgressStep(
     name: String,
@@ -63,10 +66,10 @@ private[spark] final class ProgressStep(
 )(@transient watched: Option[Progress])
     extends Serializable {
 
-  /** From now on this is what the operation does. ''Driver only.'' */
+  /** Makes this the current step of the operation. ''Driver only.'' */
   def begin(): Unit = watched.foreach(_.show(this))
 
-  /** Does something with a file, which then counts as done, whatever came of it. */
+  /** Runs the work on a file, which then counts as done, even if the work failed. */
   def counting[A](length: Long)(work: => A): A =
     try work
     finally count(1, length)

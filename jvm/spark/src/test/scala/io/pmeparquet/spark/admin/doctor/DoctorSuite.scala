@@ -15,66 +15,66 @@ class DoctorSuite extends munit.FunSuite {
   private val quick = AesFacts("SunJCE 17", Nil, Nil, List(AesSpeed(128, 65536, 5.0)))
   private val driver = ExecutorFacts("driver", "here", "4.0.4", "17.0.15", "pme.jar", Some("abc"), quick)
 
-  private def assertTold(check: Check, status: String, found: String, remedy: String): Unit = {
+  private def assertCheck(check: Check, status: String, found: String, remedy: String): Unit = {
     assertEquals(check.status, status)
     assert(check.found.contains(found), check)
     assert(check.remedy.contains(remedy), check)
     assertEquals(check.remedy.isEmpty, status == "ok", check)
   }
 
-  test("each Spark has the connector of its line") {
+  test("the connector for the Spark version is ok") {
     Seq("4.0.4", "4.1.3", "4.2.0", "4.3.0").foreach { version =>
-      assertTold(VersionChecks.spark(version, Some(jar)), "ok", version, "")
+      assertCheck(VersionChecks.spark(version, Some(jar)), "ok", version, "")
     }
-    assertTold(VersionChecks.spark("3.5.9", Some(jar.copy(spark = "3.5"))), "ok", "3.5.9", "")
+    assertCheck(VersionChecks.spark("3.5.9", Some(jar.copy(spark = "3.5"))), "ok", "3.5.9", "")
   }
 
-  test("the connector of another line is a problem") {
+  test("a connector for another Spark version is a problem") {
     val check = VersionChecks.spark("3.5.9", Some(jar.copy(scala = "2.12")))
-    assertTold(check, "problem", "the connector is for Spark 4.0", "Use pme-parquet-spark-3.5_2.12.")
+    assertCheck(check, "problem", "the connector is for Spark 4.0", "Use pme-parquet-spark-3.5_2.12.")
   }
 
-  test("a Spark that nobody tried is a warning") {
-    assertTold(VersionChecks.spark("4.9.0", Some(jar)), "warning", "4.9.0", "run your own tests")
+  test("an untested Spark version is a warning") {
+    assertCheck(VersionChecks.spark("4.9.0", Some(jar)), "warning", "4.9.0", "run your own tests")
   }
 
-  test("the connector of another Scala is a problem") {
+  test("a connector for another Scala version is a problem") {
     val check = VersionChecks.scala("2.12.18", Some(jar.copy(spark = "3.5")))
-    assertTold(check, "problem", "for Scala 2.13", "Use pme-parquet-spark-3.5_2.12.")
+    assertCheck(check, "problem", "for Scala 2.13", "Use pme-parquet-spark-3.5_2.12.")
   }
 
   test("an old Java is a problem") {
     Seq("1.8", "11").foreach { old =>
-      assertTold(VersionChecks.java(old), "problem", "", "Java 17 or later: set JAVA_HOME")
+      assertCheck(VersionChecks.java(old), "problem", "", "Java 17 or later: set JAVA_HOME")
     }
-    Seq("17", "21", "25").foreach(fine => assertTold(VersionChecks.java(fine), "ok", "", ""))
+    Seq("17", "21", "25").foreach(fine => assertCheck(VersionChecks.java(fine), "ok", "", ""))
   }
 
-  test("RPC under AES in CTR mode, Spark's default, is a warning that names the cipher") {
+  test("RPC encrypted with AES in CTR mode, Spark's default, is a warning that names the cipher") {
     val on = Map("spark.authenticate" -> "true", "spark.network.crypto.enabled" -> "true")
     def check(more: (String, String)*)(version: String, knowsGcm: Boolean) = {
       val conf = new SparkConf(false).setAll(on ++ more)
       SettingChecks.rpcOf(RpcProtection.of(conf, version, knowsGcm), knowsGcm)
     }
     val gcm = "spark.network.crypto.cipher" -> "AES/GCM/NoPadding"
-    assertTold(
+    assertCheck(
       check()("4.0.4", knowsGcm = true),
       "warning",
       "not authenticated",
       "Set spark.network.crypto.cipher="
     )
-    assertTold(check(gcm)("4.0.4", knowsGcm = true), "ok", "authenticated", "")
-    // A Spark that does not know the setting takes no notice of it.
-    assertTold(
+    assertCheck(check(gcm)("4.0.4", knowsGcm = true), "ok", "authenticated", "")
+    // This Spark does not know the setting, and ignores it.
+    assertCheck(
       check(gcm)("3.5.1", knowsGcm = false),
       "warning",
       "not authenticated",
       "Use Spark 3.5.2, 4.0 or later, and set"
     )
     val tls = "spark.ssl.rpc.enabled" -> "true"
-    assertTold(check(tls)("4.0.4", knowsGcm = true), "ok", "authenticated", "")
-    assertTold(check(tls)("3.5.9", knowsGcm = true), "warning", "not authenticated", "")
-    assertTold(
+    assertCheck(check(tls)("4.0.4", knowsGcm = true), "ok", "authenticated", "")
+    assertCheck(check(tls)("3.5.9", knowsGcm = true), "warning", "not authenticated", "")
+    assertCheck(
       check("spark.authenticate" -> "false")("4.0.4", knowsGcm = true),
       "warning",
       "not encrypted",
@@ -83,19 +83,19 @@ class DoctorSuite extends munit.FunSuite {
     assert(RpcProtection.knowsGcm)
   }
 
-  test("a wheel of another version than the connector is a problem") {
-    assertTold(VersionChecks.wheel("0.1.0", Some(jar)), "ok", "0.1.0", "")
-    assertTold(
+  test("a wheel with another version than the connector is a problem") {
+    assertCheck(VersionChecks.wheel("0.1.0", Some(jar)), "ok", "0.1.0", "")
+    assertCheck(
       VersionChecks.wheel("0.2.0", Some(jar)),
       "problem",
       "the connector is 0.1.0",
       "pme-parquet==0.1.0"
     )
-    assertTold(VersionChecks.wheel("0.2.0", None), "warning", "is not known", "own jar")
+    assertCheck(VersionChecks.wheel("0.2.0", None), "warning", "is not known", "own jar")
   }
 
-  test("an executor that is another JVM than the driver is a warning") {
-    assertTold(
+  test("an executor with another JVM than the driver is a warning") {
+    assertCheck(
       ExecutorChecks.compared(driver.copy(id = "1"), driver),
       "ok",
       "as the driver: Java 17.0.15",
@@ -105,7 +105,7 @@ class DoctorSuite extends munit.FunSuite {
       driver.copy(java = "21.0.1", aes = quick.copy(provider = "BC 1.82", switchedOff = List("UseAES")))
     val found = "Java 21.0.1 (on the driver 17.0.15); AES provider BC 1.82 (on the driver SunJCE 17); " +
       "AES switches that are off: [UseAES] (on the driver [])"
-    assertTold(
+    assertCheck(
       ExecutorChecks.compared(other, driver),
       "warning",
       found,
@@ -116,9 +116,9 @@ class DoctorSuite extends munit.FunSuite {
   test("an executor with another connector or Spark than the driver is a problem") {
     val jar = driver.copy(jar = "old.jar", digest = Some("def"))
     val found = "another connector jar (old.jar; on the driver pme.jar)"
-    assertTold(ExecutorChecks.compared(jar, driver), "problem", found, "one connector, only with spark.jars")
+    assertCheck(ExecutorChecks.compared(jar, driver), "problem", found, "one connector, only with spark.jars")
     val spark = driver.copy(spark = "4.0.3")
-    assertTold(
+    assertCheck(
       ExecutorChecks.compared(spark, driver),
       "problem",
       "Spark 4.0.3 (on the driver 4.0.4)",
@@ -126,46 +126,46 @@ class DoctorSuite extends munit.FunSuite {
     )
   }
 
-  test("a jar of which nothing is known is not taken for the driver's") {
+  test("an executor whose jar is not known is a problem") {
     val unknown = driver.copy(digest = None)
     assertEquals(ExecutorChecks.compared(unknown, unknown).status, "problem")
   }
 
-  test("AES instructions that are off, and slow AES, are told") {
+  test("AES instructions that are off, and slow AES, are warnings") {
     assert(quick.checks("here").forall(_.status == "ok"))
     val bad = quick.copy(switchedOff = List("UseAES"), speeds = List(AesSpeed(128, 65536, 0.1)))
     val checks = bad.checks("here")
     assertEquals(checks.map(_.status), Seq("ok", "warning", "warning"))
-    assertTold(checks(1), "warning", "UseAES switched off", "-XX:-UseAES")
-    assertTold(checks(2), "warning", "0.1 GB/s (128 bits, modules of 64 KiB)", "pme-parquet[accp]")
+    assertCheck(checks(1), "warning", "UseAES switched off", "-XX:-UseAES")
+    assertCheck(checks(2), "warning", "0.1 GB/s (128 bits, modules of 64 KiB)", "pme-parquet[accp]")
   }
 
-  test("a JVM that does not tell of AES is not said to be without") {
+  test("a JVM that does not report its AES instructions is ok, not a warning") {
     val silent = quick.copy(unknown = List("UseAES", "UseAESIntrinsics", "UseAESCTRIntrinsics"))
-    assertTold(silent.checks("here")(1), "ok", "not known", "")
+    assertCheck(silent.checks("here")(1), "ok", "not known", "")
   }
 
-  test("a check that fails is a problem, with its message and what to do") {
+  test("a check that fails is a problem with its message and a remedy") {
     val denied = Check.attempt("key")(throw PmeErrors.keyDenied("trial", "k", "the KMS", null))
-    assertTold(denied.head, "problem", "[PME_KEY_DENIED]", "Ask for access")
+    assertCheck(denied.head, "problem", "[PME_KEY_DENIED]", "Ask for access")
     val other = Check.attempt("key")(throw new NoSuchMethodError("f"))
-    assertTold(other.head, "problem", "java.lang.NoSuchMethodError: f", "logs")
+    assertCheck(other.head, "problem", "java.lang.NoSuchMethodError: f", "logs")
   }
 
-  test("nothing is told of who may fetch what a message names") {
+  test("credentials in the URLs of a message are removed") {
     val messages = Seq(
       "GET https://user:p@ss@host:8443/v1/keys/k?token=secret&x=1: refused" -> "GET https://…@host:8443/v1/keys/k?… refused",
       "s3a://AKIA:secret@bucket/t" -> "s3a://…@bucket/t",
       "https://host?sig=secret" -> "https://host?…",
       "who can read a/b@c? nobody $1" -> "who can read a/b@c? nobody $1"
     )
-    messages.foreach { case (message, told) =>
-      assert(Check.failure("KMS", new java.io.IOException(message)).found.endsWith(s": $told"))
-      assertEquals(Check.failure("KMS", "PME_KMS_UNAVAILABLE", message).found, told)
+    messages.foreach { case (message, shown) =>
+      assert(Check.failure("KMS", new java.io.IOException(message)).found.endsWith(s": $shown"))
+      assertEquals(Check.failure("KMS", "PME_KMS_UNAVAILABLE", message).found, shown)
     }
   }
 
-  test("two jars of one thing are a problem, and a warning where they are copies") {
+  test("two versions of a jar are a problem, two copies a warning") {
     val at = Files.createTempDirectory("doctor")
     val one = written(at.resolve("one.jar"), "1")
     val copy = Files.copy(one, at.resolve("copy.jar"))
@@ -174,9 +174,9 @@ class DoctorSuite extends munit.FunSuite {
       val loader = new URLClassLoader(paths.map(_.toUri.toURL).toArray, null)
       ClassPathChecks.duplicates("thing", "1.0", ClassPathEntry.holding("x/Y.class", loader))
     }
-    assertTold(check(one), "ok", s"1.0, from $one", "")
-    assertTold(check(one, copy), "warning", s"also on the class path: $copy (identical files)", "Keep one")
-    assertTold(check(one, two), "problem", s"also on the class path: $two", "Keep one")
+    assertCheck(check(one), "ok", s"1.0, from $one", "")
+    assertCheck(check(one, copy), "warning", s"also on the class path: $copy (identical files)", "Keep one")
+    assertCheck(check(one, two), "problem", s"also on the class path: $two", "Keep one")
     Seq(one, copy, two, at).foreach(Files.delete)
   }
 
