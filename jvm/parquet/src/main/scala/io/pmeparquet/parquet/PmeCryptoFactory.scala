@@ -10,8 +10,8 @@ import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.FileEncryption
 
 /**
- * Where parquet-java asks how to encrypt and decrypt a file. It makes one by class name from the Hadoop configuration
- * for every file, so all state is in the scope that the configuration names.
+ * parquet-java's way to our keys: it asks this class how to encrypt and decrypt each file. It creates an instance by
+ * class name from the Hadoop configuration for every file, so all state is in the scope that the configuration names.
  */
 final class PmeCryptoFactory extends EncryptionPropertiesFactory with DecryptionPropertiesFactory {
 
@@ -25,8 +25,8 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
   }
 
   /**
-   * None for a plaintext file that the reader allows, and where no path is given: parquet-java 1.13 asks so for a footer
-   * it has already read without keys, which only an admitted plaintext file's can be.
+   * None for a plaintext file that the reader allows, and if no path is given: parquet-java 1.13 asks that way for a
+   * footer it has already read without keys, which can only belong to an admitted plaintext file.
    */
   override def getFileDecryptionProperties(conf: Configuration, path: Path): FileDecryptionProperties =
     if (path == null) null else FileDecryption.admit(Scopes.read(conf), path, conf).orNull

@@ -12,11 +12,12 @@ import io.pmeparquet.columns.{ColumnPolicy, ColumnProtection, LeafColumn}
 import io.pmeparquet.columns.ColumnProtection.{ColumnKey, FooterKey, Plaintext}
 
 /**
- * Whether the columns of a file are protected as a policy asks, by what its footer says of each chunk (specification §5.3,
- * `ColumnCryptoMetaData`), and without a key: what a chunk says to be its key is what opens it, or nothing does.
+ * Whether the columns of a file are protected as a policy asks, from what its footer states about each chunk
+ * (specification §5.3, `ColumnCryptoMetaData`). It needs no key: a chunk opens with the key that it states, or not at
+ * all.
  *
- * @param footerKey the master key that the footer's key is under, if anybody names it
- * @param masterKeyOf that of a column's own key, by its key metadata and the column's name
+ * @param footerKey the master key of the footer's key, if the file or the reader names it
+ * @param masterKeyOf the master key of a column's own key, by its key metadata and the column's name
  */
 private[parquet] final class ColumnCheck(
     policy: ColumnPolicy,
@@ -27,7 +28,7 @@ private[parquet] final class ColumnCheck(
   private val known = mutable.HashMap.empty[ByteBuffer, String]
 
   /**
-   * Of each column that is protected otherwise, in whichever row group first, why it is refused.
+   * The reason for each column that is protected differently, in whichever row group first.
    *
    * @param leaves in the order of the file's columns
    * @throws io.pmeparquet.PmeException if the policy contradicts itself for these columns
@@ -56,7 +57,7 @@ private[parquet] final class ColumnCheck(
       else Some(ColumnCheck.refused(where, found, footerKey, asked))
     } catch { case unclear: PmeException => Some(unclear) }
 
-  /** Readers that go by these names, as parquet-java does, are to meet the same column as those that go by order. */
+  /** Readers that use these names, as parquet-java does, must find the same column as those that use the order. */
   private def requirePath(leaf: LeafColumn, chunk: ColumnChunk, where: String): Unit = {
     val crypto = Option(chunk.getCrypto_metadata).filter(_.isSetENCRYPTION_WITH_COLUMN_KEY)
     val paths = crypto.map(_.getENCRYPTION_WITH_COLUMN_KEY.getPath_in_schema).toSeq ++
@@ -85,8 +86,8 @@ private[parquet] final class ColumnCheck(
 private[parquet] object ColumnCheck {
 
   /**
-   * @param footerKey the master key that the footer's key is under
-   * @throws io.pmeparquet.PmeException where the policy asks for another one
+   * @param footerKey the master key of the footer's key
+   * @throws io.pmeparquet.PmeException if the policy asks for another one
    */
   def footer(policy: ColumnPolicy, file: String, footerKey: => Option[String]): Unit =
     policy.footer.filterNot(_.isMetBy(FooterKey, footerKey)).foreach { asked =>

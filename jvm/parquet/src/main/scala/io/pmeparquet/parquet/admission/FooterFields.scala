@@ -8,19 +8,19 @@ import io.pmeparquet.parquet.bytes.{FileTail, Segment, ThriftBounds, ThriftField
 import io.pmeparquet.PmeErrors
 
 /**
- * All fields of a footer that we know what they hold, by `parquet.thrift` of parquet-format 2.14, whatever the cluster's
- * parquet-java knows. A later field may hold statistics, keys, or places of bytes that are no module: who writes a footer
- * again does not guess.
+ * All footer fields whose content we know, by `parquet.thrift` of parquet-format 2.14, whatever the cluster's
+ * parquet-java knows. A later field may contain statistics, keys, or places of bytes outside modules, so code that
+ * rewrites a footer must not guess.
  */
 private[parquet] object FooterFields {
 
-  /** Of `FileMetaData`, for extensions by agreement between writers and readers: whole footers in other forms, for example. */
+  /** In `FileMetaData`, for extensions that writers and readers agree on: whole footers in other forms, for example. */
   val Extension = 32767L
 
   /**
-   * What of a footer is none of these fields.
+   * The parts of a footer that are none of these fields.
    *
-   * @param content the struct and what lies behind it; parquet-java pads with zeros
+   * @param content the struct and the bytes after it; parquet-java pads with zeros
    */
   def unknown(content: Segment, file: String): Seq[String] = parse(file) {
     val end = ThriftBounds.end(content.array, content.at, content.until)
@@ -28,11 +28,11 @@ private[parquet] object FooterFields {
     fields(content, end).map(described) ++ (if (behind) Seq("bytes after its end") else Nil)
   }
 
-  /** The same of `FileCryptoMetaData`, which stands before an encrypted footer. */
+  /** The same for `FileCryptoMetaData`, which precedes an encrypted footer. */
   def unknownOfCrypto(bytes: Segment, end: Int, file: String): Seq[String] =
     parse(file)(ThriftBounds.unknown(bytes.array, bytes.at, end, OfCryptoMetadata).distinct.map(described))
 
-  /** The same without extensions, which who writes a footer again leaves out, as what lies behind it. */
+  /** The same without extensions and bytes after the struct, which a rewrite leaves out. */
   def unknownToCopies(content: Segment, file: String): Seq[String] =
     parse(file)(fields(content, content.until)).filterNot(_ == UnknownField(OfFile, Extension)).map(described)
 
@@ -40,9 +40,9 @@ private[parquet] object FooterFields {
     ThriftBounds.unknown(content.array, content.at, until, ofFooter).distinct
 
   /**
-   * @param metadata that was parsed: of a logical type that this parquet-java does not know, nothing is set in it
-   * @throws io.pmeparquet.PmeException where a column has a logical type that is none of those of parquet-format 2.12:
-   *   values of `FILE`, for one, could name bytes of the file that are in no module
+   * @param metadata as parsed: of a logical type that this parquet-java does not know, no field is set
+   * @throws io.pmeparquet.PmeException if a column has a logical type that parquet-format 2.12 does not have: values of
+   *   `FILE`, for one, could name bytes of the file outside modules
    */
   def requireKnownTypes(metadata: FileMetaData, file: String): Unit =
     metadata.getSchema.asScala.foreach { element =>
@@ -77,7 +77,7 @@ private[parquet] object FooterFields {
     struct("EncryptionAlgorithm", 2, 1 -> struct("AesGcmV1", 3), 2 -> struct("AesGcmCtrV1", 3))
   private val keyValue = struct("KeyValue", 2)
 
-  // Which of the union is set is looked at in what was parsed, which tells the column.
+  // The parsed schema shows which type of the union is set, and names the column.
   private val logicalType = new ThriftFields(
     Map(
       5 -> struct("DecimalType", 2),

@@ -9,17 +9,17 @@ import io.pmeparquet.options.{EncryptionAlgorithm, ReadSettings}
 import io.pmeparquet.parquet.bytes.FileTail
 import io.pmeparquet.PmeErrors
 
-/** What a reader accepts of a file, decided from its tail alone, before any page is read. */
+/** What a reader accepts in a file, decided from its tail before any page is read. */
 private[parquet] object FooterPolicy {
 
   /**
-   * The algorithm's fields are not authenticated, and prefix and unique part of the AAD are joined without a
-   * delimiter: a fixed length keeps the boundary between them where the writer had it.
+   * The fields of the algorithm are not authenticated, and prefix and unique part of the AAD are joined without a
+   * delimiter. A fixed length keeps the boundary where the writer had it.
    */
   val AadFileUniqueBytes: Int = ModuleAad.FileUniqueBytes
 
   /**
-   * @return the AAD prefix to open the file with, where the reader gives one
+   * @return the AAD prefix to open the file with, if the reader gives one
    * @throws io.pmeparquet.PmeException `PME_ALGORITHM`, `PME_AAD_PREFIX`
    */
   def check(path: Path, tail: FileTail.Encrypted, settings: ReadSettings): Option[Array[Byte]] = {
@@ -47,9 +47,9 @@ private[parquet] object FooterPolicy {
   }
 
   /**
-   * Whether the footer's AAD is what the file itself says of it. Where prefix and unique part of the AAD end is told by
-   * their lengths alone, so the AAD of a page, index or column metadata can be told as that of another file's footer; no
-   * other module of that file would open. Nothing can be told so where there is no prefix, or the reader names it.
+   * Whether only the file itself states the AAD of its footer. Only lengths separate prefix and unique part of an AAD,
+   * so the AAD of a page, an index or column metadata can be passed off as the AAD of another file's footer; no other
+   * module of that file would open. This is impossible without a prefix, or if the reader names the prefix.
    */
   def isUnproven(tail: FileTail.Encrypted, settings: ReadSettings): Boolean =
     !tail.plaintextFooter && tail.aadPrefix.isDefined && settings.aadPrefix.isEmpty

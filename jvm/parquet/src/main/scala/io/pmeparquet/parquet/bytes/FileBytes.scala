@@ -10,9 +10,9 @@ import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker}
 import io.pmeparquet.PmeErrors
 
 /**
- * Reads parts of one file, few and large: neighbours in one read. For one thread.
+ * Reads parts of one file in few, large requests: neighbours in one read. For one thread.
  *
- * @param before what was read of it before
+ * @param before bytes of the file that were read before
  */
 private[parquet] final class FileBytes(
     val file: FileVersion,
@@ -23,20 +23,23 @@ private[parquet] final class FileBytes(
   private var known = before
   private var stream: FSDataInputStream = _
 
-  /** Reads what will be asked for in parts. */
+  /** Reads ahead what will be read in parts. */
   def keep(range: Range): Unit = known = Some(read(range))
 
-  /** @throws io.pmeparquet.PmeException where the range is not all in the file */
+  /** @throws io.pmeparquet.PmeException if the file ends before the range does */
   def read(range: Range): Segment = known.filter(_.holds(range)).fold(fetch(range))(_.slice(range))
 
-  /** @return the segment of each range, in their order */
+  /** @return the segment of each range, in the same order */
   def readAll(ranges: Seq[Range]): Seq[Segment] = {
     val (had, missing) = ranges.partition(range => known.exists(_.holds(range)))
     val segments = had.map(read) ++ fetchAll(FileBytes.merged(missing))
     ranges.map(range => segments.find(_.holds(range)).get.slice(range))
   }
 
-  /** As [[read]], into an array of the caller, who goes through the file: the stream goes on from where it is. */
+  /**
+   * As [[read]], into an array of the caller, for a caller that reads the file from start to end: the stream continues
+   * where it is.
+   */
   def readInto(range: Range, array: Array[Byte], at: Int): Unit = known.filter(_.holds(range)) match {
     case Some(had) =>
       val part = had.slice(range)
@@ -67,9 +70,9 @@ private[parquet] final class FileBytes(
   }
 
   /**
-   * Hadoop's checksummed file systems, of which the local one is one, open the file and its checksums anew for each read
-   * by position. HDFS reads on to the end of the block from where a stream was moved to, so there a read by position is
-   * the cheaper one for a part of a file; S3A does the same for both.
+   * Hadoop's checksummed file systems, which include the local one, open the file and its checksums again for each
+   * positioned read. HDFS, once a stream was moved, reads to the end of the block, so there a positioned read is
+   * cheaper for a part of a file. S3A does the same for both.
    */
   private def positionedReadsReopen: Boolean = opened.getWrappedStream.isInstanceOf[FSInputChecker]
 
@@ -108,10 +111,10 @@ private[parquet] final class FileBytes(
 
 private[parquet] object FileBytes {
 
-  /** Reading on over so many bytes that nobody wants is quicker than another request to a store of objects. */
+  /** Reading on over this many unwanted bytes is faster than another request to an object store. */
   private val MaxGapBytes = 64 * 1024
 
-  /** Larger arrays are slow to get from the garbage collector, and larger reads gain nothing. */
+  /** Larger arrays cost the garbage collector more, and larger reads gain nothing. */
   private val MaxMergedBytes = 16 * 1024 * 1024
 
   private[parquet] def merged(ranges: Seq[Range]): Seq[Range] = {

@@ -10,13 +10,13 @@ import org.apache.parquet.format.{EncryptionAlgorithm, FileMetaData, Util}
 import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.PmeErrors
 
-/** What the tail of a file says of its encryption, before any key is used (specification §5.2 and §5.3). */
+/** What the tail of a file states about its encryption, before any key is used (specification §5.2 and §5.3). */
 sealed trait FileTail
 
 private[parquet] object FileTail {
   case object Plaintext extends FileTail
 
-  /** @param footerKeyMetadata none where the file carries none */
+  /** @param footerKeyMetadata none if the file has none */
   final case class Encrypted(
       plaintextFooter: Boolean,
       ctr: Boolean,
@@ -26,7 +26,7 @@ private[parquet] object FileTail {
       footerKeyMetadata: Option[Array[Byte]]
   ) extends FileTail
 
-  /** The footer's metadata, from bytes that may have more behind it. */
+  /** The footer's metadata, from bytes that may continue after it. */
   def metadata(bytes: Segment, file: String): FileMetaData = {
     val end = structEnd(bytes, file)
     parse(file, "its footer")(Util.readFileMetaData(stream(bytes, end)))
@@ -52,8 +52,8 @@ private[parquet] object FileTail {
   }
 
   /**
-   * Where the footer module begins in the bytes of an encrypted footer. The module's own length is not authenticated, and
-   * parquet-java allocates what it says (specification §5.1), so it must be that of what is left.
+   * Where the footer module begins in the bytes of an encrypted footer. The module's length is not authenticated, and
+   * parquet-java allocates what it states (specification §5.1), so it must equal the number of bytes that are left.
    */
   def cryptoMetadataEnd(bytes: Segment, file: String): Int = {
     val until = bytes.until.min(bytes.at + Limits.CryptoMetadataBytes)
@@ -83,7 +83,7 @@ private[parquet] object FileTail {
       throw PmeErrors.notAuthentic(file, "its footer, which has no signature,")
     else Plaintext
 
-  /** A footer that says nothing of encryption but has encrypted columns was stripped of its signature. */
+  /** A footer that says nothing about encryption but has encrypted columns has lost its signature. */
   private def hasEncryptedColumns(footer: FileMetaData): Boolean =
     Option(footer.getRow_groups).exists(_.asScala.exists(_.getColumns.asScala.exists { column =>
       column.isSetCrypto_metadata || column.isSetEncrypted_column_metadata
@@ -94,7 +94,7 @@ private[parquet] object FileTail {
     catch {
       case failed @ (_: IOException | _: RuntimeException | _: ThriftUnbounded) =>
         throw PmeErrors.damaged(file, s"$what is not readable", failed)
-      // Not kept as a cause: Spark ends an executor on whose failure an error of the virtual machine is found.
+      // Without a cause: Spark ends an executor if a failure has an error of the virtual machine among its causes.
       case _: StackOverflowError => throw PmeErrors.damaged(file, s"$what is nested too deeply")
     }
 

@@ -4,9 +4,10 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 /**
- * A file at one time: it counts as the same while its length, in bytes, and modification time, in milliseconds, are.
+ * A file at one time: it counts as unchanged while its length, in bytes, and modification time, in milliseconds, are
+ * the same.
  *
- * @param destination where it will be read from, if that is another place than where it is now
+ * @param destination where it will be read, if it will be moved
  */
 private[parquet] final case class FileVersion(
     path: Path,
@@ -15,7 +16,7 @@ private[parquet] final case class FileVersion(
     destination: Option[Path] = None
 ) {
 
-  /** What its AAD prefix may be made of. */
+  /** The values for a template of its AAD prefix. */
   def place: Path = destination.getOrElse(path)
 }
 

@@ -6,11 +6,11 @@ import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.PmeErrors
 
 /**
- * The footer of a file as it stands there, read but not yet believed: what lies before the length and magic at its end
+ * The stored footer of a file, read but not yet trusted: the bytes before the length and magic at its end
  * (specification §5.3).
  *
  * @param encrypted whether the magic says that the footer is encrypted (`PARE`) or not (`PAR1`)
- * @param tail the end of the file, as much as came with one read
+ * @param tail the end of the file, as much as one read returned
  */
 private[parquet] final class FooterBytes(val encrypted: Boolean, val segment: Segment, val tail: Segment)
 

@@ -11,14 +11,16 @@ import org.apache.parquet.io.ParquetDecodingException
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
-/** Turns what parquet-java throws on an encrypted file into what a user can act on. */
+/** Turns exceptions of parquet-java on an encrypted file into errors with advice for the user. */
 object ParquetFailures {
 
-  /** For reading structure: a footer, a column's metadata. What is not a matter of storage is damage. */
+  /**
+   * For reading structure: a footer, a column's metadata. Everything that is not a failure of the storage is damage.
+   */
   def naming[A](path: Path, what: String)(read: => A): A =
     try read
     catch {
-      // Not kept as a cause: Spark ends an executor on whose failure an error of the virtual machine is found.
+      // Without a cause: Spark ends an executor if a failure has an error of the virtual machine among its causes.
       case _: StackOverflowError => throw PmeErrors.damaged(path.toString, s"$what is nested too deeply")
       case failed: Throwable => throw ofStructure(failed, path.toString, what)
     }
@@ -32,10 +34,10 @@ object ParquetFailures {
     })
 
   /**
-   * For reading pages: what comes from encryption or a cut file, and pages whose content is not what Parquet's encodings
-   * can be. None for what is Spark's to tell: a schema that the file does not have, storage.
+   * For reading pages: failures of decryption, cut files, and pages whose content is not valid for Parquet's encodings.
+   * None for failures that Spark explains: a schema that the file does not have, storage.
    *
-   * @param isSparks whether a cause is one that Spark explains itself
+   * @param isSparks whether Spark itself explains a cause
    */
   def ofPages(failed: Throwable, file: String, what: String)(
       isSparks: Throwable => Boolean
@@ -57,19 +59,19 @@ object ParquetFailures {
       else None
     }
 
-  // A row is assembled into what the schema asks for, of which each type takes only its own values.
+  // Records are assembled by the requested schema, and each type takes only its own values.
   private def isOtherType(e: Throwable) = e match {
     case _: UnsupportedOperationException | _: ClassCastException =>
       e.getStackTrace.take(DecoderFrames).exists(_.getClassName.contains("Converter"))
     case _ => false
   }
 
-  // Decoders have few types of failure of their own, and otherwise fail as their arrays do.
+  // Decoders have few exceptions of their own; otherwise they fail with those of their arrays.
   private def isOfDecoder(e: Throwable) = e match {
     case _: ParquetDecodingException => true
     case _: IndexOutOfBoundsException | _: IllegalArgumentException | _: NullPointerException =>
       isJavas(e) && isThrownByDecoder(e)
-    // Storage fails with it, too, but elsewhere.
+    // Storage throws it too, but elsewhere.
     case _: IOException => e.getStackTrace.headOption.exists(_.getClassName.contains(SparkDecoders))
     case _ => false
   }
@@ -81,10 +83,11 @@ object ParquetFailures {
     case _ => false
   }
 
-  // Spark's own subclasses of these tell a user something.
+  // Spark's own subclasses of these have messages for users.
   private def isJavas(e: Throwable) = e.getClass.getName.startsWith("java.")
 
-  // What is thrown often has no stack: the JIT compiler leaves it out. Else it begins in a decoder, not in a schema.
+  // Exceptions often have no stack, because the JIT compiler omits it. Otherwise it begins in a decoder, not in a
+  // schema.
   private def isThrownByDecoder(e: Throwable) =
     e.getStackTrace.toSeq.map(_.getClassName).filterNot(_.startsWith("java.")).headOption.forall { first =>
       Decoders.exists(first.contains(_))
@@ -109,7 +112,7 @@ object ParquetFailures {
     }
   }
 
-  // parquet-java's ciphers throw a bare IOException for a module whose length, which nothing authenticates, cannot be.
+  // parquet-java's ciphers throw a plain IOException if a module's length, which nothing authenticates, is impossible.
   private def isOfCipher(e: Throwable) =
     e.getStackTrace.take(3).exists(_.getClassName.startsWith("org.apache.parquet.crypto."))
 
@@ -118,11 +121,11 @@ object ParquetFailures {
     case _ => false
   }
 
-  // parquet-java has no type of its own for this refusal.
+  // parquet-java has no class of its own for this refusal.
   private def isPlaintextRefusal(e: Throwable) =
     e.isInstanceOf[ParquetCryptoRuntimeException] && String.valueOf(e.getMessage).contains("plaintext file")
 
-  // parquet-java wraps what Thrift says of a structure in an IOException without a type of its own.
+  // parquet-java wraps Thrift's exceptions about a structure in a plain IOException.
   private def isParse(e: IOException) =
     isCut(e) || PmeException.causes(e).exists(_.getClass.getName.contains(".thrift."))
 }

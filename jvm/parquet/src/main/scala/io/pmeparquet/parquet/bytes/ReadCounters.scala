@@ -3,14 +3,14 @@ package io.pmeparquet.parquet.bytes
 import java.util.concurrent.atomic.LongAdder
 
 /**
- * What reading costs, counted: unlike times, these numbers are the same in every run.
+ * Counts the cost of reading: unlike times, these numbers are the same in every run.
  *
- * @param all counts what this one counts, too: a task's belongs to a scope's
+ * @param all counts the same events for a larger unit: a task's counters add to the scope's
  */
 final class ReadCounters(all: Option[ReadCounters]) {
   def this() = this(None)
 
-  /** Requests to the file system for bytes, and the bytes they brought. */
+  /** Requests to the file system for bytes, and the bytes read. */
   val reads: ReadCounter = new ReadCounter(all.map(_.reads))
   val bytes: ReadCounter = new ReadCounter(all.map(_.bytes))
 
@@ -18,14 +18,14 @@ final class ReadCounters(all: Option[ReadCounters]) {
   val modules: ReadCounter = new ReadCounter(all.map(_.modules))
   val footers: ReadCounter = new ReadCounter(all.map(_.footers))
 
-  /** Data keys got from key metadata. */
+  /** Data keys obtained from key metadata. */
   val keys: ReadCounter = new ReadCounter(all.map(_.keys))
 
   override def toString: String =
     s"reads=${reads.sum} bytes=${bytes.sum} modules=${modules.sum} footers=${footers.sum} keys=${keys.sum}"
 }
 
-/** May be counted with and asked by any thread. */
+/** Any thread may count and read. */
 final class ReadCounter private[parquet] (all: Option[ReadCounter]) {
   private val counted = new LongAdder
 

@@ -5,14 +5,14 @@ private[parquet] final case class Range(offset: Long, length: Int) {
   def end: Long = offset + length
 }
 
-/** Bytes of a file, wherever in an array they lie: byte `offset` of the file is `array(at)`. */
+/** Bytes of a file in an array: byte `offset` of the file is `array(at)`. */
 private[parquet] final class Segment(val array: Array[Byte], val at: Int, val offset: Long, val length: Int) {
   def end: Long = offset + length
   def until: Int = at + length
 
   def copied: Array[Byte] = java.util.Arrays.copyOfRange(array, at, until)
 
-  /** Whether all that a range names is in it. */
+  /** Whether it contains the whole range. */
   def holds(range: Range): Boolean = range.length >= 0 && range.offset >= offset && range.end <= end
 
   /** The part of it that a range names. */

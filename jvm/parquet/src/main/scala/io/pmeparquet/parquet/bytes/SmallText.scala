@@ -8,12 +8,12 @@ import org.apache.hadoop.fs.Path
 import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.PmeException
 
-/** A small file beside data, which whoever holds the storage may have made as large as they like. */
+/** A small file beside data. Whoever controls the storage may have made it arbitrarily large. */
 private[parquet] object SmallText {
 
   /**
-   * @param tooLong the error for a file of so many bytes
-   * @throws java.io.FileNotFoundException where it is not
+   * @param tooLong the error for a file of this many bytes
+   * @throws java.io.FileNotFoundException if it does not exist
    */
   def read(file: Path, conf: Configuration, tooLong: Long => PmeException): String = {
     val fs = file.getFileSystem(conf)

@@ -1,15 +1,15 @@
 package io.pmeparquet.parquet.bytes
 
 /**
- * Walks over a struct in Thrift's compact protocol without making anything of it: every string and list must fit into
- * the bytes that are there, nesting has a limit, and so has the number of objects that parsing would make. What passes
- * can be parsed in this heap; Thrift's own reader would first allocate what a list says it holds.
+ * Walks over a struct in Thrift's compact protocol without building objects: every string and list must fit into the
+ * available bytes, and nesting and the number of objects are limited. A struct that passes can be parsed in this heap;
+ * Thrift's own reader would first allocate the size that a list states.
  */
 private[parquet] object ThriftBounds {
 
   /**
    * @return where the struct that begins at `from` ends
-   * @throws ThriftUnbounded where it does not end before `until`, or is no struct at all
+   * @throws ThriftUnbounded if it does not end before `until`, or is no struct
    */
   def end(bytes: Array[Byte], from: Int, until: Int): Int = {
     val walk = new ThriftWalk(bytes, from, until)
@@ -18,7 +18,7 @@ private[parquet] object ThriftBounds {
   }
 
   /**
-   * Where the values of binary fields stand in a struct, in their order.
+   * Where the values of binary fields are in a struct, in order.
    *
    * @throws ThriftUnbounded as [[end]]
    */
@@ -29,7 +29,7 @@ private[parquet] object ThriftBounds {
   }
 
   /**
-   * Fields of a struct that are not among the known ones, in their order.
+   * Fields of a struct that are not among the known ones, in order.
    *
    * @throws ThriftUnbounded as [[end]]
    */

@@ -10,8 +10,8 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.fs.FSDataInputStream
 
 /**
- * Hadoop's reads of many ranges at once, which stores of objects answer in parallel. They came with Hadoop 3.3.5; Spark
- * 3.5 has an older one, so they are looked up by name.
+ * Hadoop's reads of many ranges at once, which object stores answer in parallel. They came with Hadoop 3.3.5; Spark 3.5
+ * has an older version, so this finds them by name.
  */
 private[parquet] object VectoredReads {
   private final class Api(loader: ClassLoader) {
@@ -50,14 +50,14 @@ private[parquet] object VectoredReads {
   private lazy val api: Option[Api] =
     try Some(new Api(classOf[FSDataInputStream].getClassLoader))
     catch {
-      // An older Hadoop: ranges are then read one after the other, which is as safe and only slower.
+      // An older Hadoop: then ranges are read one by one, which is slower and just as safe.
       case _: ReflectiveOperationException => None
     }
 
   /** Whether the stream does more than read one range after the other. */
   def serves(stream: FSDataInputStream): Boolean = api.isDefined && stream.hasCapability(Capability)
 
-  /** @param ranges in order, none of which touches another */
+  /** @param ranges in order; no two of them touch */
   def read(stream: FSDataInputStream, ranges: Seq[Range]): Seq[Segment] =
     try api.get.apply(stream, ranges)
     catch { case failed @ (_: InvocationTargetException | _: ExecutionException) => throw failed.getCause }

@@ -10,13 +10,13 @@ import io.pmeparquet.AesKey
 private[parquet] final class ChunkModules(val headers: Modules, val pages: Modules)
 
 /**
- * A column chunk, its metadata decrypted.
+ * A column chunk with decrypted metadata.
  *
- * @param display the column as messages name it
- * @param ordinal the column's place in its row group, which its modules are bound to
- * @param rowCount how many rows its row group has
- * @param key none where it is not encrypted
- * @param struct as the file has it, but that its metadata is decrypted
+ * @param display the column's name in messages
+ * @param ordinal the column's place in its row group, to which its modules are bound
+ * @param rowCount number of rows in its row group
+ * @param key none if it is not encrypted
+ * @param struct as in the file, but with decrypted metadata
  */
 private[parquet] final class Chunk(
     val descriptor: ColumnDescriptor,
@@ -29,15 +29,18 @@ private[parquet] final class Chunk(
     val struct: ColumnChunk
 ) {
 
-  /** Only its kind of header opens in an encrypted chunk, so there the metadata, which is authenticated, has to tell. */
+  /**
+   * In an encrypted chunk only headers of the right kind open, so the metadata, which is authenticated, must say which
+   * kind it is.
+   */
   def mayHaveDictionary: Boolean = key.isEmpty || {
     val offset = meta.getDictionaryPageOffset
     meta.hasDictionaryPage || (offset > 0 && offset < meta.getFirstDataPageOffset)
   }
 
   /**
-   * Whether levels may stand outside of modules, which only V2 pages let them: encoding stats tell, and a file that has
-   * none is not trusted to have none of those pages.
+   * Whether levels may be outside of modules, which only V2 pages allow. The encoding statistics show it; a file
+   * without them may have such pages.
    */
   def mayHaveClearLevels: Boolean = key.isDefined && hasLevels && {
     val stats = meta.getEncodingStats

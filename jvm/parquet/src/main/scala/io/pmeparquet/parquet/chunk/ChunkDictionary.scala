@@ -13,7 +13,7 @@ import io.pmeparquet.PmeErrors
 /**
  * Opens the dictionary page of one chunk. For one thread.
  *
- * @param opened dictionaries of the row group that were opened before
+ * @param opened dictionaries of the row group that are already open
  */
 private[chunk] final class ChunkDictionary(
     source: ChunkSource,
@@ -56,7 +56,7 @@ private[chunk] final class ChunkDictionary(
     else throw PmeErrors.damaged(where, "it has another page in place of its dictionary")
   }
 
-  /** What a plain value takes at least. */
+  /** The least number of bytes of a plain value. */
   private def leastBytes: Int = chunk.descriptor.getPrimitiveType.getPrimitiveTypeName match {
     case PrimitiveTypeName.INT64 | PrimitiveTypeName.DOUBLE => 8
     case PrimitiveTypeName.INT96 => 12
@@ -74,7 +74,7 @@ private[chunk] final class ChunkDictionary(
 
 private object ChunkDictionary {
 
-  /** What a decoded value of a dictionary takes: a number, or an object that refers to bytes. */
+  /** The memory for a decoded dictionary value: a number, or an object that refers to bytes. */
   val NumberBytes = 8
   val ObjectBytes = 40
 }

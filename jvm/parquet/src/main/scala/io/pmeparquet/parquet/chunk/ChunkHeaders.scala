@@ -5,7 +5,7 @@ import io.pmeparquet.parquet.bytes.Limits
 import io.pmeparquet.PmeException
 
 /**
- * Opens the page headers of one column chunk, of which no more is read than they take. For one thread.
+ * Opens the page headers of one column chunk, and reads little more than the headers. For one thread.
  *
  * @param end of the chunk
  */
@@ -35,7 +35,7 @@ private[parquet] final class ChunkHeaders(
     page -> opener.bodyLength(page, end - offset - page.headerBytes)
   }
 
-  /** Where a module ends by the length that stands before it, if that can be. */
+  /** Where a module ends according to the length before it, if that length is possible. */
   def frameEnd(offset: Long): Option[Long] =
     if (end - offset < ModuleFrame.LengthBytes) None
     else {
@@ -48,6 +48,6 @@ private[parquet] final class ChunkHeaders(
 private object ChunkHeaders {
   val MostOfHeader: Long = Limits.PageHeaderBytes.toLong + ModuleFrame.GcmOverheadBytes
 
-  /** Nothing says how long a readable header is; a longer one holds long values. */
+  /** Nothing states the length of a readable header; a longer one contains long values. */
   val UsualBytes: Long = 8 * 1024
 }

@@ -9,15 +9,16 @@ import io.pmeparquet.cipher.ModuleKind
 import io.pmeparquet.PmeErrors
 
 /**
- * The pages of one column chunk, decrypted and decompressed one by one as a reader asks for them. Every length that
- * stands in the file is checked against what is left of the chunk before it is used. For one thread.
+ * The pages of one column chunk, decrypted and decompressed one by one as a reader asks for them. Every length from the
+ * file is checked against the rest of the chunk before it is used. For one thread.
  *
- * With vectorized decoders a data page is valid until the next is asked for.
+ * With vectorized decoders a data page is valid until the next one is requested.
  *
- * @param pages which pages to take, and where they lie
- * @param memory what this chunk's pages take together with those of the columns beside it
- * @param opened dictionaries of the row group that were opened before
- * @param wanted rows of the row group; pages without any of them are passed over, undecrypted, where it can be told
+ * @param pages which pages to read, and where they are
+ * @param memory the total size of this chunk's open pages and those of the other columns
+ * @param opened dictionaries of the row group that are already open
+ * @param wanted rows of the row group; pages without any of them are skipped without decryption, if their rows are
+ *   known
  */
 private[parquet] final class ChunkPages(
     source: ChunkSource,
@@ -52,7 +53,7 @@ private[parquet] final class ChunkPages(
 
   @tailrec
   override def readPage(): DataPage = {
-    // What comes first in a chunk is known to be its dictionary only when that was looked for.
+    // Only a look at the first page shows whether it is the dictionary.
     readDictionaryPage()
     pages.next() match {
       case Some(place) =>
@@ -68,7 +69,7 @@ private[parquet] final class ChunkPages(
     }
   }
 
-  /** The page, or null where none of its rows is wanted. */
+  /** The page, or null if none of its rows is wanted. */
   private def dataPage(place: PagePlace): DataPage = {
     val (header, body) = headers.at(place, ModuleKind.DataPageHeader)
     val end = headers.bodyEnd(header, body, place)

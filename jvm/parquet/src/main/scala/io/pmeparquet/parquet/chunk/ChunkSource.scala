@@ -1,9 +1,9 @@
 package io.pmeparquet.parquet.chunk
 
 /**
- * A chunk with all that opens it: what every reader of its pages needs. For one thread.
+ * A chunk with everything that opens it: what every reader of its pages needs. For one thread.
  *
- * @param modules none where the chunk is not encrypted
+ * @param modules none if the chunk is not encrypted
  * @param file its path, for messages
  */
 private[parquet] final class ChunkSource(

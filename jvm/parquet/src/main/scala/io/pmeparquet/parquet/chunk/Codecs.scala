@@ -14,27 +14,27 @@ import org.xerial.snappy.Snappy
 
 import io.pmeparquet.PmeErrors
 
-/** One call of a codec, from and into arrays of the caller. For one thread. */
+/** One call of a codec, between arrays of the caller. For one thread. */
 private[parquet] trait Decompress {
 
   /**
-   * @param size what the page's header says its content is; the array has room for it from `outOffset` on
-   * @return how many bytes were written, `size` if the header tells the truth
+   * @param size the size that the page's header states; the array has room for it from `outOffset` on
+   * @return number of bytes written, which is `size` if the header is right
    */
   def apply(in: Array[Byte], offset: Int, length: Int, out: Array[Byte], outOffset: Int, size: Int): Int
 }
 
 /**
- * Decompresses pages in one call each.
+ * Decompresses each page in one call.
  *
- * @param mostPerByte the most bytes that a compressed byte can stand for
- * @param isNone whether pages stand as they are, so that one can be decrypted to where it is wanted
+ * @param mostPerByte the most bytes that one compressed byte can produce
+ * @param isNone whether pages are not compressed, so that a page can be decrypted directly to its destination
  */
 private[parquet] final class Codec(val mostPerByte: Long, val isNone: Boolean = false)(
     val decompress: Decompress
 )
 
-/** The codecs of one read. What Spark's own libraries do in one call is done so; the rest goes through parquet-java. */
+/** The codecs of one read. It calls Spark's own libraries where one call is enough, and parquet-java otherwise. */
 private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
   private var others: Option[CodecFactory] = None
 
@@ -60,7 +60,7 @@ private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
       )
   }
 
-  /** What is there only if a library is. */
+  /** A codec that exists only with its library. */
   private def byParquet(name: CompressionCodecName): Codec = {
     val decompressor =
       try parquetCodecs.getDecompressor(name)
@@ -86,7 +86,7 @@ private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
 
 private[parquet] object Codecs {
 
-  /** Runs a codec; whatever it says of bad input is damage. */
+  /** Runs a codec; every failure on its input is damage. */
   def run(
       where: String,
       codec: Codec,
@@ -114,7 +114,7 @@ private[parquet] object Codecs {
 
   // A copy of 64 bytes takes three.
   private val OneSnappy = new Codec(mostPerByte = 32)((in, offset, length, out, outOffset, size) => {
-    // Native code writes what the stream says, so that is looked at first.
+    // Native code writes as many bytes as the stream states, so this checks the stream first.
     val says = Snappy.uncompressedLength(in, offset, length)
     if (says != size) says else Snappy.uncompress(in, offset, length, out, outOffset)
   })
@@ -130,8 +130,8 @@ private[parquet] object Codecs {
   private val Lz4Raw = new Codec(mostPerByte = 256)(lz4.decompress(_, _, _, _, _, _))
 
   /**
-   * The deprecated LZ4: blocks in Hadoop's framing, which is the size of a block and then chunks of it, each after its
-   * own size; or, as other writers have it, as in [[Lz4Raw]]. Hadoop's own decompressor believes the sizes.
+   * The deprecated LZ4: blocks in Hadoop's framing (the size of a block, and then its chunks, each after its own size),
+   * or raw blocks as in [[Lz4Raw]], which other writers produce. Hadoop's own decompressor trusts the sizes.
    */
   private val Lz4 = new Codec(Lz4Raw.mostPerByte)((in, offset, length, out, outOffset, size) =>
     try lz4Framed(ByteBuffer.wrap(in, offset, length), out, outOffset, size)
@@ -160,7 +160,7 @@ private[parquet] object Codecs {
     written
   }
 
-  // Deflate's best is 1032.
+  // Deflate's best ratio is 1032.
   private val Gzip = new Codec(mostPerByte = 1100)((in, offset, length, out, outOffset, size) => {
     val stream = new GZIPInputStream(new ByteArrayInputStream(in, offset, length), GzipBufferBytes)
     try {

@@ -6,8 +6,8 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 import io.pmeparquet.PmeErrors
 
 /**
- * Looks at what levels and packed values of a page say of themselves, without decoding them: decoders allocate what a
- * run or a block says it holds, and some wait for ever for levels that do not come. It costs a step for each run.
+ * Checks what levels and packed values of a page state about themselves, without decoding them: decoders allocate what
+ * a run or a block states, and some wait forever for levels that never come. It costs one step for each run.
  */
 private[parquet] final class EncodingBounds(descriptor: ColumnDescriptor, where: String) {
   import EncodingBounds._
@@ -17,9 +17,10 @@ private[parquet] final class EncodingBounds(descriptor: ColumnDescriptor, where:
   private val isBoolean = descriptor.getPrimitiveType.getPrimitiveTypeName == PrimitiveTypeName.BOOLEAN
 
   /**
-   * A V1 page's body of `size` bytes: repetition levels, definition levels, each after its length, and values.
+   * Checks the body of a V1 page of `size` bytes: repetition levels, definition levels, each after its length, and
+   * values.
    *
-   * @throws io.pmeparquet.PmeException where a part says what cannot be
+   * @throws io.pmeparquet.PmeException if a part states something impossible
    */
   def checkV1(
       page: Array[Byte],
@@ -38,7 +39,9 @@ private[parquet] final class EncodingBounds(descriptor: ColumnDescriptor, where:
     this.values(walk, values, count)
   }
 
-  /** As `checkV1`: of a V2 page the repetition levels at `levelsAt`, the definition levels after them, and values. */
+  /**
+   * As `checkV1`, for a V2 page: the repetition levels at `levelsAt`, the definition levels after them, and the values.
+   */
   def checkV2(
       levels: Array[Byte],
       levelsAt: Int,

@@ -2,16 +2,16 @@ package io.pmeparquet.parquet.chunk
 
 import org.apache.parquet.column.Encoding
 
-/** Why encoded levels or values are not walked to their end. */
+/** Why the walk over encoded levels or values stopped. */
 private[chunk] final class UnboundedEncoding(message: String) extends Exception(message)
 
-/** One walk over encoded levels or values, which decodes none of them: see [[EncodingBounds]]. */
+/** One walk over encoded levels or values without decoding them: see [[EncodingBounds]]. */
 private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: Int) {
   import EncodingWalk._
 
   private var at = from
 
-  /** The levels of a V1 page. The deprecated packed encoding has no lengths in it. */
+  /** The levels of a V1 page. The deprecated packed encoding contains no lengths. */
   def prefixedLevels(bits: Int, encoding: Encoding, count: Int): Unit =
     if (bits > 0) {
       if (encoding == Encoding.RLE) prefixed(_.levels(bits, count))
@@ -24,7 +24,7 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
       if (held < count) throw new UnboundedEncoding(s"$held of $count are there")
     }
 
-  /** What follows its length of four bytes. */
+  /** The part after its length of four bytes. */
   def prefixed(part: EncodingWalk => Any): Unit = {
     val start = at
     skip(Integer.BYTES.toLong)
@@ -34,7 +34,7 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
     part(new EncodingWalk(bytes, at - length, at))
   }
 
-  /** Indices into a dictionary, after the width of one. */
+  /** Indices into a dictionary, after their bit width of one byte. */
   def indices(count: Int): Unit = if (at < until) {
     val bits = next()
     if (bits > Integer.SIZE) throw new UnboundedEncoding(s"indices of $bits bits")
@@ -44,7 +44,7 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
   /**
    * Runs of the hybrid of run lengths and bit packing (Encodings, "RLE = 3").
    *
-   * @return how many values they hold, looking no further than `count`
+   * @return the number of their values; the walk stops at `count`
    */
   def runs(bits: Int, count: Int): Long = {
     var held = 0L
@@ -56,7 +56,7 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
         skip((bits + 7) / 8)
         held += length
       } else {
-        // A last group may be cut short, which decoders see for themselves.
+        // A last group may be cut short, and decoders check that themselves.
         if ((length - 1) * bits > until - at || length * GroupSize > count - held + Padding)
           throw new UnboundedEncoding(
             s"a run has $length groups, but ${until - at} bytes and ${count - held} values are left"
@@ -125,9 +125,9 @@ private object EncodingWalk {
   val GroupSize = 8
   val MostVarintBytes = 10
 
-  /** Above what any decoder can hold, and below where products of it overflow. */
+  /** More than any decoder can hold, and too little for products of it to overflow. */
   val MostOfRun = 1L << 40
 
-  /** Writers pad the last packed run and the last block, to a group of 8 or more. */
+  /** Writers pad the last packed run and the last block to a group of 8 or more. */
   val Padding = 4096
 }

@@ -7,9 +7,9 @@ import io.pmeparquet.parquet.bytes.Limits
 import io.pmeparquet.PmeErrors
 
 /**
- * Checks the lengths that stand in the page headers of one column chunk. For one thread.
+ * Checks the lengths in the page headers of one column chunk. For one thread.
  *
- * @param pages all of the chunk's
+ * @param pages all pages of the chunk
  */
 private[parquet] final class HeaderCheck(
     source: ChunkSource,
@@ -21,10 +21,10 @@ private[parquet] final class HeaderCheck(
   private val headers = new PageHeaders(source, codec, verifyChecksums = false)
 
   /**
-   * Goes from page to page by their headers, and opens no page that such a reader could read: for readers that allocate what
-   * lengths say.
+   * Goes from page to page by their headers, and opens no page unless it must: for readers that allocate what lengths
+   * state.
    *
-   * @throws io.pmeparquet.PmeException where a length does not fit into what it is in
+   * @throws io.pmeparquet.PmeException if a length does not fit into its container
    */
   def run(): Unit = {
     if (chunk.mayHaveDictionary) pages.dictionary.foreach(checkHeader(_, ModuleKind.DictionaryPage))
@@ -41,7 +41,7 @@ private[parquet] final class HeaderCheck(
       val end = headers.bodyEnd(header, body, place)
       headers.uncompressed(header, end - body, if (ofDictionary) Limits.DictionaryBytes else Limits.PageBytes)
       modules.foreach { ciphers =>
-        // Before a V2 page's module there may be levels; no reader goes by its length there.
+        // A V2 page may have levels before its module; no reader uses the length there.
         if (header.getType == PageType.DATA_PAGE_V2) checkLevels(header, ciphers.pages, place, body, end)
         else ciphers.pages.pageEnd(place.segment.array, body, end, kind)
       }
@@ -60,11 +60,11 @@ private[parquet] final class HeaderCheck(
     val page = header.getData_page_header_v2
     if (page.getRepetition_levels_byte_length != 0 || page.getDefinition_levels_byte_length != 0) {
       if (V2Parts.isInside(place.segment.array, body, end)) {
-        // Only a page that opens is one as Arrow writes it.
+        // Only a page that opens is written as Arrow writes it.
         cipher.open(place.segment.array, body, end, ModuleKind.DataPage, place.ordinal)
         throw PmeErrors.levelsInside(file, chunk.display)
       }
-      // The chunk's own metadata need not tell that it has V2 pages.
+      // The chunk's own metadata may not show that it has V2 pages.
       if (!allowClearLevels) throw PmeErrors.clearLevels(file, chunk.display)
     }
   }

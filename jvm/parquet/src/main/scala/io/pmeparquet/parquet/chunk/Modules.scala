@@ -8,7 +8,7 @@ import io.pmeparquet.parquet.bytes.{Limits, ReadCounters}
 import io.pmeparquet.PmeErrors
 
 /**
- * Opens the modules of one column chunk or footer, one after the other, into a scratch array that grows to the largest of
+ * Opens the modules of one column chunk or footer, one after the other, into a buffer that grows to the largest of
  * them. For one thread.
  *
  * @param where file and column, for messages
@@ -21,16 +21,16 @@ private[parquet] final class Modules(
 ) {
   private var scratch = Array.emptyByteArray
 
-  /** The plaintext of the module opened last, from index 0 on. */
+  /** The plaintext of the last opened module, from index 0 on. */
   def plaintext: Array[Byte] = scratch
 
   def overheadBytes: Int = cipher.overheadBytes
 
   /**
-   * Where a module ends that begins at `at`: its length field is checked against what is left and a limit.
+   * Where a module that begins at `at` ends: checks its length field against the bytes that are left and a limit.
    *
-   * @param until where the place ends that the module must lie in
-   * @param limit the most that its plaintext may be
+   * @param until where the container of the module ends
+   * @param limit the largest plaintext
    */
   def end(bytes: Array[Byte], at: Int, until: Int, limit: Int, kind: ModuleKind): Int = {
     def damaged(why: String) = PmeErrors.damaged(where, s"its ${kind.name} $why")
@@ -47,7 +47,7 @@ private[parquet] final class Modules(
     at + ModuleFrame.LengthBytes + length
   }
 
-  /** A page's length field is not authenticated; it must say what the page header, which is, says (specification §5.1). */
+  /** A page's length field is not authenticated; it must match the page header, which is (specification §5.1). */
   def pageEnd(bytes: Array[Byte], body: Int, expected: Int, kind: ModuleKind): Int = {
     val found = end(bytes, body, expected, Limits.PageBytes, kind)
     if (found != expected)
@@ -59,7 +59,7 @@ private[parquet] final class Modules(
   }
 
   /**
-   * Opens the module that stands from `at` to `end`, its length field included.
+   * Opens the module from `at` to `end`, including its length field.
    *
    * @return length of [[plaintext]]
    */
@@ -69,7 +69,7 @@ private[parquet] final class Modules(
     open(bytes, at, end, kind, page, scratch, 0)
   }
 
-  /** As [[open]], into an array of the caller that has room for the plaintext. */
+  /** As [[open]], into an array of the caller with room for the plaintext. */
   def open(
       bytes: Array[Byte],
       at: Int,
@@ -100,6 +100,6 @@ private[parquet] final class Modules(
 
 private[parquet] object Modules {
 
-  /** Room to grow, so that an array is not made anew for each page that is a little larger than the last. */
+  /** Room to grow, so that a slightly larger page does not need a new array. */
   def roomFor(size: Int): Int = (size.toLong + size / 4 + 64).min((Int.MaxValue - 8).toLong).toInt.max(size)
 }

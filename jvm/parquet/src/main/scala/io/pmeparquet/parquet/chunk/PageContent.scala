@@ -3,11 +3,11 @@ package io.pmeparquet.parquet.chunk
 import io.pmeparquet.cipher.ModuleKind
 import io.pmeparquet.PmeErrors
 
-/** Decrypts and decompresses the bodies of one chunk's pages, but for V2 data pages ([[V2Parts]]). For one thread. */
+/** Decrypts and decompresses the bodies of one chunk's pages, except V2 data pages ([[V2Parts]]). For one thread. */
 private[chunk] final class PageContent(source: ChunkSource, codec: Codec) {
   import source.{modules, where}
 
-  /** Puts a page's body into `out`, which has room for `size` bytes. */
+  /** Puts the body of a page into `out`, which has room for `size` bytes. */
   def into(
       place: PagePlace,
       body: Int,

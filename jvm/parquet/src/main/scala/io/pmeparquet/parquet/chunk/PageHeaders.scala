@@ -10,9 +10,9 @@ import io.pmeparquet.cipher.ModuleKind
 import io.pmeparquet.parquet.bytes.{FileTail, Limits, ThriftBounds}
 
 /**
- * Opens the page headers of one chunk, and checks the lengths that they name. A check in [[at]] holds for reads, copies,
- * verification and reports; one in [[uncompressed]] only where pages are decompressed, and in `HeaderCheck`. For one
- * thread.
+ * Opens the page headers of one chunk, and checks their lengths. A check in [[at]] applies to reads, copies,
+ * verification and reports; one in [[uncompressed]] applies only where pages are decompressed, and in `HeaderCheck`.
+ * For one thread.
  */
 private[parquet] final class PageHeaders(
     source: ChunkSource,
@@ -42,7 +42,9 @@ private[parquet] final class PageHeaders(
   private def parsed(bytes: Array[Byte], at: Int, end: Int): PageHeader =
     FileTail.parse(where, "a page header")(Util.readPageHeader(new ByteArrayInputStream(bytes, at, end - at)))
 
-  /** The array index where a page ends whose body begins at `body`, its checksum compared where that is wanted. */
+  /**
+   * The array index where the page whose body begins at `body` ends; compares its checksum if the caller wants that.
+   */
   def bodyEnd(header: PageHeader, body: Int, place: PagePlace): Int = {
     val end = body + bodyLength(header, (place.segment.until - body).toLong)
     compareChecksum(header, place.segment.array, body, end)
@@ -52,7 +54,7 @@ private[parquet] final class PageHeaders(
   def contradiction(place: PagePlace): PmeException =
     PmeErrors.damaged(where, s"the header of its page ${place.ordinal} contradicts itself")
 
-  /** @param left of the column chunk, after the header */
+  /** @param left bytes of the column chunk after the header */
   def bodyLength(header: PageHeader, left: Long): Int = {
     val length = header.getCompressed_page_size
     if (length < 0 || length > left)
@@ -71,7 +73,7 @@ private[parquet] final class PageHeaders(
         throw PmeErrors.damaged(where, "the checksum of a page does not match")
     }
 
-  /** What a page says it decompresses to, before room is made for that. */
+  /** The decompressed size that a page states, checked before memory is allocated for it. */
   def uncompressed(header: PageHeader, length: Int, limit: Int): Int = {
     val size = header.getUncompressed_page_size
     if (size < 0 || size > limit)
@@ -90,6 +92,6 @@ private[parquet] final class PageHeaders(
 
 private object PageHeaders {
 
-  /** For what short pages have besides their content. */
+  /** An allowance for short pages, which have more than their content. */
   val LevelSlackBytes = 64
 }

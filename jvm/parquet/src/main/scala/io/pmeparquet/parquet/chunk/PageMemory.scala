@@ -3,11 +3,11 @@ package io.pmeparquet.parquet.chunk
 import io.pmeparquet.parquet.bytes.Limits
 import io.pmeparquet.PmeErrors
 
-/** Counts what the open pages of one row group's columns take, together. For one thread. */
+/** Counts the total size of the open pages of one row group's columns. For one thread. */
 private[parquet] final class PageMemory {
   private var taken = 0L
 
-  /** @throws io.pmeparquet.PmeException where a page is larger than what the others leave */
+  /** @throws io.pmeparquet.PmeException if a page is larger than what the others leave */
   def exchange(before: Long, after: Long, where: String): Unit = {
     taken += after - before
     if (taken > Limits.OpenPagesBytes)

@@ -9,14 +9,14 @@ import io.pmeparquet.parquet.bytes.Segment
 import io.pmeparquet.PmeErrors
 
 /**
- * A page whose header was opened.
+ * A page with an opened header.
  *
  * @param body where its body begins in the array of its place
  */
 private[parquet] final class OpenedHeader(val header: PageHeader, val place: PagePlace, val body: Int) {
   def headerBytes: Int = body - place.index
 
-  /** The same page, where more bytes of it are. */
+  /** The same page, in a place with more of its bytes. */
   def in(segment: Segment): OpenedHeader = {
     val moved = place.copy(segment = segment)
     new OpenedHeader(header, moved, moved.index + headerBytes)
@@ -30,24 +30,24 @@ private[parquet] final class OpenedHeader(val header: PageHeader, val place: Pag
   def isV1: Boolean = header.getType == PageType.DATA_PAGE && header.isSetData_page_header
   def isV2: Boolean = header.getType == PageType.DATA_PAGE_V2 && header.isSetData_page_header_v2
 
-  /** How many values a data page says it has. */
+  /** The number of values that a data page states. */
   def values: Int =
     if (isV2) header.getData_page_header_v2.getNum_values else header.getData_page_header.getNum_values
 }
 
-/** Opens pages of one column chunk for somebody who neither decompresses nor decodes them. For one thread. */
+/** Opens pages of one column chunk for callers that neither decompress nor decode them. For one thread. */
 private[parquet] final class PageOpener(
     source: ChunkSource,
     allowClearLevels: Boolean
 ) {
   import source.{chunk, modules, where}
-  // A checksum is of the encrypted page: where no tag covers all of it, that is all there is. Who stores a page again makes
-  // its checksum anew, too, and a wrong one must not become right by that.
+  // A checksum covers the encrypted page: if no tag covers all of it, the checksum is all there is. A copy computes the
+  // checksum again, and must not make a wrong one right.
   private val tagged =
     modules.exists(_.pages.overheadBytes == ModuleFrame.GcmOverheadBytes) && !allowClearLevels
   private val headers = new PageHeaders(source, Codecs.None, verifyChecksums = !tagged)
 
-  /** The page where a dictionary may be; in a chunk without a key it may be another. */
+  /** The page at the place of the dictionary; in a chunk without a key it may be another page. */
   def dictionaryAt(place: PagePlace): OpenedHeader = {
     val page = at(place, ModuleKind.DictionaryPageHeader)
     if (!page.isDictionary && modules.isDefined)
@@ -67,13 +67,13 @@ private[parquet] final class PageOpener(
     new OpenedHeader(header, place, body)
   }
 
-  /** What the body of a page takes, checked against what is left of the chunk after its header. */
+  /** The length of a page's body, checked against the rest of the chunk after its header. */
   def bodyLength(page: OpenedHeader, left: Long): Int = headers.bodyLength(page.header, left)
 
-  /** Where a page ends, its checksum compared where no tag is. */
+  /** Where a page ends; compares its checksum if it has no tag. */
   def end(page: OpenedHeader): Int = headers.bodyEnd(page.header, page.body, page.place)
 
-  /** What a page holds, still compressed: for a V2 page its levels, then its values. */
+  /** The content of a page, still compressed: for a V2 page its levels, then its values. */
   def content(page: OpenedHeader, end: Int): Array[Byte] =
     if (page.isV2) {
       val parts = partsOf(page, end)
@@ -93,14 +93,14 @@ private[parquet] final class PageOpener(
           plain
       }
 
-  /** Opens the module of a page, and keeps nothing of what is in it. */
+  /** Opens the module of a page, and keeps nothing of its content. */
   def open(page: OpenedHeader, end: Int): Unit =
     if (page.isV2) {
       partsOf(page, end)
       ()
     } else open(page.place, page.body, end, page.kind)
 
-  /** Opens the module of a page whose header may not be known. */
+  /** Opens the module of a page whose header may be unknown. */
   def open(place: PagePlace, body: Int, end: Int, kind: ModuleKind): Unit = modules.foreach { ciphers =>
     requireModule(ciphers, place, body, end, kind)
     ciphers.pages.open(place.segment.array, body, end, kind, place.ordinal)

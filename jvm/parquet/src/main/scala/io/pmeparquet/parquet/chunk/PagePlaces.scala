@@ -2,17 +2,17 @@ package io.pmeparquet.parquet.chunk
 
 import io.pmeparquet.parquet.bytes.Segment
 
-/** The rows of a page: the first of them in its row group, and how many. */
+/** The rows of a page: the first one in its row group, and their number. */
 private[parquet] final case class PageRows(first: Long, count: Int) {
   def holdAny(wanted: Rows): Boolean = count > 0 && wanted.overlaps(first, first + count - 1)
 }
 
 /**
- * Where a page begins, header first.
+ * Where a page begins, with its header.
  *
- * @param segment the bytes of the file that it lies in, to its end at most
+ * @param segment the bytes of the file that contain it, which may go on after it
  * @param ordinal its number among the data pages of its chunk
- * @param rows known where it was found by the offset index
+ * @param rows known if the offset index led to it
  */
 private[parquet] final case class PagePlace(
     segment: Segment,
@@ -25,19 +25,19 @@ private[parquet] final case class PagePlace(
   def index: Int = segment.at + (offset - segment.offset).toInt
 }
 
-/** Which pages of a chunk are read, in order. For one thread. */
+/** The pages of a chunk to read, in order. For one thread. */
 private[parquet] sealed trait PagePlaces {
 
-  /** Whether all data pages of the chunk are among them, so that their values can be counted. */
+  /** Whether these are all data pages of the chunk, so that their values can be counted. */
   def areAll: Boolean
 
-  /** Where the dictionary lies if there is one, which the first page there tells. */
+  /** Where the dictionary is, if there is one; only the first page there shows that. */
   def dictionary: Option[PagePlace]
 
   /** The next data page. */
   def next(): Option[PagePlace]
 
-  /** Told where a page turned out to end, as an index of its segment's array. */
+  /** Reports where a page ended, as an index of its segment's array. */
   def passed(place: PagePlace, end: Int): Unit
 }
 
@@ -62,7 +62,7 @@ private[parquet] final class AllPages(segment: Segment) extends PagePlaces {
     offset = segment.offset + (end - segment.at)
 }
 
-/** Some pages of a chunk, as the offset index places them. */
+/** Some pages of a chunk, from the offset index. */
 private[parquet] final class SomePages(override val dictionary: Option[PagePlace], places: Seq[PagePlace])
     extends PagePlaces {
   private val left = places.iterator

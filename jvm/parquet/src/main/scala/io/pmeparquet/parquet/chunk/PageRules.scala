@@ -1,6 +1,6 @@
 package io.pmeparquet.parquet.chunk
 
-/** How pages are taken from a chunk. */
+/** How to read the pages of a chunk. */
 private[parquet] final case class PageRules(
     allowClearLevels: Boolean,
     verifyChecksums: Boolean,

@@ -6,13 +6,13 @@ import scala.collection.JavaConverters._
 
 import org.apache.parquet.internal.filter2.columnindex.RowRanges
 
-/** Rows of one row group, as ranges in order that do not touch: `from(i)` to `to(i)`, both included. */
+/** Rows of one row group, as sorted ranges that do not touch: from `from(i)` to `to(i)`, both included. */
 final class Rows private (from: Array[Long], to: Array[Long]) {
   val count: Long = from.indices.foldLeft(0L)((sum, i) => sum + to(i) - from(i) + 1)
 
   def isEmpty: Boolean = from.isEmpty
 
-  /** Whether any of the rows lies between two rows, both included. */
+  /** Whether any of the rows is between two rows, both included. */
   def overlaps(first: Long, last: Long): Boolean = {
     val found = java.util.Arrays.binarySearch(to, first)
     val at = if (found >= 0) found else -found - 1
@@ -55,7 +55,7 @@ object Rows {
     new Rows(all.map(_.from).toArray, all.map(_.to).toArray)
   }
 
-  /** Gathers rows that come in order. */
+  /** Collects rows that come in order. */
   final class Builder {
     private val from = Array.newBuilder[Long]
     private val to = Array.newBuilder[Long]

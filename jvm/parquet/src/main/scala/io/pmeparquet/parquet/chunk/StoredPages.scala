@@ -5,11 +5,11 @@ import org.apache.parquet.format.{PageHeader, PageType}
 import io.pmeparquet.parquet.bytes.Segment
 
 /**
- * A page as it is stored, decrypted and still compressed.
+ * A stored page, decrypted and still compressed.
  *
- * @param header as the file has it
+ * @param header as in the file
  * @param offset where it begins in the file
- * @param headerBytes what its header takes there
+ * @param headerBytes length of its header in the file
  * @param content for a V2 page its levels, then its values
  */
 private[parquet] final class StoredPage(
@@ -22,7 +22,7 @@ private[parquet] final class StoredPage(
 }
 
 /**
- * The pages of one column chunk for somebody who stores them again: decrypted one by one, neither decompressed nor
+ * The pages of one column chunk for callers that store them again: decrypted one by one, neither decompressed nor
  * decoded. For one thread.
  *
  * @param segment the whole chunk

@@ -4,10 +4,10 @@ import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.PmeErrors
 
 /**
- * A V2 data page taken apart: its levels, which are not compressed, and its values, which may be.
+ * The parts of a V2 data page: its levels, which are not compressed, and its values, which may be.
  *
- * @param levels the array that holds the levels from `levelsAt` on, repetition levels first
- * @param values the array that holds the values from `valuesAt` on, as they are compressed
+ * @param levels the array with the levels from `levelsAt` on, repetition levels first
+ * @param values the array with the values from `valuesAt` on, still compressed
  */
 private[parquet] final class V2Parts(
     val levels: Array[Byte],
@@ -18,9 +18,9 @@ private[parquet] final class V2Parts(
 )
 
 /**
- * The two ways in which encrypted V2 pages are written. Arrow encrypts levels and values as one module; parquet-java
- * leaves the levels before the module, readable and unauthenticated. Which of the two a page is, is told by where a
- * module stands whose length fits.
+ * Encrypted V2 pages exist in two forms. Arrow encrypts levels and values as one module; parquet-java leaves the levels
+ * before the module, readable and unauthenticated. The place of a module with a fitting length shows which form a page
+ * has.
  */
 private[parquet] object V2Parts {
   def of(
@@ -43,7 +43,7 @@ private[parquet] object V2Parts {
         modules.pageEnd(bytes, body, end, ModuleKind.DataPage)
         val length = modules.open(bytes, body, end, ModuleKind.DataPage, page)
         if (length < levelBytes) throw tooShort
-        // Copied, since the next page is decrypted into the same array while its levels may still be read.
+        // A copy, because the next page is decrypted into the same array while the levels may still be in use.
         val plain = java.util.Arrays.copyOf(modules.plaintext, length)
         new V2Parts(plain, 0, plain, levelBytes, length - levelBytes)
       case Some(ciphers) =>
@@ -58,7 +58,10 @@ private[parquet] object V2Parts {
     }
   }
 
-  /** Whether levels are inside of the module, as Arrow has it: one that takes all of the page begins where the page does. */
+  /**
+   * Whether levels are inside the module, as Arrow writes them: a module that takes the whole page begins where the
+   * page does.
+   */
   def isInside(bytes: Array[Byte], at: Int, end: Int): Boolean =
     end - at >= ModuleFrame.LengthBytes && ModuleFrame.lengthAt(
       bytes,

@@ -5,10 +5,10 @@ import org.apache.hadoop.fs.ChecksumException
 import io.pmeparquet.parquet.bytes.{FileBytes, Range, Segment}
 
 /**
- * The part of a column chunk that is in memory, which moves on through it: pages are opened one by one, so a chunk of any
- * length takes no more room than its largest page. For one thread.
+ * The part of a column chunk that is in memory. It moves on through the chunk: pages are opened one by one, so a chunk
+ * of any length needs no more memory than its largest page. For one thread.
  *
- * @param step how much is read at once, if no more is asked for
+ * @param step how much to read at once, if no more is needed
  */
 private[parquet] final class Window(bytes: FileBytes, step: Int) {
   private var buffer = Array.emptyByteArray
@@ -21,14 +21,14 @@ private[parquet] final class Window(bytes: FileBytes, step: Int) {
     until = end
   }
 
-  /** Bytes from an offset on, or from before it: of what is left of the chunk `length` at least. */
+  /** Bytes from an offset or before it, with at least `length` bytes of the rest of the chunk. */
   def from(offset: Long, length: Long): Segment = {
     val left = until - offset
     val wanted = Range(offset, length.min(left).toInt)
     if (!segment.holds(wanted))
       try read(offset, wanted.length.max(left.min(step.toLong).toInt))
       catch {
-        // What was read ahead may be what is damaged.
+        // The damaged bytes may be among those that were read ahead.
         case _: ChecksumException => read(offset, wanted.length)
       }
     segment

@@ -12,10 +12,10 @@ import io.pmeparquet.parquet.file.FileCrypto
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
-/** Whether a file has only parts that a copy of it can have, too, and that it can have in the clear where its footer is readable. */
+/** Whether a copy of a file can contain all of its parts, and in plaintext where the footer is readable. */
 private[parquet] object CopiedParts {
 
-  /** @throws io.pmeparquet.PmeException where it has others */
+  /** @throws io.pmeparquet.PmeException if it has others */
   def requireKnown(scope: ReadScope, version: FileVersion, conf: Configuration): Unit = {
     val file = version.path.toString
     val bytes = new FileBytes(version, conf, scope.counters)
@@ -40,8 +40,8 @@ private[parquet] object CopiedParts {
   }
 
   /**
-   * @param metadata of the file, which is about to be written in the clear
-   * @throws io.pmeparquet.PmeException where an entry may tell of values: some writers keep bounds, filters or samples there
+   * @param metadata of the file, which will be written in plaintext
+   * @throws io.pmeparquet.PmeException if an entry may reveal values: some writers put bounds, filters or samples there
    */
   def requireHarmlessEntries(metadata: FileMetaData, settings: FileSettings, file: String): Unit =
     if (settings.plaintextFooter)
@@ -52,7 +52,7 @@ private[parquet] object CopiedParts {
 
   private def isHarmless(key: String) = SchemaEntries.contains(key) || key.startsWith("org.apache.spark.")
 
-  /** Schemas and names of writers, which the readable schema and `created_by` tell as well. */
+  /** Schemas and names of writers, which the readable schema and `created_by` show as well. */
   private val SchemaEntries = Set(
     "ARROW:schema",
     "pandas",

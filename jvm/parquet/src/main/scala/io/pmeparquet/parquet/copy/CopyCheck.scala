@@ -14,19 +14,18 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.verify.{FileVerification, Sample}
 
 /**
- * Whether a file that was written can be read and is what was written: every module of it is opened, with keys from its key
- * metadata and by its readers' policy. Where a tag does not cover all of it, its bytes are compared with those that were
- * written, by their checksum.
+ * Whether a written file is readable and correct: opens every module, with keys from its key metadata and its readers'
+ * policy. If a tag does not cover all of it, this compares the checksum of its bytes with that of the written bytes.
  *
  * @param scope how the file will be read
- * @param goOn called often; throws where the work is no longer wanted
+ * @param goOn called often; throws if the work is no longer wanted
  */
 private[parquet] final class CopyCheck(scope: ReadScope, conf: Configuration, goOn: () => Unit) {
 
   /**
-   * @param source what it was made of, and how that was read
-   * @param settings it was encrypted with; none: it was not
-   * @param checksum of what was written
+   * @param source the original, and how it was read
+   * @param settings of the encryption; none: plaintext
+   * @param checksum of the written bytes
    * @throws io.pmeparquet.PmeException what is wrong with it
    */
   def require(

@@ -13,10 +13,10 @@ import io.pmeparquet.parquet.file.OpenFile
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
-/** Whether an encrypted file is as settings of a write ask for: which master key protects what, and in which mode. */
+/** Whether an encrypted file matches the settings of a write: which master key protects what, and in which mode. */
 private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScope, conf: Configuration) {
 
-  /** What is otherwise, if anything is. */
+  /** The difference, if there is one. */
   def difference(file: OpenFile, tail: FileTail.Encrypted): Option[String] = {
     val keys = new FileKeys(file.version.path, conf, scope)
     val ofFooter = tail.footerKeyMetadata.map(keys.masterKeyOf(_, None))
@@ -38,7 +38,7 @@ private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScop
     ).collectFirst { case (what, true) => what }.orElse(differing.headOption)
   }
 
-  /** Of each column, by its name. */
+  /** For each column, by its name. */
   private def protections(file: OpenFile): Seq[(String, ColumnProtection)] = {
     val leaves = SchemaColumns.leaves(file.schema)
     val plan = KeyPlan
@@ -49,7 +49,7 @@ private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScop
         settings.caseSensitive
       )
       .columns
-    // As FileEncryption does it.
+    // As in FileEncryption.
     val all = plan.forall(_._2 == Plaintext)
     plan.map { case (leaf, protection) => leaf.display -> (if (all) FooterKey else protection) }
   }

@@ -9,24 +9,24 @@ import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles, 
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.PmeErrors
 
-/** What was done with some files: what was written of them, and how many were encrypted already. */
+/** The result for some files: what was written, and how many were already encrypted. */
 final case class EncryptedFiles(made: Copied, already: Long)
 
 /**
- * Encrypts a file in its place. Whoever looks sees the plaintext file or the encrypted one, whole; the plaintext is there
+ * Encrypts a file in place. A reader sees either the plaintext file or the encrypted one, whole; the plaintext stays
  * until every module of the encrypted file was opened. ''Crosses the wire'', with the scopes.
  *
  * @param read how plaintext files are read
- * @param check how encrypted ones are
+ * @param check how encrypted files are read
  */
 final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, run: InPlaceRun)
     extends Serializable {
 
   /**
-   * A file that is encrypted as it should be, by an earlier run or another attempt of this task, is left as it is.
+   * Leaves a file alone if an earlier run or another attempt of this task has already encrypted it as it should be.
    *
-   * @param goOn called often; throws where the work is no longer wanted
-   * @throws io.pmeparquet.PmeException what is wrong with the file, the keys, or what was written; it then is as it was
+   * @param goOn called often; throws if the work is no longer wanted
+   * @throws io.pmeparquet.PmeException what is wrong with the file, the keys, or the result; then the file is unchanged
    */
   def encrypt(file: ListedFile, conf: Configuration, goOn: () => Unit): EncryptedFiles = {
     val path = new Path(file.path)
@@ -77,7 +77,7 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
     val keys = if (write.settings.externalMaterial) Some(MaterialFiles.read(staged, conf)) else None
     if (keys.isDefined) {
       run.claim(path, conf)
-      // What opens the file stands before the file, so that it can be read at every moment.
+      // Key material is in place before the file, so that the file is readable at every moment.
       FileReplacement
         .of(MaterialFiles.beside(path), conf)
         .take(MaterialFiles.beside(staged), status, () => ())
@@ -87,7 +87,7 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       staged,
       status,
       () => {
-        // In a store of objects the copy before this may have taken long.
+        // In an object store the copy may have taken long.
         run.requireRunning(conf)
         if (keys.exists(_ != MaterialFiles.read(path, conf))) throw PmeErrors.changedMeanwhile(path.toString)
         unchanged()

@@ -14,14 +14,14 @@ import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.write.FileEncryption
 
 /**
- * Writes a file again under other data keys, or under none. Its pages are decrypted and encrypted, never decompressed or
- * decoded; schema, metadata, statistics, indexes, Bloom filters and the order of everything stay as they are. START
- * HERE: [[FileRewrite.write]].
+ * Writes a file again under other data keys, or without encryption. It decrypts and encrypts pages, and never
+ * decompresses or decodes them; schema, metadata, statistics, indexes, Bloom filters and all orders stay. START HERE:
+ * [[FileRewrite.write]].
  *
  * @param from how the file is read
- * @param to how the new one is encrypted; none: not at all
+ * @param to how the new one is encrypted; none: plaintext
  * @param check how the new one will be read
- * @param goOn called often; throws where the work is no longer wanted
+ * @param goOn called often; throws if the work is no longer wanted
  */
 final class FileRewrite(
     from: ReadScope,
@@ -33,10 +33,10 @@ final class FileRewrite(
 ) {
 
   /**
-   * @param staged where the new file is written: in a directory that is there, where there is none yet
-   * @param destination where it will be moved to
+   * @param staged a new file in an existing directory
+   * @param destination where the file will be moved
    * @param written called before the new file is closed
-   * @throws io.pmeparquet.PmeException what is wrong with the file, or the keys, or with what storage made of the new file
+   * @throws io.pmeparquet.PmeException what is wrong with the file, the keys, or the new file as the storage returns it
    */
   def write(
       source: Path,
@@ -75,9 +75,9 @@ final class FileRewrite(
 object FileRewrite {
 
   /**
-   * Fails before anything is written where a file of a copy would have an AAD prefix that can be mistaken.
+   * Fails before anything is written if a file of a copy would have an ambiguous AAD prefix.
    *
-   * @param files where they will lie
+   * @param files their future places
    */
   def requirePrefixes(settings: FileSettings, files: Seq[Path]): Unit =
     files.foreach(file => settings.prefixToWrite(file.getParent.toUri.getPath, file.getName, file.toString))

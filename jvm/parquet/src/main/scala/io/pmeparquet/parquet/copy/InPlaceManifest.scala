@@ -12,18 +12,18 @@ import io.pmeparquet.parquet.files.{FileReplacement, OwnFiles}
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.PmeErrors
 
-/** How the files of a table are being encrypted in their places, by the names of options. Nothing of it is a secret. */
+/** The settings of a run that encrypts a table in place, by the names of options. It contains no secret. */
 final class InPlaceManifest private (val settings: Map[String, String]) {
 
   /**
-   * Writes it, or compares it with the one that is there.
+   * Writes it, or compares it with an existing one.
    *
-   * @param like whose permissions it gets
-   * @throws io.pmeparquet.PmeException where that is another one, or the file system cannot hold what it asks for
+   * @param like gives the permissions
+   * @throws io.pmeparquet.PmeException if the existing one differs, or the file system cannot store the settings
    */
   def place(table: Path, file: Path, like: FileStatus, conf: Configuration): Unit = {
     val fs = file.getFileSystem(conf)
-    // Its directory is not there yet, and is not made where it would be refused.
+    // Its directory does not exist yet, and is not created if the run would be refused.
     val inStore = FileReplacement.of(file.getParent, conf).inStore
     if (settings("keyMaterial") == "external" && inStore)
       throw PmeErrors.unsupported(
@@ -39,7 +39,7 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
     }
   }
 
-  /** @throws io.pmeparquet.PmeException where another one is there */
+  /** @throws io.pmeparquet.PmeException if there is another one */
   def require(table: Path, file: Path, conf: Configuration): Unit = {
     OwnFiles.requireDirectory(file.getParent, conf)
     OwnFiles.requireFile(file, conf)
@@ -60,7 +60,7 @@ object InPlaceManifest {
   /**
    * ''Driver only.''
    *
-   * @param path the table, or what part of it: who has done a part has not done all of it
+   * @param path the table, or a part of it: a run for a part has not done the whole table
    */
   def of(write: WriteScope, path: Path): InPlaceManifest = {
     val (instance, url) = write.instance

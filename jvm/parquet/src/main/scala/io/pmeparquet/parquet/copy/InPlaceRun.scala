@@ -13,10 +13,10 @@ import io.pmeparquet.{PmeErrors, PmeException, Sha256}
 import io.pmeparquet.parquet.files.{Found, OwnFiles, RunDirectory}
 
 /**
- * One run that encrypts the files of a table in their places: a hidden directory within the table's, where tasks write, and
- * beside it the manifest, which stays until all files are encrypted. ''Crosses the wire.''
+ * One run that encrypts the files of a table in place: a hidden directory in the table's directory, where tasks write,
+ * and beside it the manifest, which stays until all files are encrypted. ''Crosses the wire.''
  *
- * @param goesOn whether an earlier one has not ended
+ * @param goesOn whether it continues an earlier run
  */
 final class InPlaceRun private (
     table: Path,
@@ -25,7 +25,7 @@ final class InPlaceRun private (
     val goesOn: Boolean
 ) extends Serializable {
 
-  /** A directory for one file of one attempt, which is gone afterwards. ''Executor only.'' */
+  /** A temporary directory for one file of one attempt. ''Executor only.'' */
   def attempt[A](conf: Configuration)(work: Path => A): A = {
     requireRunning(conf)
     val name = UUID.randomUUID().toString
@@ -33,16 +33,16 @@ final class InPlaceRun private (
     finally
       tidy {
         OwnFiles.delete(own.in(name), conf)
-        // An attempt that Spark has forgotten may have made anew what the run took away when it ended.
+        // An attempt that Spark has forgotten may have created again what the run removed at its end.
         if (!own.isRunning(conf)) leave(conf)
       }
   }
 
-  /** @throws io.pmeparquet.PmeException where this run is over: another one may have begun */
+  /** @throws io.pmeparquet.PmeException if this run is over: another one may have begun */
   def requireRunning(conf: Configuration): Unit =
     if (!own.isRunning(conf)) throw PmeErrors.runIsOver(table.toString)
 
-  /** Tells what fails since this run is over as just that: its files are taken away while tasks are at work on them. */
+  /** Reports failures after the end of the run as such: the run removes files while tasks still use them. */
   private def lostToAnother[A](conf: Configuration)(work: => A): A =
     try work
     catch {
@@ -52,18 +52,18 @@ final class InPlaceRun private (
 
   private def isOver(conf: Configuration) =
     try !own.isRunning(conf)
-    // What failed before is told then.
+    // Keeps the earlier failure.
     catch { case NonFatal(_) => false }
 
-  /** @throws io.pmeparquet.PmeException where an attempt has claimed a file */
+  /** @throws io.pmeparquet.PmeException if an attempt has claimed a file */
   def requireUnclaimed(file: Path, conf: Configuration): Unit =
     if (OwnFiles.find(claimOf(file), conf) != Found.Nothing) throw PmeErrors.claimedBefore(file.toString)
 
   /**
-   * To be the only attempt that puts a file in its place. Where that is two files, those of two attempts must not be mixed.
-   * Within [[attempt]].
+   * Makes this attempt the only one that replaces a file. Replacement may take two files, and those of two attempts
+   * must not be mixed. Call it within [[attempt]].
    *
-   * @throws io.pmeparquet.PmeException where another one is, or this run is over
+   * @throws io.pmeparquet.PmeException if another attempt was first, or this run is over
    */
   def claim(file: Path, conf: Configuration): Unit = {
     val claim = claimOf(file)
@@ -77,26 +77,27 @@ final class InPlaceRun private (
   /**
    * Ends it. ''Driver only.''
    *
-   * @param complete whether there is nothing to go on with; if there is, the manifest stays
+   * @param complete whether nothing is left to do; otherwise the manifest stays
    */
   def end(complete: Boolean, conf: Configuration): Unit = tidy {
-    // Of one that another has ended, all else is the other's.
+    // If another run has ended this one, everything else belongs to that run.
     if (complete && own.isRunning(conf)) OwnFiles.delete(hidden, conf) else leave(conf)
   }
 
-  /** Takes away what is this run's own, and the hidden directory if there is nothing else in it. */
+  /** Removes what belongs to this run, and the hidden directory if it is then empty. */
   private def leave(conf: Configuration): Unit = {
     own.delete(conf)
     val fs = hidden.getFileSystem(conf)
     if (fs.exists(hidden) && fs.listStatus(hidden).isEmpty) {
-      // Not what another run has put there by now; a local file system looks first, and that run then tells that it is over.
+      // Not what another run has put there by now. A local file system checks this first, and the other run then
+      // notices that it is over.
       fs.delete(hidden, /* recursive= */ false)
       ()
     }
   }
 
   private def tidy(work: => Unit): Unit =
-    // What was put in its place is there, and why something was not is more important.
+    // Replaced files are in place, and why others are not is more important.
     try work
     catch {
       case NonFatal(failed) =>
@@ -107,19 +108,19 @@ final class InPlaceRun private (
 object InPlaceRun {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  /** In a table's directory. */
+  /** In the directory of a table. */
   private val Hidden = ".pme-encrypting"
   private val Manifest = "manifest.json"
 
-  /** What tells that the files of its directory are being encrypted. */
+  /** The mark of a directory whose files are being encrypted. */
   def mark(table: Path): Path = new Path(table, Hidden)
   def isMark(path: Path): Boolean = path.getName == Hidden
 
   /**
-   * Begins a run, or goes on with one that has not ended, whose tasks are then stopped.
+   * Begins a run, or continues an interrupted one and stops its tasks.
    *
    * @param like a file of the table
-   * @throws io.pmeparquet.PmeException where one was begun with other settings and has not ended
+   * @throws io.pmeparquet.PmeException if an unfinished run has other settings
    */
   def begin(table: Path, manifest: InPlaceManifest, like: FileStatus, conf: Configuration): InPlaceRun = {
     val hidden = mark(table)
@@ -130,12 +131,13 @@ object InPlaceRun {
     try {
       manifest.place(table, file, like, conf)
       placed = true
-      // Before it looks for others: of two that begin at once, one at least sees the other, and at most one goes on.
+      // Placed before it looks for others: if two begin at once, at least one sees the other, and at most one goes on.
       run.own.begin(conf)
-      // All that is left of them, before any file is written: what their tasks would still put in place is then gone.
+      // Removes everything that earlier runs left before it writes any file: then their tasks can no longer replace
+      // anything.
       OwnFiles.clear(hidden, Set(Manifest, run.own.name), conf)
       run.requireRunning(conf)
-      // Two that begin at once may both have found none, and written theirs.
+      // Two that begin at once may both have found none, and each written one.
       manifest.require(table, file, conf)
       run
     } catch {
@@ -151,7 +153,7 @@ object InPlaceRun {
   }
 
   /**
-   * Another run that has begun takes away what this one is writing, and all there is when it ends.
+   * Another run has begun. It removes what this run writes, and everything when it ends.
    *
    * @param placed whether the manifest was there
    */
@@ -162,7 +164,7 @@ object InPlaceRun {
       else fs.listStatus(run.hidden).exists(_.isDirectory)
     } catch {
       case _: FileNotFoundException => true
-      // What failed before is told then.
+      // Keeps the earlier failure.
       case _: IOException => false
     }
 }

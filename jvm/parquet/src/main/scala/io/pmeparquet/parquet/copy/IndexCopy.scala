@@ -13,7 +13,7 @@ import io.pmeparquet.parquet.file.{BloomFilters, Indexes, OpenFile}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
-/** The copying of a file's indexes and Bloom filters, once its pages are copied. */
+/** Copies the indexes and Bloom filters of a file, after its pages. */
 private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: ModuleFile, scope: ReadScope) {
   private val indexes = new Indexes(file, bytes, scope.counters)
   private val filters = new BloomFilters(file, bytes, scope.counters)
@@ -42,7 +42,7 @@ private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: Modul
       .map { case (chunk, content) => copies(chunk) -> content }
   }
 
-  /** An offset index whose pages lie where they lie now. */
+  /** An offset index with the new places of the pages. */
   private def moved(copy: CopiedChunk, content: Array[Byte]): Array[Byte] = {
     val where = s"${file.version.path}, column '${copy.chunk.display}'"
     val index = FileTail.parse(where, "its offset index") {
@@ -68,7 +68,7 @@ private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: Modul
       val (offset, headerLength) = put(copy, ModuleType.BloomFilterHeader, header)
       val (_, bitsLength) = put(copy, ModuleType.BloomFilterBitset, bits)
       copy.metadata.setBloom_filter_offset(offset)
-      // The oldest parquet-java that this is compiled against does not know the length, and keeps none.
+      // The oldest parquet-java that this compiles against does not know the length, and drops it.
       Option(ColumnMetaData._Fields.findByThriftId(IndexCopy.BloomFilterLength)).foreach { length =>
         copy.metadata.setFieldValue(length, Int.box(headerLength + bitsLength))
       }

@@ -16,10 +16,10 @@ import io.pmeparquet.cipher.{ModuleAad, ModuleFrame}
 import io.pmeparquet.PmeErrors
 
 /**
- * A Parquet file that is written module by module (specification §5). parquet-java seals the modules; what it has no way
- * to do is to write a file of modules that it did not make itself.
+ * Writes a Parquet file module by module (specification §5). parquet-java encrypts the modules, but cannot write a file
+ * of modules that it did not produce itself.
  *
- * @param encryptor none for a file without encryption
+ * @param encryptor none for a plaintext file
  * @param name for messages
  */
 private[parquet] final class ModuleFile(
@@ -36,12 +36,12 @@ private[parquet] final class ModuleFile(
 
   def position: Long = stream.getPos
 
-  /** Of all that was written. */
+  /** Checksum of all written bytes. */
   def checksum: Long = sum.getValue
 
   def write(bytes: Array[Byte]): Unit = out.write(bytes)
 
-  /** What seals the modules of a column chunk. */
+  /** The encryptors of a column chunk's modules. */
   def column(path: Seq[String], rowGroup: Int, ordinal: Int): ColumnSeal = {
     val key = for {
       file <- encryptor
@@ -53,7 +53,7 @@ private[parquet] final class ModuleFile(
     new ColumnSeal(key, rowGroup, ordinal)
   }
 
-  /** @param metadata of the file; what it says of encryption is said anew */
+  /** @param metadata of the file; its statements about encryption are replaced */
   def writeFooter(metadata: FileMetaData): Unit = {
     metadata.unsetEncryption_algorithm()
     metadata.unsetFooter_signing_key_metadata()
@@ -94,7 +94,7 @@ private[parquet] final class ModuleFile(
     if (encryptor.exists(_.isFooterEncrypted)) EncryptedMagic else PlainMagic
   )
 
-  /** @throws io.pmeparquet.PmeException where a structure has parts that were not understood when it was read */
+  /** @throws io.pmeparquet.PmeException if a structure has parts that the reader did not understand */
   def thrift(write: ByteArrayOutputStream => Unit): Array[Byte] = {
     val bytes = new ByteArrayOutputStream
     try write(bytes)
@@ -119,7 +119,7 @@ private[parquet] final class ModuleFile(
   )
 
   /**
-   * Seals the modules of one column chunk, or leaves them as they are where the column gets no key.
+   * Encrypts the modules of one column chunk, or leaves them in plaintext if the column gets no key.
    *
    * @param key the file's and the column's
    */
@@ -129,7 +129,7 @@ private[parquet] final class ModuleFile(
       ordinal: Int
   ) {
 
-    /** @param page its number among the data pages of the chunk, where the module is of one */
+    /** @param page its number among the data pages of the chunk, for modules of a page */
     def module(kind: ModuleType, content: Array[Byte], page: Int = NoPage): Array[Byte] =
       key.fold(content) { case (file, setup) =>
         if (page > ModuleAad.MaxOrdinal) throw tooMany(s"a column chunk of ${page + 1} pages")
@@ -143,7 +143,7 @@ private[parquet] final class ModuleFile(
         )
       }
 
-    /** Puts a chunk's metadata where readers of its key find it, and nobody else. */
+    /** Puts the metadata of a chunk where readers with its key find it, and nobody else. */
     def metadata(chunk: ColumnChunk): Unit = key.foreach { case (file, setup) =>
       chunk.setCrypto_metadata(setup.getColumnCryptoMetaData)
       if (file.encryptColumnMetaData(setup)) {
@@ -156,7 +156,7 @@ private[parquet] final class ModuleFile(
     }
   }
 
-  /** What a readable footer keeps of a protected column's metadata: where it lies and how long it is, but no statistics. */
+  /** What a readable footer keeps of a protected column's metadata: place and length, but no statistics. */
   private def places(all: ColumnMetaData): ColumnMetaData = {
     val kept = new ColumnMetaData(
       all.getType,

@@ -10,14 +10,14 @@ import io.pmeparquet.parquet.chunk.{Chunk, StoredPage, StoredPages}
 import io.pmeparquet.parquet.file.OpenFile
 import io.pmeparquet.parquet.scope.ReadScope
 
-/** The copying of a file's pages, chunk by chunk. */
+/** Copies the pages of a file, chunk by chunk. */
 private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: ModuleFile, scope: ReadScope) {
   private var count = 0L
 
-  /** How many pages were copied. */
+  /** Number of copied pages. */
   def pageCount: Long = count
 
-  /** Copies the pages of a chunk, and has its metadata say where they lie now. */
+  /** Copies the pages of a chunk, and updates their places in its metadata. */
   def copy(copy: CopiedChunk): Unit = {
     val start = out.position
     var dictionaryAt: Option[Long] = None
@@ -46,7 +46,7 @@ private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: Module
       case Some(at) => metadata.setDictionary_page_offset(at)
       case None => metadata.unsetDictionary_page_offset()
     }
-    // Deprecated, and 0 with the writers that follow the specification.
+    // Deprecated; writers that follow the specification write 0.
     if (copy.struct.getFile_offset > 0) copy.struct.setFile_offset(metadata.getData_page_offset)
     ()
   }
@@ -60,7 +60,7 @@ private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: Module
   /**
    * Levels of V2 pages become part of the module, as Arrow writes them.
    *
-   * @return what the header takes
+   * @return length of the header
    */
   private def writePage(copy: CopiedChunk, page: StoredPage): Int = {
     val (bodyKind, headerKind) =

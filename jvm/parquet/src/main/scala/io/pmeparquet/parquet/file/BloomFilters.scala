@@ -16,10 +16,10 @@ import io.pmeparquet.PmeErrors
 /** Opens the Bloom filters of one file's chunks. For one thread. */
 private[parquet] final class BloomFilters(file: OpenFile, bytes: FileBytes, counters: ReadCounters) {
 
-  /** Opens every filter of the chunks, for readers that allocate what lengths say. */
+  /** Opens every filter of the chunks, for readers that allocate what lengths state. */
   def check(chunks: Seq[Chunk]): Unit = chunks.filter(_.meta.getBloomFilterOffset > 0).foreach(filterOf)
 
-  /** parquet-java's way to the Bloom filters of a row group. */
+  /** parquet-java's interface to the Bloom filters of a row group. */
   def reader(chunks: Seq[Chunk], block: BlockMetaData): BloomFilterReader =
     new BloomFilterReader(null, block) {
       override def readBloomFilter(meta: ColumnChunkMetaData): BloomFilter =
@@ -32,7 +32,7 @@ private[parquet] final class BloomFilters(file: OpenFile, bytes: FileBytes, coun
 
   private def filterOf(chunk: Chunk): BloomFilter = new BlockSplitBloomFilter(content(chunk)._2)
 
-  /** The header of a chunk's Bloom filter, as it is stored but decrypted, and its bits. */
+  /** The header of a chunk's Bloom filter, as stored but decrypted, and its bits. */
   def content(chunk: Chunk): (Array[Byte], Array[Byte]) = {
     val header = this.header(chunk)
     header.content -> bits(chunk, header)
@@ -74,7 +74,7 @@ private[parquet] final class BloomFilters(file: OpenFile, bytes: FileBytes, coun
         plain
     }
 
-  /** The header's content, and where it ends in the segment. */
+  /** The content of the header, and where it ends in the segment. */
   private def headerOf(chunk: Chunk, segment: Segment): (Array[Byte], Int) =
     file.modules(chunk, counters) match {
       case None =>
@@ -94,15 +94,15 @@ private[parquet] final class BloomFilters(file: OpenFile, bytes: FileBytes, coun
 
 private object BloomFilters {
 
-  /** A Bloom filter's header is some twenty bytes, and a module of it some fifty. */
+  /** The header of a Bloom filter has some twenty bytes, and its module some fifty. */
   val BloomHeaderBytes = 256
 
-  /** Split-block Bloom filters are made of such blocks. */
+  /** Split-block Bloom filters consist of such blocks. */
   val BloomBlockBytes = 32
 }
 
 /**
- * @param content as it is stored but decrypted
+ * @param content as stored, but decrypted
  * @param bitsAt where the bits begin in the file
  */
 private[parquet] final class OpenedBloomHeader(

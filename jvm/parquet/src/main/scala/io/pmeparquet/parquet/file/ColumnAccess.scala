@@ -9,15 +9,15 @@ import io.pmeparquet.PmeException
  * A leaf column whose key the KMS refuses to this reader.
  *
  * @param path in the file
- * @param display as Spark names it
- * @param denied what the KMS said
+ * @param display its name in Spark
+ * @param denied the KMS's refusal
  */
 final case class RefusedColumn(path: Seq[String], display: String, masterKeyId: String, denied: PmeException)
 
-/** Which keys the columns of a file are under, and whether this reader gets them. */
+/** Which keys protect the columns of a file, and whether this reader gets them. */
 private[file] final class ColumnAccess(shape: FileShape, crypto: Option[FileCrypto]) {
 
-  /** @throws io.pmeparquet.PmeException where a column's own key is not to be had, whatever it would open */
+  /** @throws io.pmeparquet.PmeException if a column's own key is not available, whatever it would open */
   def requireKey(rowGroup: Int, column: Seq[String], counters: ReadCounters): Unit = for {
     file <- crypto
     chunk = shape.chunkOf(shape.groups(rowGroup), column)
@@ -25,9 +25,9 @@ private[file] final class ColumnAccess(shape: FileShape, crypto: Option[FileCryp
   } file.columnKey(chunk, shape.displayOf(column), counters)
 
   /**
-   * Those of some columns whose keys the KMS refuses to this reader, be it in one row group.
+   * Those of some columns whose keys the KMS refuses to this reader in at least one row group.
    *
-   * @throws io.pmeparquet.PmeException where a key is not to be had for another reason
+   * @throws io.pmeparquet.PmeException if a key is not available for another reason
    */
   def refused(columns: Seq[Seq[String]], counters: ReadCounters): Seq[RefusedColumn] = crypto.toSeq.flatMap {
     file =>
@@ -44,14 +44,14 @@ private[file] final class ColumnAccess(shape: FileShape, crypto: Option[FileCryp
       }
   }
 
-  /** Columns that are protected otherwise than the scope's policy asks for, and why they are refused. No key is used. */
+  /** Columns whose protection differs from the scope's policy, with the reasons. This uses no key. */
   def deviations(scope: ReadScope): Seq[(FileColumn, PmeException)] = for {
     file <- crypto.toSeq
     policy <- scope.settings.columns.toSeq
     (leaf, refused) <- file.check(policy).columns(shape.leaves, shape.groups)
   } yield FileColumn(leaf.path, leaf.display) -> refused
 
-  /** The id of the master key that a chunk's own key is under; none where it has none. */
+  /** The id of the master key of a chunk's own key; none if it has no key of its own. */
   def masterKeyOf(rowGroup: Int, chunk: Chunk): Option[String] =
     crypto.flatMap(_.masterKeyOf(shape.groups(rowGroup).getColumns.get(chunk.ordinal), chunk.display))
 }

@@ -16,7 +16,7 @@ import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, Limits, ReadCounters,
 import io.pmeparquet.parquet.chunk.{Chunk, ChunkModules, Modules}
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
-/** What an encrypted file's modules are opened with: keys, the file's AAD, algorithm and provider. */
+/** What opens the modules of an encrypted file: keys, the file's AAD, algorithm and provider. */
 private[parquet] final class FileCrypto private (
     file: String,
     val footerKey: AesKey,
@@ -29,7 +29,7 @@ private[parquet] final class FileCrypto private (
 ) {
   private val columnKeys = new ConcurrentHashMap[ByteBuffer, AesKey]
 
-  /** The key of a column that has its own; asked for once. */
+  /** The key of a column that has its own; requested once. */
   def columnKey(
       chunk: ColumnChunk,
       name: String,
@@ -46,7 +46,7 @@ private[parquet] final class FileCrypto private (
     )
   }
 
-  /** Why the KMS refuses a column's own key to this reader; none where it gives it, or the column has none. */
+  /** Why the KMS refuses a column's own key to this reader; none if it does not, or if the column has none. */
   def refusal(chunk: ColumnChunk, name: String, counters: ReadCounters): Option[Refusal] =
     keyMetadataOf(chunk).flatMap { metadata =>
       try {
@@ -58,21 +58,21 @@ private[parquet] final class FileCrypto private (
       }
     }
 
-  /** The id of the master key that a column's own key is under; none where it has none. */
+  /** The id of the master key of a column's own key; none if it has no key of its own. */
   def masterKeyOf(chunk: ColumnChunk, name: String): Option[String] =
     keyMetadataOf(chunk).map(keys.masterKeyOf(_, Some(name)))
 
-  /** What looks whether columns are protected as somebody asks. */
+  /** Checks whether columns are protected as a policy asks. */
   def check(policy: ColumnPolicy): ColumnCheck =
     new ColumnCheck(policy, file, footerMasterKey, (metadata, name) => keys.masterKeyOf(metadata, Some(name)))
 
-  /** The metadata of a column's own key. */
+  /** The key metadata of a column's own key. */
   private def keyMetadataOf(chunk: ColumnChunk): Option[Array[Byte]] =
     Option(chunk.getCrypto_metadata)
       .filter(_.isSetENCRYPTION_WITH_COLUMN_KEY)
       .flatMap(crypto => Option(crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata))
 
-  /** Has the keys of columns that have their own unwrapped at once; `chunks` by the columns' names. */
+  /** Unwraps the keys of columns that have their own at once; `chunks` by the columns' names. */
   def prepare(chunks: Seq[(String, ColumnChunk)]): Unit = {
     val wanted = for {
       (name, chunk) <- chunks
@@ -82,7 +82,7 @@ private[parquet] final class FileCrypto private (
     if (wanted.size > 1) keys.prepare(wanted)
   }
 
-  /** A chunk's metadata, decrypted. */
+  /** The decrypted metadata of a chunk. */
   def columnMetadata(
       key: AesKey,
       chunk: ColumnChunk,
@@ -116,14 +116,14 @@ private[parquet] final class FileCrypto private (
   }
 
   /**
-   * The footer, once it has proved to be authentic.
+   * The footer, after its authentication.
    *
-   * @throws io.pmeparquet.PmeException where it is not
+   * @throws io.pmeparquet.PmeException if it is not authentic
    */
   def footer(bytes: Segment, counters: ReadCounters): FileMetaData =
     FileTail.metadata(footerContent(bytes, counters), file)
 
-  /** The footer's own bytes, and what is beside them in its module, once they have proved to be authentic. */
+  /** The footer's own bytes, and the other bytes of its module, after their authentication. */
   def footerContent(bytes: Segment, counters: ReadCounters): Segment = {
     val aad = ModuleAad.ofFooter(fileAad)
     val gcm = new AesGcm(footerKey, provider)
@@ -153,7 +153,7 @@ private[parquet] final class FileCrypto private (
     }
   }
 
-  /** A footer as it stands in the file: its module, or the footer itself and its signature (specification §5.4, §5.5). */
+  /** A footer as stored: its module, or the footer itself and its signature (specification §5.4, §5.5). */
   def sealedFooter(content: Array[Byte]): Array[Byte] = {
     val aad = ModuleAad.ofFooter(fileAad)
     val aadLength = aad.select(ModuleKind.Footer, 0)
@@ -163,12 +163,12 @@ private[parquet] final class FileCrypto private (
   }
 }
 
-/** @param denied what the KMS said of the master key */
+/** @param denied the KMS's refusal of the master key */
 private[parquet] final case class Refusal(masterKeyId: String, denied: PmeException)
 
 private[parquet] object FileCrypto {
 
-  /** @throws io.pmeparquet.PmeException where the policy refuses the file or its footer key is not to be had */
+  /** @throws io.pmeparquet.PmeException if the policy refuses the file, or its footer key is not available */
   def of(
       scope: ReadScope,
       version: FileVersion,
@@ -183,7 +183,7 @@ private[parquet] object FileCrypto {
       .orElse(scope.settings.keyOfFilesWithoutMetadata)
     if (tail.footerKeyMetadata.isEmpty && scope.settings.keyOfFilesWithoutMetadata.isEmpty)
       throw PmeErrors.noKeyMetadata(version.path.toString)
-    // Before the KMS is asked for anything.
+    // Before any call of the KMS.
     scope.settings.columns.foreach(ColumnCheck.footer(_, version.path.toString, masterKey))
     counters.keys.increment()
     val footerKey = tail.footerKeyMetadata match {

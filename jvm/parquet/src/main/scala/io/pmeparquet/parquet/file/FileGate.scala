@@ -9,10 +9,10 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.RecentValues
 
 /**
- * Opens a file's footer, the metadata of the columns a query wants and their page headers, before Spark's own reader
- * does: so that a missing key, a wrong one, an unsafe page layout or a length that cannot be is told with file and
- * column, and a query that cannot finish does not begin. parquet-java allocates what a module's length says, which
- * nothing authenticates.
+ * Opens a file's footer, the metadata of the columns that a query wants, and their page headers, before Spark's own
+ * reader does. So errors about missing or wrong keys, unsafe page layouts and impossible lengths name file and column,
+ * and a query that cannot finish does not begin. parquet-java allocates the length that a module states, which nothing
+ * authenticates.
  */
 final class FileGate(scope: ReadScope, columns: WantedColumns) {
   private val passed = new RecentValues[FileGate.Split, Unit](FileGate.MaxSplits, FileGate.LifetimeMillis)
@@ -20,7 +20,7 @@ final class FileGate(scope: ReadScope, columns: WantedColumns) {
   /**
    * @param start where the split begins, in bytes from the start of the file
    * @param length of the split in bytes
-   * @param listed length of the file when splits were cut; 0 where nobody knows
+   * @param listed length of the file when splits were cut; 0 if unknown
    * @throws io.pmeparquet.PmeException whatever keeps the query from reading this part of the file
    */
   def check(path: Path, start: Long, length: Long, listed: Long, conf: Configuration): Unit =
@@ -36,6 +36,6 @@ object FileGate {
 
   private val MaxSplits = 1000
 
-  /** As long as a query runs: parquet-java authenticates again what it reads. */
+  /** For the duration of a query: parquet-java authenticates again what it reads. */
   private val LifetimeMillis = Long.MaxValue
 }

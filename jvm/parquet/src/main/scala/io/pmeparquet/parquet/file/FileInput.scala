@@ -17,7 +17,7 @@ import io.pmeparquet.parquet.chunk.{
   Rows
 }
 
-/** An open file, and what one task reads it with: a stream, codecs, and where reads are counted. For one thread. */
+/** An open file, with what one task needs to read it: a stream, codecs, and counters. For one thread. */
 private[file] final class FileInput(val file: OpenFile, conf: Configuration, val counters: ReadCounters)
     extends Closeable {
   val bytes: FileBytes = file.bytes(conf, counters)

@@ -16,11 +16,11 @@ import io.pmeparquet.PmeErrors
  * A leaf column.
  *
  * @param path in the file
- * @param display as Spark names it
+ * @param display its name in Spark
  */
 private[parquet] final case class FileColumn(path: Seq[String], display: String)
 
-/** The columns and row groups of a file, as its footer has them, and checked to fit each other. No key is used. */
+/** The columns and row groups of a file according to its footer, checked to fit each other. This uses no key. */
 private[file] final class FileShape(version: FileVersion, footer: FileMetaData) {
   val metadata: org.apache.parquet.hadoop.metadata.FileMetaData =
     ParquetFailures.naming(version.path, "its footer")(
@@ -35,7 +35,10 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
 
   private val ordinals: Map[Seq[String], Int] = descriptors.map(_.getPath.toSeq).zipWithIndex.toMap
 
-  /** In the order of the file's columns, each of which is one of them: of a schema that is odd, by its path alone. */
+  /**
+   * In the order of the file's columns; every column is included. Columns of an odd schema have only their path as
+   * name.
+   */
   val leaves: IndexedSeq[LeafColumn] = {
     val named = SchemaColumns.leaves(schema).map(leaf => leaf.path -> leaf).toMap
     descriptors.map(_.getPath.toSeq).map(path => named.getOrElse(path, LeafColumn(path, path)))
@@ -57,8 +60,8 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
   }
 
   /**
-   * The row groups that belong to a split of the file: those whose middle lies in it, so that each belongs to one split
-   * wherever the splits are cut.
+   * The row groups of a split: those whose middle is in it, so that each belongs to exactly one split wherever the
+   * splits are cut.
    */
   def rowGroups(start: Long, length: Long): Seq[Int] =
     groups.indices.filter { index =>
@@ -73,14 +76,14 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
       else if (first.isSetMeta_data) first.getMeta_data.getData_page_offset
       else version.length / groups.size * index
     val size = if (group.isSetTotal_compressed_size) group.getTotal_compressed_size else 0L
-    // Whatever a file says, the middle is a place in it, and so in one of its splits.
+    // Whatever a file states, the middle is a place in it, and so in one of its splits.
     (offset + size / 2).max(0L).min(version.length - 1)
   }
 
   def rowCount(rowGroup: Int): Long = groups(rowGroup).getNum_rows
   def firstRow(rowGroup: Int): Long = firstRows(rowGroup)
 
-  /** The row group's own number, which its modules are bound to. */
+  /** The row group's own number, to which its modules are bound. */
   def ordinal(rowGroup: Int): Int = {
     val group = groups(rowGroup)
     if (group.isSetOrdinal) group.getOrdinal.toInt else rowGroup
@@ -93,10 +96,10 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
 
   def displayOf(column: Seq[String]): String = display(column)
 
-  /** A column's chunk, as the footer has it. */
+  /** A column's chunk, as in the footer. */
   def chunkOf(group: RowGroup, column: Seq[String]): ColumnChunk = group.getColumns.get(ordinals(column))
 
-  /** The paths of those columns of a row group that are encrypted with the footer's key, or with keys of their own. */
+  /** The paths of the columns of a row group that are encrypted, with the footer's key or keys of their own. */
   def sealedColumns(rowGroup: Int, withFooterKey: Boolean): Seq[Seq[String]] =
     descriptors.zip(groups(rowGroup).getColumns.asScala).collect {
       case (descriptor, chunk)
@@ -111,7 +114,7 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
     FileColumn(path, display(path))
   }
 
-  /** From the first index to the end, where that is not much: indexes stand there together, and often filters. */
+  /** From the first index to the end, if that is short: indexes are there together, and often filters. */
   def indexRange(tailOffset: Long): Option[Range] = {
     val offsets = for {
       group <- groups
@@ -127,7 +130,7 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
     else Some(Range(first, length.toInt))
   }
 
-  /** The footer with other row groups, for parquet-java to make its own metadata of. */
+  /** The footer with other row groups, from which parquet-java makes its own metadata. */
   def withRowGroups(rowGroups: Seq[RowGroup]): FileMetaData = {
     val copy = new FileMetaData(footer.getVersion, footer.getSchema, footer.getNum_rows, rowGroups.asJava)
     copy.setKey_value_metadata(footer.getKey_value_metadata)
@@ -139,6 +142,6 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
 
 private object FileShape {
 
-  /** What is read of indexes at once. */
+  /** The most that is read at once of indexes. */
   val MaxIndexBytes: Int = 16 * 1024 * 1024
 }

@@ -6,12 +6,12 @@ import io.pmeparquet.parquet.bytes.{FileBytes, Limits, ReadCounters, Segment}
 import io.pmeparquet.parquet.chunk.Chunk
 
 /**
- * Shows that an encrypted footer is a footer, where only the file says what its AAD prefix is: by another module that
- * opens under the same AAD. Where `FooterPolicy.isUnproven` this comes before anything that the footer says is believed.
+ * Proves that an encrypted footer is a footer if only the file itself states its AAD prefix: another module must open
+ * under the same AAD. If `FooterPolicy.isUnproven`, this comes before anything in the footer is trusted.
  */
 private[parquet] object FooterProof {
 
-  /** @throws io.pmeparquet.PmeException where no module is found that shows it, or one that does not open */
+  /** @throws io.pmeparquet.PmeException if no module proves it, or one does not open */
   def require(file: OpenFile, bytes: FileBytes, counters: ReadCounters): Unit =
     (0 until file.rowGroupCount).find(file.rowCount(_) > 0).foreach { group =>
       val shown =
@@ -20,7 +20,7 @@ private[parquet] object FooterProof {
       if (!shown) throw PmeErrors.unprovenPrefix(file.version.path.toString)
     }
 
-  /** Whether it has a page, whose header then opened. */
+  /** Whether it has a page; its header then has opened. */
   private def opensPage(
       file: OpenFile,
       bytes: FileBytes,
@@ -56,7 +56,7 @@ private[parquet] object FooterProof {
     else first(frame.min(Limits.PageHeaderBytes.toLong + ModuleFrame.GcmOverheadBytes))
   }
 
-  /** Whether its key is to be had, with which its metadata then opened. */
+  /** Whether its key is available; its metadata then has opened. */
   private def opensMetadata(
       file: OpenFile,
       group: Int,
@@ -70,6 +70,6 @@ private[parquet] object FooterProof {
 
   private val NoKey = Set[Condition](Condition.KeyDenied, Condition.KeyNotFound, Condition.KmsUnavailable)
 
-  /** Page headers are short, but for those with long statistics. */
+  /** Page headers are short, except those with long statistics. */
   private val UsualBytes = 1024L
 }

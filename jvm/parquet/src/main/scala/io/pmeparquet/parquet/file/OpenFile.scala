@@ -10,8 +10,8 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
 
 /**
- * A file whose footer was read, judged by the scope's policy, authenticated and parsed. It holds keys and no pages, and
- * serves all tasks of this JVM that read the file within the scope.
+ * A file whose footer was read, checked against the scope's policy, authenticated and parsed. It holds keys and no
+ * pages, and serves all tasks of this JVM that read the file within the scope.
  */
 private[parquet] final class OpenFile private[file] (
     val version: FileVersion,
@@ -24,11 +24,11 @@ private[parquet] final class OpenFile private[file] (
   private val access = new ColumnAccess(shape, crypto)
   private val places = new ChunkPlaces(version)
 
-  /** What reads the rest of the file. */
+  /** Reads the rest of the file. */
   def bytes(conf: Configuration, counters: ReadCounters): FileBytes =
     new FileBytes(version, conf, counters, Some(tail))
 
-  /** Schema, key-value metadata and writer, as parquet-java has them. */
+  /** Schema, key-value metadata and writer, in parquet-java's form. */
   def fileMetaData: org.apache.parquet.hadoop.metadata.FileMetaData = shape.metadata
   def schema: MessageType = shape.schema
   def isEncrypted: Boolean = crypto.isDefined
@@ -37,8 +37,8 @@ private[parquet] final class OpenFile private[file] (
   def columns: Seq[FileColumn] = shape.columns
 
   /**
-   * The row groups that belong to a split of the file: those whose middle lies in it, so that each belongs to one split
-   * wherever the splits are cut.
+   * The row groups of a split: those whose middle is in it, so that each belongs to exactly one split wherever the
+   * splits are cut.
    */
   def rowGroups(start: Long, length: Long): Seq[Int] = shape.rowGroups(start, length)
   def rowGroupCount: Int = shape.groups.size
@@ -47,7 +47,7 @@ private[parquet] final class OpenFile private[file] (
   /** Index of the first row of a row group in the file. */
   def firstRow(rowGroup: Int): Long = shape.firstRow(rowGroup)
 
-  /** The paths of those columns of a row group that are encrypted with the footer's key, or with keys of their own. */
+  /** The paths of the columns of a row group that are encrypted, with the footer's key or keys of their own. */
   def sealedColumns(rowGroup: Int, withFooterKey: Boolean): Seq[Seq[String]] =
     shape.sealedColumns(rowGroup, withFooterKey)
 
@@ -56,14 +56,14 @@ private[parquet] final class OpenFile private[file] (
     metadata.of(rowGroup, columns.map(_.path), counters).chunks
 
   /**
-   * The chunks of a row group's columns, decrypting the metadata of each.
+   * The chunks of a row group's columns; decrypts the metadata of each.
    *
-   * @throws io.pmeparquet.PmeException where a column's key is missing, refused or wrong
+   * @throws io.pmeparquet.PmeException if a column's key is missing, refused or wrong
    */
   def chunks(rowGroup: Int, columns: Seq[Seq[String]], counters: ReadCounters): RowGroupChunks =
     metadata.of(rowGroup, columns, counters)
 
-  /** The ciphers of a chunk's modules; none where it is not encrypted. */
+  /** The ciphers of a chunk's modules; none if it is not encrypted. */
   def modules(chunk: Chunk, counters: ReadCounters): Option[ChunkModules] =
     for (file <- crypto; key <- chunk.key) yield file.modules(chunk, key, counters)
 
@@ -74,30 +74,30 @@ private[parquet] final class OpenFile private[file] (
   /** Where a chunk lies. */
   def rangeOf(chunk: Chunk): Range = places.rangeOf(chunk)
 
-  /** A part of a chunk, checked to lie in the file. */
+  /** A part of a chunk, checked to be in the file. */
   def rangeOf(chunk: Chunk, offset: Long, length: Long): Range = places.rangeOf(chunk, offset, length)
 
-  /** Where a chunk begins and ends, for who reads it in parts. */
+  /** Start and end of a chunk, for callers that read it in parts. */
   def boundsOf(chunk: Chunk): (Long, Long) = places.boundsOf(chunk)
 
-  /** From the first index to the end, where that is not much: indexes stand there together, and often filters. */
+  /** From the first index to the end, if that is short: indexes are there together, and often filters. */
   def indexRange: Option[Range] = shape.indexRange(tail.offset)
 
-  /** @throws io.pmeparquet.PmeException where a column's own key is not to be had, whatever it would open */
+  /** @throws io.pmeparquet.PmeException if a column's own key is not available, whatever it would open */
   def requireKey(rowGroup: Int, column: Seq[String], counters: ReadCounters): Unit =
     access.requireKey(rowGroup, column, counters)
 
   /**
-   * Those of some columns whose keys the KMS refuses to this reader, be it in one row group.
+   * Those of some columns whose keys the KMS refuses to this reader in at least one row group.
    *
-   * @throws io.pmeparquet.PmeException where a key is not to be had for another reason
+   * @throws io.pmeparquet.PmeException if a key is not available for another reason
    */
   def refused(columns: Seq[Seq[String]], counters: ReadCounters): Seq[RefusedColumn] =
     access.refused(columns, counters)
 
-  /** Columns that are protected otherwise than the scope's policy asks for, and why they are refused. No key is used. */
+  /** Columns whose protection differs from the scope's policy, with the reasons. This uses no key. */
   def deviations(scope: ReadScope): Seq[(FileColumn, PmeException)] = access.deviations(scope)
 
-  /** The id of the master key that a chunk's own key is under; none where it has none. */
+  /** The id of the master key of a chunk's own key; none if it has no key of its own. */
   def masterKeyOf(rowGroup: Int, chunk: Chunk): Option[String] = access.masterKeyOf(rowGroup, chunk)
 }

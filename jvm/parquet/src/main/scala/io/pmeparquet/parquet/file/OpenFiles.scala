@@ -8,7 +8,7 @@ import io.pmeparquet.parquet.admission.FooterPolicy
 import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes, ReadCounters}
 import io.pmeparquet.parquet.scope.{ReadScope, ScopeCache}
 
-/** Opens files: what every reader of a file comes through. */
+/** Opens files; every reader of a file comes through here. */
 private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
 
   /** The files whose footers a scope has opened, for as long as it may use keys without the KMS. */
@@ -19,7 +19,7 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
   def apply(scope: ReadScope, version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile =
     scope.cache(OpenFiles).get(version)(read(scope, version, conf, counters))
 
-  /** As [[apply]], but as the file is now, whatever this JVM has of it. */
+  /** As [[apply]], but reads the current file, whatever this JVM has cached. */
   def read(
       scope: ReadScope,
       version: FileVersion,
@@ -31,7 +31,7 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
     file
   }
 
-  /** As [[read]], but for the keys that its columns are under: [[OpenFile.deviations]] tells. */
+  /** As [[read]], but without the check of which keys protect its columns: [[OpenFile.deviations]] makes it. */
   def unjudged(
       scope: ReadScope,
       version: FileVersion,
@@ -57,6 +57,6 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
     } finally bytes.close()
   }
 
-  /** How many files a scope keeps open: their footers are the largest thing that it holds. */
+  /** The number of files that a scope keeps open: their footers are the largest things that it holds. */
   private val MaxFiles = 64
 }

@@ -7,7 +7,7 @@ import org.apache.parquet.column.ColumnDescriptor
 
 import io.pmeparquet.parquet.chunk.Rows
 
-/** Pages of a row group, as parquet-column's readers and Spark's take them. */
+/** Pages of a row group, in the form that parquet-column's readers and Spark's take. */
 private final class RowGroupPages(
     rowCount: Long,
     firstRow: Long,

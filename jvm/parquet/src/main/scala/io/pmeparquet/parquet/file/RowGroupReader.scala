@@ -24,7 +24,7 @@ import io.pmeparquet.parquet.chunk.{
 }
 
 /**
- * A row group of which some rows are wanted, none of it read yet but metadata and indexes. For one thread.
+ * A row group with some wanted rows; only metadata and indexes have been read. For one thread.
  *
  * @param found indexes that were read to select rows
  * @param selected rows that the page index has left; none: all
@@ -42,15 +42,15 @@ final class RowGroupReader private[file] (
 
   def chunks: Seq[Chunk] = opened.chunks
 
-  /** Where pages lie; not read before some of them can be left out. */
+  /** Places of pages; read only when some pages can be skipped. */
   private lazy val indexes: Option[RowGroupIndexes] = found.orElse(input.indexes.read(chunks, Set.empty))
 
   private val segments = mutable.Map.empty[Range, Segment]
 
-  /** Rows that will be read. */
+  /** Number of rows that will be read. */
   def rowCount: Long = selected.fold(file.rowCount(index))(_.count)
 
-  /** Whether rows can be told apart without reading all pages of all columns. */
+  /** Whether single rows can be selected without reading all pages of all columns. */
   def canSkip: Boolean =
     chunks.forall(_.descriptor.getMaxRepetitionLevel == 0) || chunks.forall(
       _.meta.getOffsetIndexReference != null
@@ -60,7 +60,7 @@ final class RowGroupReader private[file] (
   def rowIndexes: PrimitiveIterator.OfLong =
     selected.fold(LongStream.range(0, file.rowCount(index)).iterator())(_.iterator)
 
-  /** What decoding all of some columns costs, to be compared with that of others: bytes, and a number for each value. */
+  /** The cost of decoding all of some columns, to compare with that of others: bytes, plus a number for each value. */
   def cost(columns: Set[ColumnPath]): Long =
     chunksOf(columns)
       .map(_.meta)
@@ -70,14 +70,14 @@ final class RowGroupReader private[file] (
   private def chunksOf(columns: Set[ColumnPath]) =
     chunks.filter(chunk => columns.contains(chunk.meta.getPath))
 
-  /** The share of the pages of some columns, by size, that hold any of some rows; none where pages are not known. */
+  /** The share of some columns' pages, by size, that contain any of some rows; none if pages are unknown. */
   def share(columns: Set[ColumnPath], rows: Rows): Option[Double] = indexes.map { offsets =>
     val pages = chunksOf(columns).flatMap(pagesOf(_, offsets))
     val all = pages.map(_.range.length.toDouble).sum
     if (all == 0) 1.0 else pages.filter(_.rows.holdAny(rows)).map(_.range.length.toDouble).sum / all
   }
 
-  /** How many rows a page of some columns has; of columns that differ, the most that any has on average. */
+  /** The number of rows of a page of some columns; if columns differ, the largest average. */
   def rowsPerPage(columns: Set[ColumnPath]): Long = {
     val pages = for {
       offsets <- indexes.toSeq
@@ -126,7 +126,7 @@ final class RowGroupReader private[file] (
       case _ => Whole(file.rangeOf(chunk))
     }
 
-  /** The data pages of a chunk, as its offset index places them. */
+  /** The data pages of a chunk, from its offset index. */
   private def pagesOf(chunk: Chunk, offsets: RowGroupIndexes): Seq[IndexedPage] = {
     val index = offsets.getOffsetIndex(chunk.meta.getPath)
     (0 until index.getPageCount).map { page =>
@@ -160,10 +160,10 @@ final class RowGroupReader private[file] (
 
 private object RowGroupReader {
 
-  /** Decoding a value takes about as long as decrypting and decompressing so many bytes. */
+  /** Decoding a value takes about as long as decrypting and decompressing this many bytes. */
   val ValueCost = 8L
 
-  /** What parquet-java lets a page have, where nothing tells. */
+  /** parquet-java's default number of rows of a page, if nothing shows it. */
   val UsualRowsPerPage = 20000L
 }
 
@@ -176,5 +176,5 @@ private final case class Parts(dictionary: Option[Range], pages: Seq[IndexedPage
   override def all: Seq[Range] = dictionary.toSeq ++ pages.map(_.range)
 }
 
-/** A data page as an offset index places it; `ordinal` is its number in its chunk. */
+/** A data page from an offset index; `ordinal` is its number in its chunk. */
 private final case class IndexedPage(range: Range, ordinal: Int, rows: PageRows)

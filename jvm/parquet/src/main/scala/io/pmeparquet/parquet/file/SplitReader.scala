@@ -18,7 +18,7 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
 /**
- * One split of one file, row group by row group, for one task. The way from here to a page's AES call:
+ * Reads one split of one file, row group by row group, for one task. The way from here to a page's AES call:
  * [[RowGroupReader.pages]], `ChunkPages`, `Modules`, `AesGcm`.
  *
  * @param counters of the task
@@ -26,10 +26,10 @@ import io.pmeparquet.PmeErrors
 final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, counters: ReadCounters)
     extends Closeable {
 
-  /** Counted with the scope. */
+  /** Counts for the scope as well. */
   def this(scope: ReadScope, path: Path, conf: Configuration) = this(scope, path, conf, scope.counters)
 
-  // As it is now: a file that was altered since it was listed is another one, whose footer is not known.
+  // The current file: a file that was altered since it was listed is another file, and its footer is not cached.
   private val file = OpenFiles(scope, FileVersion.of(path, conf), conf, counters)
   private val input = new FileInput(file, conf, counters)
 
@@ -43,11 +43,11 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
   /**
    * Those of some columns whose keys the KMS refuses to this reader.
    *
-   * @param wanted columns, of which the file need not have all
+   * @param wanted columns; the file may lack some
    */
   def refused(wanted: MessageType): Seq[RefusedColumn] = file.refused(here(wanted), counters)
 
-  /** From now on the file is read as if it did not have these columns. */
+  /** From now on reads the file as if it did not have these columns. */
   def hide(columns: Seq[RefusedColumn]): Unit =
     shown = new FileMetaData(
       SchemaColumns.without(shown.getSchema, columns.map(_.path)),
@@ -63,12 +63,12 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
   private def pathsOf(schema: MessageType) = schema.getColumns.asScala.map(_.getPath.toSeq).toSeq
 
   /**
-   * How long a split is of the file as it is now. Splits are cut by the length that a file had when it was listed; where it
-   * was replaced by a longer one since, the last reaches to the new end.
+   * The length of a split in the current file. Splits are cut by the length that the file had when it was listed; if a
+   * longer file replaced it, the last split reaches to the new end.
    *
-   * @param listed the length then; 0 where nobody knows
-   * @throws io.pmeparquet.PmeException where other splits may have met the file before. Where plaintext is let through, it
-   *   may have been encrypted in its place, and row groups lie elsewhere now
+   * @param listed that length; 0 if unknown
+   * @throws io.pmeparquet.PmeException if other splits may have read the file before it was replaced. If plaintext is
+   *   allowed, it may have been encrypted in place, and its row groups have moved
    */
   def splitLength(start: Long, length: Long, listed: Long): Long = {
     val now = file.version.length
@@ -80,13 +80,13 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
   }
 
   /**
-   * The row groups of a split that may hold rows for a filter, each found when it is asked for.
+   * The row groups of a split that may contain rows for a filter, each found when it is requested.
    *
-   * @param requested the columns that are read, of which the file need not have all
-   * @param filter what parquet-java's filters for row groups and pages can make use of
-   * @param vectorized whether Spark's vectorized decoders read the pages: they copy values, so that a page may be
-   *   overwritten by the next of its column, and they can leave out single rows. parquet-column's record assembly keeps
-   *   values, and loses count where the last wanted row is the only one in its page; it gets all rows.
+   * @param requested the columns to read; the file may lack some
+   * @param filter what parquet-java's filters for row groups and pages can use
+   * @param vectorized whether Spark's vectorized decoders read the pages: they copy values, so that a page may
+   *   overwrite the one before in its column, and they can skip single rows. parquet-column's record assembly keeps
+   *   values, and loses count if the last wanted row is the only one in its page, so it gets all rows.
    */
   def rowGroups(
       start: Long,
@@ -101,7 +101,7 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
       isSet(ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED, otherwise = false),
       vectorized
     )
-    // parquet-java's filters take no negations, and take a column that they are not shown for one without values.
+    // parquet-java's filters take no negations, and treat a column that they do not get as one without values.
     val judged = filter
       .filter(PredicateColumns.of(_).forall(path => columns.contains(path.toArray.toSeq)))
       .map(LogicalInverseRewriter.rewrite)
@@ -110,14 +110,14 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
   }
 
   /**
-   * Looks at what a reader that believes lengths would meet in a split: the metadata of the wanted columns, their page
-   * headers, indexes and filters. No page is opened.
+   * Checks what a reader that trusts lengths would meet in a split: the metadata of the wanted columns, their page
+   * headers, indexes and filters. It opens no page.
    *
    * @throws io.pmeparquet.PmeException whatever keeps the columns from being read
    */
   def check(start: Long, length: Long, listed: Long, wanted: WantedColumns): Unit = {
     val here = file.rowGroups(start, length)
-    // Another reader goes by the split as it was cut.
+    // Other readers use the split as it was cut.
     if (file.rowGroups(start, splitLength(start, length, listed)) != here)
       throw PmeErrors.changedSinceListed(path.toString)
     val columns = wanted.in(file.schema).map(_.path)
@@ -128,7 +128,7 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
       }
       input.indexes.check(chunks)
       input.filters.check(chunks)
-      // What no array holds is not looked at: parquet-java reads it in parts, and trusts the lengths in it.
+      // Chunks larger than an array are not checked: parquet-java reads them in parts, and trusts the lengths in them.
       chunks.filter(_.meta.getTotalSize <= ChunkPlaces.MaxChunkBytes).foreach(checkHeaders)
     }
   }

@@ -12,32 +12,32 @@ import org.apache.hadoop.io.IOUtils
 import io.pmeparquet.PmeErrors
 
 /**
- * Puts a file in the place of another: whoever looks sees the one or the other, whole, and so does who looks after this
- * process was killed. ''Executor only.''
+ * Replaces a file in one step: every reader sees the old file or the new one, whole, even if this process is killed.
+ * ''Executor only.''
  */
 private[parquet] final class FileReplacement private (path: Path, fs: FileSystem, conf: Configuration) {
   import FileReplacement._
 
   private val scheme = schemeOf(fs)
 
-  /** Whether it is in a store of objects, where nothing is renamed. */
+  /** Whether it is in an object store, which has no renames. */
   def inStore: Boolean = Stores.contains(scheme)
 
   /**
-   * @param like whose permissions the new file gets
-   * @param unchanged fails where what is about to be replaced is no longer what it was; asked last
+   * @param like gives the permissions of the new file
+   * @param unchanged fails if the old file has changed; called last
    */
   def write(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit =
     if (inStore) writeInPlace(unchanged)(content) else writeBeside(like, unchanged)(content)
 
-  /** To be called of a file that [[take]] will move, before it is closed: it must not be lost when the machine is. */
+  /** Call it for a file that [[take]] will move, before the file is closed: it must survive a crash of the machine. */
   def sync(out: FSDataOutputStream): Unit = if (Renaming.contains(scheme)) out.hsync()
 
   /**
-   * Puts a complete file in the place, which lies on the same file system. Stores of objects have it copied.
+   * Moves a complete file of the same file system into place. In object stores it is copied.
    *
-   * @param like as of [[write]]
-   * @param unchanged as of [[write]]
+   * @param like as for [[write]]
+   * @param unchanged as for [[write]]
    */
   def take(complete: Path, like: FileStatus, unchanged: () => Unit): Unit = {
     val real = resolved(complete, conf)
@@ -57,7 +57,7 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
     val in = fs.open(file)
     try IOUtils.copyBytes(in, out, BufferBytes, /* close= */ false)
     finally in.close()
-    // What is cut must not take the place of the original, and to close it would do that.
+    // Closing an incomplete file would put it in the place of the original.
     if (out.getPos != length)
       throw new IOException(s"only ${out.getPos} of $length bytes of $file were copied")
   }
@@ -83,8 +83,8 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
 
   private def moveOver(beside: Path): Unit =
     if (scheme == Local) {
-      // Before, and for good: Hadoop's local file system takes a file away whose checksums are those of another, and a
-      // reader that opens the one before the move and the other after it would meet just that.
+      // Removed first, and permanently: Hadoop's local file system removes a file whose checksums belong to another,
+      // and a reader that opens one before and the other after the move would meet exactly that.
       raw.delete(checksums, false)
       Files.move(localFile(beside), localFile(path), StandardCopyOption.ATOMIC_MOVE)
       ()
@@ -92,7 +92,7 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
 
   private def writeInPlace(unchanged: () => Unit)(content: FSDataOutputStream => Unit): Unit = {
     val out = fs.create(path, true)
-    // To close it is to put it there: what is not complete is never closed.
+    // Closing publishes the file, so an incomplete file is never closed.
     try {
       content(out)
       unchanged()
@@ -121,23 +121,23 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
 private[parquet] object FileReplacement {
 
   /**
-   * What the names of files begin with that are staged beside those that they will replace: every reader passes over them,
-   * and no writer gives them. Rotation was the first to stage files. The name stays, since other versions leave such files
-   * behind when they are killed, and look for what was left.
+   * The prefix of staged files beside those that they will replace. Readers ignore it, and no writer uses it. Rotation
+   * was the first to stage files. The name stays, because other versions leave such files behind when they are killed,
+   * and look for them.
    */
   val StagedPrefix = ".pme-rotation-"
 
   private val Local = "file"
 
-  /** Where a rename replaces a file in one step. */
+  /** File systems in which a rename replaces a file in one step. */
   private val Renaming = Set(Local, "hdfs")
 
-  /** Where a file appears as it is closed, in place of the one before it. */
+  /** Object stores in which a file appears when it is closed, and replaces the one before. */
   private val Stores = Set("s3a", "s3", "gs")
 
   private val BufferBytes = 1024 * 1024
 
-  /** @throws io.pmeparquet.PmeException where its file system gives no such promise */
+  /** @throws io.pmeparquet.PmeException if its file system gives no such guarantee */
   def of(path: Path, conf: Configuration): FileReplacement = {
     val real = resolved(path, conf)
     val fs = real.getFileSystem(conf)
@@ -158,13 +158,13 @@ private[parquet] object FileReplacement {
     new FileReplacement(real, fs, conf)
   }
 
-  /** A file system that makes no file of checksums beside another. */
+  /** A file system that writes no checksum files. */
   def unchecked(fs: FileSystem): FileSystem = fs match {
     case checked: ChecksumFileSystem => checked.getRawFileSystem
     case other => other
   }
 
-  /** Behind mount points, if there are any; of a file that is not there yet by its directory. */
+  /** The path behind mount points, if there are any; for a new file, of its directory. */
   private def resolved(path: Path, conf: Configuration): Path =
     new Path(path.getFileSystem(conf).resolvePath(path.getParent), path.getName)
 

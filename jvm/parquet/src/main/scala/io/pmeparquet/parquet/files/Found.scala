@@ -1,6 +1,6 @@
 package io.pmeparquet.parquet.files
 
-/** What there is in a place. */
+/** What exists at a path. */
 private[parquet] sealed trait Found
 
 private[parquet] object Found {
@@ -8,6 +8,6 @@ private[parquet] object Found {
   case object Directory extends Found
   final case class File(length: Long) extends Found
 
-  /** A link, or what is neither a file nor a directory. */
+  /** A link, or something that is neither a file nor a directory. */
   case object Other extends Found
 }

@@ -12,13 +12,13 @@ import org.apache.hadoop.fs.{FSDataOutputStream, StreamCapabilities, Syncable}
 import org.apache.hadoop.fs.permission.FsPermission
 
 /**
- * Files of our own on a local disk. Hadoop's local file system looks whether a file is there and then opens it, which
- * follows links; the kernel does both at once, and follows none (`O_EXCL`).
+ * Our files on a local disk. Hadoop's local file system checks whether a file exists and then opens it, which follows
+ * links; the kernel does both at once, and follows none (`O_EXCL`).
  */
 private[parquet] object LocalFiles {
   private val NoLinks = LinkOption.NOFOLLOW_LINKS
 
-  /** By its path alone: its name may have characters that URIs escape. */
+  /** Uses the path only: its name may have characters that URIs escape. */
   def of(path: org.apache.hadoop.fs.Path): Path = new java.io.File(path.toUri.getPath).toPath
 
   def create(file: Path): FSDataOutputStream = {
@@ -44,7 +44,7 @@ private[parquet] object LocalFiles {
       else Found.Other
     } catch { case _: NoSuchFileException => Found.Nothing }
 
-  /** @return whether the disk has such bits */
+  /** @return whether the disk has permission bits */
   def setPermission(file: Path, permission: FsPermission): Boolean = {
     val view = Files.getFileAttributeView(file, classOf[PosixFileAttributeView], NoLinks)
     if (view != null) {
@@ -54,14 +54,14 @@ private[parquet] object LocalFiles {
     view != null
   }
 
-  /** To the disk, for good. */
+  /** Syncs it to the disk. */
   def force(file: Path): Unit = {
     val channel = FileChannel.open(file, WRITE, NoLinks)
     try channel.force( /* metaData= */ true)
     finally channel.close()
   }
 
-  /** One that is there already stays, unless it is an empty directory. */
+  /** An existing target stays, unless it is an empty directory. */
   def move(from: Path, to: Path): Unit = {
     Files.move(from, to, StandardCopyOption.ATOMIC_MOVE)
     ()
@@ -90,7 +90,7 @@ private[parquet] object LocalFiles {
     finally stream.close()
   }
 
-  /** From the directory that was opened down, so that a link which takes the place of one meanwhile leads nowhere. */
+  /** Deletes through open directories, so that a link that replaces one meanwhile leads nowhere. */
   private def deleteIn(directory: SecureDirectoryStream[Path], name: Path): Unit =
     try {
       val attributes = directory.getFileAttributeView(name, classOf[BasicFileAttributeView], NoLinks)
@@ -109,7 +109,7 @@ private[parquet] object LocalFiles {
     ()
   }
 
-  /** Syncs, which Hadoop's local file system with checksums does not. */
+  /** Can sync, unlike Hadoop's local file system with checksums. */
   private final class LocalOutput(channel: FileChannel)
       extends OutputStream
       with Syncable

@@ -28,20 +28,20 @@ object MaterialFiles {
     MaterialFile.parse(json, file.toString)
   }
 
-  /** @throws io.pmeparquet.PmeException where there is one: it may be that of another file of this name */
+  /** @throws io.pmeparquet.PmeException if there is one: it may belong to another file of this name */
   def write(path: Path, conf: Configuration, material: Seq[(String, KeyMaterial)]): Unit = {
     val file = beside(path)
-    // The file that it is for comes after it.
+    // The data file comes after it.
     OwnFiles.makeParents(file, conf)
     val stream = OwnFiles.create(file, conf)
     try {
       stream.write(MaterialFile.toJson(material).getBytes(UTF_8))
-      // No file is to outlive its keys when the machine is lost. Stores of objects have no such step, and refuse it.
+      // No file may outlive its keys if the machine crashes. Object stores have no such step, and refuse it.
       if (stream.hasCapability(StreamCapabilities.HSYNC)) stream.hsync()
     } finally stream.close()
   }
 
-  /** Removes the key material of a file that was not finished. */
+  /** Removes the key material of an unfinished file. */
   def remove(path: Path, conf: Configuration): Unit = {
     val file = beside(path)
     file.getFileSystem(conf).delete(file, false)

@@ -10,29 +10,30 @@ import org.apache.hadoop.fs.Options.Rename
 import io.pmeparquet.{PmeErrors, PmeException}
 
 /**
- * The one way to make, find and remove what we keep beside data: staging, marks, claims, key material. Who else can write to
- * a table's directory may have put something in its place before us, a symbolic link to a file of ours for example. So:
+ * The one way to make, find and remove our files beside data: staging, marks, claims, key material. Anybody who can
+ * write to a table's directory may have put something there before us, for example a symbolic link to a file of ours.
+ * So:
  *
- *   - what is made was not there: no file that exists is ever opened to be written, whatever leads to it;
- *   - what is found under a name that others know is a file or a directory, and no link;
- *   - what is removed is removed without following a link.
+ * - a file is created only if nothing exists there: no existing file is ever opened for writing, whatever leads to it;
+ * - what is found under a known name is a file or a directory, and no link;
+ * - removing follows no link.
  *
- * How much of it holds at every moment, whoever races with us, depends on the file system
+ * How much of this holds in every race depends on the file system
  * (`docs/decisions/0033-files-of-our-own-are-made-anew.md`).
  */
 private[parquet] object OwnFiles {
 
-  /** @throws io.pmeparquet.PmeException where something is there */
+  /** @throws io.pmeparquet.PmeException if something exists there */
   def create(path: Path, conf: Configuration): FSDataOutputStream = {
     val place = Place.of(path, conf)
     create(place, FsPermission.getFileDefault, place.fs.getDefaultReplication(place.path), place.blockBytes)
   }
 
-  /** @param like whose replication and size of blocks it gets */
+  /** @param like gives replication and block size */
   def create(path: Path, like: FileStatus, conf: Configuration): FSDataOutputStream =
     create(Place.of(path, conf), FsPermission.getFileDefault, like.getReplication, like.getBlockSize)
 
-  /** Makes an empty file, which of several that try at the same moment one alone does. */
+  /** Makes an empty file; of several that try at the same moment, exactly one succeeds. */
   def createAlone(path: Path, conf: Configuration): Boolean = {
     val place = Place.of(path, conf)
     try {
@@ -42,48 +43,48 @@ private[parquet] object OwnFiles {
     } catch { case there: IOException if isThere(there) => false }
   }
 
-  /** @throws io.pmeparquet.PmeException where something is there */
+  /** @throws io.pmeparquet.PmeException if something exists there */
   def makeDirectory(path: Path, conf: Configuration): Unit = {
     val place = Place.of(path, conf)
     if (place.isLocal)
       try LocalFiles.makeDirectory(place.local)
       catch { case there: IOException if isThere(there) => throw PmeErrors.placeTaken(path.toString, there) }
-    // Of two, both would think that they made it: names that are drawn at random are those of one.
+    // Two processes would both believe that they made it, so the names must be random.
     else if (place.fs.exists(place.path)) throw PmeErrors.placeTaken(path.toString)
     else if (!place.fs.mkdirs(place.path)) throw new IOException(s"$path could not be created")
   }
 
-  /** Makes a directory if it is not there. */
+  /** Makes a directory if it does not exist. */
   def ensureDirectory(path: Path, conf: Configuration): Unit = {
-    // Several may be about to make it.
+    // Several may try to make it.
     if (find(path, conf) == Found.Nothing)
       try makeDirectory(path, conf)
       catch { case _: PmeException if find(path, conf) == Found.Directory => () }
     requireDirectory(path, conf)
   }
 
-  /** The directories from one of our own down to one in it, as far as they are not there. */
+  /** Makes the missing directories from one of ours down to one below it. */
   def makeDirectories(path: Path, own: Path, conf: Configuration): Unit =
     if (path != own) {
       makeDirectories(path.getParent, own, conf)
       ensureDirectory(path, conf)
     }
 
-  /** As Hadoop does it where it makes a file: stores of objects need no directories. */
+  /** As Hadoop does when it creates a file: object stores need no directories. */
   def makeParents(path: Path, conf: Configuration): Unit = {
     val fs = path.getFileSystem(conf)
     if (Place.isLocal(fs) && !fs.mkdirs(path.getParent))
       throw new IOException(s"${path.getParent} could not be created")
   }
 
-  /** Of a file of our own, and not of what a link that came in its place leads to. */
+  /** For our own file, and not for the target of a link that replaced it. */
   def setPermission(path: Path, permission: FsPermission, conf: Configuration): Unit = {
     val place = Place.of(path, conf)
     if (!Place.isHadoops(place.fs) || !LocalFiles.setPermission(place.local, permission))
       place.raw.setPermission(place.path, permission)
   }
 
-  /** What there is, by its own name. */
+  /** What exists at a path, without following a link. */
   def find(path: Path, conf: Configuration): Found = {
     val fs = path.getFileSystem(conf)
     if (Place.isLocal(fs)) LocalFiles.find(LocalFiles.of(path))
@@ -94,17 +95,17 @@ private[parquet] object OwnFiles {
       } catch { case _: java.io.FileNotFoundException => Found.Nothing }
   }
 
-  /** @throws io.pmeparquet.PmeException where something else is there than a directory */
+  /** @throws io.pmeparquet.PmeException if it is not a directory */
   def requireDirectory(path: Path, conf: Configuration): Unit =
     if (find(path, conf) != Found.Directory) throw PmeErrors.planted(path.toString)
 
-  /** @throws io.pmeparquet.PmeException where something else is there than a file */
+  /** @throws io.pmeparquet.PmeException if it is not a file */
   def requireFile(path: Path, conf: Configuration): Unit = find(path, conf) match {
     case Found.File(_) => ()
     case _ => throw PmeErrors.planted(path.toString)
   }
 
-  /** A file, a link, or a directory with all that is in it; nothing is no failure. */
+  /** Deletes a file, a link, or a directory with its content; nothing to delete is no failure. */
   def delete(path: Path, conf: Configuration): Unit = {
     val fs = path.getFileSystem(conf)
     if (Place.isHadoops(fs)) LocalFiles.delete(LocalFiles.of(path))
@@ -112,7 +113,7 @@ private[parquet] object OwnFiles {
       throw new IOException(s"$path could not be removed")
   }
 
-  /** All that a directory of our own has, but for some names. */
+  /** Deletes the content of one of our directories, except some names. */
   def clear(directory: Path, keep: Set[String], conf: Configuration): Unit = {
     val fs = directory.getFileSystem(conf)
     requireDirectory(directory, conf)
@@ -122,9 +123,9 @@ private[parquet] object OwnFiles {
   }
 
   /**
-   * Moves a directory to where nothing is, or an empty directory. Of two that do, one alone has.
+   * Moves a directory to a place with nothing or an empty directory. Of two that try, one succeeds.
    *
-   * @throws java.io.IOException where something is there by then
+   * @throws java.io.IOException if something is there by then
    */
   def moveToFree(from: Path, to: Path, conf: Configuration): Unit = {
     val (source, target) = (Place.of(from, conf), Place.of(to, conf))
@@ -135,7 +136,7 @@ private[parquet] object OwnFiles {
         FileContext.getFileContext(target.fs.getUri, conf).rename(source.path, target.path, Rename.NONE)
       else if (!target.fs.rename(source.path, target.path))
         throw new IOException(s"$from could not be moved to $to")
-      // Some move it into a directory that came there meanwhile.
+      // Some file systems move it into a directory that appeared meanwhile.
       else if (target.fs.exists(new Path(target.path, source.path.getName))) {
         target.fs.delete(new Path(target.path, source.path.getName), /* recursive= */ true)
         throw new IOException(s"another process created $to at the same time")
@@ -152,7 +153,7 @@ private[parquet] object OwnFiles {
     try
       if (Place.isHadoops(place.fs)) LocalFiles.create(place.local)
       else {
-        // A local file system of somebody's own is asked to write, once nobody else can have made the file.
+        // A custom local file system writes the file after we have created it exclusively.
         if (place.isLocal) LocalFiles.make(place.local)
         place.raw.create(place.path, permission, place.isLocal, BufferBytes, replication, block, null)
       }

@@ -3,10 +3,10 @@ package io.pmeparquet.parquet.files
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
 
-/** A path behind mount points, if there are any, in a directory that is there. */
+/** A path behind mount points, if there are any, in an existing directory. */
 private[files] final class Place(val path: Path, val fs: FileSystem) {
 
-  /** Without Hadoop's files of checksums: those are overwritten where they are, be they links. */
+  /** The file system without Hadoop's checksum files: it would overwrite those in place, even through links. */
   def raw: FileSystem = fs match {
     case checked: ChecksumFileSystem => checked.getRawFileSystem
     case other => other
@@ -21,7 +21,7 @@ private[files] object Place {
 
   def of(path: Path, conf: Configuration): Place = {
     val fs = path.getFileSystem(conf)
-    // In a store of objects a directory need not be there.
+    // In an object store a directory may not exist.
     val parent =
       try fs.resolvePath(path.getParent)
       catch { case _: java.io.FileNotFoundException => fs.makeQualified(path.getParent) }
@@ -31,7 +31,7 @@ private[files] object Place {
 
   def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
 
-  /** Whether it is Hadoop's own, and does no more than to write to the disk. */
+  /** Whether it is Hadoop's own local file system, which only writes to the disk. */
   def isHadoops(fs: FileSystem): Boolean =
     isLocal(fs) && Set[Class[_]](classOf[LocalFileSystem], classOf[RawLocalFileSystem]).contains(fs.getClass)
 }

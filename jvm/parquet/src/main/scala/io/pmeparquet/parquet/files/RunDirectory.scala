@@ -7,8 +7,9 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 /**
- * The hidden directory of one run, where its tasks write. Its name is drawn at random, so that nobody can foresee it, and
- * a mark stands in it for as long as the driver wants what tasks write: without it, the run is over. ''Crosses the wire.''
+ * The hidden directory of one run, where its tasks write. Its name is random, so that nobody can foresee it. It
+ * contains a mark for as long as the driver wants the tasks' results: without the mark, the run is over. ''Crosses the
+ * wire.''
  */
 private[parquet] final class RunDirectory private (val path: Path) extends Serializable {
   import RunDirectory._
@@ -26,7 +27,7 @@ private[parquet] final class RunDirectory private (val path: Path) extends Seria
   }
 
   /**
-   * As [[begin]], with a lock on the mark where there are locks: [[isLeft]] then tells a run that was killed.
+   * As [[begin]], with a lock on the mark if the file system has locks: [[isLeft]] then recognizes a killed run.
    * ''Driver only.''
    */
   def beginLocked(conf: Configuration): RunMark = {
@@ -40,7 +41,7 @@ private[parquet] final class RunDirectory private (val path: Path) extends Seria
     }
   }
 
-  /** Whether the driver wants what tasks write. */
+  /** Whether the driver still wants the tasks' results. */
   def isRunning(conf: Configuration): Boolean = OwnFiles.find(in(Mark), conf) != Found.Nothing
 
   /** A directory for an attempt of a task. ''Executor only.'' */
@@ -50,7 +51,7 @@ private[parquet] final class RunDirectory private (val path: Path) extends Seria
     attempt
   }
 
-  /** Removes it, with all that is in it. */
+  /** Removes it with its content. */
   def delete(conf: Configuration): Unit = OwnFiles.delete(path, conf)
 }
 
@@ -58,11 +59,11 @@ private[parquet] object RunDirectory {
   private val Mark = "running"
   private val Drawn = "[0-9a-f-]{36}"
 
-  /** One that is not there yet, and whose name begins so. */
+  /** A new one, whose name has this prefix. */
   def fresh(parent: Path, prefix: String): RunDirectory =
     new RunDirectory(new Path(parent, prefix + UUID.randomUUID()))
 
-  /** Those of all runs, of this and of others, whose names begin so. */
+  /** Those of all runs whose names have this prefix. */
   def list(parent: Path, prefix: String, conf: Configuration): Seq[Path] =
     parent
       .getFileSystem(conf)
@@ -74,6 +75,6 @@ private[parquet] object RunDirectory {
   private def isOf(name: String, prefix: String) =
     name.startsWith(prefix) && name.drop(prefix.length).matches(Drawn)
 
-  /** Whether a run that has begun with a lock has ended without removing its directory. Not where nobody can tell. */
+  /** Whether a run that began with a lock has ended without removing its directory. False if nobody can know. */
   def isLeft(directory: Path, conf: Configuration): Boolean = RunMark.isLeft(new Path(directory, Mark), conf)
 }

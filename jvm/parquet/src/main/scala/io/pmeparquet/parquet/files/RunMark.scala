@@ -9,8 +9,9 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 /**
- * A file that is there for as long as a run is. On a local disk its process holds a lock on it, which ends with the process,
- * however that ends: so what a killed run left can be told from what another one is at work on. ''Driver only.''
+ * A file that exists as long as a run does. On a local disk the process holds a lock on it, which ends with the
+ * process, however it ends. So what a killed run left can be distinguished from the files of a live one. ''Driver
+ * only.''
  */
 private[parquet] final class RunMark private (held: Option[(LocalPath, FileChannel)]) {
   def release(): Unit = held.foreach { case (path, channel) =>
@@ -21,7 +22,7 @@ private[parquet] final class RunMark private (held: Option[(LocalPath, FileChann
 
 private[parquet] object RunMark {
 
-  /** Locks are the process's, and all of them on a file go when it closes any channel to that file. */
+  /** Locks belong to the process, and closing any channel of a file releases all of its locks. */
   private val ours = ConcurrentHashMap.newKeySet[LocalPath]
 
   /** @param path in a directory that this run has just made */
@@ -31,7 +32,7 @@ private[parquet] object RunMark {
       new RunMark(None)
     } else {
       val mark = real(path)
-      // It gets its name when the lock is there, so that nobody finds it without.
+      // It gets its name after the lock, so that nobody finds it without.
       val before = mark.resolveSibling(s"${mark.getFileName}.new")
       ours.add(mark)
       val channel = FileChannel.open(
@@ -42,7 +43,7 @@ private[parquet] object RunMark {
       )
       try {
         try channel.tryLock()
-        // Some file systems of a network have no locks: then nobody ends what is left there.
+        // Some network file systems have no locks: then nobody removes what is left there.
         catch { case _: IOException => () }
         Files.move(before, mark, StandardCopyOption.ATOMIC_MOVE)
       } catch {
@@ -54,7 +55,7 @@ private[parquet] object RunMark {
       new RunMark(Some(mark -> channel))
     }
 
-  /** Whether what placed it has ended without removing it. Not where nobody can tell. */
+  /** Whether the run that placed it has ended without removing it. False if nobody can know. */
   def isLeft(path: Path, conf: Configuration): Boolean =
     tells(path, conf) &&
       (OwnFiles.find(path, conf) match {
@@ -62,7 +63,7 @@ private[parquet] object RunMark {
         case _ => false
       })
 
-  /** Whether runs that were killed can be told from those that go on, in the file system of a path. */
+  /** Whether the file system of a path shows which runs were killed. */
   def tells(path: Path, conf: Configuration): Boolean = Place.isLocal(path.getFileSystem(conf))
 
   private def isUnlocked(mark: LocalPath) =

@@ -11,24 +11,24 @@ import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.PmeErrors
 
 /**
- * A table that comes into being at once: tasks write to a hidden directory beside its place, and when all are done that
- * directory is moved there. Killed before, a run leaves no table, and hidden files that the next run removes.
+ * A table that appears in one step: tasks write to a hidden directory beside its place, and when all are done this
+ * moves to its place. A run that is killed before leaves no table, only hidden files that the next run removes.
  *
- * Each run has a directory of its own, with a name that nobody can foresee, and so has each attempt of a task in it: what
- * counts is what the driver was told of, once per task. Of two runs to one target the first that is done has it.
+ * Each run has its own directory with an unpredictable name, and so has each attempt of a task. Only attempts that the
+ * driver got a result from count, one for each task. Of two runs with one target, the first to finish gets it.
  *
  * @param run where its tasks write
  */
 final class StagedTable private (val target: Path, run: RunDirectory, @transient mark: Option[RunMark])
     extends Serializable {
 
-  // By another name than any partition has.
+  // A name that no partition has.
   private def table = run.in(s"table-${run.name}")
 
   /**
-   * Runs an attempt of a task, and leaves nothing of it where it fails, or where the driver has given up before.
+   * Runs an attempt of a task. If it fails, or if the driver has given up before, nothing of it is left.
    *
-   * @return what it wrote, and the name by which [[publish]] knows it
+   * @return the name by which [[publish]] knows it, and its result
    */
   def attempt[A](conf: Configuration)(write: Path => A): (String, A) = {
     val name = s"attempt-${UUID.randomUUID()}"
@@ -48,7 +48,7 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
     name -> written
   }
 
-  /** Where a file is to be written by an attempt that has this directory; what leads there is there then. */
+  /** The place where an attempt with this directory writes a file; makes the directories above it. */
   def place(directory: Path, file: String, conf: Configuration): Path = {
     val path = StagedTable.within(directory, file)
     OwnFiles.makeDirectories(path.getParent, directory, conf)
@@ -57,15 +57,15 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
 
   private def clearIfOver(conf: Configuration): Unit = if (!run.isRunning(conf)) run.delete(conf)
 
-  /** Removes all of this run. ''Driver only.'' */
+  /** Removes everything of this run. ''Driver only.'' */
   def discard(conf: Configuration): Unit =
     try run.delete(conf)
     finally mark.foreach(_.release())
 
   /**
-   * Puts the table in its place, made of what these attempts wrote. ''Driver only.''
+   * Puts the table in its place, from the files of these attempts. ''Driver only.''
    *
-   * @param files how many they are in all, without those of key material beside them
+   * @param files their number, without files of key material
    */
   def publish(attempts: Seq[String], files: Long, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
@@ -81,11 +81,11 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
     try OwnFiles.moveToFree(table, target, conf)
     catch {
       case failed: IOException =>
-        // Somebody was there first, which is the better thing to say.
+        // If somebody was there first, this is the better message.
         StagedTable.requireFree(target, conf)
         throw failed
     }
-    // The table is there: that something else could not be taken away is no failure of the run.
+    // The table is there; failing to remove the rest is no failure of the run.
     try {
       discard(conf)
       StagedTable.removeUseless(target, conf)
@@ -111,7 +111,7 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
 object StagedTable {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  /** A place within a directory; names may be such that Hadoop's paths would take them for something else. */
+  /** A path within a directory; Hadoop's paths would misread some names. */
   def within(directory: Path, relative: String): Path = {
     val uri = directory.toUri
     new Path(uri.getScheme, uri.getAuthority, s"${uri.getPath}/$relative")
@@ -119,7 +119,7 @@ object StagedTable {
 
   /**
    * @param target qualified
-   * @throws io.pmeparquet.PmeException where there is something at the target
+   * @throws io.pmeparquet.PmeException if something exists at the target
    */
   def requireFree(target: Path, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
@@ -147,7 +147,7 @@ object StagedTable {
     }
   }
 
-  /** Begins a run, and removes what those left that were killed before; not what another one is at work on. */
+  /** Begins a run, and removes the files of killed runs, but not those of live ones. */
   def begin(target: Path, conf: Configuration): StagedTable = {
     val fs = target.getFileSystem(conf)
     fs.mkdirs(target.getParent)
@@ -156,16 +156,16 @@ object StagedTable {
     new StagedTable(target, run, Some(run.beginLocked(conf)))
   }
 
-  // Hidden from Spark whatever the name, which '_' would not do for one with a '='. Encrypting and decrypting to a copy
-  // stage here, too; the name stays since runs of other versions look for what was left under it.
+  // The dot hides it from Spark whatever the name; `_` would not for a name with `=`. Copies for encryption and
+  // decryption are staged here, too. The name stays, because other versions look for it.
   private def prefix(target: Path) = s".${target.getName}.pme-rekey-"
 
   private def killed(target: Path, conf: Configuration): Seq[Path] =
     staged(target, conf).filter(RunDirectory.isLeft(_, conf))
 
   /**
-   * What cannot come to the target any more, since a table is there. Where runs that were killed are told from others, that
-   * is left to those others.
+   * Removes what can no longer reach the target, because a table is there. If the file system shows which runs were
+   * killed, live runs remove their own.
    */
   private def removeUseless(target: Path, conf: Configuration): Unit =
     if (!RunMark.tells(target, conf)) staged(target, conf).foreach(OwnFiles.delete(_, conf))

@@ -17,11 +17,11 @@ import io.pmeparquet.PmeException
 /**
  * A part of a file. ''Crosses the wire''.
  *
- * @param kind of a module, as the specification names it, or `pages` for those that were not told apart
- * @param column as Spark names it
+ * @param kind of a module, with the specification's name, or `pages` for pages that are not listed one by one
+ * @param column its name in Spark
  * @param page its number among the data pages of its column chunk
- * @param key `footer key`, `column key`, or none where it is not encrypted
- * @param masterKey that of a column key
+ * @param key `footer key`, `column key`, or none if it is not encrypted
+ * @param masterKey of a column key
  */
 final case class LaidOut(
     kind: String,
@@ -35,17 +35,17 @@ final case class LaidOut(
 )
 
 /**
- * Where the modules of a file lie, and what opens them. Of pages only headers are read. What does not open is left out.
- * ''Crosses the wire''.
+ * Where the modules of a file are, and what opens them. It reads only the headers of pages, and leaves out modules that
+ * do not open. ''Crosses the wire''.
  *
- * @param most pages that are told one by one; of the column chunks after them it is told where their pages are
+ * @param most number of pages that are listed one by one; for later column chunks only the place of all pages is shown
  */
 final class FileLayout(scope: ReadScope, most: Int) extends Serializable {
 
   /**
-   * @param goOn called often; throws where the work is no longer wanted
-   * @return no more than some times `most`
-   * @throws io.pmeparquet.PmeException where the footer does not open
+   * @param goOn called often; throws if the work is no longer wanted
+   * @return no more than a small multiple of `most`
+   * @throws io.pmeparquet.PmeException if the footer does not open
    */
   def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Seq[LaidOut] = {
     val counters = new ReadCounters
@@ -82,13 +82,13 @@ private final class Places(
     found.toList
   }
 
-  /** Those whose metadata opens. */
+  /** Those with metadata that opens. */
   private def chunksOf(group: Int): Seq[Chunk] =
     opened(file.chunks(group, counters)).getOrElse {
       file.columns.flatMap(one => opened(file.chunks(group, Seq(one.path), counters).chunks.head))
     }
 
-  /** What does not open is no part of a picture; verification is what tells of it. */
+  /** Modules that do not open have no place in a picture; verification reports them. */
   private def opened[A](open: => A): Option[A] =
     try Some(open)
     catch { case failed: PmeException if !PmeException.isOfCancelled(failed) => None }
@@ -160,7 +160,7 @@ private final class Places(
 private object Places {
   val NotToldApart = "pages"
 
-  /** A chunk without a page that is told still has its pages, indexes and filter. */
+  /** A chunk without a listed page still has pages, indexes and a filter. */
   val MostPerPage = 5L
 
   val ReadBytes: Int = 64 * 1024

@@ -17,7 +17,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
   import KeyUse.{Footer, Plaintext, PlaintextColumn}
 
   def of(file: ListedFile, conf: Configuration): FileUse =
-    // No key has to show that it is the file's: nothing is done with it.
+    // No key must prove that it belongs to the file: it is not used for anything.
     try
       FoundFile.open(scope, file.version, conf, _ => false) match {
         case FoundFile.Plaintext => ofPlaintext(file.version, conf)
@@ -47,7 +47,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     )
   }
 
-  /** Its keys are named by the file, or by options: they are tried, since without the footer no column is seen. */
+  /** The file or the options name its keys. They are tried, because columns are visible only with the footer. */
   private def withoutWrappedKeys(version: FileVersion, conf: Configuration): FileUse = {
     val use = ofTail(version, conf, None)
     try {
@@ -68,7 +68,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
       Option(one.chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata)
         .map(keys.masterKeyOf(_, Some(one.column)))
 
-  /** Columns without a key; none where all have one. */
+  /** Columns without a key; none if all have one. */
   private def readable(kind: String, chunks: Seq[NamedChunk], footer: FileMetaData): Option[KeyUse] = {
     val own = chunks.filter(_.kind == FoundProtection.Plaintext)
     val names = own.map(_.column).distinct.sorted
@@ -78,7 +78,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
       Some(KeyUse(None, None, kind, None, None, names, Some(bytes), Some(footer.getNum_rows), Nil, None))
   }
 
-  /** What can be told of a file without opening its footer. */
+  /** What a file shows without opening its footer. */
   private def ofTail(version: FileVersion, conf: Configuration, failed: Option[PmeException]): KeyUse = {
     val tail = FileTail.read(conf, version) match {
       case encrypted: FileTail.Encrypted => Some(encrypted)
@@ -90,7 +90,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
       KeyUse(None, None, Footer, None, None, Nil, None, None, Nil, failed.map(_.condition.name), closed)
     known.fold(unknown) { metadata =>
       KeyMetadata.parse(metadata, version.path.toString) match {
-        // Which columns have direct keys of their own is not looked at, and must not be taken for none.
+        // Direct keys of columns are not examined, and the columns must not count as columns without a key.
         case KeyMetadata.Direct(id) =>
           unknown.copy(
             masterKeyId = Some(id),

@@ -11,9 +11,9 @@ import io.pmeparquet.PmeErrors
 /**
  * What protects a column in a file (specification §5.3, ColumnCryptoMetaData). ''Crosses the wire''.
  *
- * @param column as Spark names it
+ * @param column its name in Spark
  * @param kind `footer key`, `column key` or `plaintext`
- * @param masterKey that the key is under; none for a plaintext column, or where nobody asked
+ * @param masterKey of the key; none for a plaintext column, or if nobody asked
  */
 final case class FoundProtection(column: String, kind: String, masterKey: Option[String] = None) {
   def isReadable: Boolean = kind == FoundProtection.Plaintext
@@ -24,10 +24,10 @@ object FoundProtection {
   val ColumnKey = "column key"
   val Plaintext = "plaintext"
 
-  /** One column chunk of a footer, under the name that Spark has for its column. */
+  /** One column chunk of a footer, with its column's name in Spark. */
   final case class NamedChunk(column: String, chunk: ColumnChunk) {
 
-    /** A chunk that says nothing of a key is read without one, whatever else it says. */
+    /** A chunk that states no key is read without one, whatever else it states. */
     def kind: String =
       if (!chunk.isSetCrypto_metadata) Plaintext
       else if (chunk.getCrypto_metadata.isSetENCRYPTION_WITH_COLUMN_KEY) ColumnKey
@@ -35,9 +35,9 @@ object FoundProtection {
   }
 
   /**
-   * Of every column chunk. A column that is not protected alike in all row groups stands there more than once.
+   * For every column chunk. A column whose protection differs between row groups occurs more than once.
    *
-   * @param masterKey of a chunk that is encrypted
+   * @param masterKey of an encrypted chunk
    */
   def of(chunks: Seq[NamedChunk])(masterKey: NamedChunk => Option[String]): Seq[FoundProtection] =
     chunks.map { one =>
@@ -47,7 +47,7 @@ object FoundProtection {
   /**
    * All chunks of a footer, row group by row group.
    *
-   * @throws io.pmeparquet.PmeException where its row groups do not fit its schema
+   * @throws io.pmeparquet.PmeException if its row groups do not fit its schema
    */
   private[parquet] def chunks(footer: FileMetaData, file: Path): Seq[NamedChunk] = {
     val names = SchemaColumns.namesOf(footer)

@@ -1,18 +1,19 @@
 package io.pmeparquet.parquet.inspect
 
 /**
- * What one master key protects in one file, or what none does. ''Crosses the wire''.
+ * What one master key protects in one file, or what has no key. ''Crosses the wire''.
  *
- * @param masterKeyId none where the file names no key
- * @param version of the master key, where its KMS writes it into what it wraps
- * @param kind `footer`, `column`, `plaintext column` (without a key in an encrypted file) or `plaintext` (all of a file)
+ * @param masterKeyId none if the file names no key
+ * @param version of the master key, if its KMS writes the version into wrapped keys
+ * @param kind `footer`, `column`, `plaintext column` (without a key in an encrypted file) or `plaintext` (the whole
+ *   file)
  * @param wrapping `double`, `single`, or `direct`
- * @param bytes of its columns' chunks; none where a key is missing that would tell
- * @param unreadable columns that cannot be read without it: without a footer's key, none can
- * @param problem the condition for which less is known of it than could be
- * @param opensFile whether the file cannot be opened at all without it
- * @param dataKeyBits the length of the data key, where that of its wrapped form tells
- * @param kekBits the same of the key encryption key
+ * @param bytes of its columns' chunks; none if a missing key hides them
+ * @param unreadable columns that nobody can read without it: without a footer's key, no column
+ * @param problem the condition that limits what is known
+ * @param opensFile whether the file does not open at all without it
+ * @param dataKeyBits the length of the data key, if its wrapped form shows it
+ * @param kekBits the same for the key-encryption key
  */
 final case class KeyUse(
     masterKeyId: Option[String],
@@ -38,8 +39,8 @@ object KeyUse {
 }
 
 /**
- * What a file's footer tells of its keys and columns. ''Crosses the wire''.
+ * What a file's footer shows of its keys and columns. ''Crosses the wire''.
  *
- * @param columns what protects each; none where the footer does not open
+ * @param columns the protection of each; none if the footer does not open
  */
 final case class FileUse(uses: List[KeyUse], isEncrypted: Boolean, columns: Option[List[FoundProtection]])

@@ -10,7 +10,7 @@ import io.pmeparquet.parquet.inspect.FoundProtection.NamedChunk
 import io.pmeparquet.parquet.rotation.{FileKey, FileRotation, KeyedFile}
 import io.pmeparquet.PmeException
 
-/** What each key protects of a file that keeps wrapped keys. */
+/** What each key protects in a file with wrapped keys. */
 private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
   import KeyUse.{Column, Footer}
 
@@ -20,7 +20,7 @@ private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
   private val names = new java.util.IdentityHashMap[AnyRef, String]
   chunks.foreach(one => names.put(one.chunk, one.column))
 
-  /** As Spark names the column, as of those that have no key of their own. */
+  /** The column's name in Spark, as for columns that have no key of their own. */
   private def nameOf(one: KeyedFile.KeyedChunk): String = names.get(one.chunk)
 
   def all: Seq[KeyUse] = file.keys.map { key =>
@@ -47,7 +47,7 @@ private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
       columns = names,
       bytes = Some(own.map(_.chunk.getMeta_data.getTotal_compressed_size).sum),
       opensFile = !file.hasReadableFooter,
-      // A readable footer, and columns without a key, need none.
+      // A readable footer, and columns without a key, need no key.
       unreadable = if (file.hasReadableFooter) names else (names ++ keyed.map(nameOf)).distinct
     )
   }

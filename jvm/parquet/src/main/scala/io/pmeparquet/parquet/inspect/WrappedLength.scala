@@ -5,10 +5,10 @@ import java.util.Base64
 import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.AesKey
 
-/** The length of a key, by that of its wrapped form: what a KMS wraps by itself does not tell. */
+/** The length of a key from its wrapped form; for keys that a KMS wraps, the length stays unknown. */
 private[parquet] object WrappedLength {
 
-  /** Of what `KeyToolkit.encryptKeyLocally` made: base64 of nonce, key and tag. */
+  /** For results of `KeyToolkit.encryptKeyLocally`: base64 of nonce, key and tag. */
   def bits(wrapped: String): Option[Int] =
     try {
       val bytes = Base64.getDecoder.decode(wrapped).length - ModuleFrame.NonceBytes - ModuleFrame.TagBytes

@@ -2,16 +2,16 @@ package io.pmeparquet.parquet.rotation
 
 import io.pmeparquet.keys.WrappedKey
 
-/** What one file needs: nothing of it is a secret. */
+/** What one file needs; it contains no secret. */
 sealed trait FileNeeds extends Serializable
 
 object FileNeeds {
   final case class Nothing(because: String) extends FileNeeds
 
   /**
-   * @param keys distinct, and those that are to be wrapped anew are proven to be the file's
-   * @param more whether there is something to be done even where no key changes
-   * @param met all master keys that keys are under, and those that this rotation has taken some from before
+   * @param keys distinct keys; those to rewrap are proven to belong to the file
+   * @param more whether there is work even if no key changes
+   * @param met all master keys in use, and those that this rotation has replaced before
    */
   final case class Keys(keys: Seq[WrappedKey], material: String, more: Boolean, met: Seq[String])
       extends FileNeeds

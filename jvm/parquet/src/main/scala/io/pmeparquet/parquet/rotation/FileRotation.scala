@@ -14,11 +14,11 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
 /**
- * What a rotation does with one file: looks which keys it has, and later writes them anew. ''Crosses the wire''.
+ * What a rotation does with one file: finds its keys, and later writes the new ones. ''Crosses the wire''.
  *
- * @param masterKeys where keys go, by the master keys they are under; none: each to its own
- * @param external where key material is to stand; none: where it does
- * @param instances of the KMS that keys come from, and of that they go to: id and url
+ * @param masterKeys the new master key for each old one; none: each stays
+ * @param external where key material is kept; none: where it is now
+ * @param instances id and URL of the KMS that keys come from, and of the one that they go to
  */
 final class FileRotation(
     scope: ReadScope,
@@ -27,14 +27,14 @@ final class FileRotation(
     instances: ((String, String), (String, String))
 ) extends Serializable {
 
-  /** The master key that keys under another one go under; none where they are left as they are. */
+  /** The new master key for a master key; none if its keys stay as they are. */
   def target(masterKeyId: String): Option[String] = masterKeys.fold(Option(masterKeyId))(_.get(masterKeyId))
 
-  /** The key that opening the file's footer will ask for. */
+  /** The key that opening the file's footer will need. */
   def footerKey(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
     FoundFile.footerKey(scope, file.version, conf).toSeq
 
-  /** The keys of columns that [[look]] will ask for, so that they show that they are the file's. */
+  /** The keys of columns that [[look]] will need to prove that they belong to the file. */
   def columnKeys(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
     FoundFile.open(scope, file.version, conf, _ => false) match {
       case keyed: KeyedFile =>
@@ -62,7 +62,7 @@ final class FileRotation(
           else if (keyed.isExternal) FileRotation.External
           else "mixed"
         val converts = external.exists(wanted => keyed.keys.exists(_.isExternal != wanted))
-        // A rotation that was ended left it, or the writer: it is not the file's any more.
+        // An interrupted rotation or the writer left it; the file no longer uses it.
         val left = file.hasMaterialBeside && keyed.isInternal
         FileNeeds.Keys(
           keyed.keys.map(_.material.wrappedKey).distinct,
@@ -81,9 +81,9 @@ final class FileRotation(
   }
 
   /**
-   * Writes the file's keys anew. A file that another attempt of the same task has finished is left as it is.
+   * Writes the new keys of the file. If another attempt of the task has finished the file, it stays as it is.
    *
-   * @param changes the keys as they were found, and what each has become
+   * @param changes the new wrapped key for each key that was found
    */
   def change(file: ListedFile, changes: Map[WrappedKey, WrappedKey], conf: Configuration): Unit = {
     val path = new Path(file.path)
@@ -94,7 +94,7 @@ final class FileRotation(
       case keyed: KeyedFile =>
         val plan = new RotationPlan(keyed, changes, target, external, instances)
         if (!plan.isKnown || (!looked && plan.edits.nonEmpty)) throw PmeErrors.changedMeanwhile(file.path)
-        // What opens the file stands before what it opens: readers find their keys at every moment.
+        // Key material comes before the file that it opens, so readers find their keys at every moment.
         if (plan.besideChanges) writeBeside(path, plan.beside, status, conf)
         if (plan.edits.nonEmpty) writeFile(keyed, plan, status, conf)
         if (plan.beside.isEmpty) FileReplacement.of(MaterialFiles.beside(path), conf).delete()
@@ -132,7 +132,7 @@ object FileRotation {
   val Internal = "internal"
   val External = "external"
 
-  /** What the names of files begin with that a rotation makes, and leaves when it is killed. */
+  /** The prefix of files that a rotation makes, and leaves behind if it is killed. */
   val LeftoverPrefix: String = FileReplacement.StagedPrefix
 
   private val BufferBytes = 1024 * 1024

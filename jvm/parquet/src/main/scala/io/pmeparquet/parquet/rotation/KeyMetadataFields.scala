@@ -6,8 +6,8 @@ import java.nio.ByteBuffer
 import io.pmeparquet.parquet.bytes.{ThriftBounds, ThriftFields}
 
 /**
- * Where key metadata stands in a footer (`parquet.thrift`), and how it is replaced: every other byte is copied, so that
- * nothing is lost that a newer writer put there.
+ * Where key metadata is in a footer (`parquet.thrift`), and how to replace it: every other byte is copied, so that
+ * nothing from a newer writer is lost.
  */
 private[parquet] object KeyMetadataFields {
 
@@ -25,7 +25,7 @@ private[parquet] object KeyMetadataFields {
   /**
    * The bytes from `from` to `until`, which begin with a struct, with some of its key metadata replaced.
    *
-   * @param changed by value; what is not in it stays
+   * @param changed by value; other values stay
    */
   def replace(bytes: Array[Byte], from: Int, until: Int, fields: ThriftFields)(
       changed: Map[ByteBuffer, Array[Byte]]
@@ -45,7 +45,7 @@ private[parquet] object KeyMetadataFields {
     out.toByteArray
   }
 
-  /** As Thrift's compact protocol has it: seven bits at a time, the lowest first. */
+  /** In Thrift's compact protocol: seven bits at a time, the lowest first. */
   private def writeLength(out: ByteArrayOutputStream, length: Int): Unit = {
     var left = length
     while (left >= 0x80) {

@@ -14,7 +14,7 @@ import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterByte
 import io.pmeparquet.parquet.file.FileCrypto
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
-/** What a file is to somebody who looks after its keys. */
+/** A file as an operation on its keys sees it. */
 private[parquet] sealed trait FoundFile
 
 private[parquet] object FoundFile {
@@ -47,7 +47,7 @@ private[parquet] object FoundFile {
     } finally bytes.close()
   }
 
-  /** The key that a file's footer names as its own, whether or not it is; none where it names none in wrapped form. */
+  /** The key that a footer names as its own, whether or not it is; none if it names no wrapped key. */
   def footerKey(scope: ReadScope, version: FileVersion, conf: Configuration): Option[WrappedKey] =
     FileTail.read(conf, version) match {
       case FileTail.Plaintext => None
@@ -63,8 +63,8 @@ private[parquet] object FoundFile {
 }
 
 /**
- * An encrypted file whose footer is authentic, with each key that it keeps in wrapped form. Nothing authenticates key
- * material in a file beside, nor the footer's own key metadata: a key is one of this file's when it opens what it should.
+ * An encrypted file with an authentic footer and its wrapped keys. Nothing authenticates separate key material, nor the
+ * footer's own key metadata: a key belongs to this file if it opens what it should.
  */
 private[parquet] final class KeyedFile private (
     val version: FileVersion,
@@ -81,20 +81,20 @@ private[parquet] final class KeyedFile private (
   def isInternal: Boolean = keys.forall(!_.isExternal)
   def isExternal: Boolean = keys.forall(_.isExternal)
 
-  /** Key material beside it that nothing in its footer asks for: a file without rows has it of all its columns. */
+  /** Separate key material that nothing in the footer refers to: a file without rows has it for all its columns. */
   def unused: Seq[KeyMaterial] = {
     val used = keys.flatMap(_.reference).toSet
     if (used.isEmpty) Nil
     else crypto.keys.material.collect { case (reference, one) if !used.contains(reference) => one }.toSeq
   }
 
-  /** How many bytes a column's chunk has: a signed plaintext footer says it to everybody. */
+  /** The size of a column's chunk: a signed plaintext footer shows it to everybody. */
   def chunkBytes(one: KeyedFile.KeyedChunk, counters: ReadCounters): Long =
     Option(one.chunk.getMeta_data)
       .getOrElse(KeyedFile.metadataOf(one, crypto, version.path.toString, counters))
       .getTotal_compressed_size
 
-  /** What of its footer nobody can say what it holds. It may hold keys that were wrapped before, and would stay. */
+  /** Parts of the footer with unknown content. They may contain wrapped keys, which would stay. */
   def unknownParts: Seq[String] = {
     val file = version.path.toString
     val ofCrypto =
@@ -120,7 +120,7 @@ private[parquet] final class KeyedFile private (
 }
 
 /**
- * @param metadata what the footer keeps with the key
+ * @param metadata the footer's metadata of the key
  * @param column none for the footer's own
  */
 private[parquet] final case class FileKey(
@@ -134,7 +134,9 @@ private[parquet] final case class FileKey(
 
 private[parquet] object KeyedFile {
 
-  /** @param proven which master keys' columns are to show that their keys are theirs; the footer always does */
+  /**
+   * @param proven the master keys whose columns must prove that their keys belong to the file; the footer always must
+   */
   def of(
       version: FileVersion,
       footer: FooterBytes,

@@ -5,9 +5,9 @@ import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 
 /**
- * The KMS of a rotation, which executors ask by way of the driver. ''Driver only.''
+ * The KMS of a rotation, which executors ask through the driver. ''Driver only.''
  *
- * @param scope executors open files with it, and so prove what keys are theirs
+ * @param scope executors open files with it, and so prove which keys belong to them
  */
 final class RotationKeys private (
     val scope: ReadScope,
@@ -17,24 +17,24 @@ final class RotationKeys private (
 ) {
   import Rewrapping.Answer
 
-  /** Whether it pays to [[prepare]]. Where each key is a call of its own, tasks make those calls at the same time. */
+  /** Whether [[prepare]] pays. If each key takes a call of its own, tasks make these calls in parallel. */
   def takesBatches: Boolean = kms.takesBatches
 
-  /** Has keys unwrapped together that executors will ask for one by one. */
+  /** Unwraps keys together that executors will ask for one by one. */
   def prepare(keys: Seq[WrappedKey]): Unit = source.prepare(keys, "rotation")
 
-  /** @param keys with the master key that each is to go under */
+  /** @param keys with the new master key of each */
   def rewrap(keys: Seq[(WrappedKey, String)], where: String): Map[WrappedKey, Answer] =
     rewrapping(keys, where)
 
   /**
-   * Has a random key wrapped and unwrapped under a master key that keys are to go under.
+   * Wraps and unwraps a random key under a new master key.
    *
-   * @throws io.pmeparquet.PmeException what the KMS says
+   * @throws io.pmeparquet.PmeException the KMS's answer
    */
   def tryOut(masterKeyId: String, where: String): Unit = rewrapping.tryOut(masterKeyId, where)
 
-  /** What would come of it, if nothing failed. */
+  /** The result if nothing failed. */
   def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Answer] = rewrapping.foresee(keys)
 }
 
@@ -44,7 +44,7 @@ object RotationKeys {
   def open(before: Kms, after: Option[Kms], settings: ReadSettings, route: KeyRoute): RotationKeys = {
     val kms = new RotationKms(before, after)
     val source = new KmsSource(kms, settings.kekLifetimeMillis)
-    // Pages are not looked at, so it does not matter whether somebody authenticates them, nor which columns they are of.
+    // Pages are not read, so it does not matter whether anything authenticates them, nor which columns they belong to.
     val judged = settings.copy(acceptCtr = true, allowPlaintextFiles = true, columns = None)
     new RotationKeys(Scopes.alone(source, route, judged), kms, source, new Rewrapping(kms, source))
   }

@@ -10,10 +10,11 @@ import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.parquet.files.{Found, OwnFiles}
 
 /**
- * A file that stands in a table's directory for as long as the table is rotated. Of two rotations at once with different aims
- * one could take away key material beside a file that the other has just made use of.
+ * A file in a table's directory for as long as the table is being rotated. Of two concurrent rotations with different
+ * goals, one could remove separate key material that the other has just started to use.
  *
- * Its name tells the aim, and nothing is read from it: who begins again what was killed is not kept out by its mark.
+ * Its name contains the goal, and nothing is read from it: its own mark does not block a rotation that is started again
+ * after it was killed.
  *
  * ''Driver only.''
  */
@@ -21,7 +22,7 @@ final class RotationMark private (val path: Path, conf: Configuration) {
   def remove(): Unit =
     try OwnFiles.delete(path, conf)
     catch {
-      // What was rotated is rotated.
+      // The rotation is complete.
       case failed: IOException =>
         RotationMark.log.warn(
           s"$path could not be removed, and blocks other rotations of the table: ${failed.getMessage}"
@@ -33,19 +34,19 @@ object RotationMark {
 
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  /** Names that readers pass over, and that are no leftovers. */
+  /** Names that readers ignore, and that do not count as leftovers. */
   private val Prefix = ".pme-rotating-"
   private val NameDigits = 16
 
   /**
-   * @param aim what a rotation makes of the table's keys, the same for each run that does
-   * @throws io.pmeparquet.PmeException where a rotation with another aim was begun and has not ended
+   * @param aim what a rotation does with the table's keys, equal for each run that does the same
+   * @throws io.pmeparquet.PmeException if an unfinished rotation has another goal
    */
   def place(table: Path, aim: String, conf: Configuration): RotationMark = {
     val path = new Path(table, Prefix + Sha256.ofText(aim).take(NameDigits))
     val mark = new RotationMark(path, conf)
-    // Before it looks for others: of two that begin at once, one at least sees the other. One that is there was left by a
-    // run with the same aim; whatever else has its name is not written to, and is no reason to go on.
+    // Placed before it looks for others: if two begin at once, at least one sees the other. An existing mark was left
+    // by a run with the same goal; anything else of its name is not written to, and does not permit the run to go on.
     if (!OwnFiles.createAlone(path, conf) && OwnFiles.find(path, conf) != Found.File(0))
       throw PmeErrors.planted(path.toString)
     of(table, conf).find(_.getName != path.getName).foreach { other =>
@@ -55,7 +56,7 @@ object RotationMark {
     mark
   }
 
-  /** Those of rotations that were begun and have not ended. */
+  /** The marks of unfinished rotations. */
   def of(table: Path, conf: Configuration): Seq[Path] =
     table.getFileSystem(conf).listStatus(table).toSeq.map(_.getPath).filter(isMark)
 

@@ -5,13 +5,13 @@ import scala.collection.JavaConverters._
 import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType, Type}
 
 /**
- * What leaf columns are called where each group that may be read as a map is one. Spark's row reader takes the first two
- * fields of what lies in it for keys and values, if the reader's schema says that it is a map, and does not ask whether the
- * file says so: somebody who takes the annotation away must not give values another name than `m.value`.
+ * Names of leaf columns if every group that may be read as a map is one. Spark's row reader takes the first two fields
+ * in it for keys and values if the reader's schema has a map, and does not ask the file. Removing the annotation must
+ * not give values another name than `m.value`.
  */
 private[parquet] object MapNames {
 
-  /** Of columns that lie in such a group, by their paths. */
+  /** For columns in such a group, by their paths. */
   def of(schema: MessageType): Map[Seq[String], Seq[String]] =
     schema.getFields.asScala
       .flatMap(field => below(field, Seq(field.getName), Seq(field.getName), inMap = false))

@@ -5,7 +5,7 @@ import scala.collection.JavaConverters._
 import org.apache.parquet.filter2.predicate.{FilterPredicate, Operators, UserDefinedPredicate}
 import org.apache.parquet.hadoop.metadata.ColumnPath
 
-/** What a predicate looks at: columns, and the values that it compares them with. */
+/** What a predicate uses: columns, and the values that it compares them with. */
 object PredicateColumns {
   private final case class Comparison(column: ColumnPath, values: Seq[Any])
 
@@ -13,8 +13,8 @@ object PredicateColumns {
     comparisons(predicate).map(_.column).toSet
 
   /**
-   * Whether it compares with zero as a floating-point number. SQL has one; parquet-java's dictionary, Bloom and record
-   * filters have two, and rule out rows that hold the other.
+   * Whether it compares with a floating-point zero. SQL has one zero; parquet-java's dictionary, Bloom and record
+   * filters have two, and exclude rows with the other one.
    */
   def comparesWithZero(predicate: FilterPredicate): Boolean = comparisons(predicate).exists(_.values.exists {
     case double: Double => double == 0.0

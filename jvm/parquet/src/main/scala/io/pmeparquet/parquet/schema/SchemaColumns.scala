@@ -9,7 +9,7 @@ import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType,
 
 import io.pmeparquet.columns.LeafColumn
 
-/** The leaf columns of a Parquet schema, each with its path and with the path as Spark names it. */
+/** The leaf columns of a Parquet schema, each with its path and its name in Spark. */
 object SchemaColumns {
   def leaves(schema: MessageType): Seq[LeafColumn] = {
     val asMaps = MapNames.of(schema)
@@ -19,8 +19,8 @@ object SchemaColumns {
   }
 
   /**
-   * What the leaves of a footer are called, in their order. In a schema that parquet-java does not take, for a type that is
-   * younger than it, they are called by their paths: who only tells of columns need not understand them.
+   * The names of a footer's leaves, in order. If parquet-java cannot parse the schema, because a type is too new for
+   * it, their paths serve as names: an inspection does not need to understand them.
    */
   private[parquet] def namesOf(footer: FileMetaData): Seq[String] = {
     val bare = new FileMetaData(footer.getVersion, footer.getSchema, 0L, new java.util.ArrayList)
@@ -31,10 +31,10 @@ object SchemaColumns {
     schema.fold(pathsOf(footer).map(path => LeafColumn(path, path)))(leaves).map(_.display)
   }
 
-  /** The paths of the leaves of a schema that is written as a list, depth first (`SchemaElement.num_children`). */
+  /** The paths of the leaves of a schema that is stored as a list, depth first (`SchemaElement.num_children`). */
   private def pathsOf(footer: FileMetaData): Seq[Seq[String]] = {
     val paths = Seq.newBuilder[Seq[String]]
-    // Groups that lack fields, the innermost first, with how many they lack.
+    // Groups with missing fields, the innermost first, and the number of these fields.
     var open = List.empty[(Seq[String], Int)]
     footer.getSchema.asScala.drop(1).foreach { element =>
       val path = open.headOption.fold(Seq.empty[String])(_._1) :+ element.getName
@@ -48,7 +48,7 @@ object SchemaColumns {
     paths.result()
   }
 
-  /** A schema without some of its leaves: of a struct they alone are left out, a list or a map is left out whole. */
+  /** A schema without some of its leaves: a struct loses only these, a list or a map is left out whole. */
   def without(schema: MessageType, leaves: Seq[Seq[String]]): MessageType =
     new MessageType(schema.getName, kept(schema, Nil, leaves).asJava)
 
@@ -99,7 +99,7 @@ object SchemaColumns {
   private def children(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] =
     group.getFields.asScala.toList.flatMap(child => named(child, path, sparkPath))
 
-  /** The Parquet format's rules for lists: the repeated field is the element, or holds it. */
+  /** The Parquet format's rules for lists: the repeated field is the element, or contains it. */
   private def element(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {
     val repeated = group.getType(0)
     val inner = path :+ repeated.getName

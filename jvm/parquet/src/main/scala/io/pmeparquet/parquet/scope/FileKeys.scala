@@ -10,9 +10,9 @@ import io.pmeparquet.options.AadPrefix
 import io.pmeparquet.parquet.files.MaterialFiles
 
 /**
- * The keys of one file, from its key metadata: what parquet-java asks when it meets one.
+ * The keys of one file, from its key metadata; parquet-java asks it.
  *
- * @param aadPrefix what the file is opened with; none where its keys are only named, and none is unwrapped
+ * @param aadPrefix the file's AAD prefix; none if its keys are only named, and none is unwrapped
  */
 final class FileKeys(
     path: Path,
@@ -23,13 +23,13 @@ final class FileKeys(
 
   private[parquet] lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
 
-  /** parquet-java does not tell which column it asks for. */
+  /** parquet-java does not say which column it asks for. */
   override def getKey(keyMetadata: Array[Byte]): Array[Byte] = {
     val where = s"$path, footer or column"
     keyOf(KeyMetadata.parse(keyMetadata, where), where).insecureBytes
   }
 
-  /** @param column the name of the column that the key is of; none for the footer */
+  /** @param column the column of the key; none for the footer */
   private[parquet] def keyOf(keyMetadata: Array[Byte], column: Option[String]): AesKey = {
     val where = whereOf(column)
     val metadata = KeyMetadata.parse(keyMetadata, where)
@@ -48,7 +48,7 @@ final class FileKeys(
     case wrapped: KeyMetadata.Wrapped => scope.unwrapper(conf).unwrap(materialOf(wrapped, where), where)
   }
 
-  /** Nothing authenticates what a footer's key material says; a mistake is told for what it is. */
+  /** Nothing authenticates a footer's key material; this gives mistakes a clear error. */
   private def requireOwn(one: KeyMaterial, column: Option[String], where: String): Unit =
     if (one.isFooterKey != column.isEmpty) {
       val said = if (one.isFooterKey) "the footer's key" else "a column's key"
@@ -56,10 +56,10 @@ final class FileKeys(
     }
 
   /**
-   * Has the keys of several columns unwrapped at once, before they are asked for one by one.
+   * Unwraps the keys of several columns at once, before they are asked for one by one.
    *
    * @param keyMetadata of each column, by its name
-   * @throws io.pmeparquet.PmeException where key metadata is of no use; not where a key is refused
+   * @throws io.pmeparquet.PmeException if key metadata cannot be used, but not if a key is refused
    */
   private[parquet] def prepare(keyMetadata: Seq[(String, Array[Byte])]): Unit = {
     val materials = keyMetadata.flatMap { case (name, metadata) =>
@@ -73,9 +73,9 @@ final class FileKeys(
   }
 
   /**
-   * The id of the master key that a key is under, be it allowed or not.
+   * The id of a key's master key, allowed or not.
    *
-   * @param column whose it is; none for the footer
+   * @param column of the key; none for the footer
    */
   private[parquet] def masterKeyOf(keyMetadata: Array[Byte], column: Option[String]): String = {
     val where = whereOf(column)
@@ -85,7 +85,7 @@ final class FileKeys(
     }
   }
 
-  /** What must be known to get the key back; none for one that was not wrapped. */
+  /** What is needed to get the key back; none for a key that was not wrapped. */
   private[parquet] def materialOf(keyMetadata: Array[Byte], column: Option[String]): Option[KeyMaterial] = {
     val where = whereOf(column)
     KeyMetadata.parse(keyMetadata, where) match {
@@ -102,8 +102,8 @@ final class FileKeys(
   }
 
   /**
-   * A key that the master key itself wrapped may be a KEK's, and what that wrapped must open as no module of this file. Nor
-   * do writers make such files: their data keys could be called KEKs, and their pages wrapped keys.
+   * A key that the master key itself wrapped may be a KEK, and what a KEK wrapped must not open as a module of this
+   * file. Writers make no such files either: their data keys could pass for KEKs, and their pages for wrapped keys.
    */
   private def requireApart(one: KeyMaterial, where: String): Unit =
     for (prefix <- aadPrefix if one.kek.isEmpty && !AadPrefix.isApart(prefix))
@@ -133,7 +133,7 @@ final class FileKeys(
 
 private[parquet] object FileKeys {
 
-  /** The key that the reader names for files that name none. */
+  /** The key that the reader names for files without key metadata. */
   def footerKeyWithoutMetadata(scope: ReadScope, path: Path, conf: Configuration): AesKey = {
     val keyId =
       scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))

@@ -12,14 +12,14 @@ import io.pmeparquet.keys.{KeyGrants, KeySource, WrappedKey}
 import io.pmeparquet.material.JobKeks
 import io.pmeparquet.options.{FileSettings, WriteSettings}
 
-/** How long each call for a master key took, by what was asked for. ''Crosses the wire.'' */
+/** The time of each call for a master key, by the kind of call. ''Crosses the wire.'' */
 private[pmeparquet] final case class KeyCalls(millis: List[(String, Long)])
 
 /**
- * Tries the master keys of a write out by the ways that writes and reads take: a random key is wrapped and unwrapped, or
- * with `keyManagement=direct` the named key is asked for. No file is touched. ''Driver only.''
+ * Tries the master keys of a write in the ways that writes and reads use them: it wraps and unwraps a random key, or
+ * asks for the named key with `keyManagement=direct`. It touches no file. ''Driver only.''
  *
- * @throws io.pmeparquet.PmeException where the KMS cannot be opened; each trial, what the KMS says of the key
+ * @throws io.pmeparquet.PmeException if the KMS does not open; each trial throws the KMS's refusal of its key
  */
 private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configuration) {
   import KmsTrial._
@@ -28,10 +28,10 @@ private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configur
   private val files = settings.files
   private val made = mutable.Map.empty[String, TrialKey]
 
-  /** What messages call the KMS. */
+  /** The name of the KMS in messages. */
   def describe: String = opening.source.describe
 
-  /** As the driver does before a write: all that a task needs with double wrapping. */
+  /** What the driver does before a write: everything that a task needs with double wrapping. */
   def onDriver(masterKeyId: String): KeyCalls = {
     val where = KmsTrial.where("the driver")
     if (files.directKeys) fetched(opening.source, files, masterKeyId, where)
@@ -49,22 +49,22 @@ private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configur
     new TrialKey(kek.key, WrappedKey(masterKeyId, kek.wrapped, Some(id)))
   }
 
-  /** As of a write and a read. */
+  /** For a write and a read. */
   private def grants = KeyGrants.toWrite(files.masterKeys, files.directKeys).copy(unwraps = !files.directKeys)
 
-  /** For tasks, which come by keys as `kms.callFrom` says. With double wrapping: the keys that the driver was served. */
+  /** For tasks, which get keys according to `kms.callFrom`. With double wrapping: the keys that the driver got. */
   def forExecutors: ExecutorTrial =
     new ExecutorTrial(Scopes.accessOf(opening, settings.use, grants), files, made.toMap, opening)
 }
 
-/** A random key that protects nothing, and what the KMS made of it. ''Crosses the wire.'' */
+/** A random key that protects nothing, and its wrapped form. ''Crosses the wire.'' */
 private final class TrialKey(val key: AesKey, val wrapped: WrappedKey) extends Serializable
 
 /**
- * The part of a trial that a task does. ''Crosses the wire'', with what a scope has.
+ * The part of a trial that runs in a task. ''Crosses the wire'', with what a scope has.
  *
  * @param made by the driver: with double wrapping tasks wrap nothing, and may not be allowed to
- * @param opening kept on the driver while there are tasks that may ask it
+ * @param opening kept on the driver for as long as tasks may ask it
  */
 private[pmeparquet] final class ExecutorTrial private[parquet] (
     access: KeyAccess,

@@ -6,7 +6,7 @@ import org.slf4j.LoggerFactory
 
 import io.pmeparquet.keys.{Kms, KmsSettings, WrappedKey}
 
-/** Tells, once for each scope, of files whose every data key costs a call of the KMS. */
+/** Warns, once for each scope, about files whose every data key costs a KMS call. */
 private[parquet] object SingleWrapping {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 

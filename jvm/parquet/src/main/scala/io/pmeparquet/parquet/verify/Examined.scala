@@ -3,10 +3,10 @@ package io.pmeparquet.parquet.verify
 import io.pmeparquet.parquet.file.OpenFile
 
 /**
- * A file that is being verified, and where its findings go. For one thread.
+ * A file under verification, and its findings. For one thread.
  *
- * @param sample which pages are opened
- * @param goOn called often; throws where the work is no longer wanted
+ * @param sample which pages to open
+ * @param goOn called often; throws if the work is no longer wanted
  */
 private[verify] final class Examined(
     val file: OpenFile,

@@ -12,16 +12,16 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
 
 /**
- * Opens every module of a file with its keys, decompresses and decodes nothing, and tells all that does not open, and each
- * column that is not protected as the reader asks. What a module that does not open would lead to is not told again: a file
- * whose footer does not open is one finding.
- * ''Crosses the wire''. START HERE: [[of]].
+ * Opens every module of a file with its keys, without decompressing or decoding. It reports everything that does not
+ * open, and each column that is not protected as the reader asks. A module that does not open hides what it leads to,
+ * and that is not reported again: a file whose footer does not open is one finding. ''Crosses the wire''. START HERE:
+ * [[of]].
  */
 final class FileVerification(scope: ReadScope, sample: Sample) extends Serializable {
 
   /**
-   * @param goOn called often; throws where the work is no longer wanted
-   * @throws java.io.IOException where it was ended, but not where storage fails: that is a finding
+   * @param goOn called often; throws if the work is no longer wanted
+   * @throws java.io.IOException if it was cancelled; a failing storage is a finding
    */
   def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Verified =
     of(listed.version, conf, goOn)

@@ -7,7 +7,7 @@ import io.pmeparquet.parquet.bytes.{FileBytes, ReadCounters}
 import io.pmeparquet.parquet.chunk.{Chunk, Window}
 import io.pmeparquet.parquet.file.{BloomFilters, FileColumn, Indexes}
 
-/** All of a file but its footer, in the order of row groups and columns. */
+/** All of a file except its footer, by row groups and columns. */
 private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
   import examined.{counters, file, findings}
   private val indexes = new Indexes(file, bytes, counters.tagged)
@@ -16,7 +16,7 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
     new Window(bytes, if (examined.sample.pages < 1) FileWalk.SampleBytes else FileWalk.ReadBytes)
 
   def run(): Unit = {
-    // Where all of them cannot be read at once, reading them one by one tells which.
+    // If they cannot be read together, reading them one by one shows which one fails.
     file.indexRange.foreach(range => findings.trial(bytes.keep(range)))
     (0 until file.rowGroupCount).foreach(group)
   }
@@ -27,7 +27,7 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
       new ChunkWalk(group, chunk).run()
     }
 
-  /** Those whose metadata open: one that does not must not keep the others from being opened. */
+  /** Those with metadata that opens; the others must not stop them from being opened. */
   private def chunks(group: Int): Seq[Chunk] =
     together(group, file.columns).getOrElse {
       val keyed = file.columns.filter(hasKey(group, _))
@@ -86,6 +86,6 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
 private object FileWalk {
   val ReadBytes: Int = 8 * 1024 * 1024
 
-  /** Where most pages are left out, what lies between two headers is not to be read. */
+  /** If most pages are left out, the bytes between two headers are not read. */
   val SampleBytes: Int = 64 * 1024
 }

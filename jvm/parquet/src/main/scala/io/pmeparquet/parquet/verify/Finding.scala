@@ -3,13 +3,13 @@ package io.pmeparquet.parquet.verify
 import io.pmeparquet.PmeException
 
 /**
- * Something wrong with a file: mostly a module that does not open. Without a module it is about all of a column chunk;
- * without a row group, about the column in the whole file. ''Crosses the wire''.
+ * A problem of a file, mostly a module that does not open. Without a module it is about a whole column chunk; without a
+ * row group, about the column in the whole file. ''Crosses the wire''.
  *
- * @param column as Spark names it
+ * @param column its name in Spark
  * @param page its number among the data pages of its column chunk
- * @param module the specification's name of it
- * @param condition of ours, or the name of what storage threw
+ * @param module the specification's name
+ * @param condition our condition, or the name of the storage's exception
  */
 final case class Finding(
     file: String,
@@ -25,13 +25,12 @@ final case class Finding(
 }
 
 /**
- * What was looked at. ''Crosses the wire''.
+ * What was examined. ''Crosses the wire''.
  *
- * @param modules whose tag was compared, the signature of a readable footer among them
- * @param untaggedPages pages under AES_GCM_CTR_V1: nothing but their length, and their checksum where they have one, tells
- *   of damage
- * @param skippedPages data pages whose header was opened, and that the sample left out
- * @param bytes that were read
+ * @param modules modules whose tag was compared, including signatures of readable footers
+ * @param untaggedPages pages under AES_GCM_CTR_V1: only their length, and their checksum if they have one, shows damage
+ * @param skippedPages data pages that the sample left out after opening their header
+ * @param bytes number of bytes read
  */
 final case class Opened(
     files: Long = 0,

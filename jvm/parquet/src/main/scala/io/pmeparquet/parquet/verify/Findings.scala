@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.ChecksumException
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.bytes.ReadCounters
 
-/** What one file's verification counts. */
+/** The counts of one file's verification. */
 private[verify] final class Counters {
   val tagged = new ReadCounters
   val untagged = new ReadCounters
@@ -19,14 +19,14 @@ private[verify] final class Counters {
     Opened(1, tagged.modules.sum, untagged.modules.sum, skippedPages, tagged.bytes.sum + untagged.bytes.sum)
 }
 
-/** What was found in one file. */
+/** The findings of one file. */
 private[verify] final class Findings(file: Finding) {
   private val found = mutable.ArrayBuffer.empty[Finding]
 
-  // A list, and not a sequence: Scala 2.12's may be a stream, which is not to be sent.
+  // A list: Scala 2.12 might send a lazy stream.
   def all: List[Finding] = found.toList
 
-  /** What comes of opening something; if nothing does, that is a finding. */
+  /** The result of opening something; if that fails, a finding. */
   def attempt[A](place: Finding => Finding)(open: => A): Option[A] = trial(open) match {
     case Right(opened) => Some(opened)
     case Left(failed) =>
@@ -34,7 +34,7 @@ private[verify] final class Findings(file: Finding) {
       None
   }
 
-  /** What comes of opening something; storage that does not answer ends it all. */
+  /** The result of opening something; a failing storage ends the verification. */
   def trial[A](open: => A): Either[PmeException, A] =
     try Right(open)
     catch {

@@ -22,9 +22,9 @@ import io.pmeparquet.parquet.chunk.{
 }
 
 /**
- * All pages of one encrypted column chunk. A page that does not open hides no other: where the next one begins is told by
- * its header, and where that does not open, by the offset index, or by the lengths that stand before modules. Nothing
- * authenticates those, so they are believed where a module opens that they lead to.
+ * All pages of one encrypted column chunk. A page that does not open hides no other: its header shows where the next
+ * one begins, and if that does not open, the offset index or the lengths before modules do. Nothing authenticates
+ * those, so they are trusted only if a module opens where they lead.
  *
  * @param offsets the content of its offset index
  */
@@ -41,7 +41,7 @@ private[verify] final class PageWalk(
   private var values = 0L
   private var end = 0L
 
-  /** Whether all headers were opened, so that values can be counted. */
+  /** Whether all headers opened, so that values can be counted. */
   private var complete = true
 
   def run(): Unit = findings.attempt(inChunk)(file.boundsOf(chunk)).foreach { case (start, until) =>
@@ -66,7 +66,7 @@ private[verify] final class PageWalk(
 
   private def source(counters: Counters) = new ChunkSource(chunk, modules(counters), examined.name)
 
-  /** Pages without a tag are counted apart. */
+  /** Pages without a tag are counted separately. */
   private def modules(counters: Counters): Option[ChunkModules] =
     file.modules(chunk, counters.tagged).map { all =>
       if (all.pages.overheadBytes == ModuleFrame.GcmOverheadBytes) all
@@ -79,7 +79,7 @@ private[verify] final class PageWalk(
 
   /**
    * @param number none for the dictionary
-   * @return where the next page begins; none where nothing tells
+   * @return where the next page begins; none if nothing shows it
    */
   private def page(at: Long, number: Option[Int]): Option[Long] =
     findings.trial(headers(opener).at(at, number)) match {
@@ -115,7 +115,7 @@ private[verify] final class PageWalk(
       case Right(()) => ()
       case Left(failed) =>
         findings.add(in(page.kind, number), failed)
-        // Levels outside of modules: told once of a chunk, whose modules are opened none the less.
+        // Levels outside of modules: reported once for a chunk, whose modules are opened all the same.
         if (failed.condition == Condition.Unsupported) {
           opener = openerOf(clearLevels = true)
           body(page, length, number)
@@ -141,7 +141,7 @@ private[verify] final class PageWalk(
     window.from(at, length)
   }
 
-  /** As [[ChunkHeaders.frameEnd]], if what stands there can be read. */
+  /** As [[ChunkHeaders.frameEnd]], if the bytes there can be read. */
   private def frameEnd(at: Long): Option[Long] =
     findings.trial(headers(opener).frameEnd(at)).toOption.flatten
 

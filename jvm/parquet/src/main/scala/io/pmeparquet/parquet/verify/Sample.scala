@@ -6,7 +6,7 @@ import scala.util.Random
 import io.pmeparquet.PmeErrors
 
 /**
- * Which part of a table is looked at: the same one in every run. ''Crosses the wire''.
+ * The part of a table to examine, the same in every run. ''Crosses the wire''.
  *
  * @param files the fraction of files
  * @param pages the fraction of data pages in them; all other modules are opened
@@ -17,7 +17,7 @@ final case class Sample(files: Double = 1, pages: Double = 1, seed: Long = 0) {
       throw PmeErrors.badOption(name, fraction.toString, "a fraction above 0 and up to 1")
   }
 
-  /** Of some files, in their order: one at least. */
+  /** A sample of some files, in order; at least one. */
   def of[A](all: Seq[A]): Seq[A] =
     if (files == 1) all
     else {

@@ -10,10 +10,10 @@ import org.apache.parquet.hadoop.ParquetRecordWriter
 import io.pmeparquet.PmeErrors
 
 /**
- * parquet-java takes the statistics of encrypted columns out of a plaintext footer, but not the size statistics that it
- * makes since 1.15: total length of values, number of nulls, lengths of lists. They can be turned off in its properties
- * only, and its output format, which Spark writes through, hands no setting on to those. So a writer's properties are
- * changed before its first row. Members that are not as expected end the write: nothing is left to chance.
+ * parquet-java removes the statistics of encrypted columns from a plaintext footer, but not its size statistics (since
+ * 1.15): total length of values, number of nulls, lengths of lists. Only its properties can turn them off, and its
+ * output format, which Spark uses, passes no setting to these. So this changes a writer's properties before its first
+ * row. If members are not as expected, the write fails.
  */
 object SizeStatistics {
   private val Property = "sizeStatistics"

@@ -13,7 +13,7 @@ import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType}
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.PmeErrors
 
-/** What parquet-java can be told to do that would leave bytes of a protected column readable. */
+/** Settings of parquet-java that would leave bytes of a protected column readable. */
 object WriteRules {
 
   /** @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` */
@@ -34,12 +34,12 @@ object WriteRules {
       )
   }
 
-  // Spark sets the level to NONE where nothing is said; parquet-java's own default is ALL.
+  // Spark sets the level to NONE by default; parquet-java's own default is ALL.
   private def asksForSummary(conf: Configuration): Boolean =
     Seq(ParquetOutputFormat.JOB_SUMMARY_LEVEL, OldJobSummary).exists(conf.get(_) != null) &&
       ParquetOutputFormat.getJobSummaryLevel(conf) != JobSummaryLevel.NONE
 
-  /** parquet-java leaves the bounding boxes of geometries in a readable footer, encrypted or not. */
+  /** parquet-java leaves bounding boxes of geometries in a readable footer, even of encrypted columns. */
   def refuseGeometry(schema: MessageType, where: String): Unit =
     schema.getColumns.asScala
       .find(column => Option(column.getPrimitiveType.getLogicalTypeAnnotation).exists(isGeometry))
@@ -52,11 +52,11 @@ object WriteRules {
         )
       }
 
-  // Known by name: the oldest parquet-java that this is compiled against has no such types.
+  // Matched by name: the oldest parquet-java that this compiles against has no such types.
   private def isGeometry(annotation: LogicalTypeAnnotation): Boolean =
     Seq("GEOMETRY", "GEOGRAPHY").exists(annotation.toString.startsWith)
 
-  /** Spark moves single files to partitions that have a location of their own, under new names. */
+  /** Spark moves single files under new names to partitions with their own location. */
   def checkPath(path: Path, settings: FileSettings): Unit =
     if (
       path.getParent.getName.startsWith(
@@ -70,11 +70,11 @@ object WriteRules {
         "Use keyMaterial=internal and no aadPrefix for this table."
       )
 
-  /** The directory of the table that is written to: Spark stages dynamic overwrites in a directory within it. */
+  /** The directory of the table: Spark stages dynamic overwrites in a directory within it. */
   def tableDirectory(outputPath: Path): String =
     (if (outputPath.getName.startsWith(StagingPrefix)) outputPath.getParent else outputPath).toUri.getPath
 
-  /** The partition columns of a file about to be written, from the directories below its table's. */
+  /** The partition columns of a new file, from the directories below its table's. */
   def partitionColumns(file: Path, tableDirectory: String): Seq[String] = {
     val below = file.getParent.toUri.getPath.stripPrefix(tableDirectory).split('/').toSeq
     below.reverse.takeWhile(_.contains('=')).map(directory => unescaped(directory.takeWhile(_ != '=')))
@@ -89,7 +89,7 @@ object WriteRules {
 
   private val EscapedCharacter = "%([0-9A-Fa-f]{2})".r
 
-  /** The older name of the same setting, which parquet-java still reads. */
+  /** The older name of the setting, which parquet-java still reads. */
   private val OldJobSummary = "parquet.enable.summary-metadata"
   private val StagingPrefix = ".spark-staging-"
 }
