@@ -22,7 +22,7 @@ private[pmeparquet] trait ColumnErrors extends ErrorTexts {
         s"The columns are: ${listed(candidates)}."
     )
 
-  /** @param key which is the name of a column */
+  /** @param key the name of a column */
   def reversedColumnKeys(key: String, pattern: String, candidates: Seq[String]): PmeException =
     fail(
       UnknownColumn,
@@ -68,8 +68,8 @@ private[pmeparquet] trait ColumnErrors extends ErrorTexts {
     )
 
   /**
-   * @param found what protects it
-   * @param by the option that asks for other protection
+   * @param found the protection of the column
+   * @param by the option that requires another one
    */
   def otherProtection(where: String, found: String, by: String, asked: String): PmeException =
     fail(
@@ -78,7 +78,7 @@ private[pmeparquet] trait ColumnErrors extends ErrorTexts {
         "file is right, correct columnKeys, unlistedColumns and footerKey (or uniformKey) of this read."
     )
 
-  /** @param denied what the KMS answered for the column's key, if that is at hand */
+  /** @param denied the KMS's answer for the column's key, if known */
   def deniedInCondition(where: String, key: String, denied: PmeException): PmeException =
     fail(
       KeyDenied,
@@ -89,9 +89,9 @@ private[pmeparquet] trait ColumnErrors extends ErrorTexts {
     )
 
   /**
-   * What verification finds of a column that other files have encrypted.
+   * A finding of verification: a plaintext column that other files encrypt.
    *
-   * @param files in which it is readable; one at least
+   * @param files number of files in which it is readable; at least one
    */
   def readableColumn(files: Seq[String], column: String, encryptedIn: Int): PmeException = {
     def number(count: Int) = if (count == 1) "1 file" else s"$count files"

@@ -24,7 +24,7 @@ private[pmeparquet] trait CopyErrors extends ErrorTexts {
 
   // ---- files of our own
 
-  /** A place that only this run should know of, or that is its own by name. */
+  /** A place that belongs to this run only, or that has its name. */
   def placeTaken(path: String, cause: Throwable = null): PmeException =
     refused(
       path,
@@ -47,7 +47,7 @@ private[pmeparquet] trait CopyErrors extends ErrorTexts {
       "Remove the link, or name the directory that it leads to."
     )
 
-  /** Of one attempt of a task. */
+  /** For one attempt of a task. */
   def copyIsOver(target: String): PmeException =
     refused(
       target,
@@ -64,7 +64,7 @@ private[pmeparquet] trait CopyErrors extends ErrorTexts {
         "with it, too. If they are to have it, give it with the keys of the write; if not, encrypt to a copy."
     )
 
-  /** @param mark of what was begun there, above it or below it */
+  /** @param mark of the run that began there, above it or below it */
   def otherUnderWay(table: String, mark: String): PmeException =
     refused(
       table,
@@ -72,7 +72,7 @@ private[pmeparquet] trait CopyErrors extends ErrorTexts {
       s"Run that one again until it ends. If it no longer runs and is not wanted, delete $mark."
     )
 
-  /** @param differing options: what it was begun with, and what is asked for now */
+  /** @param differing options: the value at the beginning, and the value now */
   def encryptionUnderWay(
       table: String,
       manifest: String,

@@ -6,7 +6,7 @@ private[pmeparquet] trait ErrorTexts {
   protected def fail(condition: Condition, problem: String, cause: Throwable = null): PmeException =
     new PmeException(condition, problem, cause)
 
-  /** Of what this version could do and does not, or refuses as unsafe. */
+  /** For what this version does not support, or refuses as unsafe. */
   protected def refused(where: String, why: String, remedy: String, cause: Throwable = null): PmeException =
     fail(Condition.Unsupported, s"$where: $why. $remedy", cause)
 

@@ -34,7 +34,7 @@ private[pmeparquet] trait FileErrors extends ErrorTexts {
         "Use a prefix of another length, or doubleWrapping=true."
     )
 
-  /** Of a file that no writer of ours makes, and no writer should. */
+  /** For a file that none of our writers makes, and no writer should. */
   def aadPrefixOfSingleWrapping(where: String, bytes: Int): PmeException =
     fail(
       AadPrefix,
@@ -43,7 +43,7 @@ private[pmeparquet] trait FileErrors extends ErrorTexts {
         "doubleWrapping=true."
     )
 
-  /** Of a file that states its own prefix. */
+  /** For a file that states its own prefix. */
   def unprovenPrefix(file: String): PmeException =
     aadPrefix(
       file,
@@ -84,7 +84,7 @@ private[pmeparquet] trait FileErrors extends ErrorTexts {
       "To read them all the same, set clearLevels=allow."
     )
 
-  /** V2 pages as Arrow writes them, met by a reader of parquet-java's. */
+  /** V2 pages as Arrow writes them, in a reader of parquet-java's. */
   def levelsInside(file: String, column: String): PmeException =
     refused(
       s"$file, column '$column'",
@@ -114,7 +114,7 @@ private[pmeparquet] trait FileErrors extends ErrorTexts {
       "Use a later version, or have the file written without it."
     )
 
-  /** @param key of an entry in the key-value metadata, as its author named it */
+  /** @param key of an entry in the key-value metadata, as its author wrote it */
   def readableEntry(file: String, key: String): PmeException =
     refused(
       file,

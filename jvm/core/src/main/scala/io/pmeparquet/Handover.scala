@@ -3,7 +3,7 @@ package io.pmeparquet
 import java.util.concurrent.atomic.AtomicReference
 
 /**
- * A value for the one taker who names its key in time. Afterwards it holds neither: both may have secrets.
+ * A value for one taker, who must present its key in time. Then it drops value and key: both may contain secrets.
  *
  * @param lifetimeMillis how long it waits
  */
@@ -18,11 +18,11 @@ final class Handover[K, V](
   /** Whether it waits for a taker with this key. */
   def waitsFor(other: K): Boolean = fresh.exists(_.key == other)
 
-  /** The value. None if the key is another, or if it was taken or is too old. */
+  /** The value. None if the key differs, or if the value was taken or has expired. */
   def take(other: K): Option[V] =
     fresh.filter(one => one.key == other && waiting.compareAndSet(one, null)).map(_.value)
 
-  /** Forgets what nobody took in time. */
+  /** Drops an expired value. */
   def sweep(): Unit = {
     fresh
     ()

@@ -68,7 +68,7 @@ private[pmeparquet] trait KeyErrors extends ErrorTexts {
         "Name the key with footerKey or uniformKey in the options of this read, and set keyManagement=direct."
     )
 
-  /** Of a file that asks for a master key itself, or of a request in its name. */
+  /** For a file that asks for a master key itself, or a request on its behalf. */
   def directKeyRefused(where: String, key: String): PmeException =
     fail(
       KeyMetadata,
@@ -76,7 +76,7 @@ private[pmeparquet] trait KeyErrors extends ErrorTexts {
         "keyManagement=direct. Find out who wrote the file. If the table was written that way, set keyManagement=direct."
     )
 
-  /** Of a request that the read or write it came from has no grant for. */
+  /** For a request that its read or write has no grant for. */
   def keyRequestRefused(where: String, what: String): PmeException =
     fail(
       KeyDenied,

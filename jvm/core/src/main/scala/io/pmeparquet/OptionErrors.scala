@@ -5,16 +5,16 @@ import io.pmeparquet.Condition._
 /** Options, arguments of SQL functions, and references to secrets. */
 private[pmeparquet] trait OptionErrors extends ErrorTexts {
 
-  /** @param allowed what the option can have, after "Use" */
+  /** @param allowed the allowed values, after "Use" */
   def badOption(option: String, value: String, allowed: String): PmeException =
     fail(BadOption, s"option $option: '$value' is not a valid value. Use $allowed.")
 
-  /** @param options the name of one or of several */
+  /** @param options the names of one or more options */
   def contradiction(options: String, why: String, remedy: String): PmeException =
     fail(BadOption, s"option${if (options.contains(' ')) "s" else ""} $options: $why. $remedy")
 
   /**
-   * @param table its full name, if it is known which one it is
+   * @param table its full name, if known
    * @param setting of the session or the Hadoop configuration
    */
   def storedOption(option: String, table: Option[String], setting: String): PmeException = {
@@ -41,7 +41,7 @@ private[pmeparquet] trait OptionErrors extends ErrorTexts {
         s"Did you mean '$nearest'?"
     )
 
-  /** Of a function in SQL. The message does not repeat the value, which may be that of an option. */
+  /** For a SQL function. The message does not repeat the value, which may be that of an option. */
   def badArgument(function: String, argument: String, why: String, remedy: String): PmeException =
     fail(BadOption, s"$function: argument $argument: $why. $remedy")
 
@@ -74,7 +74,7 @@ private[pmeparquet] trait OptionErrors extends ErrorTexts {
       cause: Throwable = null
   ): PmeException = refused(where, s"$what is not supported: $why", remedy, cause)
 
-  /** Of a write that would leave data in plaintext although it has options of ours. */
+  /** For a write with our options that would leave data in plaintext. */
   def optionsOfOurs(options: Seq[String], format: String): PmeException =
     fail(
       BadOption,
@@ -83,7 +83,7 @@ private[pmeparquet] trait OptionErrors extends ErrorTexts {
         "options."
     )
 
-  /** The same of a read, as a warning. */
+  /** The same for a read, as a warning. */
   def optionsOfOursOnRead(options: Seq[String], format: String): String =
     s"read: pme-parquet options (${listed(options)}) were passed to the format '$format', which ignores them; the data " +
       "that it reads is not authenticated. Read with format(\"pme-parquet\"), in Python with pme.read, or remove these " +

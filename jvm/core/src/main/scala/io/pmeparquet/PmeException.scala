@@ -6,11 +6,10 @@ import java.nio.channels.ClosedByInterruptException
 /**
  * Every failure that users can cause or fix.
  *
- * It is a checked exception on purpose: Spark skips files on `RuntimeException` and `IOException` where
- * `ignoreCorruptFiles` is set, and a file whose key is missing, or a plaintext intruder, must not be skipped.
+ * It is a checked exception on purpose: with `ignoreCorruptFiles` Spark skips files on `RuntimeException` and
+ * `IOException`, and it must not skip a file whose key is missing, or a planted plaintext file.
  *
- * @param problem
- *   ''where: what happened: why. What to do.'', never with a key, a secret or a tag in it
+ * @param problem ''where: what happened: why. What to do.'', without any key, secret or tag
  */
 class PmeException(val condition: Condition, val problem: String, cause: Throwable = null)
     extends Exception(s"[${condition.name}] $problem", cause) {

@@ -13,9 +13,9 @@ private[pmeparquet] trait RotationErrors extends ErrorTexts {
     )
 
   /**
-   * @param unused master keys that keys are to be taken from
-   * @param met those that keys are under
-   * @param unknown how many files failed before their keys were known, and why the first of them did
+   * @param unused old master keys that no file uses
+   * @param met the master keys in use
+   * @param unknown the number of files that failed before their keys were known, and the first failure
    */
   def unusedMasterKeys(
       table: String,

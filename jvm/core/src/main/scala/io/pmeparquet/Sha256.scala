@@ -10,7 +10,7 @@ private[pmeparquet] object Sha256 {
 
   def ofText(text: String): String = ofAll(new ByteArrayInputStream(text.getBytes(UTF_8)))
 
-  /** Of the rest of a stream. */
+  /** The digest of the rest of a stream. */
   def ofAll(in: InputStream): String = {
     val sha = MessageDigest.getInstance("SHA-256")
     val buffer = new Array[Byte](BufferBytes)

@@ -2,18 +2,18 @@ package io.pmeparquet.keys
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
 
-/** The way from an executor to its driver. What implements it crosses the wire. */
+/** The way from an executor to its driver. Implementations cross the wire. */
 trait KeyRoute extends Serializable {
 
-  /** @throws io.pmeparquet.PmeException where the driver gives no answer */
+  /** @throws io.pmeparquet.PmeException if the driver gives no answer */
   def ask(request: Array[Byte], where: String): Array[Byte]
 }
 
 /**
- * Where the executors of one scope get keys from: the driver's [[KmsSource]], by an id that nobody can guess. The driver
- * answers by [[KeyDesks]].
+ * Where the executors of one scope get keys: the driver's [[KmsSource]], addressed by an id that nobody can guess. On
+ * the driver [[KeyDesks]] answers.
  *
- * ''Crosses the wire'' within a scope, in place of a way to the KMS. Prints no id.
+ * ''Crosses the wire'' within a scope, instead of a way to the KMS. Prints no id.
  */
 final class KeyDesk private[keys] (
     id: Secret,

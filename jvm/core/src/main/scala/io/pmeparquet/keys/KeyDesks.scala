@@ -7,11 +7,11 @@ import java.util.UUID
 import io.pmeparquet.{PmeErrors, PmeException, Secret}
 
 /**
- * What is given out at a desk: no more than its read or write has a use for, whatever an executor asks. ''Driver only.''
+ * What a desk gives out: no more than its read or write needs, whatever an executor asks. ''Driver only.''
  *
- * @param unwraps whether keys are unwrapped
- * @param wraps under which master keys keys are wrapped
- * @param direct which master keys are given out themselves
+ * @param unwraps whether it unwraps keys
+ * @param wraps the master keys that may wrap keys
+ * @param direct the master keys that it gives out themselves
  */
 final case class KeyGrants(unwraps: Boolean, wraps: String => Boolean, direct: String => Boolean)
 
@@ -27,7 +27,7 @@ object KeyGrants {
   }
 }
 
-/** The register of this driver's desks: opens them, and answers what executors ask at them. ''Driver only.'' */
+/** The register of this driver's desks: opens them, and answers the requests of executors. ''Driver only.'' */
 object KeyDesks {
   private final class Opened(source: KeySource, val grants: KeyGrants) {
     private val reference = new WeakReference(source)
@@ -36,7 +36,7 @@ object KeyDesks {
 
   private val open = new ConcurrentHashMap[String, Opened]
 
-  /** @param source to be kept by who opens the desk, for as long as keys are to be had at it */
+  /** @param source the opener keeps it for as long as the desk must answer */
   def open(source: KeySource, route: KeyRoute, grants: KeyGrants): KeyDesk = {
     val id = UUID.randomUUID().toString
     open.values.removeIf(_.found.isEmpty)
@@ -44,7 +44,7 @@ object KeyDesks {
     new KeyDesk(new Secret(id), route, source.describe, source.instance)
   }
 
-  /** The driver's side: what answers a request that came by the route. */
+  /** The driver's side: answers a request that arrived through the route. */
   def answer(message: Array[Byte]): Array[Byte] = {
     val (id, request) = KeyMessages.requestOf(message)
     val desk = Option(open.get(id))

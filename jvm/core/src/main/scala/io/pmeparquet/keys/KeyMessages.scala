@@ -6,8 +6,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 import io.pmeparquet.{AesKey, Condition, PmeException}
 
 /**
- * What an executor asks the driver for, and what it gets, as bytes: Spark's RPC on an executor does not see the classes
- * of a jar that came with the job.
+ * Requests of executors and answers of the driver, as bytes: Spark's RPC on an executor does not see the classes of a
+ * jar that came with the job.
  */
 private[keys] sealed trait KeyRequest {
   def where: String

@@ -84,7 +84,7 @@ object Kms {
     }.toVector
   }
 
-  /** Why none of them was served; none if one was, or was refused for its own reason. */
+  /** Why none of them was served; none if one was served, or refused for its own reason. */
   private[pmeparquet] def notServing(answers: Seq[Either[PmeException, Any]]): Option[PmeException] =
     answers.headOption.flatMap(_.left.toOption).filter { _ =>
       answers.forall(_.left.toOption.exists(_.condition == Condition.KmsUnavailable))

@@ -7,11 +7,11 @@ import scala.annotation.tailrec
 import io.pmeparquet.{AesKey, PmeException, RecentValues}
 
 /**
- * Asks a KMS once for each key and remembers what it said: keys for their lifetime, refusals for some seconds, so that
- * a thousand tasks that need the same key are no more than one call, whether it is given or not.
+ * Asks a KMS once for each key and caches the answer: keys for their lifetime, refusals for some seconds. So a thousand
+ * tasks that need the same key cause one call, whatever the answer.
  *
- * @param lifetimeMillis how long a key that the KMS unwrapped may be used before the KMS is asked again
- * @param noticed is told of the keys that the KMS is about to be asked to unwrap
+ * @param lifetimeMillis how long an unwrapped key may be used before the KMS is asked again
+ * @param noticed called with the keys that the KMS is about to unwrap
  */
 final class KmsSource(
     kms: Kms,
@@ -24,7 +24,7 @@ final class KmsSource(
   private val lent = new RecentValues[WrappedKey, Lent](MaxKept, lifetimeMillis, now)
   private val refused = new RecentValues[WrappedKey, Refusal](MaxKept, RefusalMillis, now)
 
-  /** What is being asked at this moment, for others to wait for. */
+  /** Calls that are under way, for others to wait for. */
   private val asked = new ConcurrentHashMap[WrappedKey, CompletableFuture[Outcome]]
 
   override def describe: String = kms.describe
@@ -39,12 +39,12 @@ final class KmsSource(
   }
 
   /**
-   * Has keys unwrapped together that will be asked for one by one: no more than are remembered. What is refused is told to
-   * who then asks.
+   * Unwraps keys together that will be requested one by one, up to the size of the cache. A refusal is thrown later,
+   * when its key is requested.
    */
   def prepare(keys: Seq[WrappedKey], where: String): Unit = {
     val some = keys.distinct.take(MaxKept)
-    // What is not remembered at all would be asked for twice.
+    // Without a cache each key would be requested twice.
     if (some.size > 1 && lifetimeMillis > 0) unwrap(some, where)
     ()
   }
@@ -53,8 +53,8 @@ final class KmsSource(
     kms.wrap(key, masterKeyId, where)
 
   /**
-   * Wraps each key under the master key beside it, those of one master key together: the first master key's by themselves,
-   * so that a KMS that does not serve is asked once, and the others' at the same time.
+   * Wraps each key under the master key beside it, grouped by master key. The first group goes alone, so that a KMS
+   * that is down is called once; the others go at the same time.
    */
   def wrapAll(keys: Seq[(AesKey, String)], where: String): Seq[String] = {
     val byMasterKey = keys.distinct.groupBy(_._2)
@@ -69,7 +69,7 @@ final class KmsSource(
 
   override def directKey(id: String, where: String): Option[AesKey] = kms.directKey(id, where)
 
-  /** Forgets what is over. */
+  /** Removes expired entries. */
   def sweep(): Unit = {
     lent.sweep()
     refused.sweep()
@@ -89,14 +89,14 @@ final class KmsSource(
     if (again.isEmpty) found else outcomesOf(again, where, found)
   }
 
-  /** Left: ours to ask for and to complete. Right: known, or asked for by somebody else. */
+  /** Left: this thread must ask, and complete it. Right: cached, or another thread is asking. */
   private def claim(key: WrappedKey): Either[CompletableFuture[Outcome], CompletableFuture[Outcome]] =
     remembered(key).map(CompletableFuture.completedFuture[Outcome]).map(Right(_)).getOrElse {
       val mine = new CompletableFuture[Outcome]
       val theirs = asked.putIfAbsent(key, mine)
       if (theirs != null) Right(theirs)
       else
-        // Somebody may have come to the end of it since we looked.
+        // Another thread may have finished since we looked.
         remembered(key).fold[Either[CompletableFuture[Outcome], CompletableFuture[Outcome]]](Left(mine)) {
           outcome =>
             asked.remove(key, mine)
@@ -126,7 +126,7 @@ final class KmsSource(
     } finally
       own.foreach { case (key, mine) =>
         asked.remove(key, mine)
-        // If it has no outcome, whoever waits for it asks for itself.
+        // Without an outcome, waiting threads ask for themselves.
         mine.cancel(false)
       }
 
@@ -158,15 +158,15 @@ private object KmsSource {
 
   final case class Lent(key: AesKey, until: Long)
 
-  /** @param where what the first who asked wanted the key for */
+  /** @param where what the first caller wanted the key for */
   final case class Refusal(failure: PmeException, where: String) {
 
-    /** Whether it was the query that ended, and no refusal of the KMS's. */
+    /** Whether the query was cancelled, and the KMS did not refuse. */
     def isOfCancelled: Boolean = PmeException.isOfCancelled(failure)
   }
 
   val MaxKept = 10000
 
-  /** Long enough for the tasks of a stage to fail on one answer, short enough for who was let in meanwhile. */
+  /** Long enough for the tasks of a stage to fail on one answer, short enough for a user who gets access meanwhile. */
   val RefusalMillis = 10000L
 }

@@ -57,7 +57,7 @@ final class DataKeyUnwrapper(
     }
   }
 
-  /** Forgets what is over. */
+  /** Removes expired entries. */
   def sweep(): Unit = {
     unwrapped.sweep()
     named.sweep()

@@ -1,0 +1,45 @@
+package io.pmeparquet.parquet.scope
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.material.DataKeyUnwrapper
+import io.pmeparquet.options.ReadSettings
+import io.pmeparquet.parquet.bytes.ReadCounters
+import io.pmeparquet.RecentValues
+
+/**
+ * The scope of one reader. It serves all reads with equal settings on this driver.
+ *
+ * @param access how executors get keys
+ */
+final class ReadScope private[parquet] (
+    id: String,
+    val settings: ReadSettings,
+    access: KeyAccess,
+    @transient private[parquet] val opening: ScopeOpening
+) extends Scope(id) {
+  @transient private var opened: DataKeyUnwrapper = _
+  @transient private lazy val caches: ScopeCaches = new ScopeCaches(settings)
+
+  /** This scope's cache of that kind in this JVM. */
+  private[parquet] def cache[K, V](kind: ScopeCache[K, V]): RecentValues[K, V] = caches.of(kind)
+
+  @transient lazy val counters: ReadCounters = new ReadCounters
+
+  /** Unwraps data keys in this JVM. */
+  def unwrapper(conf: Configuration): DataKeyUnwrapper = synchronized {
+    if (opened == null) {
+      val source = Option(opening).fold(access.open(conf, settings.kekLifetimeMillis))(_.source)
+      opened = new DataKeyUnwrapper(source, settings.kekLifetimeMillis)
+    }
+    opened
+  }
+
+  override private[parquet] def sweep(): Unit = {
+    caches.sweep()
+    Option(opening).foreach(_.source.sweep())
+    synchronized(Option(opened)).foreach(_.sweep())
+  }
+
+  private def readResolve(): AnyRef = KnownScopes.intern(this)
+}

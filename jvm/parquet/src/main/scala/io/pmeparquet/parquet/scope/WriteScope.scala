@@ -1,0 +1,67 @@
+package io.pmeparquet.parquet.scope
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.columns.{ColumnKeys, KeyPlan, LeafColumn}
+import io.pmeparquet.keys.KeySource
+import io.pmeparquet.material.{DataKeyWrapper, DoubleWrapper, JobKeks, SingleWrapper}
+import io.pmeparquet.options.FileSettings
+
+/**
+ * The scope of one write job.
+ *
+ * @param keks with double wrapping, made on the driver: executors then need no KMS, and the scope has no way to it
+ * @param access otherwise, how executors get data keys wrapped
+ * @param tableDirectory path of the table's directory, for `aadPrefix`
+ */
+final class WriteScope private[parquet] (
+    id: String,
+    val settings: FileSettings,
+    keks: Option[JobKeks],
+    access: Option[KeyAccess],
+    @transient private[parquet] val opening: ScopeOpening,
+    val tableDirectory: String
+) extends Scope(id) {
+  @transient private var opened: KeySource = _
+  @transient @volatile private var lastPlan: WriteScope.Planned = _
+
+  /** The key of each column of a file. The files of a job have the same columns, so this is computed once in a JVM. */
+  private[parquet] def plan(leaves: Seq[LeafColumn], columnKeys: Option[ColumnKeys]): KeyPlan = {
+    val last = lastPlan
+    if (last != null && last.leaves == leaves && last.columnKeys == columnKeys) last.plan
+    else {
+      val plan = KeyPlan.of(leaves, columnKeys, settings.unlisted, settings.caseSensitive)
+      lastPlan = new WriteScope.Planned(leaves, columnKeys, plan)
+      plan
+    }
+  }
+
+  /** Id and URL of the KMS. ''Driver only.'' */
+  private[parquet] def instance: (String, String) = keks.fold(opening.source.instance)(_.instance)
+
+  def wrapper(conf: Configuration): DataKeyWrapper = keks match {
+    case Some(made) => new DoubleWrapper(made)
+    case None => new SingleWrapper(open(conf))
+  }
+
+  def open(conf: Configuration): KeySource = synchronized {
+    if (opened == null)
+      opened = Option(opening).map(_.source).getOrElse {
+        access
+          .getOrElse(throw new IllegalStateException("internal error: no KMS in scope"))
+          .open(conf, lifetimeMillis = 0)
+      }
+    opened
+  }
+
+  // It needs its keys until the job is done.
+  override private[parquet] def sweep(): Unit = ()
+
+  private def readResolve(): AnyRef = KnownScopes.intern(this)
+}
+
+private object WriteScope {
+
+  /** A key plan, and what it was made from. */
+  final class Planned(val leaves: Seq[LeafColumn], val columnKeys: Option[ColumnKeys], val plan: KeyPlan)
+}
