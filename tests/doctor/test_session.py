@@ -29,7 +29,7 @@ def healthy(spark: SparkSession, keys: pme.Keystore) -> pme.Diagnosis:
     return pme.doctor(spark, pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn"]}))
 
 
-def told(diagnosis: pme.Diagnosis, name: str) -> dict[str, str]:
+def check_named(diagnosis: pme.Diagnosis, name: str) -> dict[str, str]:
     return named(diagnosis.to_dict()["checks"], name)
 
 
@@ -37,7 +37,7 @@ def key_from_driver(spark: SparkSession, kms: pme.Encryption) -> dict[str, str]:
     diagnosis = pme.doctor(spark, kms)
     assert not diagnosis.ok
     assert_each_says_what_to_do(diagnosis.to_dict()["checks"])
-    return told(diagnosis, "key 'k' from driver")
+    return check_named(diagnosis, "key 'k' from driver")
 
 
 def test_a_healthy_session_has_no_problem(healthy: pme.Diagnosis) -> None:
@@ -47,40 +47,42 @@ def test_a_healthy_session_has_no_problem(healthy: pme.Diagnosis) -> None:
 
 
 def test_versions_and_jars_are_those_of_this_session(healthy: pme.Diagnosis, spark: SparkSession) -> None:
-    assert told(healthy, "PySpark")["found"] == f"{pyspark_version}, the same as Spark"
-    assert told(healthy, "Spark")["found"] == spark.version
-    connector = told(healthy, "connector")["found"]
+    assert check_named(healthy, "PySpark")["found"] == f"{pyspark_version}, the same as Spark"
+    assert check_named(healthy, "Spark")["found"] == spark.version
+    connector = check_named(healthy, "connector")["found"]
     assert connector.startswith(f"pme-parquet-spark-{'3.5' if spark.version.startswith('3') else '4.0'}_2.1")
     assert connector.endswith(f" {VERSION}, from {pme.jar_path()}")
     parquet = PARQUET[".".join(spark.version.split(".")[:2])]
     for artifact in ("parquet-hadoop", "parquet-column", "parquet-format-structures"):
-        assert told(healthy, artifact)["found"].startswith(f"{parquet}, from ")
-    assert told(healthy, "wheel")["found"] == f"pme-parquet {VERSION}, the same as the connector"
-    assert told(healthy, "executors")["found"] == "none: tasks run in the driver (local[2])"
+        assert check_named(healthy, artifact)["found"].startswith(f"{parquet}, from ")
+    assert check_named(healthy, "wheel")["found"] == f"pme-parquet {VERSION}, the same as the connector"
+    assert check_named(healthy, "executors")["found"] == "none: tasks run in the driver (local[2])"
 
 
 def test_aes_is_measured(healthy: pme.Diagnosis) -> None:
-    assert "GB/s (128 bits, modules of 64 KiB)" in told(healthy, "AES speed on the driver")["found"]
-    assert "GB/s (256 bits, modules of 1024 KiB)" in told(healthy, "AES speed on the driver")["found"]
-    assert told(healthy, "AES provider on the driver")["found"]
+    assert "GB/s (128 bits, modules of 64 KiB)" in check_named(healthy, "AES speed on the driver")["found"]
+    assert "GB/s (256 bits, modules of 1024 KiB)" in check_named(healthy, "AES speed on the driver")["found"]
+    assert check_named(healthy, "AES provider on the driver")["found"]
 
 
 def test_each_named_key_is_wrapped_and_unwrapped_by_driver_and_executor(healthy: pme.Diagnosis) -> None:
     for key in ("footer", "pii"):
-        assert told(healthy, f"key '{key}' from driver")["found"].startswith("wrapped in ")
-        assert told(healthy, f"key '{key}' from executor")["found"].startswith("through the driver, unwrapped in ")
+        assert check_named(healthy, f"key '{key}' from driver")["found"].startswith("wrapped in ")
+        assert check_named(healthy, f"key '{key}' from executor")["found"].startswith(
+            "through the driver, unwrapped in "
+        )
 
 
 def test_executors_call_the_kms_themselves_if_call_from_says_so(spark: SparkSession, keys: pme.Keystore) -> None:
     diagnosis = pme.doctor(spark, keys, options={"footerKey": "footer", "kms.callFrom": "executor"})
-    assert told(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, unwrapped in ")
-    assert "kms.callFrom=executor" in told(diagnosis, "KMS")["found"]
+    assert check_named(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, unwrapped in ")
+    assert "kms.callFrom=executor" in check_named(diagnosis, "KMS")["found"]
 
 
 def test_a_direct_key_is_fetched(spark: SparkSession, keys: pme.Keystore) -> None:
     diagnosis = pme.doctor(spark, pme.Encryption(kms=keys, uniform_key="footer", key_management="direct"))
-    assert told(diagnosis, "key 'footer' from driver")["found"].startswith("fetched in ")
-    assert told(diagnosis, "key 'footer' from executor")["found"].startswith("through the driver, fetched in ")
+    assert check_named(diagnosis, "key 'footer' from driver")["found"].startswith("fetched in ")
+    assert check_named(diagnosis, "key 'footer' from executor")["found"].startswith("through the driver, fetched in ")
 
 
 @pytest.mark.parametrize(("twice", "wraps"), [("true", 1), ("false", 2)])
@@ -91,13 +93,13 @@ def test_the_kms_is_called_as_reads_and_writes_call_it(spark: SparkSession, twic
 
 
 def test_without_a_kms_none_is_called(spark: SparkSession) -> None:
-    check = told(pme.doctor(spark), "KMS")
+    check = check_named(pme.doctor(spark), "KMS")
     assert (check["status"], check["found"]) == ("warning", "none is named, so none was called")
     assert check["remedy"] == "Name one: pme.doctor(spark, kms=…)."
 
 
 def test_a_kms_without_keys_is_opened(spark: SparkSession, keys: pme.Keystore) -> None:
-    check = told(pme.doctor(spark, keys), "KMS")
+    check = check_named(pme.doctor(spark, keys), "KMS")
     assert check["status"] == "warning"
     assert "no key is named" in check["found"]
     assert "give a pme.Encryption" in check["remedy"]
@@ -120,7 +122,7 @@ def test_an_unreachable_kms_is_a_problem(spark: SparkSession, monkeypatch: pytes
     vault = pme.Vault("http://127.0.0.1:9", token=pme.env("PME_TEST_PASSWORD"))
     options = {"uniformKey": "k", "kms.timeoutSeconds": "2"}
     diagnosis = pme.doctor(spark, vault, options=options)
-    check = told(diagnosis, "key 'k' from driver")
+    check = check_named(diagnosis, "key 'k' from driver")
     assert "[PME_KMS_UNAVAILABLE]" in check["found"]
     assert "Check address, network, path and password." in check["remedy"]
     assert PASSWORD not in str(forms(diagnosis))
@@ -128,7 +130,7 @@ def test_an_unreachable_kms_is_a_problem(spark: SparkSession, monkeypatch: pytes
 
 def test_a_missing_keystore_is_a_problem(spark: SparkSession, tmp_path: Path) -> None:
     nowhere = pme.Keystore(str(tmp_path / "none.p12"), password=pme.env("PME_TEST_PASSWORD"))
-    check = told(pme.doctor(spark, nowhere, options={"uniformKey": "k"}), "KMS")
+    check = check_named(pme.doctor(spark, nowhere, options={"uniformKey": "k"}), "KMS")
     assert "[PME_KMS_UNAVAILABLE]" in check["found"]
     assert "there is no such file" in check["found"]
 
@@ -136,7 +138,7 @@ def test_a_missing_keystore_is_a_problem(spark: SparkSession, tmp_path: Path) ->
 def test_a_misspelt_setting_of_the_session_is_a_problem(spark: SparkSession, conf: Conf) -> None:
     with conf({"spark.datasource.pme-parquet.footerKy": "footer"}):
         diagnosis = pme.doctor(spark)
-    check = told(diagnosis, "options")
+    check = check_named(diagnosis, "options")
     assert not diagnosis.ok
     assert "footerKy" in check["found"]
     assert "Use the name that the message suggests." in check["remedy"]
@@ -144,7 +146,7 @@ def test_a_misspelt_setting_of_the_session_is_a_problem(spark: SparkSession, con
 
 def test_a_misspelt_option_is_a_problem(spark: SparkSession, keys: pme.Keystore) -> None:
     diagnosis = pme.doctor(spark, keys, options={"footerKy": "footer"})
-    assert "Did you mean 'footerKey'" in told(diagnosis, "options")["found"]
+    assert "Did you mean 'footerKey'" in check_named(diagnosis, "options")["found"]
 
 
 def test_hadoop_settings_for_spark_s_own_source_are_listed_without_values(spark: SparkSession, conf: Conf) -> None:
@@ -152,7 +154,7 @@ def test_hadoop_settings_for_spark_s_own_source_are_listed_without_values(spark:
     settings = {"parquet.encryption.key.list": f"k:{secret}", "parquet.crypto.factory.class": "com.example.Factory"}
     with conf(settings):
         diagnosis = pme.doctor(spark)
-    check = told(diagnosis, "Hadoop settings")
+    check = check_named(diagnosis, "Hadoop settings")
     assert check["status"] == "warning"
     assert check["found"].endswith("uses parquet.crypto.factory.class, parquet.encryption.key.list")
     assert "Remove them" in check["remedy"]

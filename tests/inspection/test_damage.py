@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pme_parquet._inspect.inspected import InspectedFile
 
 
-def told(path: Path, content: bytes) -> tuple[InspectedFile, list[tuple[str, str]]]:
+def inspection_of(path: Path, content: bytes) -> tuple[InspectedFile, list[tuple[str, str]]]:
     """Return the inspected file, and the condition and reason of its findings."""
     path.write_bytes(content)
     [file] = pme.inspect(path).files
@@ -88,39 +88,39 @@ DAMAGED = {
 
 @pytest.mark.parametrize(("content", "why"), DAMAGED.values(), ids=DAMAGED)
 def test_damaged_files(tmp_path: Path, content: bytes, why: str) -> None:
-    file, findings = told(tmp_path / "a", content)
+    file, findings = inspection_of(tmp_path / "a", content)
     assert findings == [("PME_DAMAGED_FILE", why)]
     assert file.footer is None
 
 
 def test_very_deep_nesting_is_damage(tmp_path: Path) -> None:
     deep = b"\x1c" * 100_000
-    assert told(tmp_path / "a", framed(deep, b"PAR1"))[1] == [("PME_DAMAGED_FILE", "it is not valid Thrift")]
+    assert inspection_of(tmp_path / "a", framed(deep, b"PAR1"))[1] == [("PME_DAMAGED_FILE", "it is not valid Thrift")]
     lists = b"\x19" + b"\x19" * 100_000
-    assert told(tmp_path / "b", framed(lists, b"PAR1"))[1] == [("PME_DAMAGED_FILE", "it is not valid Thrift")]
+    assert inspection_of(tmp_path / "b", framed(lists, b"PAR1"))[1] == [("PME_DAMAGED_FILE", "it is not valid Thrift")]
 
 
 def test_a_footer_too_long_for_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tails, "MAX_FOOTER_BYTES", len(FOOTER) - 1)
     why = f"it is {len(FOOTER)} bytes long, and reading more than {len(FOOTER) - 1} is too slow in Python"
-    assert told(tmp_path / "a", WHOLE)[1] == [("PME_UNSUPPORTED", why)]
+    assert inspection_of(tmp_path / "a", WHOLE)[1] == [("PME_UNSUPPORTED", why)]
 
 
 def test_more_columns_than_a_table_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footers, "MAX_COLUMNS", 2)
     content = readable([column(name) for name in (b"a", b"b", b"c")])
-    assert told(tmp_path / "a", content)[1] == [("PME_DAMAGED_FILE", "it has more than 2 columns")]
+    assert inspection_of(tmp_path / "a", content)[1] == [("PME_DAMAGED_FILE", "it has more than 2 columns")]
 
 
 def test_a_column_under_two_keys(tmp_path: Path) -> None:
     content = readable([column(b"a", key=b"one"), column(b"a", key=b"two")], signed=True)
     why = "its column 'a' has another key in another row group"
-    assert told(tmp_path / "a", content)[1] == [("PME_DAMAGED_FILE", why)]
+    assert inspection_of(tmp_path / "a", content)[1] == [("PME_DAMAGED_FILE", why)]
 
 
 @pytest.mark.parametrize("unique", [b"", b"\x01" * 7, b"\x01" * 9])
 def test_aad_file_unique_of_another_length(tmp_path: Path, unique: bytes) -> None:
-    file, findings = told(tmp_path / "a", encrypted(b"k", algorithm=gcm(unique=unique)))
+    file, findings = inspection_of(tmp_path / "a", encrypted(b"k", algorithm=gcm(unique=unique)))
     assert findings == [("PME_AAD_PREFIX", f"aad_file_unique is {len(unique)} bytes long instead of 8")]
     assert (file.footer, file.algorithm) == ("encrypted", "AES_GCM_V1")
     assert file.footer_key
@@ -128,21 +128,21 @@ def test_aad_file_unique_of_another_length(tmp_path: Path, unique: bytes) -> Non
 
 
 def test_a_stored_prefix_that_the_file_says_is_not_stored(tmp_path: Path) -> None:
-    file, findings = told(tmp_path / "a", encrypted(b"k", algorithm=gcm(prefix=b"t", supply=True)))
+    file, findings = inspection_of(tmp_path / "a", encrypted(b"k", algorithm=gcm(prefix=b"t", supply=True)))
     assert findings == [("PME_AAD_PREFIX", "the file contains a prefix, but states that it does not")]
     assert (file.aad_prefix, file.aad_prefix_value) == ("required", "t")
 
 
 @pytest.mark.parametrize("column_of", [{"footer_key": True}, {"key": b"pii"}])
 def test_a_footer_stripped_of_its_signature(tmp_path: Path, column_of: dict[str, bytes | bool]) -> None:
-    file, findings = told(tmp_path / "a", readable([column(b"a", **column_of)]))  # type: ignore[arg-type]
+    file, findings = inspection_of(tmp_path / "a", readable([column(b"a", **column_of)]))  # type: ignore[arg-type]
     assert findings == [("PME_NOT_AUTHENTIC", "it has encrypted columns but no signature")]
     assert file.columns
     assert file.columns[0].encrypted_with
     signed = readable([column(b"a", **column_of)], signed=True)  # type: ignore[arg-type]
-    assert told(tmp_path / "a", signed)[1] == []
+    assert inspection_of(tmp_path / "a", signed)[1] == []
     cut = framed(signed[4:-8][:-28] + bytes(27), b"PAR1")
-    assert [condition for condition, _ in told(tmp_path / "a", cut)[1]] == ["PME_NOT_AUTHENTIC"]
+    assert [condition for condition, _ in inspection_of(tmp_path / "a", cut)[1]] == ["PME_NOT_AUTHENTIC"]
 
 
 METADATA = {
@@ -177,7 +177,7 @@ METADATA = {
 
 @pytest.mark.parametrize(("metadata", "why"), METADATA.values(), ids=METADATA)
 def test_key_metadata_that_the_connector_refuses(tmp_path: Path, metadata: bytes, why: str | tuple[str, str]) -> None:
-    file, [(condition, found)] = told(tmp_path / "a", encrypted(metadata))
+    file, [(condition, found)] = inspection_of(tmp_path / "a", encrypted(metadata))
     assert condition == "PME_KEY_METADATA"
     assert found in why if isinstance(why, tuple) else found == why
     assert file.footer_key
@@ -186,19 +186,19 @@ def test_key_metadata_that_the_connector_refuses(tmp_path: Path, metadata: bytes
 
 def test_key_lengths_are_shown_only_for_locally_wrapped_keys(tmp_path: Path) -> None:
     for wrapped, bits in ((key_material(wrappedDEK="vault:v12:abc"), None), (key_material(wrappedDEK="A" * 64), None)):
-        file, findings = told(tmp_path / "a", encrypted(wrapped))
+        file, findings = inspection_of(tmp_path / "a", encrypted(wrapped))
         assert findings == []
         assert file.footer_key
         assert file.footer_key.data_key_bits is bits
     kek = key_material(wrappedKEK="vault:v12:abc")
-    key = told(tmp_path / "a", encrypted(kek))[0].footer_key
+    key = inspection_of(tmp_path / "a", encrypted(kek))[0].footer_key
     assert key
     assert (key.data_key_bits, key.kek_bits, key.master_key_version) == (128, None, "12")
 
 
 def test_missing_key_material_is_one_finding(tmp_path: Path) -> None:
     columns = [column(name, key=reference(f"columnKey{n}")) for n, name in enumerate((b"a", b"b", b"c"))]
-    file, findings = told(tmp_path / "a", readable(columns, signed=True))
+    file, findings = inspection_of(tmp_path / "a", readable(columns, signed=True))
     assert findings == [("PME_KEY_METADATA", "_KEY_MATERIAL_FOR_a.json: it is missing")]
     assert {key.management for key in file.column_keys} == {"unreadable"}
 
@@ -217,7 +217,7 @@ BESIDE = {
 @pytest.mark.parametrize(("text", "why"), BESIDE.values(), ids=BESIDE)
 def test_key_material_beside_that_cannot_be_used(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "_KEY_MATERIAL_FOR_a.json").write_text(text)
-    file, findings = told(tmp_path / "a", encrypted(reference("footerKey")))
+    file, findings = inspection_of(tmp_path / "a", encrypted(reference("footerKey")))
     assert findings == [("PME_KEY_METADATA", f"_KEY_MATERIAL_FOR_a.json: {why}")]
     assert file.footer_key
     assert file.footer_key.management == "unreadable"
@@ -226,12 +226,12 @@ def test_key_material_beside_that_cannot_be_used(tmp_path: Path, text: str, why:
 def test_key_material_beside_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(material, "MAX_FILE_BYTES", 100)
     beside(tmp_path / "a", footerKey=key_material().decode())
-    _, findings = told(tmp_path / "a", encrypted(reference("footerKey")))
+    _, findings = inspection_of(tmp_path / "a", encrypted(reference("footerKey")))
     assert findings == [("PME_KEY_METADATA", "_KEY_MATERIAL_FOR_a.json: it is longer than 100 bytes")]
 
 
 def test_wrapped_keys_are_not_shown(tmp_path: Path) -> None:
-    told(tmp_path / "a", encrypted(key_material(wrappedDEK="SECRETSECRET", wrappedKEK="HIDDENHIDDEN")))
+    inspection_of(tmp_path / "a", encrypted(key_material(wrappedDEK="SECRETSECRET", wrappedKEK="HIDDENHIDDEN")))
     report = pme.inspect(tmp_path)
     shown = [
         str(report),

@@ -97,18 +97,18 @@ def looked_at(directory: Path, files: Iterator[Original]) -> dict[str, int]:
     done = subprocess.run(job, capture_output=True, text=True, check=False)
     path.unlink()
     assert done.returncode == 0, done.stderr[-4000:]
-    told: dict[str, int] = json.loads(done.stdout)
-    return told
+    outcome: dict[str, int] = json.loads(done.stdout)
+    return outcome
 
 
 def test_mutated_tails(tmp_path: Path) -> None:
     rng = Random(SEED)  # noqa: S311 mutations are no secrets
     corpus = originals(tmp_path)
-    told = looked_at(tmp_path, (mutated(rng, rng.choice(corpus)) for _ in range(ROUNDS)))
-    assert told["looked"] == ROUNDS
+    outcome = looked_at(tmp_path, (mutated(rng, rng.choice(corpus)) for _ in range(ROUNDS)))
+    assert outcome["looked"] == ROUNDS
     # Not every file is refused before any of it is read, and not every file passes as undamaged.
-    assert ROUNDS * 0.3 < told["findings"] < ROUNDS * 0.95
-    assert told["mebibytes"] < MEBIBYTES
+    assert ROUNDS * 0.3 < outcome["findings"] < ROUNDS * 0.95
+    assert outcome["mebibytes"] < MEBIBYTES
 
 
 # Time and memory grow with the length.
@@ -148,9 +148,9 @@ def bombs(most: int) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", bombs(1000))
 def test_footers_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
     footer = bombs(BIGGEST)[name][:BIGGEST]
-    told = looked_at(tmp_path, iter([Original(framed(footer, b"PAR1"), None)]))
-    assert told["findings"] == 1
-    assert told["mebibytes"] < MEBIBYTES
+    outcome = looked_at(tmp_path, iter([Original(framed(footer, b"PAR1"), None)]))
+    assert outcome["findings"] == 1
+    assert outcome["mebibytes"] < MEBIBYTES
 
 
 @pytest.mark.parametrize(
@@ -166,6 +166,6 @@ def test_footers_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
 )
 def test_key_material_that_would_take_much_memory(tmp_path: Path, content: bytes) -> None:
     assert len(content) <= MAX_FILE_BYTES
-    told = looked_at(tmp_path, iter([Original(encrypted(reference("footerKey")), content)]))
-    assert told["findings"] == 1
-    assert told["mebibytes"] < MEBIBYTES
+    outcome = looked_at(tmp_path, iter([Original(encrypted(reference("footerKey")), content)]))
+    assert outcome["findings"] == 1
+    assert outcome["mebibytes"] < MEBIBYTES

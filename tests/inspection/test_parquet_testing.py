@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FILES = ROOT / "tests" / "data" / "parquet-testing"
 MANIFEST: list[dict[str, Any]] = json.loads((FILES / "MANIFEST.json").read_text())["files"]
-every_file = pytest.mark.parametrize("told", MANIFEST, ids=lambda told: told["file"])
+every_file = pytest.mark.parametrize("entry", MANIFEST, ids=lambda entry: entry["file"])
 
 
 def inspected(name: str) -> InspectedFile:
@@ -28,37 +28,37 @@ def inspected(name: str) -> InspectedFile:
 
 
 @every_file
-def test_footer_algorithm_and_prefix(told: dict[str, Any]) -> None:
-    file = inspected(told["file"])
-    assert file.footer == {"encrypted": "encrypted", "plaintext+signed": "signed"}[told["footer"]]
+def test_footer_algorithm_and_prefix(entry: dict[str, Any]) -> None:
+    file = inspected(entry["file"])
+    assert file.footer == {"encrypted": "encrypted", "plaintext+signed": "signed"}[entry["footer"]]
     assert file.encrypted
-    assert file.algorithm == told["algorithm"]
-    stored, needed = told["stored_aad_prefix"], told["aad_prefix_needed"]
+    assert file.algorithm == entry["algorithm"]
+    stored, needed = entry["stored_aad_prefix"], entry["aad_prefix_needed"]
     assert file.aad_prefix == ("stored" if stored else "required" if needed else "none")
     assert file.aad_prefix_value == stored
 
 
 @every_file
-def test_the_footer_key(told: dict[str, Any]) -> None:
-    key = inspected(told["file"]).footer_key
+def test_the_footer_key(entry: dict[str, Any]) -> None:
+    key = inspected(entry["file"]).footer_key
     assert key
     assert key.master_key == "kf"
-    external = told["file"].startswith("external")
+    external = entry["file"].startswith("external")
     assert (key.management, key.material) == (("envelope", "external") if external else ("direct", None))
 
 
 @every_file
-def test_columns_and_their_keys_where_the_footer_is_readable(told: dict[str, Any]) -> None:
-    file = inspected(told["file"])
-    if told["footer"] == "encrypted":
+def test_columns_and_their_keys_where_the_footer_is_readable(entry: dict[str, Any]) -> None:
+    file = inspected(entry["file"])
+    if entry["footer"] == "encrypted":
         assert (file.columns, file.rows, file.row_groups, file.created_by) == (None, None, None, None)
         return
-    assert (file.rows, file.created_by) == (told["num_rows"], told["created_by"])
+    assert (file.rows, file.created_by) == (entry["num_rows"], entry["created_by"])
     assert file.columns
-    assert {column.path: column.key and column.key.master_key for column in file.columns} == told["columns"]
+    assert {column.path: column.key and column.key.master_key for column in file.columns} == entry["columns"]
     for column in file.columns:
-        assert column.encrypted_with == ("column key" if told["columns"][column.path] else None)
-    assert {key.master_key for key in file.column_keys} == {key for key in told["columns"].values() if key}
+        assert column.encrypted_with == ("column key" if entry["columns"][column.path] else None)
+    assert {key.master_key for key in file.column_keys} == {key for key in entry["columns"].values() if key}
 
 
 def test_key_material_of_parquet_java_beside_a_file() -> None:
@@ -75,10 +75,10 @@ def test_key_material_of_parquet_java_beside_a_file() -> None:
 
 
 @every_file
-def test_the_plaintext_twin(told: dict[str, Any]) -> None:
-    file = inspected(told["plaintext_twin"])
+def test_the_plaintext_twin(entry: dict[str, Any]) -> None:
+    file = inspected(entry["plaintext_twin"])
     assert (file.footer, file.encrypted, file.keys, file.algorithm) == ("plaintext", False, (), None)
-    footer = pq.read_metadata(FILES / told["plaintext_twin"])
+    footer = pq.read_metadata(FILES / entry["plaintext_twin"])
     assert (file.rows, file.row_groups) == (footer.num_rows, footer.num_row_groups)
     group = footer.row_group(0)
     sizes = {group.column(n).path_in_schema: group.column(n).total_compressed_size for n in range(group.num_columns)}

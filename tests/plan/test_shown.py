@@ -88,7 +88,7 @@ def test_a_readable_footer_is_mentioned(spark: SparkSession, enc: pme.Encryption
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("settings", "expected"),
     [
         ({}, {"footer": "encrypted", "data_key_bits": 128, "kek_bits": 128, "key_material": "internal"}),
         ({"data_key_bits": 256, "kek_bits": 192}, {"data_key_bits": 256, "kek_bits": 192}),
@@ -102,9 +102,9 @@ def test_a_readable_footer_is_mentioned(spark: SparkSession, enc: pme.Encryption
     ids=str,
 )
 def test_effective_values_are_listed(
-    spark: SparkSession, enc: pme.Encryption, told: dict[str, object], expected: dict[str, object]
+    spark: SparkSession, enc: pme.Encryption, settings: dict[str, object], expected: dict[str, object]
 ) -> None:
-    files = pme.plan(people(spark), replace(enc, **told)).to_dict()["files"]  # type: ignore[arg-type]
+    files = pme.plan(people(spark), replace(enc, **settings)).to_dict()["files"]  # type: ignore[arg-type]
     assert {name: files[name] for name in expected} == expected
 
 
@@ -126,8 +126,8 @@ def test_the_dict_is_json_and_holds_no_secret(spark: SparkSession, tmp_path: Pat
     listed = tmp_path / "keys.txt"
     listed.write_text(f"k={secret}\n")
     plan = pme.plan(people(spark), pme.Encryption(kms=pme.Static(pme.file(str(listed))), footer_key="k"))
-    told = json.dumps(plan.to_dict())
-    assert sorted(json.loads(told)) == ["columns", "exposed", "files", "refusals", "unmatched"]
+    document = json.dumps(plan.to_dict())
+    assert sorted(json.loads(document)) == ["columns", "exposed", "files", "refusals", "unmatched"]
     assert plan.to_dict()["columns"][0] == {
         "path": "id",
         "name": "id",
@@ -136,5 +136,5 @@ def test_the_dict_is_json_and_holds_no_secret(spark: SparkSession, tmp_path: Pat
         "by": "footer key",
         "pattern": None,
     }
-    for shown in (told, repr(plan), *forms(plan).values()):
+    for shown in (document, repr(plan), *forms(plan).values()):
         assert_no_secret(shown, (secret,))

@@ -84,7 +84,7 @@ every_wish = pytest.mark.parametrize("wish", [by_option, by_option_in_capitals, 
 every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 
 
-def told(spark: SparkSession, table: Table, file: Path, conf: Conf, wish: Wish, scan: str) -> None:
+def assert_fails(spark: SparkSession, table: Table, file: Path, conf: Conf, wish: Wish, scan: str) -> None:
     """Fail unless reading the table with this setting ends in an error that names the file."""
     reader = spark.read.format("pme-parquet").options(**table.options, scan=scan)
     with wish(reader, conf, table.path) as frame, pytest.raises(pme.PmeError) as caught:
@@ -101,7 +101,7 @@ def test_a_cut_page_is_never_skipped(
 ) -> None:
     file = data_files(two.path)[0]
     cut(file, DATA_PAGE, CUTS[kind])
-    told(spark, two, file, conf, wish, scan)
+    assert_fails(spark, two, file, conf, wish, scan)
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -112,7 +112,7 @@ def test_a_module_with_an_impossible_length_is_never_skipped(
 ) -> None:
     file = data_files(two.path)[0]
     cut(file, DATA_PAGE_HEADER, with_length(LENGTHS[length]))
-    told(spark, two, file, conf, wish, scan)
+    assert_fails(spark, two, file, conf, wish, scan)
 
 
 @pytest.mark.parametrize("kind", CUTS)
@@ -122,7 +122,7 @@ def test_a_damaged_module_before_a_data_page_is_never_skipped(
 ) -> None:
     file = data_files(two.path)[0]
     cut(file, module, CUTS[kind])
-    told(spark, two, file, conf, by_session, "v1")
+    assert_fails(spark, two, file, conf, by_session, "v1")
 
 
 @every_scan
@@ -130,7 +130,7 @@ def test_the_row_reader_skips_nothing_either(spark: SparkSession, two: Table, co
     file = data_files(two.path)[0]
     cut(file, DATA_PAGE, CUTS["zeros"])
     with conf({"spark.sql.parquet.enableVectorizedReader": "false"}):
-        told(spark, two, file, conf, by_session, scan)
+        assert_fails(spark, two, file, conf, by_session, scan)
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -142,7 +142,7 @@ def test_a_false_length_before_a_page_is_refused(
     # Nothing authenticates this length. parquet-java does not need it for a page, and trusts it for other modules.
     file = data_files(two.path)[0]
     cut(file, DATA_PAGE, with_length(LENGTHS[length]))
-    told(spark, two._replace(options={**two.options, "reader": reader}), file, conf, by_session, scan)
+    assert_fails(spark, two._replace(options={**two.options, "reader": reader}), file, conf, by_session, scan)
 
 
 @every_wish

@@ -75,7 +75,7 @@ const strips = [...page.querySelectorAll("figure > svg")].map((svg) => ({
   width: svg.getBoundingClientRect().width,
   boxes: sum([...svg.querySelectorAll(':scope > rect[height="44"]')].map((box) => box.getBoundingClientRect().width)),
 }));
-document.getElementById("told").textContent = JSON.stringify({
+document.getElementById("measured_json").textContent = JSON.stringify({
   width: root.clientWidth, content: root.scrollWidth, height: root.scrollHeight, strips,
   back: frame.contentWindow.getComputedStyle(page.body).backgroundColor,
 });
@@ -89,7 +89,9 @@ def measured(page: Path, scratch: Path, width: int, *flags: str) -> dict[str, An
     )
     script = f'<script>document.getElementById("page").onload = () => {{{MEASURE}}}</script>'
     outer = scratch / "outer.html"
-    outer.write_text(f'<!DOCTYPE html><meta charset="utf-8">{frame}<pre id="told"></pre>{script}', encoding="utf-8")
-    told = dom(outer, scratch, *flags).dom.split('<pre id="told">')[1].split("</pre>")[0]
-    found: dict[str, Any] = json.loads(unescape(told))
+    outer.write_text(
+        f'<!DOCTYPE html><meta charset="utf-8">{frame}<pre id="measured_json"></pre>{script}', encoding="utf-8"
+    )
+    measured_json = dom(outer, scratch, *flags).dom.split('<pre id="measured_json">')[1].split("</pre>")[0]
+    found: dict[str, Any] = json.loads(unescape(measured_json))
     return found

@@ -36,8 +36,8 @@ def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item]) -> None:
         skipped[name] = skipped.get(name, True) and sample.is_skipped(item)
         rows[name] = rows.get(name, 0) + (item in kept)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    told = {name: SKIPPED if skipped[name] else count for name, count in rows.items()}
-    (FOLDER / f"{pyspark.__version__}.json").write_text(json.dumps(told, indent=1))
+    counted = {name: SKIPPED if skipped[name] else count for name, count in rows.items()}
+    (FOLDER / f"{pyspark.__version__}.json").write_text(json.dumps(counted, indent=1))
 
 
 def forgotten(found: list[Rows]) -> list[str]:
