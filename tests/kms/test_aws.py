@@ -76,7 +76,7 @@ def test_a_reader_asks_for_the_keys_of_the_columns_it_selects(
     assert aws.actions() == [("Decrypt", FOOTER), ("Decrypt", PAY)]
 
 
-def test_executors_call_for_themselves_where_they_are_told_to(
+def test_executors_call_the_kms_themselves_with_call_from_executor(
     spark: SparkSession, aws: AwsServer, aws_table: str, frame: DataFrame
 ) -> None:
     options = access(aws).options() | {"kms.callFrom": "executor"}

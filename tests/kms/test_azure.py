@@ -108,7 +108,7 @@ def test_an_algorithm_that_the_key_is_not_for_is_named(
         ("ForbiddenByFirewall", "PME_KMS_UNAVAILABLE", "network rules"),
     ],
 )
-def test_what_is_forbidden_is_told_apart(
+def test_kinds_of_refusals_are_distinguished(
     azure: AzureServer, frame: DataFrame, target: str, tmp_path: Path, inner: str, condition: str, mention: str
 ) -> None:
     azure.inject(forbidden(inner), path=azure.wrap)

@@ -86,7 +86,9 @@ def test_a_refused_footer_key_is_asked_for_once(
     assert asked[FOOTER] <= most(began)
 
 
-def test_a_refused_reader_is_told_the_file_that_it_asked_for(spark: SparkSession, table: Table, tmp_path: Path) -> None:
+def test_the_error_of_a_refused_reader_names_the_file_it_asked_for(
+    spark: SparkSession, table: Table, tmp_path: Path
+) -> None:
     # What is remembered of a refusal is not the place where it happened first.
     user = log(tmp_path)
     began = time.monotonic()

@@ -37,7 +37,7 @@ def test_a_table_names_no_place_in_a_cloud(
     assert_not_of_a_table(spark, conf, target, options, option)
 
 
-def test_an_address_that_would_send_credentials_readable_is_none(spark: SparkSession, target: str) -> None:
+def test_an_address_that_would_send_credentials_in_plaintext_is_refused(spark: SparkSession, target: str) -> None:
     options = {"kms": "gcp", "kms.gcp.endpoint": "https://user:s3cr3t@cloudkms.googleapis.com"}
     with refused("PME_BAD_OPTION", "kms.gcp.endpoint", never=("s3cr3t",)):
         spark.range(1).write.format(FORMAT).options(footerKey="k", **options).save(target)

@@ -95,7 +95,7 @@ def test_a_slow_kms_costs_three_latencies_at_most(cluster: Cluster, columns: int
     assert cluster.calls(f"slow-{columns}-{files}").rounds(PAUSE) <= LATENCIES
 
 
-def test_executors_that_are_told_to_call_the_kms_do_so_once_each(cluster: Cluster) -> None:
+def test_executors_that_call_the_kms_do_so_once_each(cluster: Cluster) -> None:
     calls = cluster.calls("executor").calls()
     callers = {call.executor for call in calls}
     assert callers
@@ -144,13 +144,13 @@ def warnings(cluster: Cluster) -> list[bytes]:
     return [line for text in texts for line in text.splitlines() if WARNING in line]
 
 
-def test_unencrypted_rpc_is_told_once(cluster: Cluster) -> None:
+def test_unencrypted_rpc_is_reported_once(cluster: Cluster) -> None:
     [line] = warnings(cluster)
     assert line.startswith(b"WARN io.pmeparquet.")
     assert b"spark.network.crypto.enabled=true" in line
 
 
-def test_with_encrypted_rpc_everything_works_and_nothing_is_told(protected: Cluster) -> None:
+def test_with_encrypted_rpc_everything_works_without_a_warning(protected: Cluster) -> None:
     assert warnings(protected) == []
     assert {name: protected.seen[name]["text"] for name in ["few", *FEW]} == dict.fromkeys(["few", *FEW], "")
     assert all(protected.seen[name]["result"] for name in FEW)

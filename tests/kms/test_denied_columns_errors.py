@@ -30,7 +30,7 @@ every_mode = pytest.mark.parametrize("mode", ["null", "drop"])
 
 
 @every_scan
-def test_each_query_tells_once_which_columns_and_keys_it_masks(
+def test_each_query_logs_once_which_columns_and_keys_it_masks(
     spark: SparkSession, guarded_table: str, scan: str
 ) -> None:
     seen = read(spark, guarded_table, REFUSED, scan=scan)
@@ -47,7 +47,7 @@ def test_each_query_tells_once_which_columns_and_keys_it_masks(
     assert told == []
 
 
-def test_what_is_dropped_is_told_when_the_schema_is_inferred(spark: SparkSession, guarded_table: str) -> None:
+def test_dropped_columns_are_logged_when_the_schema_is_inferred(spark: SparkSession, guarded_table: str) -> None:
     with warnings(spark) as told:
         dropped = read(spark, guarded_table, REFUSED, deniedColumns="drop")
         dropped.collect()
@@ -135,7 +135,7 @@ def misnamed(spark: SparkSession, target: str) -> str:
     return target
 
 
-def test_external_material_that_names_a_refused_key_masks_its_column_and_is_told(
+def test_external_material_that_names_a_refused_key_masks_its_column_with_a_warning(
     spark: SparkSession, misnamed: str
 ) -> None:
     seen = read(spark, misnamed, REFUSED)

@@ -186,7 +186,7 @@ def stream(spark: SparkSession, table: str, condition: str) -> list[int]:
     return counts
 
 
-def test_a_stream_reads_nulls_and_tells_once(spark: SparkSession, guarded_table: str) -> None:
+def test_a_stream_reads_nulls_and_logs_once(spark: SparkSession, guarded_table: str) -> None:
     with warnings(spark) as told:
         assert stream(spark, guarded_table, "id >= 0") == [20, 20]
     assert len(told) == 1, told

@@ -287,7 +287,7 @@ def test_a_table_function_in_python_looks_at_its_arguments(spark: SparkSession) 
     assert spark.sql(f"SELECT id, again, ssn FROM {VIEW}, LATERAL twice(string(id))").count() == 2
 
 
-def test_a_stream_is_judged_by_the_columns_that_it_goes_by(spark: SparkSession, path: str) -> None:
+def test_a_stream_is_judged_by_the_columns_that_it_uses(spark: SparkSession, path: str) -> None:
     def rows(key: str) -> int:
         counts: list[int] = []
         source = spark.readStream.format(FORMAT).options(**options(Guarded(REFUSED))).schema("id bigint, ssn string")

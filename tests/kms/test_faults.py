@@ -164,7 +164,7 @@ def test_a_destroyed_key_takes_its_columns_and_no_others(
     assert server.count(f"decrypt/{PII}") <= most(began)
 
 
-def test_a_key_of_which_only_new_versions_decrypt_takes_the_columns_of_old_files(
+def test_a_key_whose_old_versions_no_longer_decrypt_denies_columns_of_old_files(
     spark: SparkSession, server: TransitServer, frame: DataFrame, tmp_path: Path
 ) -> None:
     server.create("disabled")

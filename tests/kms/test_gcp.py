@@ -47,7 +47,7 @@ def test_a_key_may_be_named_in_full(
         save(frame, f"{target}2", uniform(keys))
 
 
-def test_a_key_ring_that_is_none_is_refused(gcp: GcpServer, frame: DataFrame, target: str, tmp_path: Path) -> None:
+def test_an_invalid_key_ring_is_refused(gcp: GcpServer, frame: DataFrame, target: str, tmp_path: Path) -> None:
     keys = pme.GcpKms(f"{RING}/cryptoKeys/k", credentials=secret(tmp_path, gcp.account(KEYS)), endpoint=gcp.url)
     with untouched(target), refused("PME_BAD_OPTION", "kms.gcp.keyRing"):
         save(frame, target, uniform(keys))

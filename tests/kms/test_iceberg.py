@@ -89,7 +89,7 @@ def test_what_is_no_wrapped_key_is_refused(spark: SparkSession, frame: DataFrame
 
 
 @pytest.mark.parametrize(("key", "condition"), [("none", "PME_KEY_NOT_FOUND"), ("down", "PME_KMS_UNAVAILABLE")])
-def test_a_clients_failure_is_told_by_its_cause(frame: DataFrame, target: str, key: str, condition: str) -> None:
+def test_a_clients_failure_is_reported_by_its_cause(frame: DataFrame, target: str, key: str, condition: str) -> None:
     with untouched(target), refused(condition, KMS):
         save(frame, target, encryption(footerKey=key))
 
@@ -103,7 +103,7 @@ def test_properties_that_are_no_object_of_texts_are_refused_and_not_repeated(
         save(frame, target, encryption(**{PROPERTIES: properties}))
 
 
-def test_a_client_that_does_not_start_is_told(spark: SparkSession, frame: DataFrame, target: str) -> None:
+def test_a_client_that_does_not_start_is_reported(spark: SparkSession, frame: DataFrame, target: str) -> None:
     spark.conf.unset(SESSION)
     with untouched(target), refused("PME_KEY_NOT_FOUND", KMS):
         save(frame, target, pme.Encryption(kms=pme.KmsClass(KMS), footer_key=FOOTER).options())

@@ -77,7 +77,7 @@ every_failure = pytest.mark.parametrize(
 
 
 @every_failure
-def test_what_the_client_raises_at_a_write_is_told_by_its_type(
+def test_the_clients_exception_at_a_write_is_reported_by_its_type(
     content: DataFrame, target: str, error: Exception, condition: str, mention: str
 ) -> None:
     client = Changed()
@@ -90,7 +90,7 @@ def test_what_the_client_raises_at_a_write_is_told_by_its_type(
 
 @every_failure
 @every_scan
-def test_what_the_client_raises_at_a_read_is_told_by_its_type(
+def test_the_clients_exception_at_a_read_is_reported_by_its_type(
     spark: SparkSession, table: str, error: Exception, condition: str, mention: str, scan: str
 ) -> None:
     client = Changed()

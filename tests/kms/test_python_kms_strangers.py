@@ -63,7 +63,7 @@ def test_who_knows_nothing_has_nothing_wrapped(stranger: Stranger, client: Clien
     assert client.calls == []
 
 
-def test_nothing_that_the_object_tells_of_itself_helps(stranger: Stranger, client: Client) -> None:
+def test_names_that_the_object_shows_do_not_help_a_stranger(stranger: Stranger, client: Client) -> None:
     told = [stranger.ask("__getattribute__", name) for name in stranger.attributes]
     for answer in told:
         if answer.startswith(TEXT):

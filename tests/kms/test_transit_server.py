@@ -154,7 +154,7 @@ def test_a_token_that_is_unknown_expired_or_used_up_is_invalid(vault: TransitSer
     assert ask(vault, "transit/encrypt/footer", None, WORDS) == refusal(answers.NO_TOKEN)
 
 
-def test_an_older_vault_says_the_same_of_a_token_that_is_none_as_of_a_key_that_is_denied(vault: TransitServer) -> None:
+def test_an_older_vault_gives_the_same_answer_for_an_invalid_token_and_a_denied_key(vault: TransitServer) -> None:
     vault.state.names_tokens = False
     few = vault.token(["footer"])
     for token, key in ((few, "pii"), ("hvs.nobodys", "footer")):

@@ -207,7 +207,7 @@ def test_keys_that_cannot_leave_vault_are_no_data_keys(
         save(frame, target, written.options())
 
 
-def test_files_that_cost_a_call_for_each_data_key_are_told_of_once(
+def test_files_that_cost_a_call_for_each_data_key_are_reported_once(
     spark: SparkSession, vault: Transit, frame: DataFrame, tmp_path: Path
 ) -> None:
     keys = by_token(vault, tmp_path)

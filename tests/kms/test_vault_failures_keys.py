@@ -142,7 +142,7 @@ def test_a_token_that_has_ended_is_refused_once(
 
 
 @pytest.mark.parametrize("names_tokens", [True, False], ids=["newer", "older"])
-def test_a_token_that_ends_during_a_job_is_told_from_a_key_that_is_denied(
+def test_a_token_that_expires_during_a_job_is_distinguished_from_a_denied_key(
     spark: SparkSession, server: TransitServer, table: str, frame: DataFrame, tmp_path: Path, *, names_tokens: bool
 ) -> None:
     server.state.names_tokens = names_tokens
@@ -170,7 +170,7 @@ def test_many_keys_that_are_denied_are_one_look_up(
     assert sorted(server.paths()) == [LOOK_UP, *(f"transit/decrypt/{key}" for key in sorted([FOOTER, PAY, PII]))]
 
 
-def test_a_token_that_may_not_look_itself_up_is_told_so(
+def test_a_token_that_may_not_look_itself_up_is_reported(
     spark: SparkSession, server: TransitServer, table: str, tmp_path: Path
 ) -> None:
     token = secret(tmp_path, server.token([FOOTER], may_look_up=False))

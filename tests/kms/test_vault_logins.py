@@ -90,7 +90,7 @@ def test_a_reader_logs_in_once(
     assert server.calls[0].fields == {"role_id", "secret_id"}
 
 
-def test_after_its_token_has_ended_a_reader_logs_in_anew(
+def test_a_reader_logs_in_again_after_its_token_has_expired(
     spark: SparkSession, server: TransitServer, table: str, second: str, frame: DataFrame, tmp_path: Path
 ) -> None:
     options = by_approle(server, tmp_path, server.approle(KEYS)).options()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         ({"kms": "azure", "kms.azure.vaultUrl": "https://acme.vault.azure.net/a/../b"}, "kms.azure.vaultUrl"),
     ],
 )
-def test_an_address_that_would_send_credentials_readable_is_none(
+def test_an_address_that_would_send_credentials_in_plaintext_is_refused(
     clients: ClientJvm, options: dict[str, str], option: str
 ) -> None:
     with refused("PME_BAD_OPTION", option, never=("s3cr3t",)):

@@ -115,7 +115,7 @@ def test_what_passes_is_not_noticed(aws: AwsServer, client: Opened, wrapped: dic
     "answer",
     [b"<html>a portal</html>", b"{}", b"", b"[1, 2]", f'{{"Plaintext": "{CANARY}'.encode(), b'{"Plaintext": 5}'],
 )
-def test_an_answer_that_is_none_of_aws_is_named_so_and_not_repeated(
+def test_an_answer_that_is_not_from_aws_is_reported_and_not_repeated(
     aws: AwsServer, client: Opened, wrapped: dict[str, str], answer: bytes
 ) -> None:
     aws.fail(FOOTER, Answer(200, answer))
@@ -145,7 +145,7 @@ def test_aws_that_does_not_listen_is_unavailable(clients: ClientJvm, wrapped: di
         gone.unwrap(wrapped[FOOTER], FOOTER)
 
 
-def test_no_credentials_are_told_before_anything_is_asked(
+def test_missing_credentials_are_reported_before_the_first_call(
     clients: ClientJvm, aws: AwsServer, client: Opened, wrapped: dict[str, str]
 ) -> None:
     absent = properties_of(clients.jvm, dict.fromkeys(CREDENTIALS))

@@ -72,7 +72,7 @@ def test_keys_wrap_by_each_algorithm(
         ("ForbiddenByFirewall", "PME_KMS_UNAVAILABLE", "network rules"),
     ],
 )
-def test_what_is_forbidden_is_told_apart(
+def test_kinds_of_refusals_are_distinguished(
     azure: AzureServer, client: Opened, inner: str, condition: str, mention: str
 ) -> None:
     azure.inject(forbidden(inner), path=azure.wrap)

@@ -125,7 +125,7 @@ def test_a_login_that_is_refused_is_tried_once(cloud: CloudServer, client: Opene
     [b"<html>", {}, {"access_token": 7, "expires_in": 60}, {"access_token": "a\r\nb: c", "expires_in": 60}],
     ids=["a web page", "nothing", "a number", "two lines"],
 )
-def test_a_token_that_is_none_is_not_used(cloud: CloudServer, client: Opened, body: object) -> None:
+def test_an_invalid_token_is_not_used(cloud: CloudServer, client: Opened, body: object) -> None:
     cloud.inject(Answer(200, body), times=None, path=cloud.login)
     with refused("PME_KMS_UNAVAILABLE", "login", never=cloud.secrets):
         client.wrap(FOOTER)

@@ -32,7 +32,7 @@ def client(clients: ClientJvm, gcp: GcpServer, tmp_path: Path) -> Opened:
 
 
 @pytest.mark.parametrize("ring", ["spark", "projects/../locations/x/keyRings/y", f"{RING}/cryptoKeys/k", f"/{RING}"])
-def test_a_key_ring_that_is_none_is_refused(clients: ClientJvm, gcp: GcpServer, tmp_path: Path, ring: str) -> None:
+def test_an_invalid_key_ring_is_refused(clients: ClientJvm, gcp: GcpServer, tmp_path: Path, ring: str) -> None:
     keys = pme.GcpKms(ring, credentials=secret(tmp_path, gcp.account(KEYS)), endpoint=gcp.url)
     with refused("PME_BAD_OPTION", "kms.gcp.keyRing"):
         clients.open(keys.options())
