@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 FILES = 3
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shared_session(spark: SparkSession) -> None:
+    """Start the tests' own session first: a command would start one without the test kit."""
+
+
 @pytest.fixture(scope="session")
 def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cli") / "people"
