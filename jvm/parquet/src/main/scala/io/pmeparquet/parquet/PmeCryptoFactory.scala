@@ -10,8 +10,8 @@ import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.FileEncryption
 
 /**
- * parquet-java's way to our keys: it asks this class how to encrypt and decrypt each file. It creates an instance by
- * class name from the Hadoop configuration for every file, so all state is in the scope that the configuration names.
+ * Tells parquet-java how to encrypt and decrypt a file. parquet-java makes one by class name from the Hadoop
+ * configuration for every file, so all state is in the scope that the configuration names.
  */
 final class PmeCryptoFactory extends EncryptionPropertiesFactory with DecryptionPropertiesFactory {
 
@@ -25,8 +25,8 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
   }
 
   /**
-   * None for a plaintext file that the reader allows, and if no path is given: parquet-java 1.13 asks that way for a
-   * footer it has already read without keys, which can only belong to an admitted plaintext file.
+   * Null for a plaintext file that the options allow, and if no path is given: parquet-java 1.13 passes none for a
+   * footer that it has already read without keys, and only an admitted plaintext file has such a footer.
    */
   override def getFileDecryptionProperties(conf: Configuration, path: Path): FileDecryptionProperties =
     if (path == null) null else FileDecryption.admit(Scopes.read(conf), path, conf).orNull

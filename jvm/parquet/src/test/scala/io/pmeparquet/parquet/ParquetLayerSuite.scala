@@ -29,7 +29,7 @@ class ParquetLayerSuite extends FunSuite {
   private val secretText = "m=" + Base64.getEncoder.encodeToString(master)
   private val kms = KmsUse(StaticSettings(new Secret(secretText)), None)
 
-  /** The driver, as executors reach it, without a network. */
+  /** A driver that executors reach without a network. */
   private object Here extends KeyRoute {
     override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesks.answer(request)
   }
@@ -49,7 +49,7 @@ class ParquetLayerSuite extends FunSuite {
       caseSensitive = false
     )
 
-  test("keys wrapped here open with parquet-java's key tools, and the other way round") {
+  test("parquet-java's key tools open our wrapped keys, and we open theirs") {
     val key = AesKey.of(Array.fill(32)(7.toByte), "test")
     val ours = StaticKms.parse(new Secret(secretText)).wrap(key, "m", "w")
     assertEquals(
@@ -63,7 +63,7 @@ class ParquetLayerSuite extends FunSuite {
     )
   }
 
-  test("leaf columns are named as Spark names them, in every form lists and maps have") {
+  test("leaf columns have Spark's names, in every form of lists and maps") {
     val schema = MessageTypeParser.parseMessageType("""message m {
       optional binary a (UTF8);
       optional group three (LIST) { repeated group list { optional int32 element; } }
@@ -129,7 +129,7 @@ class ParquetLayerSuite extends FunSuite {
   }
 
   test(
-    "a singly wrapped key is refused in a file with a prefix under which a wrapped key could pass for a page"
+    "a file is refused if its key is wrapped once and its prefix lets a wrapped key pass for a page"
   ) {
     val source = new KmsSource(StaticKms.parse(new Secret(secretText)), 0)
     val scope = Scopes.forRead(kms, readSettings(), conf)
@@ -151,7 +151,7 @@ class ParquetLayerSuite extends FunSuite {
   }
 
   test(
-    "a master key of zeros, with which parquet-java does not encrypt, is refused before anything is written"
+    "a write refuses a master key of zeros, with which parquet-java does not encrypt, before it writes anything"
   ) {
     val zeros = "m=" + Base64.getEncoder.encodeToString(new Array[Byte](16))
     val use = KmsUse(StaticSettings(new Secret(zeros)), None)
@@ -159,7 +159,7 @@ class ParquetLayerSuite extends FunSuite {
     assertEquals(condition(Scopes.forWrite(settings, "/t", conf)), "PME_KEY_NOT_FOUND")
   }
 
-  test("a footer that was laid open, with what its module leaves for a signature, is a plaintext file") {
+  test("a decrypted footer with its module's nonce and tag as a signature counts as a plaintext file") {
     val plain = emptyPlaintextFile
     val end = plain.length - 8
     val length = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(end - 4 + 28).array
@@ -167,18 +167,18 @@ class ParquetLayerSuite extends FunSuite {
     assertEquals(tailOf(opened), FileTail.Plaintext: FileTail)
   }
 
-  test("a footer is to be shown where only the file says its prefix, and nowhere else") {
+  test("a footer needs proof only if the file alone states its prefix") {
     def unproven(tail: FileTail.Encrypted, options: (String, String)*) =
       FooterPolicy.isUnproven(tail, readSettings(options: _*))
     assert(unproven(tail(prefix = Some("orders"))))
     assert(!unproven(tail(prefix = Some("orders")), "aadPrefix" -> "orders"))
     assert(!unproven(tail()))
     assert(!unproven(tail(supply = true), "aadPrefix" -> "orders"))
-    // What is signed says itself what it is.
+    // A signed footer states its own kind.
     assert(!unproven(tail(prefix = Some("orders")).copy(plaintextFooter = true)))
   }
 
-  test("a read gives a master key out where its options say so, and no other") {
+  test("a read gives out a master key only if its options say so") {
     def givenOut(options: (String, String)*) = Seq("m", "n").filter(readSettings(options: _*).givesOut)
     assertEquals(givenOut(), Nil)
     assertEquals(givenOut("footerKey" -> "m"), Seq("m"))
@@ -208,13 +208,14 @@ class ParquetLayerSuite extends FunSuite {
     magic ++ footer.toByteArray ++ length ++ magic
   }
 
-  test("a tail is remembered for the opening of a split, and read again afterwards") {
+  test("a tail stays cached while a split opens, and is read again afterwards") {
     val file = Files.createTempFile("tail", ".parquet")
     Files.write(file, "PAR1....PAR1".getBytes)
     val hadoop = new Path(file.toUri)
     var clock = 0L
     val tails = Admissions.tails(() => clock)
-    // A file that cannot be read is not remembered; one that can stays known while its bytes go bad under one name.
+    // A file that cannot be read is not cached; a readable one stays cached while its bytes change under the same
+    // length and time.
     intercept[PmeException](Admissions.tailOf(tails, hadoop, conf))
     Files.write(file, emptyPlaintextFile)
     assertEquals(Admissions.tailOf(tails, hadoop, conf), FileTail.Plaintext: FileTail)
@@ -228,7 +229,7 @@ class ParquetLayerSuite extends FunSuite {
     Files.delete(file)
   }
 
-  test("a tail that cannot be one is damage, and allocates nothing that it claims") {
+  test("an impossible tail is damage, and nothing allocates what it claims") {
     def little(n: Int) = Array(n, n >> 8, n >> 16, n >> 24).map(_.toByte)
     val magic = "PARE".getBytes
     val bad = Seq(
@@ -252,7 +253,7 @@ class ParquetLayerSuite extends FunSuite {
     new String(bytes.toByteArray, ISO_8859_1)
   }
 
-  test("with double wrapping, what executors get to write holds no master key and no way to the KMS") {
+  test("with double wrapping, executors get neither a master key nor access to the KMS for a write") {
     val scope = Scopes.forWrite(writeSettings("footerKey" -> "m"), "/t", conf)
     val crossed = serialized(scope)
     assert(!crossed.contains(secretText) && !crossed.contains(new String(master, ISO_8859_1)))
@@ -264,12 +265,12 @@ class ParquetLayerSuite extends FunSuite {
     }
   }
 
-  test("with kms.callFrom=driver, what executors get to read holds no way to the KMS") {
+  test("with kms.callFrom=driver, executors get no access to the KMS for a read") {
     assert(!serialized(Scopes.forRead(byDriver, readSettings(), conf)).contains(secretText))
     assert(serialized(Scopes.forRead(kms, readSettings(), conf)).contains(secretText))
   }
 
-  test("a scope prints its id alone, and comes back as the one that is known") {
+  test("a scope prints only its id, and deserialises to the known scope") {
     val scope = Scopes.forRead(kms, readSettings(), conf)
     assertEquals(scope.toString, s"ReadScope(${scope.id})")
     val copy =
@@ -286,7 +287,7 @@ class ParquetLayerSuite extends FunSuite {
   }
 
   test(
-    "a key id with control characters, which could be the AAD of a module, is refused before anything is written"
+    "a write refuses a key id with control characters, a possible AAD of a module, before it writes anything"
   ) {
     val settings = writeSettings("footerKey" -> "m\u0003")
     assertEquals(condition(Scopes.forWrite(settings, "/t", conf)), "PME_BAD_OPTION")
@@ -305,7 +306,7 @@ class ParquetLayerSuite extends FunSuite {
     )
   }
 
-  test("summary files and V2 pages are refused, and nothing else is") {
+  test("write rules refuse summary files and V2 pages, and nothing else") {
     def withConf(name: String, value: String) = { val c = new Configuration(false); c.set(name, value); c }
     Seq(
       "parquet.summary.metadata.level" -> "ALL",

@@ -12,11 +12,10 @@ import io.pmeparquet.columns.{ColumnPolicy, ColumnProtection, LeafColumn}
 import io.pmeparquet.columns.ColumnProtection.{ColumnKey, FooterKey, Plaintext}
 
 /**
- * Whether the columns of a file are protected as a policy asks, from what its footer states about each chunk
- * (specification §5.3, `ColumnCryptoMetaData`). It needs no key: a chunk opens with the key that it states, or not at
- * all.
+ * Checks that the columns of a file are protected as a policy asks. It uses no key, only what the footer states of each
+ * chunk (specification §5.3, `ColumnCryptoMetaData`): the key that a chunk names either opens it, or nothing does.
  *
- * @param footerKey the master key of the footer's key, if the file or the reader names it
+ * @param footerKey the master key of the footer's key, if the file or the options name one
  * @param masterKeyOf the master key of a column's own key, by its key metadata and the column's name
  */
 private[parquet] final class ColumnCheck(
@@ -28,7 +27,7 @@ private[parquet] final class ColumnCheck(
   private val known = mutable.HashMap.empty[ByteBuffer, String]
 
   /**
-   * The reason for each column that is protected differently, in whichever row group first.
+   * The columns that deviate from the policy in any row group, each with the first reason to refuse it.
    *
    * @param leaves in the order of the file's columns
    * @throws io.pmeparquet.PmeException if the policy contradicts itself for these columns
@@ -57,7 +56,10 @@ private[parquet] final class ColumnCheck(
       else Some(ColumnCheck.refused(where, found, footerKey, asked))
     } catch { case unclear: PmeException => Some(unclear) }
 
-  /** Readers that use these names, as parquet-java does, must find the same column as those that use the order. */
+  /**
+   * Requires that readers that find columns by these names, as parquet-java does, get the same column as readers that
+   * go by order.
+   */
   private def requirePath(leaf: LeafColumn, chunk: ColumnChunk, where: String): Unit = {
     val crypto = Option(chunk.getCrypto_metadata).filter(_.isSetENCRYPTION_WITH_COLUMN_KEY)
     val paths = crypto.map(_.getENCRYPTION_WITH_COLUMN_KEY.getPath_in_schema).toSeq ++
@@ -77,7 +79,7 @@ private[parquet] final class ColumnCheck(
     else {
       val metadata = crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata
       if (metadata == null) throw PmeErrors.noKeyMetadata(where)
-      // Row groups of one writer share a column's key.
+      // One writer's row groups share a column's key.
       ColumnKey(known.getOrElseUpdate(ByteBuffer.wrap(metadata), masterKeyOf(metadata, leaf.display)))
     }
   }

@@ -9,10 +9,12 @@ import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion}
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope, ScopeCache}
 
-/** Admits files to a read: it reads and judges their tail, and then tells parquet-java how to open them. */
+/**
+ * Admits files to a read: reads and judges a file's tail, then gives parquet-java the properties that open the file.
+ */
 private[parquet] object FileDecryption {
 
-  /** @return what opens the file; none for a plaintext file that is allowed */
+  /** @return the properties that open the file; none for a plaintext file that the options allow */
   def admit(scope: ReadScope, path: Path, conf: Configuration): Option[FileDecryptionProperties] =
     Admissions.tailOf(scope.cache(Admissions), path, conf) match {
       case FileTail.Plaintext =>
@@ -30,8 +32,8 @@ private[parquet] object FileDecryption {
     val prefix = FooterPolicy.check(path, tail, scope.settings)
     val keys = new FileKeys(path, conf, scope, prefix.orElse(tail.aadPrefix))
     val builder = FileDecryptionProperties.builder().withKeyRetriever(keys)
-    // With these properties parquet-java itself refuses plaintext files, so a file that is swapped between our look and
-    // its own is not read. It also compares the stored prefix with this one.
+    // With properties, parquet-java itself refuses a plaintext file, so it does not read a file that somebody swaps
+    // between our check and its own. It also compares the stored prefix with the one given here.
     prefix.foreach(builder.withAADPrefix)
     if (tail.footerKeyMetadata.isEmpty)
       builder.withFooterKey(FileKeys.footerKeyWithoutMetadata(scope, path, conf).insecureBytes)
@@ -40,13 +42,13 @@ private[parquet] object FileDecryption {
 }
 
 /**
- * The tails that a scope has read in this JVM. Spark builds read options about three times per split, and asks the
- * crypto factory each time.
+ * The file tails that a scope has read in this JVM. Spark builds read options about three times per split, and each
+ * time asks the crypto factory.
  */
 private[parquet] object Admissions extends ScopeCache[FileVersion, FileTail] {
   private val MaxFiles = 1000
 
-  /** Long enough to open a split. Whoever alters files can forge their length and time. */
+  /** Long enough to open a split, and no longer: whoever alters files can forge their length and time. */
   private[parquet] val LifetimeMillis = 5000L
 
   override def empty(settings: ReadSettings): RecentValues[FileVersion, FileTail] =

@@ -8,13 +8,16 @@ import io.pmeparquet.parquet.bytes.{FileTail, Segment, ThriftBounds, ThriftField
 import io.pmeparquet.PmeErrors
 
 /**
- * All footer fields whose content we know, by `parquet.thrift` of parquet-format 2.14, whatever the cluster's
- * parquet-java knows. A later field may contain statistics, keys, or places of bytes outside modules, so code that
- * rewrites a footer must not guess.
+ * All fields of a footer whose meaning we know, from `parquet.thrift` of parquet-format 2.14, whatever fields the
+ * cluster's parquet-java knows. A later field may hold statistics, keys, or offsets of bytes that are in no module, so
+ * code that rewrites a footer must not guess.
  */
 private[parquet] object FooterFields {
 
-  /** In `FileMetaData`, for extensions that writers and readers agree on: whole footers in other forms, for example. */
+  /**
+   * The field of `FileMetaData` for extensions that writers and readers agree on, for example whole footers in other
+   * forms.
+   */
   val Extension = 32767L
 
   /**
@@ -32,7 +35,9 @@ private[parquet] object FooterFields {
   def unknownOfCrypto(bytes: Segment, end: Int, file: String): Seq[String] =
     parse(file)(ThriftBounds.unknown(bytes.array, bytes.at, end, OfCryptoMetadata).distinct.map(described))
 
-  /** The same without extensions and bytes after the struct, which a rewrite leaves out. */
+  /**
+   * The same without extensions and without bytes after the struct, since code that rewrites a footer leaves both out.
+   */
   def unknownToCopies(content: Segment, file: String): Seq[String] =
     parse(file)(fields(content, content.until)).filterNot(_ == UnknownField(OfFile, Extension)).map(described)
 
@@ -40,9 +45,9 @@ private[parquet] object FooterFields {
     ThriftBounds.unknown(content.array, content.at, until, ofFooter).distinct
 
   /**
-   * @param metadata as parsed: of a logical type that this parquet-java does not know, no field is set
-   * @throws io.pmeparquet.PmeException if a column has a logical type that parquet-format 2.12 does not have: values of
-   *   `FILE`, for one, could name bytes of the file outside modules
+   * @param metadata the parsed footer; a logical type that this parquet-java does not know has no field set in it
+   * @throws io.pmeparquet.PmeException if a column has a logical type that parquet-format 2.12 does not define: values
+   *   of `FILE`, for example, could name bytes of the file that are in no module
    */
   def requireKnownTypes(metadata: FileMetaData, file: String): Unit =
     metadata.getSchema.asScala.foreach { element =>
@@ -60,7 +65,7 @@ private[parquet] object FooterFields {
       LogicalTypes.contains(field.getThriftFieldId.toInt)
     )
 
-  /** From `STRING` to `GEOGRAPHY`; 9 was never given. */
+  /** From `STRING` to `GEOGRAPHY`; the format never assigned 9. */
   private val LogicalTypes = (1 to 18).toSet - 9
 
   private def described(one: UnknownField) = s"field ${one.number} of ${one.struct}"
@@ -77,7 +82,7 @@ private[parquet] object FooterFields {
     struct("EncryptionAlgorithm", 2, 1 -> struct("AesGcmV1", 3), 2 -> struct("AesGcmCtrV1", 3))
   private val keyValue = struct("KeyValue", 2)
 
-  // The parsed schema shows which type of the union is set, and names the column.
+  // `requireKnownTypes` checks which member of the union is set: in the parsed footer, which names the column.
   private val logicalType = new ThriftFields(
     Map(
       5 -> struct("DecimalType", 2),

@@ -9,12 +9,12 @@ import io.pmeparquet.options.{EncryptionAlgorithm, ReadSettings}
 import io.pmeparquet.parquet.bytes.FileTail
 import io.pmeparquet.PmeErrors
 
-/** What a reader accepts in a file, decided from its tail before any page is read. */
+/** Decides from a file's tail alone whether a reader accepts the file, before it reads any page. */
 private[parquet] object FooterPolicy {
 
   /**
-   * The fields of the algorithm are not authenticated, and prefix and unique part of the AAD are joined without a
-   * delimiter. A fixed length keeps the boundary where the writer had it.
+   * Nothing authenticates the algorithm's fields, and the AAD joins prefix and unique part without a delimiter: a fixed
+   * length keeps the boundary between them where the writer put it.
    */
   val AadFileUniqueBytes: Int = ModuleAad.FileUniqueBytes
 
@@ -47,9 +47,9 @@ private[parquet] object FooterPolicy {
   }
 
   /**
-   * Whether only the file itself states the AAD of its footer. Only lengths separate prefix and unique part of an AAD,
-   * so the AAD of a page, an index or column metadata can be passed off as the AAD of another file's footer; no other
-   * module of that file would open. This is impossible without a prefix, or if the reader names the prefix.
+   * Whether only the file itself states the footer's AAD. The lengths alone define where prefix and unique part of the
+   * AAD end, so a forger can state the AAD of a page, index or column metadata as that of another file's footer; no
+   * other module of that file would open. This is impossible if there is no prefix, or if the reader names it.
    */
   def isUnproven(tail: FileTail.Encrypted, settings: ReadSettings): Boolean =
     !tail.plaintextFooter && tail.aadPrefix.isDefined && settings.aadPrefix.isEmpty

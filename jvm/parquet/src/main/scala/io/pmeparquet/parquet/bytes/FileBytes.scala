@@ -10,9 +10,9 @@ import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker}
 import io.pmeparquet.PmeErrors
 
 /**
- * Reads parts of one file in few, large requests: neighbours in one read. For one thread.
+ * Reads parts of one file in few large requests, neighbours together. For one thread.
  *
- * @param before bytes of the file that were read before
+ * @param before the part of the file that is in memory already
  */
 private[parquet] final class FileBytes(
     val file: FileVersion,
@@ -23,23 +23,20 @@ private[parquet] final class FileBytes(
   private var known = before
   private var stream: FSDataInputStream = _
 
-  /** Reads ahead what will be read in parts. */
+  /** Reads a range now, to answer later requests for parts of it. */
   def keep(range: Range): Unit = known = Some(read(range))
 
-  /** @throws io.pmeparquet.PmeException if the file ends before the range does */
+  /** @throws io.pmeparquet.PmeException if the range exceeds the file */
   def read(range: Range): Segment = known.filter(_.holds(range)).fold(fetch(range))(_.slice(range))
 
-  /** @return the segment of each range, in the same order */
+  /** @return the segment of each range, in the order of the ranges */
   def readAll(ranges: Seq[Range]): Seq[Segment] = {
     val (had, missing) = ranges.partition(range => known.exists(_.holds(range)))
     val segments = had.map(read) ++ fetchAll(FileBytes.merged(missing))
     ranges.map(range => segments.find(_.holds(range)).get.slice(range))
   }
 
-  /**
-   * As [[read]], into an array of the caller, for a caller that reads the file from start to end: the stream continues
-   * where it is.
-   */
+  /** As [[read]], into an array of a caller who goes through the file: the stream continues from its position. */
   def readInto(range: Range, array: Array[Byte], at: Int): Unit = known.filter(_.holds(range)) match {
     case Some(had) =>
       val part = had.slice(range)
@@ -70,9 +67,9 @@ private[parquet] final class FileBytes(
   }
 
   /**
-   * Hadoop's checksummed file systems, which include the local one, open the file and its checksums again for each
-   * positioned read. HDFS, once a stream was moved, reads to the end of the block, so there a positioned read is
-   * cheaper for a part of a file. S3A does the same for both.
+   * Hadoop's checksummed file systems, including the local one, reopen the file and its checksums for each read by
+   * position. After a seek, HDFS reads on to the end of the block, so a read by position is cheaper there for a part of
+   * a file; S3A treats both alike.
    */
   private def positionedReadsReopen: Boolean = opened.getWrappedStream.isInstanceOf[FSInputChecker]
 
@@ -111,10 +108,10 @@ private[parquet] final class FileBytes(
 
 private[parquet] object FileBytes {
 
-  /** Reading on over this many unwanted bytes is faster than another request to an object store. */
+  /** Reading this many unwanted bytes is quicker than another request to an object store. */
   private val MaxGapBytes = 64 * 1024
 
-  /** Larger arrays cost the garbage collector more, and larger reads gain nothing. */
+  /** The garbage collector is slow to provide larger arrays, and larger reads gain nothing. */
   private val MaxMergedBytes = 16 * 1024 * 1024
 
   private[parquet] def merged(ranges: Seq[Range]): Seq[Range] = {

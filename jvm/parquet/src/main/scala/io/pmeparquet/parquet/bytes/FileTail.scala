@@ -26,7 +26,7 @@ private[parquet] object FileTail {
       footerKeyMetadata: Option[Array[Byte]]
   ) extends FileTail
 
-  /** The footer's metadata, from bytes that may continue after it. */
+  /** The footer's metadata, from bytes that more bytes may follow. */
   def metadata(bytes: Segment, file: String): FileMetaData = {
     val end = structEnd(bytes, file)
     parse(file, "its footer")(Util.readFileMetaData(stream(bytes, end)))
@@ -52,8 +52,9 @@ private[parquet] object FileTail {
   }
 
   /**
-   * Where the footer module begins in the bytes of an encrypted footer. The module's length is not authenticated, and
-   * parquet-java allocates what it states (specification §5.1), so it must equal the number of bytes that are left.
+   * The index at which the footer module begins in the bytes of an encrypted footer. Nothing authenticates the module's
+   * own length, and parquet-java allocates that much (specification §5.1), so it must equal the length of the remaining
+   * bytes.
    */
   def cryptoMetadataEnd(bytes: Segment, file: String): Int = {
     val until = bytes.until.min(bytes.at + Limits.CryptoMetadataBytes)
@@ -83,7 +84,7 @@ private[parquet] object FileTail {
       throw PmeErrors.notAuthentic(file, "its footer, which has no signature,")
     else Plaintext
 
-  /** A footer that says nothing about encryption but has encrypted columns has lost its signature. */
+  /** If a footer states no encryption but has encrypted columns, somebody removed its signature. */
   private def hasEncryptedColumns(footer: FileMetaData): Boolean =
     Option(footer.getRow_groups).exists(_.asScala.exists(_.getColumns.asScala.exists { column =>
       column.isSetCrypto_metadata || column.isSetEncrypted_column_metadata
@@ -94,7 +95,7 @@ private[parquet] object FileTail {
     catch {
       case failed @ (_: IOException | _: RuntimeException | _: ThriftUnbounded) =>
         throw PmeErrors.damaged(file, s"$what is not readable", failed)
-      // Without a cause: Spark ends an executor if a failure has an error of the virtual machine among its causes.
+      // Not kept as the cause: Spark ends an executor if a failure contains a virtual machine error.
       case _: StackOverflowError => throw PmeErrors.damaged(file, s"$what is nested too deeply")
     }
 

@@ -4,10 +4,10 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 /**
- * A file at one time: it counts as unchanged while its length, in bytes, and modification time, in milliseconds, are
- * the same.
+ * A file at one time. It counts as the same file while its length, in bytes, and its modification time, in
+ * milliseconds, stay the same.
  *
- * @param destination where it will be read, if it will be moved
+ * @param destination where it will be read from, if not at `path`
  */
 private[parquet] final case class FileVersion(
     path: Path,
@@ -16,13 +16,13 @@ private[parquet] final case class FileVersion(
     destination: Option[Path] = None
 ) {
 
-  /** The values for a template of its AAD prefix. */
+  /** The path from which its AAD prefix may be made. */
   def place: Path = destination.getOrElse(path)
 }
 
 private[parquet] object FileVersion {
 
-  /** As it stands now. */
+  /** The file as it is now. */
   def of(path: Path, conf: Configuration): FileVersion =
     of(path, path.getFileSystem(conf).getFileStatus(path))
 

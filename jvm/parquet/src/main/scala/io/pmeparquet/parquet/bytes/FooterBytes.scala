@@ -6,10 +6,10 @@ import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.PmeErrors
 
 /**
- * The stored footer of a file, read but not yet trusted: the bytes before the length and magic at its end
- * (specification §5.3).
+ * The bytes of a file's footer, read but not yet authenticated: those before the length and magic at the end of the
+ * file (specification §5.3).
  *
- * @param encrypted whether the magic says that the footer is encrypted (`PARE`) or not (`PAR1`)
+ * @param encrypted whether the magic marks the footer as encrypted (`PARE`) or not (`PAR1`)
  * @param tail the end of the file, as much as one read returned
  */
 private[parquet] final class FooterBytes(val encrypted: Boolean, val segment: Segment, val tail: Segment)
@@ -22,10 +22,10 @@ private[parquet] object FooterBytes {
   private val EncryptedFooter = "PARE"
   private val PlainFooter = "PAR1"
 
-  /** Most footers come with the first read. */
+  /** The first read covers most footers. */
   private val FirstReadBytes = 64 * 1024
 
-  /** Where the first page can begin. */
+  /** The offset at which the first page can begin. */
   val FirstPageOffset: Int = MagicBytes
 
   /** The end of a file with this footer. */

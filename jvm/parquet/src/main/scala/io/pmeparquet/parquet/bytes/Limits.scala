@@ -1,8 +1,8 @@
 package io.pmeparquet.parquet.bytes
 
 /**
- * The most that a file may claim before we trust it. A length from a file is checked against one of these and against
- * the bytes that are left, before anything of that length is allocated.
+ * The largest values that a file may claim. Code checks a length from a file against one of these, and against what is
+ * left of the place where the length was read, before it allocates that much.
  */
 private[parquet] object Limits {
   private val Mebibyte = 1024 * 1024
@@ -11,18 +11,18 @@ private[parquet] object Limits {
   val CryptoMetadataBytes: Int = Mebibyte
 
   /**
-   * The footer of a table with ten thousand columns and a thousand row groups stays below 512 MiB. Thrift makes objects
-   * of some thirty times the size of a footer, so a small heap allows less.
+   * A footer of a table with ten thousand columns and a thousand row groups stays below 512 MiB. Thrift's objects take
+   * about thirty times the size of the footer, so a small heap allows less.
    */
   val FooterLength: Int = fraction(32, 512 * Mebibyte)
 
-  /** A page header may contain the minimum and maximum of its page. */
+  /** A page header may hold the smallest and largest value of its page. */
   val PageHeaderBytes: Int = 16 * Mebibyte
 
-  /** The decompressed size that a page may state. */
+  /** The most that a page may claim to decompress to. */
   val PageBytes: Int = fraction(4, Int.MaxValue - 8)
 
-  /** The total size of the open pages of a row group's columns. */
+  /** The most memory that the open pages of a row group's columns take at the same time. */
   val OpenPagesBytes: Long = Runtime.getRuntime.maxMemory / 2
 
   /** Each value of a dictionary becomes an object; writers give up dictionaries of more than a few MiB. */
@@ -31,10 +31,10 @@ private[parquet] object Limits {
   /** Index and Bloom filter modules. */
   val IndexBytes: Int = fraction(8, 256 * Mebibyte)
 
-  /** Structs within structs; Parquet's own go eight deep. */
+  /** Nesting of structs; Parquet's own structs nest eight deep. */
   val ThriftDepth = 32
 
-  /** Structs, lists, their elements and strings of a Thrift structure; each takes some hundred bytes. */
+  /** Structs, lists, list elements and strings of a Thrift structure, each of which takes about a hundred bytes. */
   val ThriftObjects: Int = fraction(800, Int.MaxValue)
 
   private def fraction(of: Int, most: Int): Int = (Runtime.getRuntime.maxMemory / of).min(most.toLong).toInt

@@ -11,16 +11,14 @@ import org.apache.parquet.io.ParquetDecodingException
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
-/** Turns exceptions of parquet-java on an encrypted file into errors with advice for the user. */
+/** Turns parquet-java's exceptions on an encrypted file into errors that a user can act on. */
 object ParquetFailures {
 
-  /**
-   * For reading structure: a footer, a column's metadata. Everything that is not a failure of the storage is damage.
-   */
+  /** For reads of structure: a footer, a column's metadata. Any failure other than one of storage is damage. */
   def naming[A](path: Path, what: String)(read: => A): A =
     try read
     catch {
-      // Without a cause: Spark ends an executor if a failure has an error of the virtual machine among its causes.
+      // Not kept as the cause: Spark ends an executor if a failure contains a virtual machine error.
       case _: StackOverflowError => throw PmeErrors.damaged(path.toString, s"$what is nested too deeply")
       case failed: Throwable => throw ofStructure(failed, path.toString, what)
     }
@@ -34,10 +32,10 @@ object ParquetFailures {
     })
 
   /**
-   * For reading pages: failures of decryption, cut files, and pages whose content is not valid for Parquet's encodings.
-   * None for failures that Spark explains: a schema that the file does not have, storage.
+   * For reads of pages: failures of encryption, of truncated files, and of pages whose content no Parquet encoding
+   * allows. None for failures that Spark reports itself: a schema that does not fit the file, storage.
    *
-   * @param isSparks whether Spark itself explains a cause
+   * @param isSparks whether Spark explains a cause itself
    */
   def ofPages(failed: Throwable, file: String, what: String)(
       isSparks: Throwable => Boolean
@@ -59,19 +57,19 @@ object ParquetFailures {
       else None
     }
 
-  // Records are assembled by the requested schema, and each type takes only its own values.
+  // Record assembly puts a row into the types that the schema asks for, and each type takes only its own values.
   private def isOtherType(e: Throwable) = e match {
     case _: UnsupportedOperationException | _: ClassCastException =>
       e.getStackTrace.take(DecoderFrames).exists(_.getClassName.contains("Converter"))
     case _ => false
   }
 
-  // Decoders have few exceptions of their own; otherwise they fail with those of their arrays.
+  // Decoders have few exception types of their own, and otherwise fail with those of arrays.
   private def isOfDecoder(e: Throwable) = e match {
     case _: ParquetDecodingException => true
     case _: IndexOutOfBoundsException | _: IllegalArgumentException | _: NullPointerException =>
       isJavas(e) && isThrownByDecoder(e)
-    // Storage throws it too, but elsewhere.
+    // Storage throws it too, but from elsewhere.
     case _: IOException => e.getStackTrace.headOption.exists(_.getClassName.contains(SparkDecoders))
     case _ => false
   }
@@ -83,11 +81,11 @@ object ParquetFailures {
     case _ => false
   }
 
-  // Spark's own subclasses of these have messages for users.
+  // Spark's own subclasses of these explain something to the user.
   private def isJavas(e: Throwable) = e.getClass.getName.startsWith("java.")
 
-  // Exceptions often have no stack, because the JIT compiler omits it. Otherwise it begins in a decoder, not in a
-  // schema.
+  // An exception that is thrown often has no stack, because the JIT compiler omits it. Otherwise the stack begins in a
+  // decoder, not in a schema.
   private def isThrownByDecoder(e: Throwable) =
     e.getStackTrace.toSeq.map(_.getClassName).filterNot(_.startsWith("java.")).headOption.forall { first =>
       Decoders.exists(first.contains(_))
@@ -112,7 +110,8 @@ object ParquetFailures {
     }
   }
 
-  // parquet-java's ciphers throw a plain IOException if a module's length, which nothing authenticates, is impossible.
+  // parquet-java's ciphers throw a bare IOException for a module with an impossible length, which nothing
+  // authenticates.
   private def isOfCipher(e: Throwable) =
     e.getStackTrace.take(3).exists(_.getClassName.startsWith("org.apache.parquet.crypto."))
 
@@ -121,11 +120,11 @@ object ParquetFailures {
     case _ => false
   }
 
-  // parquet-java has no class of its own for this refusal.
+  // parquet-java has no exception type for this refusal.
   private def isPlaintextRefusal(e: Throwable) =
     e.isInstanceOf[ParquetCryptoRuntimeException] && String.valueOf(e.getMessage).contains("plaintext file")
 
-  // parquet-java wraps Thrift's exceptions about a structure in a plain IOException.
+  // parquet-java wraps Thrift's exceptions in an IOException without a type of its own.
   private def isParse(e: IOException) =
     isCut(e) || PmeException.causes(e).exists(_.getClass.getName.contains(".thrift."))
 }

@@ -3,14 +3,14 @@ package io.pmeparquet.parquet.bytes
 import java.util.concurrent.atomic.LongAdder
 
 /**
- * Counts the cost of reading: unlike times, these numbers are the same in every run.
+ * Counts what reading costs: unlike times, these numbers are the same in every run.
  *
- * @param all counts the same events for a larger unit: a task's counters add to the scope's
+ * @param all counts everything that this one counts: a task's counters add to its scope's
  */
 final class ReadCounters(all: Option[ReadCounters]) {
   def this() = this(None)
 
-  /** Requests to the file system for bytes, and the bytes read. */
+  /** Read requests to the file system, and the bytes that they returned. */
   val reads: ReadCounter = new ReadCounter(all.map(_.reads))
   val bytes: ReadCounter = new ReadCounter(all.map(_.bytes))
 
@@ -25,7 +25,7 @@ final class ReadCounters(all: Option[ReadCounters]) {
     s"reads=${reads.sum} bytes=${bytes.sum} modules=${modules.sum} footers=${footers.sum} keys=${keys.sum}"
 }
 
-/** Any thread may count and read. */
+/** Any thread may add to it or read it. */
 final class ReadCounter private[parquet] (all: Option[ReadCounter]) {
   private val counted = new LongAdder
 

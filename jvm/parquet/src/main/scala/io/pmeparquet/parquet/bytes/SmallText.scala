@@ -8,12 +8,12 @@ import org.apache.hadoop.fs.Path
 import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.PmeException
 
-/** A small file beside data. Whoever controls the storage may have made it arbitrarily large. */
+/** A small file beside data. Anyone with storage access may have made it as large as they like. */
 private[parquet] object SmallText {
 
   /**
    * @param tooLong the error for a file of this many bytes
-   * @throws java.io.FileNotFoundException if it does not exist
+   * @throws java.io.FileNotFoundException if there is no file
    */
   def read(file: Path, conf: Configuration, tooLong: Long => PmeException): String = {
     val fs = file.getFileSystem(conf)

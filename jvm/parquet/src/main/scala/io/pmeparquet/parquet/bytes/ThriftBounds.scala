@@ -1,15 +1,15 @@
 package io.pmeparquet.parquet.bytes
 
 /**
- * Walks over a struct in Thrift's compact protocol without building objects: every string and list must fit into the
- * available bytes, and nesting and the number of objects are limited. A struct that passes can be parsed in this heap;
- * Thrift's own reader would first allocate the size that a list states.
+ * Walks over a struct in Thrift's compact protocol without creating objects. Every string and list must fit into the
+ * bytes that are there, and both the nesting and the number of objects that a parser would create are limited. This
+ * heap can parse whatever passes; Thrift's own reader would first allocate as much as a list claims.
  */
 private[parquet] object ThriftBounds {
 
   /**
-   * @return where the struct that begins at `from` ends
-   * @throws ThriftUnbounded if it does not end before `until`, or is no struct
+   * @return the index at which the struct that begins at `from` ends
+   * @throws ThriftUnbounded if it does not end before `until`, or is no struct at all
    */
   def end(bytes: Array[Byte], from: Int, until: Int): Int = {
     val walk = new ThriftWalk(bytes, from, until)
@@ -18,7 +18,7 @@ private[parquet] object ThriftBounds {
   }
 
   /**
-   * Where the values of binary fields are in a struct, in order.
+   * The places of the values of binary fields in a struct, in order.
    *
    * @throws ThriftUnbounded as [[end]]
    */

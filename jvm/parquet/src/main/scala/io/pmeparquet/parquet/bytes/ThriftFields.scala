@@ -1,12 +1,12 @@
 package io.pmeparquet.parquet.bytes
 
-/** @param struct its name in the specification */
+/** @param struct the struct's name in the specification */
 private[parquet] final case class UnknownField(struct: String, number: Long)
 
 /**
- * Some fields of a struct, by number, and of the structs in them; lists are walked through.
+ * Some fields of a struct, by number, and likewise of the structs in them; walks look inside lists.
  *
- * @param struct its name, if these are all of its fields
+ * @param struct the struct's name, if these are all of its fields
  */
 private[parquet] final class ThriftFields(
     val below: Map[Int, ThriftFields],
@@ -16,7 +16,7 @@ private[parquet] final class ThriftFields(
 private[parquet] object ThriftFields {
   val none: ThriftFields = new ThriftFields(Map.empty)
 
-  /** A binary field that the walk looks for. */
+  /** A binary field whose value the walk looks for. */
   val value: ThriftFields = new ThriftFields(Map.empty)
 
   /** The field at the end of a path of field numbers. */
@@ -24,8 +24,8 @@ private[parquet] object ThriftFields {
     path.foldRight(value)((number, below) => new ThriftFields(Map(number -> below)))
 }
 
-/** A binary value: its length begins at `lengthAt`, its bytes are from `from` to `until`. */
+/** A binary value: its length begins at `lengthAt`, and its bytes reach from `from` to `until`. */
 private[parquet] final case class BinaryPlace(lengthAt: Int, from: Int, until: Int)
 
-/** Why the walk over a Thrift structure stopped. */
+/** Why a walk over a Thrift structure did not reach its end. */
 private[parquet] final class ThriftUnbounded(message: String) extends Exception(message)

@@ -24,7 +24,7 @@ private[bytes] final class ThriftWalk(bytes: Array[Byte], from: Int, until: Int)
         number = if (delta == 0) zigzag() else number + delta
         if (wanted.struct.isDefined && !(number.isValidInt && wanted.below.contains(number.toInt)))
           wanted.struct.foreach(unknown += UnknownField(_, number))
-        // The type of a boolean field contains its value.
+        // The type code of a boolean field contains its value.
         if (kind != True && kind != False)
           value(kind, depth, if (wanted eq ThriftFields.none) wanted else below(wanted, number))
       }

@@ -10,8 +10,8 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.fs.FSDataInputStream
 
 /**
- * Hadoop's reads of many ranges at once, which object stores answer in parallel. They came with Hadoop 3.3.5; Spark 3.5
- * has an older version, so this finds them by name.
+ * Hadoop's vectored reads of many ranges at once, which object stores answer in parallel. Hadoop has them since 3.3.5;
+ * Spark 3.5 ships an older version, so this class finds them by reflection.
  */
 private[parquet] object VectoredReads {
   private final class Api(loader: ClassLoader) {
@@ -50,14 +50,14 @@ private[parquet] object VectoredReads {
   private lazy val api: Option[Api] =
     try Some(new Api(classOf[FSDataInputStream].getClassLoader))
     catch {
-      // An older Hadoop: then ranges are read one by one, which is slower and just as safe.
+      // An older Hadoop: the caller then reads one range after the other, which is as safe and only slower.
       case _: ReflectiveOperationException => None
     }
 
-  /** Whether the stream does more than read one range after the other. */
+  /** Whether the stream is faster than reading one range after the other. */
   def serves(stream: FSDataInputStream): Boolean = api.isDefined && stream.hasCapability(Capability)
 
-  /** @param ranges in order; no two of them touch */
+  /** @param ranges in order, without overlap or contact */
   def read(stream: FSDataInputStream, ranges: Seq[Range]): Seq[Segment] =
     try api.get.apply(stream, ranges)
     catch { case failed @ (_: InvocationTargetException | _: ExecutionException) => throw failed.getCause }

@@ -6,17 +6,17 @@ import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
 
 import io.pmeparquet.AesKey
 
-/** The ciphers of one chunk: `headers` for page headers, indexes and filters, `pages` for pages. */
+/** The ciphers of one chunk: `headers` for page headers, indexes and Bloom filters, `pages` for pages. */
 private[parquet] final class ChunkModules(val headers: Modules, val pages: Modules)
 
 /**
- * A column chunk with decrypted metadata.
+ * A column chunk with its metadata decrypted.
  *
  * @param display the column's name in messages
- * @param ordinal the column's place in its row group, to which its modules are bound
- * @param rowCount number of rows in its row group
+ * @param ordinal the column's place in its row group, which the AAD of its modules contains
+ * @param rowCount the number of rows in its row group
  * @param key none if it is not encrypted
- * @param struct as in the file, but with decrypted metadata
+ * @param struct the file's Thrift struct, except that its metadata is decrypted
  */
 private[parquet] final class Chunk(
     val descriptor: ColumnDescriptor,
@@ -30,8 +30,8 @@ private[parquet] final class Chunk(
 ) {
 
   /**
-   * In an encrypted chunk only headers of the right kind open, so the metadata, which is authenticated, must say which
-   * kind it is.
+   * In an encrypted chunk a page header opens only as the kind that it is, so there the metadata, which is
+   * authenticated, must show whether there is a dictionary.
    */
   def mayHaveDictionary: Boolean = key.isEmpty || {
     val offset = meta.getDictionaryPageOffset
@@ -39,8 +39,8 @@ private[parquet] final class Chunk(
   }
 
   /**
-   * Whether levels may be outside of modules, which only V2 pages allow. The encoding statistics show it; a file
-   * without them may have such pages.
+   * Whether levels may be outside of modules, which only V2 pages allow. The encoding stats state whether there are V2
+   * pages; a file without encoding stats may have some.
    */
   def mayHaveClearLevels: Boolean = key.isDefined && hasLevels && {
     val stats = meta.getEncodingStats

@@ -13,7 +13,7 @@ import io.pmeparquet.PmeErrors
 /**
  * Opens the dictionary page of one chunk. For one thread.
  *
- * @param opened dictionaries of the row group that are already open
+ * @param opened the dictionaries of the row group that are decrypted already
  */
 private[chunk] final class ChunkDictionary(
     source: ChunkSource,
@@ -56,7 +56,7 @@ private[chunk] final class ChunkDictionary(
     else throw PmeErrors.damaged(where, "it has another page in place of its dictionary")
   }
 
-  /** The least number of bytes of a plain value. */
+  /** The fewest bytes of a plain value. */
   private def leastBytes: Int = chunk.descriptor.getPrimitiveType.getPrimitiveTypeName match {
     case PrimitiveTypeName.INT64 | PrimitiveTypeName.DOUBLE => 8
     case PrimitiveTypeName.INT96 => 12
@@ -74,7 +74,7 @@ private[chunk] final class ChunkDictionary(
 
 private object ChunkDictionary {
 
-  /** The memory for a decoded dictionary value: a number, or an object that refers to bytes. */
+  /** The memory of a decoded dictionary value: a number, or an object that refers to bytes. */
   val NumberBytes = 8
   val ObjectBytes = 40
 }

@@ -5,20 +5,20 @@ import io.pmeparquet.parquet.bytes.Limits
 import io.pmeparquet.PmeException
 
 /**
- * Opens the page headers of one column chunk, and reads little more than the headers. For one thread.
+ * Opens the page headers of one column chunk, and reads no more bytes than they take. For one thread.
  *
- * @param end of the chunk
+ * @param end where the chunk ends
  */
 private[parquet] final class ChunkHeaders(
     window: Window,
     end: Long,
-    opener: PageOpener,
+    reader: CompressedPageReader,
     isEncrypted: Boolean
 ) {
   import ChunkHeaders._
 
   /**
-   * @param number of a data page; none for the dictionary
+   * @param number the data page's number; none for the dictionary
    * @return the header, and the length of the page's body
    */
   def at(offset: Long, number: Option[Int]): (OpenedHeader, Int) =
@@ -31,11 +31,11 @@ private[parquet] final class ChunkHeaders(
 
   private def within(length: Long, offset: Long, number: Option[Int]) = {
     val place = PagePlace(window.from(offset, length), offset, number.getOrElse(0), None)
-    val page = if (number.isEmpty) opener.dictionaryAt(place) else opener.dataPageAt(place)
-    page -> opener.bodyLength(page, end - offset - page.headerBytes)
+    val page = if (number.isEmpty) reader.dictionaryAt(place) else reader.dataPageAt(place)
+    page -> reader.bodyLength(page, end - offset - page.headerBytes)
   }
 
-  /** Where a module ends according to the length before it, if that length is possible. */
+  /** The end of a module according to the length before it, if that is possible. */
   def frameEnd(offset: Long): Option[Long] =
     if (end - offset < ModuleFrame.LengthBytes) None
     else {
@@ -48,6 +48,6 @@ private[parquet] final class ChunkHeaders(
 private object ChunkHeaders {
   val MostOfHeader: Long = Limits.PageHeaderBytes.toLong + ModuleFrame.GcmOverheadBytes
 
-  /** Nothing states the length of a readable header; a longer one contains long values. */
+  /** Nothing states the length of a plaintext header; a longer one holds long values. */
   val UsualBytes: Long = 8 * 1024
 }

@@ -9,16 +9,15 @@ import io.pmeparquet.cipher.ModuleKind
 import io.pmeparquet.PmeErrors
 
 /**
- * The pages of one column chunk, decrypted and decompressed one by one as a reader asks for them. Every length from the
- * file is checked against the rest of the chunk before it is used. For one thread.
+ * The pages of one column chunk, decrypted and decompressed one by one as a reader asks for them. Every length in the
+ * file is checked against what is left of the chunk before it is used. For one thread.
  *
- * With vectorized decoders a data page is valid until the next one is requested.
+ * With vectorized decoders a data page is valid until the reader asks for the next.
  *
- * @param pages which pages to read, and where they are
- * @param memory the total size of this chunk's open pages and those of the other columns
- * @param opened dictionaries of the row group that are already open
- * @param wanted rows of the row group; pages without any of them are skipped without decryption, if their rows are
- *   known
+ * @param pages which pages to read, and their places
+ * @param memory counts the pages of this chunk and of the columns beside it, together
+ * @param opened the dictionaries of the row group that are decrypted already
+ * @param wanted rows of the row group; skips pages without any of them, undecrypted if their rows are known
  */
 private[parquet] final class ChunkPages(
     source: ChunkSource,
@@ -53,7 +52,7 @@ private[parquet] final class ChunkPages(
 
   @tailrec
   override def readPage(): DataPage = {
-    // Only a look at the first page shows whether it is the dictionary.
+    // Only a look for the dictionary shows whether the first page of a chunk is one.
     readDictionaryPage()
     pages.next() match {
       case Some(place) =>

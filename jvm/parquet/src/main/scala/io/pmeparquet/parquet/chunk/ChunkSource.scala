@@ -1,7 +1,7 @@
 package io.pmeparquet.parquet.chunk
 
 /**
- * A chunk with everything that opens it: what every reader of its pages needs. For one thread.
+ * A chunk with its ciphers: what every reader of its pages needs. For one thread.
  *
  * @param modules none if the chunk is not encrypted
  * @param file its path, for messages

@@ -18,8 +18,8 @@ import io.pmeparquet.PmeErrors
 private[parquet] trait Decompress {
 
   /**
-   * @param size the size that the page's header states; the array has room for it from `outOffset` on
-   * @return number of bytes written, which is `size` if the header is right
+   * @param size the length of the content according to the page's header; the array has room for it from `outOffset` on
+   * @return the number of bytes written: `size` if the header is right
    */
   def apply(in: Array[Byte], offset: Int, length: Int, out: Array[Byte], outOffset: Int, size: Int): Int
 }
@@ -28,13 +28,13 @@ private[parquet] trait Decompress {
  * Decompresses each page in one call.
  *
  * @param mostPerByte the most bytes that one compressed byte can produce
- * @param isNone whether pages are not compressed, so that a page can be decrypted directly to its destination
+ * @param isNone whether pages are not compressed, so that one can be decrypted straight to its target
  */
 private[parquet] final class Codec(val mostPerByte: Long, val isNone: Boolean = false)(
     val decompress: Decompress
 )
 
-/** The codecs of one read. It calls Spark's own libraries where one call is enough, and parquet-java otherwise. */
+/** The codecs of one read: Spark's own libraries if they decompress in one call, and parquet-java for the rest. */
 private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
   private var others: Option[CodecFactory] = None
 
@@ -60,7 +60,7 @@ private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
       )
   }
 
-  /** A codec that exists only with its library. */
+  /** A codec that exists only if its library does. */
   private def byParquet(name: CompressionCodecName): Codec = {
     val decompressor =
       try parquetCodecs.getDecompressor(name)
@@ -86,7 +86,7 @@ private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
 
 private[parquet] object Codecs {
 
-  /** Runs a codec; every failure on its input is damage. */
+  /** Runs a codec. Any complaint about its input is damage. */
   def run(
       where: String,
       codec: Codec,
@@ -112,14 +112,14 @@ private[parquet] object Codecs {
     length
   })
 
-  // A copy of 64 bytes takes three.
+  // A copy of 64 bytes takes three bytes.
   private val OneSnappy = new Codec(mostPerByte = 32)((in, offset, length, out, outOffset, size) => {
-    // Native code writes as many bytes as the stream states, so this checks the stream first.
-    val says = Snappy.uncompressedLength(in, offset, length)
-    if (says != size) says else Snappy.uncompress(in, offset, length, out, outOffset)
+    // Native code writes as much as the stream claims, so check the claim first.
+    val claimed = Snappy.uncompressedLength(in, offset, length)
+    if (claimed != size) claimed else Snappy.uncompress(in, offset, length, out, outOffset)
   })
 
-  // A block of 128 KiB takes four.
+  // A block of 128 KiB takes four bytes.
   private val OneZstd = new Codec(mostPerByte = 40000)((in, offset, length, out, outOffset, size) =>
     Zstd.decompressByteArray(out, outOffset, size, in, offset, length).toInt
   )
@@ -130,8 +130,8 @@ private[parquet] object Codecs {
   private val Lz4Raw = new Codec(mostPerByte = 256)(lz4.decompress(_, _, _, _, _, _))
 
   /**
-   * The deprecated LZ4: blocks in Hadoop's framing (the size of a block, and then its chunks, each after its own size),
-   * or raw blocks as in [[Lz4Raw]], which other writers produce. Hadoop's own decompressor trusts the sizes.
+   * The deprecated LZ4 codec: blocks in Hadoop's framing, that is the size of a block and then its chunks, each after
+   * its own size; or, from other writers, the same as [[Lz4Raw]]. Hadoop's own decompressor trusts the sizes.
    */
   private val Lz4 = new Codec(Lz4Raw.mostPerByte)((in, offset, length, out, outOffset, size) =>
     try lz4Framed(ByteBuffer.wrap(in, offset, length), out, outOffset, size)

@@ -9,8 +9,8 @@ import io.pmeparquet.cipher.ModuleKind
 import io.pmeparquet.parquet.bytes.Limits
 
 /**
- * Makes parquet-column's data pages from those of one chunk: decrypts, decompresses, and checks what decoders would
- * trust. For one thread.
+ * Makes parquet-column's data pages from those of one chunk: decrypts and decompresses them, and checks everything that
+ * decoders would trust. For one thread.
  */
 private[chunk] final class DataPages(
     source: ChunkSource,
@@ -63,7 +63,7 @@ private[chunk] final class DataPages(
     val data = size - rl - dl
     val out = room(data)
     val compressed = !page.isSetIs_compressed || page.isIs_compressed
-    // If all values are null, some writers store an empty frame of their codec.
+    // If all values are null, some writers store the empty frame of their codec.
     if (data > 0) {
       val valuesCodec = if (compressed) codec else Codecs.None
       Codecs.run(where, valuesCodec, parts.values, parts.valuesAt, parts.valuesLength, out, 0, data)
@@ -88,7 +88,7 @@ private[chunk] final class DataPages(
   }
 
   private def room(size: Int): Array[Byte] = {
-    // The row-based reader may keep a page while it reads the next.
+    // The row-based reader may keep a page after it asks for the next.
     if (!rules.vectorized || output.length < size) {
       val length = if (rules.vectorized) Modules.roomFor(size) else size
       memory.exchange(output.length.toLong, length.toLong, where)

@@ -6,8 +6,8 @@ import org.apache.parquet.column.page.DictionaryPage
 import org.apache.parquet.hadoop.metadata.ColumnPath
 
 /**
- * The dictionaries of one row group. Each is decrypted once, although filters, the columns of a condition and the scan
- * ask for it one after the other. For one thread.
+ * The dictionaries of one row group. It decrypts each once, though filters, the columns of a condition and the scan
+ * each ask for it. For one thread.
  */
 private[parquet] final class Dictionaries {
   private val opened = mutable.Map.empty[ColumnPath, Dictionaries.Opened]
@@ -20,6 +20,6 @@ private[parquet] final class Dictionaries {
 
 private[parquet] object Dictionaries {
 
-  /** @param length of the page in the file, including its header */
+  /** @param length the length of the page in the file, with its header */
   final case class Opened(page: DictionaryPage, length: Int)
 }

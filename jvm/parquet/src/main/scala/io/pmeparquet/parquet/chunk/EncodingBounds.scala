@@ -6,8 +6,8 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 import io.pmeparquet.PmeErrors
 
 /**
- * Checks what levels and packed values of a page state about themselves, without decoding them: decoders allocate what
- * a run or a block states, and some wait forever for levels that never come. It costs one step for each run.
+ * Checks what levels and packed values of a page claim, without decoding them: decoders allocate as much as a run or a
+ * block claims to hold, and some wait forever for missing levels. It takes one step for each run.
  */
 private[parquet] final class EncodingBounds(descriptor: ColumnDescriptor, where: String) {
   import EncodingBounds._
@@ -17,10 +17,9 @@ private[parquet] final class EncodingBounds(descriptor: ColumnDescriptor, where:
   private val isBoolean = descriptor.getPrimitiveType.getPrimitiveTypeName == PrimitiveTypeName.BOOLEAN
 
   /**
-   * Checks the body of a V1 page of `size` bytes: repetition levels, definition levels, each after its length, and
-   * values.
+   * Checks a V1 page's body of `size` bytes: repetition levels, definition levels, each after its length, and values.
    *
-   * @throws io.pmeparquet.PmeException if a part states something impossible
+   * @throws io.pmeparquet.PmeException if a part makes an impossible claim
    */
   def checkV1(
       page: Array[Byte],
@@ -40,7 +39,7 @@ private[parquet] final class EncodingBounds(descriptor: ColumnDescriptor, where:
   }
 
   /**
-   * As `checkV1`, for a V2 page: the repetition levels at `levelsAt`, the definition levels after them, and the values.
+   * As `checkV1` for a V2 page: the repetition levels at `levelsAt`, the definition levels after them, and the values.
    */
   def checkV2(
       levels: Array[Byte],

@@ -2,10 +2,10 @@ package io.pmeparquet.parquet.chunk
 
 import org.apache.parquet.column.Encoding
 
-/** Why the walk over encoded levels or values stopped. */
+/** Why a walk over encoded levels or values did not reach their end. */
 private[chunk] final class UnboundedEncoding(message: String) extends Exception(message)
 
-/** One walk over encoded levels or values without decoding them: see [[EncodingBounds]]. */
+/** One walk over encoded levels or values, without decoding them: see [[EncodingBounds]]. */
 private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: Int) {
   import EncodingWalk._
 
@@ -24,7 +24,7 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
       if (held < count) throw new UnboundedEncoding(s"$held of $count are there")
     }
 
-  /** The part after its length of four bytes. */
+  /** A part that follows its own length of four bytes. */
   def prefixed(part: EncodingWalk => Any): Unit = {
     val start = at
     skip(Integer.BYTES.toLong)
@@ -34,7 +34,7 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
     part(new EncodingWalk(bytes, at - length, at))
   }
 
-  /** Indices into a dictionary, after their bit width of one byte. */
+  /** Indices into a dictionary, after their bit width. */
   def indices(count: Int): Unit = if (at < until) {
     val bits = next()
     if (bits > Integer.SIZE) throw new UnboundedEncoding(s"indices of $bits bits")
@@ -42,9 +42,9 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
   }
 
   /**
-   * Runs of the hybrid of run lengths and bit packing (Encodings, "RLE = 3").
+   * Runs of the RLE/bit-packing hybrid (Encodings, "RLE = 3").
    *
-   * @return the number of their values; the walk stops at `count`
+   * @return the number of values that they hold; stops looking at `count`
    */
   def runs(bits: Int, count: Int): Long = {
     var held = 0L
@@ -56,7 +56,7 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
         skip((bits + 7) / 8)
         held += length
       } else {
-        // A last group may be cut short, and decoders check that themselves.
+        // The last group may be cut short; decoders detect that themselves.
         if ((length - 1) * bits > until - at || length * GroupSize > count - held + Padding)
           throw new UnboundedEncoding(
             s"a run has $length groups, but ${until - at} bytes and ${count - held} values are left"
@@ -68,7 +68,7 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
     held
   }
 
-  /** Integers as differences in blocks (Encodings, "DELTA_BINARY_PACKED = 5"). */
+  /** Integers as blocks of deltas (Encodings, "DELTA_BINARY_PACKED = 5"). */
   def deltas(count: Int): Unit = if (at < until) {
     val blockSize = varint()
     val parts = varint()
@@ -125,7 +125,7 @@ private object EncodingWalk {
   val GroupSize = 8
   val MostVarintBytes = 10
 
-  /** More than any decoder can hold, and too little for products of it to overflow. */
+  /** Above what any decoder can hold, and low enough that products of it do not overflow. */
   val MostOfRun = 1L << 40
 
   /** Writers pad the last packed run and the last block to a group of 8 or more. */

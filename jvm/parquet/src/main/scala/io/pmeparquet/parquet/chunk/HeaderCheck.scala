@@ -21,10 +21,10 @@ private[parquet] final class HeaderCheck(
   private val headers = new PageHeaders(source, codec, verifyChecksums = false)
 
   /**
-   * Goes from page to page by their headers, and opens no page unless it must: for readers that allocate what lengths
-   * state.
+   * Goes from page to page by their headers, for readers that allocate what lengths claim. Opens no page that such a
+   * reader can read itself.
    *
-   * @throws io.pmeparquet.PmeException if a length does not fit into its container
+   * @throws io.pmeparquet.PmeException if a length does not fit into its place
    */
   def run(): Unit = {
     if (chunk.mayHaveDictionary) pages.dictionary.foreach(checkHeader(_, ModuleKind.DictionaryPage))
@@ -41,7 +41,7 @@ private[parquet] final class HeaderCheck(
       val end = headers.bodyEnd(header, body, place)
       headers.uncompressed(header, end - body, if (ofDictionary) Limits.DictionaryBytes else Limits.PageBytes)
       modules.foreach { ciphers =>
-        // A V2 page may have levels before its module; no reader uses the length there.
+        // Levels may precede a V2 page's module; no reader uses its length there.
         if (header.getType == PageType.DATA_PAGE_V2) checkLevels(header, ciphers.pages, place, body, end)
         else ciphers.pages.pageEnd(place.segment.array, body, end, kind)
       }
@@ -49,7 +49,7 @@ private[parquet] final class HeaderCheck(
     }
   }
 
-  /** parquet-java takes the levels of a V2 page from before its module, where Arrow has none. */
+  /** parquet-java reads the levels of a V2 page before its module, where Arrow has none. */
   private def checkLevels(
       header: PageHeader,
       cipher: Modules,
@@ -60,11 +60,11 @@ private[parquet] final class HeaderCheck(
     val page = header.getData_page_header_v2
     if (page.getRepetition_levels_byte_length != 0 || page.getDefinition_levels_byte_length != 0) {
       if (V2Parts.isInside(place.segment.array, body, end)) {
-        // Only a page that opens is written as Arrow writes it.
+        // Only a page that opens has the layout that Arrow writes.
         cipher.open(place.segment.array, body, end, ModuleKind.DataPage, place.ordinal)
         throw PmeErrors.levelsInside(file, chunk.display)
       }
-      // The chunk's own metadata may not show that it has V2 pages.
+      // The chunk's own metadata need not state that it has V2 pages.
       if (!allowClearLevels) throw PmeErrors.clearLevels(file, chunk.display)
     }
   }

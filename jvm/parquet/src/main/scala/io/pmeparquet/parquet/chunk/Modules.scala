@@ -8,8 +8,8 @@ import io.pmeparquet.parquet.bytes.{Limits, ReadCounters}
 import io.pmeparquet.PmeErrors
 
 /**
- * Opens the modules of one column chunk or footer, one after the other, into a buffer that grows to the largest of
- * them. For one thread.
+ * Opens the modules of one column chunk or footer, one after the other, into a scratch array that grows to the largest.
+ * For one thread.
  *
  * @param where file and column, for messages
  */
@@ -27,10 +27,10 @@ private[parquet] final class Modules(
   def overheadBytes: Int = cipher.overheadBytes
 
   /**
-   * Where a module that begins at `at` ends: checks its length field against the bytes that are left and a limit.
+   * The end of the module that begins at `at`. Checks its length field against what is left and against a limit.
    *
-   * @param until where the container of the module ends
-   * @param limit the largest plaintext
+   * @param until the end of the place that the module must fit into
+   * @param limit the longest plaintext allowed
    */
   def end(bytes: Array[Byte], at: Int, until: Int, limit: Int, kind: ModuleKind): Int = {
     def damaged(why: String) = PmeErrors.damaged(where, s"its ${kind.name} $why")
@@ -47,7 +47,10 @@ private[parquet] final class Modules(
     at + ModuleFrame.LengthBytes + length
   }
 
-  /** A page's length field is not authenticated; it must match the page header, which is (specification §5.1). */
+  /**
+   * Nothing authenticates a page's length field; it must match the page header, which is authenticated (specification
+   * §5.1).
+   */
   def pageEnd(bytes: Array[Byte], body: Int, expected: Int, kind: ModuleKind): Int = {
     val found = end(bytes, body, expected, Limits.PageBytes, kind)
     if (found != expected)
@@ -61,7 +64,7 @@ private[parquet] final class Modules(
   /**
    * Opens the module from `at` to `end`, including its length field.
    *
-   * @return length of [[plaintext]]
+   * @return the length of [[plaintext]]
    */
   def open(bytes: Array[Byte], at: Int, end: Int, kind: ModuleKind, page: Int): Int = {
     val size = end - at - cipher.overheadBytes
@@ -69,7 +72,7 @@ private[parquet] final class Modules(
     open(bytes, at, end, kind, page, scratch, 0)
   }
 
-  /** As [[open]], into an array of the caller with room for the plaintext. */
+  /** As [[open]], into an array of the caller that has room for the plaintext. */
   def open(
       bytes: Array[Byte],
       at: Int,
@@ -100,6 +103,6 @@ private[parquet] final class Modules(
 
 private[parquet] object Modules {
 
-  /** Room to grow, so that a slightly larger page does not need a new array. */
+  /** Leaves room to grow, so that a page a little larger than the last needs no new array. */
   def roomFor(size: Int): Int = (size.toLong + size / 4 + 64).min((Int.MaxValue - 8).toLong).toInt.max(size)
 }

@@ -7,7 +7,7 @@ import io.pmeparquet.PmeErrors
 private[chunk] final class PageContent(source: ChunkSource, codec: Codec) {
   import source.{modules, where}
 
-  /** Puts the body of a page into `out`, which has room for `size` bytes. */
+  /** Puts a page's body into `out`, which has room for `size` bytes. */
   def into(
       place: PagePlace,
       body: Int,

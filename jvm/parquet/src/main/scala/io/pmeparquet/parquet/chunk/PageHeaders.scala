@@ -11,7 +11,7 @@ import io.pmeparquet.parquet.bytes.{FileTail, Limits, ThriftBounds}
 
 /**
  * Opens the page headers of one chunk, and checks their lengths. A check in [[at]] applies to reads, copies,
- * verification and reports; one in [[uncompressed]] applies only where pages are decompressed, and in `HeaderCheck`.
+ * verification and layouts; a check in [[uncompressed]] only to readers that decompress pages, and to `HeaderCheck`.
  * For one thread.
  */
 private[parquet] final class PageHeaders(
@@ -42,9 +42,7 @@ private[parquet] final class PageHeaders(
   private def parsed(bytes: Array[Byte], at: Int, end: Int): PageHeader =
     FileTail.parse(where, "a page header")(Util.readPageHeader(new ByteArrayInputStream(bytes, at, end - at)))
 
-  /**
-   * The array index where the page whose body begins at `body` ends; compares its checksum if the caller wants that.
-   */
+  /** The array index at which a page ends whose body begins at `body`. Compares its checksum if asked to. */
   def bodyEnd(header: PageHeader, body: Int, place: PagePlace): Int = {
     val end = body + bodyLength(header, (place.segment.until - body).toLong)
     compareChecksum(header, place.segment.array, body, end)
@@ -54,7 +52,7 @@ private[parquet] final class PageHeaders(
   def contradiction(place: PagePlace): PmeException =
     PmeErrors.damaged(where, s"the header of its page ${place.ordinal} contradicts itself")
 
-  /** @param left bytes of the column chunk after the header */
+  /** @param left the bytes of the column chunk after the header */
   def bodyLength(header: PageHeader, left: Long): Int = {
     val length = header.getCompressed_page_size
     if (length < 0 || length > left)
@@ -73,7 +71,7 @@ private[parquet] final class PageHeaders(
         throw PmeErrors.damaged(where, "the checksum of a page does not match")
     }
 
-  /** The decompressed size that a page states, checked before memory is allocated for it. */
+  /** The length that a page claims to decompress to, checked before anything allocates it. */
   def uncompressed(header: PageHeader, length: Int, limit: Int): Int = {
     val size = header.getUncompressed_page_size
     if (size < 0 || size > limit)
@@ -92,6 +90,6 @@ private[parquet] final class PageHeaders(
 
 private object PageHeaders {
 
-  /** An allowance for short pages, which have more than their content. */
+  /** For the levels that short pages have besides their values. */
   val LevelSlackBytes = 64
 }

@@ -3,7 +3,7 @@ package io.pmeparquet.parquet.chunk
 import io.pmeparquet.parquet.bytes.Limits
 import io.pmeparquet.PmeErrors
 
-/** Counts the total size of the open pages of one row group's columns. For one thread. */
+/** Counts the memory of the open pages of one row group's columns together. For one thread. */
 private[parquet] final class PageMemory {
   private var taken = 0L
 

@@ -2,17 +2,17 @@ package io.pmeparquet.parquet.chunk
 
 import io.pmeparquet.parquet.bytes.Segment
 
-/** The rows of a page: the first one in its row group, and their number. */
+/** The rows of a page: the index of the first in its row group, and their number. */
 private[parquet] final case class PageRows(first: Long, count: Int) {
   def holdAny(wanted: Rows): Boolean = count > 0 && wanted.overlaps(first, first + count - 1)
 }
 
 /**
- * Where a page begins, with its header.
+ * Where a page begins, header first.
  *
- * @param segment the bytes of the file that contain it, which may go on after it
+ * @param segment the bytes of the file that contain it, at most to the end of the file
  * @param ordinal its number among the data pages of its chunk
- * @param rows known if the offset index led to it
+ * @param rows known if the offset index gave the place
  */
 private[parquet] final case class PagePlace(
     segment: Segment,
@@ -21,23 +21,23 @@ private[parquet] final case class PagePlace(
     rows: Option[PageRows]
 ) {
 
-  /** Where it begins in the segment's array. */
+  /** The index at which it begins in the segment's array. */
   def index: Int = segment.at + (offset - segment.offset).toInt
 }
 
-/** The pages of a chunk to read, in order. For one thread. */
+/** Which pages of a chunk to read, in order. For one thread. */
 private[parquet] sealed trait PagePlaces {
 
-  /** Whether these are all data pages of the chunk, so that their values can be counted. */
+  /** Whether these are all data pages of the chunk, so that a reader can count the values. */
   def areAll: Boolean
 
-  /** Where the dictionary is, if there is one; only the first page there shows that. */
+  /** Where the dictionary is if there is one; the header of the page there shows whether it is. */
   def dictionary: Option[PagePlace]
 
   /** The next data page. */
   def next(): Option[PagePlace]
 
-  /** Reports where a page ended, as an index of its segment's array. */
+  /** The reader reports here where a page ended, as an index in its segment's array. */
   def passed(place: PagePlace, end: Int): Unit
 }
 
@@ -62,7 +62,7 @@ private[parquet] final class AllPages(segment: Segment) extends PagePlaces {
     offset = segment.offset + (end - segment.at)
 }
 
-/** Some pages of a chunk, from the offset index. */
+/** Some pages of a chunk, at the places that the offset index states. */
 private[parquet] final class SomePages(override val dictionary: Option[PagePlace], places: Seq[PagePlace])
     extends PagePlaces {
   private val left = places.iterator

@@ -6,7 +6,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.parquet.internal.filter2.columnindex.RowRanges
 
-/** Rows of one row group, as sorted ranges that do not touch: from `from(i)` to `to(i)`, both included. */
+/** Rows of one row group, as ordered ranges that do not touch: `from(i)` to `to(i)`, both included. */
 final class Rows private (from: Array[Long], to: Array[Long]) {
   val count: Long = from.indices.foldLeft(0L)((sum, i) => sum + to(i) - from(i) + 1)
 
@@ -55,7 +55,7 @@ object Rows {
     new Rows(all.map(_.from).toArray, all.map(_.to).toArray)
   }
 
-  /** Collects rows that come in order. */
+  /** Collects rows that are added in order. */
   final class Builder {
     private val from = Array.newBuilder[Long]
     private val to = Array.newBuilder[Long]

@@ -5,11 +5,11 @@ import org.apache.parquet.format.{PageHeader, PageType}
 import io.pmeparquet.parquet.bytes.Segment
 
 /**
- * A stored page, decrypted and still compressed.
+ * A page as the file stores it, but decrypted; still compressed.
  *
- * @param header as in the file
- * @param offset where it begins in the file
- * @param headerBytes length of its header in the file
+ * @param header the file's header
+ * @param offset where the page begins in the file
+ * @param headerBytes the length of its header in the file
  * @param content for a V2 page its levels, then its values
  */
 private[parquet] final class StoredPage(
@@ -22,8 +22,7 @@ private[parquet] final class StoredPage(
 }
 
 /**
- * The pages of one column chunk for callers that store them again: decrypted one by one, neither decompressed nor
- * decoded. For one thread.
+ * The pages of one column chunk for a copy: decrypted one by one, neither decompressed nor decoded. For one thread.
  *
  * @param segment the whole chunk
  */
@@ -32,7 +31,7 @@ private[parquet] final class StoredPages(
     segment: Segment,
     allowClearLevels: Boolean
 ) extends Iterator[StoredPage] {
-  private val opener = new PageOpener(source, allowClearLevels)
+  private val reader = new CompressedPageReader(source, allowClearLevels)
   private val places = new AllPages(segment)
   private var values = 0L
   private var upcoming = dictionary().orElse(dataPage())
@@ -49,23 +48,23 @@ private[parquet] final class StoredPages(
     if (!source.chunk.mayHaveDictionary) None
     else
       places.dictionary.flatMap { place =>
-        val page = opener.dictionaryAt(place)
+        val page = reader.dictionaryAt(place)
         if (page.isDictionary) Some(stored(page)) else None
       }
 
   private def dataPage(): Option[StoredPage] = places.next() match {
     case Some(place) =>
-      val page = opener.dataPageAt(place)
+      val page = reader.dataPageAt(place)
       values += page.values
       Some(stored(page))
     case None =>
-      opener.requireAll(values)
+      reader.requireAll(values)
       None
   }
 
   private def stored(page: OpenedHeader) = {
-    val end = opener.end(page)
-    val content = opener.content(page, end)
+    val end = reader.end(page)
+    val content = reader.content(page, end)
     places.passed(page.place, end)
     new StoredPage(page.header, page.place.offset, page.headerBytes, content)
   }

@@ -6,8 +6,8 @@ import io.pmeparquet.PmeErrors
 /**
  * The parts of a V2 data page: its levels, which are not compressed, and its values, which may be.
  *
- * @param levels the array with the levels from `levelsAt` on, repetition levels first
- * @param values the array with the values from `valuesAt` on, still compressed
+ * @param levels the array that holds the levels from `levelsAt` on, repetition levels first
+ * @param values the array that holds the values from `valuesAt` on, still compressed
  */
 private[parquet] final class V2Parts(
     val levels: Array[Byte],
@@ -18,8 +18,8 @@ private[parquet] final class V2Parts(
 )
 
 /**
- * Encrypted V2 pages exist in two forms. Arrow encrypts levels and values as one module; parquet-java leaves the levels
- * before the module, readable and unauthenticated. The place of a module with a fitting length shows which form a page
+ * The two layouts of encrypted V2 pages. Arrow encrypts levels and values as one module; parquet-java leaves the levels
+ * before the module, readable and unauthenticated. The place of a module whose length fits shows which layout a page
  * has.
  */
 private[parquet] object V2Parts {
@@ -43,7 +43,7 @@ private[parquet] object V2Parts {
         modules.pageEnd(bytes, body, end, ModuleKind.DataPage)
         val length = modules.open(bytes, body, end, ModuleKind.DataPage, page)
         if (length < levelBytes) throw tooShort
-        // A copy, because the next page is decrypted into the same array while the levels may still be in use.
+        // Copied, since the next page is decrypted into the same array while a reader may still use these levels.
         val plain = java.util.Arrays.copyOf(modules.plaintext, length)
         new V2Parts(plain, 0, plain, levelBytes, length - levelBytes)
       case Some(ciphers) =>
@@ -59,8 +59,7 @@ private[parquet] object V2Parts {
   }
 
   /**
-   * Whether levels are inside the module, as Arrow writes them: a module that takes the whole page begins where the
-   * page does.
+   * Whether a module begins where the page does and takes all of it: then the levels are inside, as Arrow writes them.
    */
   def isInside(bytes: Array[Byte], at: Int, end: Int): Boolean =
     end - at >= ModuleFrame.LengthBytes && ModuleFrame.lengthAt(

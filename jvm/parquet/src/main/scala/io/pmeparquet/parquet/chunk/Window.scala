@@ -5,30 +5,30 @@ import org.apache.hadoop.fs.ChecksumException
 import io.pmeparquet.parquet.bytes.{FileBytes, Range, Segment}
 
 /**
- * The part of a column chunk that is in memory. It moves on through the chunk: pages are opened one by one, so a chunk
- * of any length needs no more memory than its largest page. For one thread.
+ * The part of a column chunk that is in memory. It moves on through the chunk as pages are opened one by one, so a
+ * chunk of any length takes no more memory than its largest page. For one thread.
  *
- * @param step how much to read at once, if no more is needed
+ * @param step how much to read at once, unless a caller asks for more
  */
 private[parquet] final class Window(bytes: FileBytes, step: Int) {
   private var buffer = Array.emptyByteArray
   private var segment = Window.Empty
   private var until = 0L
 
-  /** Goes to another chunk, which ends there. */
+  /** Moves to another chunk, which ends at `end`. */
   def limitTo(end: Long): Unit = {
     segment = Window.Empty
     until = end
   }
 
-  /** Bytes from an offset or before it, with at least `length` bytes of the rest of the chunk. */
+  /** Bytes from an offset on, or from before it: at least `length` of what is left of the chunk. */
   def from(offset: Long, length: Long): Segment = {
     val left = until - offset
     val wanted = Range(offset, length.min(left).toInt)
     if (!segment.holds(wanted))
       try read(offset, wanted.length.max(left.min(step.toLong).toInt))
       catch {
-        // The damaged bytes may be among those that were read ahead.
+        // The damage may be in the part that was read ahead.
         case _: ChecksumException => read(offset, wanted.length)
       }
     segment

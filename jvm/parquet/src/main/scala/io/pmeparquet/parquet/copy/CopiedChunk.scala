@@ -6,11 +6,11 @@ import org.apache.parquet.format.{ColumnChunk, ColumnMetaData}
 
 import io.pmeparquet.parquet.chunk.Chunk
 
-/** A column chunk on its way to its new file, and the encryptors of its modules. */
+/** A column chunk that is being copied, and the seal of its modules in the new file. */
 private[copy] final class CopiedChunk(val chunk: Chunk, val seal: ModuleFile#ColumnSeal) {
   val struct: ColumnChunk = new ColumnChunk(chunk.struct)
   def metadata: ColumnMetaData = struct.getMeta_data
 
-  /** The new offset of each data page and its length with header, by its old offset. */
+  /** The new offset and length, header included, of each data page, by its old offset. */
   val pages: mutable.Map[Long, (Long, Int)] = mutable.HashMap.empty
 }

@@ -12,10 +12,10 @@ import io.pmeparquet.parquet.file.FileCrypto
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
-/** Whether a copy of a file can contain all of its parts, and in plaintext where the footer is readable. */
+/** Checks that a copy can have all parts of a file, and can have them in the clear if its footer is readable. */
 private[parquet] object CopiedParts {
 
-  /** @throws io.pmeparquet.PmeException if it has others */
+  /** @throws io.pmeparquet.PmeException if it has other parts */
   def requireKnown(scope: ReadScope, version: FileVersion, conf: Configuration): Unit = {
     val file = version.path.toString
     val bytes = new FileBytes(version, conf, scope.counters)
@@ -26,7 +26,8 @@ private[parquet] object CopiedParts {
         case tail: FileTail.Encrypted =>
           FileCrypto
             .of(scope, version, conf, tail, scope.counters)
-            .footerContent(footer.segment, scope.counters)
+            .footer
+            .content(footer.segment, scope.counters)
       }
       FooterFields.requireKnownTypes(FileTail.metadata(content, file), file)
       FooterFields.unknownToCopies(content, file).headOption.foreach { part =>
@@ -40,8 +41,9 @@ private[parquet] object CopiedParts {
   }
 
   /**
-   * @param metadata of the file, which will be written in plaintext
-   * @throws io.pmeparquet.PmeException if an entry may reveal values: some writers put bounds, filters or samples there
+   * @param metadata the file's metadata, which is about to be written in the clear
+   * @throws io.pmeparquet.PmeException if an entry may reveal values: some writers store bounds, filters or samples
+   *   there
    */
   def requireHarmlessEntries(metadata: FileMetaData, settings: FileSettings, file: String): Unit =
     if (settings.plaintextFooter)
@@ -52,7 +54,7 @@ private[parquet] object CopiedParts {
 
   private def isHarmless(key: String) = SchemaEntries.contains(key) || key.startsWith("org.apache.spark.")
 
-  /** Schemas and names of writers, which the readable schema and `created_by` show as well. */
+  /** Schemas and names of writers, which the readable schema and `created_by` reveal anyway. */
   private val SchemaEntries = Set(
     "ARROW:schema",
     "pandas",

@@ -14,19 +14,20 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.verify.{FileVerification, Sample}
 
 /**
- * Whether a written file is readable and correct: opens every module, with keys from its key metadata and its readers'
- * policy. If a tag does not cover all of it, this compares the checksum of its bytes with that of the written bytes.
+ * Checks that a new file is readable and has the bytes that were written. It opens every module, with keys from the
+ * file's key metadata and under its readers' policy. If tags do not cover all bytes, it compares the checksum of the
+ * file with that of the bytes written.
  *
- * @param scope how the file will be read
+ * @param scope how readers will read the file
  * @param goOn called often; throws if the work is no longer wanted
  */
 private[parquet] final class CopyCheck(scope: ReadScope, conf: Configuration, goOn: () => Unit) {
 
   /**
-   * @param source the original, and how it was read
-   * @param settings of the encryption; none: plaintext
-   * @param checksum of the written bytes
-   * @throws io.pmeparquet.PmeException what is wrong with it
+   * @param source the file that it was made from, and how that was read
+   * @param settings how it was encrypted; none if it was not
+   * @param checksum the checksum of the bytes written
+   * @throws io.pmeparquet.PmeException if anything is wrong with it
    */
   def require(
       source: OpenFile,
@@ -70,7 +71,7 @@ private[parquet] final class CopyCheck(scope: ReadScope, conf: Configuration, go
 private[parquet] object CopyCheck {
   private val BufferBytes = 1024 * 1024
 
-  /** Opens every module of a file, and fails with the first finding, of any kind. */
+  /** Opens every module of a file, and fails on the first finding of any kind. */
   def requireNoFinding(scope: ReadScope, file: FileVersion, conf: Configuration, goOn: () => Unit)(
       failure: (Condition, String) => PmeException
   ): Unit = new FileVerification(scope, Sample()).of(file, conf, goOn).findings.headOption.foreach { found =>
@@ -81,7 +82,7 @@ private[parquet] object CopyCheck {
 
   def rows(file: OpenFile): Long = (0 until file.rowGroupCount).map(file.rowCount).sum
 
-  /** Whether a tag covers every page. */
+  /** Whether tags cover every page. */
   private def isTagged(settings: FileSettings) =
     settings.algorithm == EncryptionAlgorithm.AesGcmV1 && settings.unlisted != UnlistedColumns.Plaintext
 }

@@ -13,10 +13,10 @@ import io.pmeparquet.parquet.file.OpenFile
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
-/** Whether an encrypted file matches the settings of a write: which master key protects what, and in which mode. */
+/** Checks that an encrypted file matches the settings of a write: which master key protects what, and in which mode. */
 private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScope, conf: Configuration) {
 
-  /** The difference, if there is one. */
+  /** The first difference, if there is one. */
   def difference(file: OpenFile, tail: FileTail.Encrypted): Option[String] = {
     val keys = new FileKeys(file.version.path, conf, scope)
     val ofFooter = tail.footerKeyMetadata.map(keys.masterKeyOf(_, None))
@@ -26,7 +26,7 @@ private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScop
       group <- groups
       ((name, expected), chunk) <- wanted.zip(group.getColumns.asScala)
       found = protection(chunk, name, keys) if found != expected
-    } yield s"column '$name' has ${EncryptedAs.told(found)} instead of ${EncryptedAs.told(expected)}"
+    } yield s"column '$name' has ${EncryptedAs.described(found)} instead of ${EncryptedAs.described(expected)}"
     val stored = settings.aadPrefix.isDefined && settings.storeAadPrefix
     val supplied = settings.aadPrefix.isDefined && !settings.storeAadPrefix
     Seq(
@@ -38,7 +38,7 @@ private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScop
     ).collectFirst { case (what, true) => what }.orElse(differing.headOption)
   }
 
-  /** For each column, by its name. */
+  /** The protection of each column, by the column's name. */
   private def protections(file: OpenFile): Seq[(String, ColumnProtection)] = {
     val leaves = SchemaColumns.leaves(file.schema)
     val plan = KeyPlan
@@ -49,7 +49,7 @@ private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScop
         settings.caseSensitive
       )
       .columns
-    // As in FileEncryption.
+    // As FileEncryption decides it.
     val all = plan.forall(_._2 == Plaintext)
     plan.map { case (leaf, protection) => leaf.display -> (if (all) FooterKey else protection) }
   }
@@ -64,7 +64,7 @@ private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScop
 }
 
 private object EncryptedAs {
-  def told(protection: ColumnProtection): String = protection match {
+  def described(protection: ColumnProtection): String = protection match {
     case Plaintext => "no key"
     case FooterKey => "the footer's key"
     case ColumnKey(id) => s"key '$id'"

@@ -8,7 +8,7 @@ import io.pmeparquet.parquet.bytes.FileBytes
 import io.pmeparquet.parquet.file.OpenFile
 import io.pmeparquet.parquet.scope.ReadScope
 
-/** Copies one file, in the order in which parquet-java writes files: pages, indexes, Bloom filters, footer. */
+/** Copies one file, in the order in which parquet-java lays files out: pages, indexes, Bloom filters, footer. */
 private[parquet] final class FileCopy(
     file: OpenFile,
     bytes: FileBytes,
@@ -19,7 +19,7 @@ private[parquet] final class FileCopy(
   private val pages = new PageCopy(file, bytes, out, scope)
   private val indexes = new IndexCopy(file, bytes, out, scope)
 
-  /** @return number of its pages */
+  /** @return the number of its pages */
   def write(): Long = {
     val groups =
       (0 until file.rowGroupCount).map(index => new CopiedGroup(index, out.position, copyPages(index)))

@@ -9,24 +9,25 @@ import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles, 
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.PmeErrors
 
-/** The result for some files: what was written, and how many were already encrypted. */
+/** Counts what was done with some files: what was written, and how many were encrypted already. */
 final case class EncryptedFiles(made: Copied, already: Long)
 
 /**
- * Encrypts a file in place. A reader sees either the plaintext file or the encrypted one, whole; the plaintext stays
- * until every module of the encrypted file was opened. ''Crosses the wire'', with the scopes.
+ * Encrypts a file in place. Anyone who reads it gets either the whole plaintext file or the whole encrypted one; the
+ * plaintext stays until every module of the encrypted file has been opened. ''Crosses the wire'', with the scopes.
  *
- * @param read how plaintext files are read
- * @param check how encrypted files are read
+ * @param read how to read plaintext files
+ * @param check how to read encrypted files
  */
 final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, run: InPlaceRun)
     extends Serializable {
 
   /**
-   * Leaves a file alone if an earlier run or another attempt of this task has already encrypted it as it should be.
+   * Encrypts a file, unless an earlier run or another attempt of this task has already encrypted it correctly.
    *
    * @param goOn called often; throws if the work is no longer wanted
-   * @throws io.pmeparquet.PmeException what is wrong with the file, the keys, or the result; then the file is unchanged
+   * @throws io.pmeparquet.PmeException if something is wrong with the file, the keys, or what was written; the file
+   *   then is as it was
    */
   def encrypt(file: ListedFile, conf: Configuration, goOn: () => Unit): EncryptedFiles = {
     val path = new Path(file.path)
@@ -77,7 +78,7 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
     val keys = if (write.settings.externalMaterial) Some(MaterialFiles.read(staged, conf)) else None
     if (keys.isDefined) {
       run.claim(path, conf)
-      // Key material is in place before the file, so that the file is readable at every moment.
+      // The key material is there before the file, so that the file is readable at every moment.
       FileReplacement
         .of(MaterialFiles.beside(path), conf)
         .take(MaterialFiles.beside(staged), status, () => ())
@@ -87,7 +88,7 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       staged,
       status,
       () => {
-        // In an object store the copy may have taken long.
+        // In an object store the copy before this may have taken long.
         run.requireRunning(conf)
         if (keys.exists(_ != MaterialFiles.read(path, conf))) throw PmeErrors.changedMeanwhile(path.toString)
         unchanged()

@@ -14,13 +14,13 @@ import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.write.FileEncryption
 
 /**
- * Writes a file again under other data keys, or without encryption. It decrypts and encrypts pages, and never
- * decompresses or decodes them; schema, metadata, statistics, indexes, Bloom filters and all orders stay. START HERE:
- * [[FileRewrite.write]].
+ * Rewrites a file under other data keys, or under none. It decrypts and encrypts the pages, but never decompresses or
+ * decodes them; schema, metadata, statistics, indexes, Bloom filters and the order of everything stay the same. START
+ * HERE: [[FileRewrite.write]].
  *
- * @param from how the file is read
- * @param to how the new one is encrypted; none: plaintext
- * @param check how the new one will be read
+ * @param from how to read the file
+ * @param to how to encrypt the new file; none for plaintext
+ * @param check how readers will read the new file
  * @param goOn called often; throws if the work is no longer wanted
  */
 final class FileRewrite(
@@ -33,10 +33,10 @@ final class FileRewrite(
 ) {
 
   /**
-   * @param staged a new file in an existing directory
-   * @param destination where the file will be moved
+   * @param staged where to write the new file: a free name in an existing directory
+   * @param destination where it will be moved to
    * @param written called before the new file is closed
-   * @throws io.pmeparquet.PmeException what is wrong with the file, the keys, or the new file as the storage returns it
+   * @throws io.pmeparquet.PmeException if something is wrong with the file or the keys, or with the new file as stored
    */
   def write(
       source: Path,
@@ -75,9 +75,9 @@ final class FileRewrite(
 object FileRewrite {
 
   /**
-   * Fails before anything is written if a file of a copy would have an ambiguous AAD prefix.
+   * Fails, before anything is written, if a file of a copy would have an ambiguous AAD prefix.
    *
-   * @param files their future places
+   * @param files where the files will be
    */
   def requirePrefixes(settings: FileSettings, files: Seq[Path]): Unit =
     files.foreach(file => settings.prefixToWrite(file.getParent.toUri.getPath, file.getName, file.toString))

@@ -12,18 +12,18 @@ import io.pmeparquet.parquet.files.{FileReplacement, OwnFiles}
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.PmeErrors
 
-/** The settings of a run that encrypts a table in place, by the names of options. It contains no secret. */
+/** How a run encrypts the files of a table in place, by the names of options. It contains no secrets. */
 final class InPlaceManifest private (val settings: Map[String, String]) {
 
   /**
-   * Writes it, or compares it with an existing one.
+   * Writes the manifest, or compares it with an existing one.
    *
-   * @param like gives the permissions
-   * @throws io.pmeparquet.PmeException if the existing one differs, or the file system cannot store the settings
+   * @param like the file whose permissions it gets
+   * @throws io.pmeparquet.PmeException if the existing one differs, or if the file system cannot do what this needs
    */
   def place(table: Path, file: Path, like: FileStatus, conf: Configuration): Unit = {
     val fs = file.getFileSystem(conf)
-    // Its directory does not exist yet, and is not created if the run would be refused.
+    // Its directory does not exist yet, and this must not make it if it is going to refuse.
     val inStore = FileReplacement.of(file.getParent, conf).inStore
     if (settings("keyMaterial") == "external" && inStore)
       throw PmeErrors.unsupported(
@@ -39,7 +39,7 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
     }
   }
 
-  /** @throws io.pmeparquet.PmeException if there is another one */
+  /** @throws io.pmeparquet.PmeException if there is a different one */
   def require(table: Path, file: Path, conf: Configuration): Unit = {
     OwnFiles.requireDirectory(file.getParent, conf)
     OwnFiles.requireFile(file, conf)
@@ -60,7 +60,7 @@ object InPlaceManifest {
   /**
    * ''Driver only.''
    *
-   * @param path the table, or a part of it: a run for a part has not done the whole table
+   * @param path the table or the part of it to encrypt: a run over a part has not encrypted the whole
    */
   def of(write: WriteScope, path: Path): InPlaceManifest = {
     val (instance, url) = write.instance

@@ -13,10 +13,10 @@ import io.pmeparquet.{PmeErrors, PmeException, Sha256}
 import io.pmeparquet.parquet.files.{Found, OwnFiles, RunDirectory}
 
 /**
- * One run that encrypts the files of a table in place: a hidden directory in the table's directory, where tasks write,
- * and beside it the manifest, which stays until all files are encrypted. ''Crosses the wire.''
+ * One run that encrypts the files of a table in place: a hidden directory within the table's, where tasks write, and
+ * beside it the manifest, which stays until all files are encrypted. ''Crosses the wire.''
  *
- * @param goesOn whether it continues an earlier run
+ * @param goesOn whether it continues an earlier run that has not ended
  */
 final class InPlaceRun private (
     table: Path,
@@ -25,7 +25,7 @@ final class InPlaceRun private (
     val goesOn: Boolean
 ) extends Serializable {
 
-  /** A temporary directory for one file of one attempt. ''Executor only.'' */
+  /** Gives the work a directory for one file of one attempt, and removes it afterwards. ''Executor only.'' */
   def attempt[A](conf: Configuration)(work: Path => A): A = {
     requireRunning(conf)
     val name = UUID.randomUUID().toString
@@ -33,7 +33,7 @@ final class InPlaceRun private (
     finally
       tidy {
         OwnFiles.delete(own.in(name), conf)
-        // An attempt that Spark has forgotten may have created again what the run removed at its end.
+        // An attempt that Spark no longer waits for may have recreated what the run removed when it ended.
         if (!own.isRunning(conf)) leave(conf)
       }
   }
@@ -42,7 +42,9 @@ final class InPlaceRun private (
   def requireRunning(conf: Configuration): Unit =
     if (!own.isRunning(conf)) throw PmeErrors.runIsOver(table.toString)
 
-  /** Reports failures after the end of the run as such: the run removes files while tasks still use them. */
+  /**
+   * Reports failures after the end of this run as exactly that: another run removes its files while tasks are at work.
+   */
   private def lostToAnother[A](conf: Configuration)(work: => A): A =
     try work
     catch {
@@ -52,7 +54,7 @@ final class InPlaceRun private (
 
   private def isOver(conf: Configuration) =
     try !own.isRunning(conf)
-    // Keeps the earlier failure.
+    // The caller then reports the first failure.
     catch { case NonFatal(_) => false }
 
   /** @throws io.pmeparquet.PmeException if an attempt has claimed a file */
@@ -60,10 +62,10 @@ final class InPlaceRun private (
     if (OwnFiles.find(claimOf(file), conf) != Found.Nothing) throw PmeErrors.claimedBefore(file.toString)
 
   /**
-   * Makes this attempt the only one that replaces a file. Replacement may take two files, and those of two attempts
-   * must not be mixed. Call it within [[attempt]].
+   * Makes this the only attempt that replaces a file. If key material comes with the file, those of two attempts must
+   * not mix. Call it within [[attempt]].
    *
-   * @throws io.pmeparquet.PmeException if another attempt was first, or this run is over
+   * @throws io.pmeparquet.PmeException if another attempt is, or this run is over
    */
   def claim(file: Path, conf: Configuration): Unit = {
     val claim = claimOf(file)
@@ -75,29 +77,29 @@ final class InPlaceRun private (
   private def claimOf(file: Path) = own.in(s"claim-${Sha256.ofText(file.toString)}")
 
   /**
-   * Ends it. ''Driver only.''
+   * Ends the run. ''Driver only.''
    *
-   * @param complete whether nothing is left to do; otherwise the manifest stays
+   * @param complete whether nothing is left to continue; otherwise the manifest stays
    */
   def end(complete: Boolean, conf: Configuration): Unit = tidy {
-    // If another run has ended this one, everything else belongs to that run.
+    // If another run has ended this one, everything else belongs to the other.
     if (complete && own.isRunning(conf)) OwnFiles.delete(hidden, conf) else leave(conf)
   }
 
-  /** Removes what belongs to this run, and the hidden directory if it is then empty. */
+  /** Removes this run's own directory, and the hidden directory if nothing else is in it. */
   private def leave(conf: Configuration): Unit = {
     own.delete(conf)
     val fs = hidden.getFileSystem(conf)
     if (fs.exists(hidden) && fs.listStatus(hidden).isEmpty) {
-      // Not what another run has put there by now. A local file system checks this first, and the other run then
-      // notices that it is over.
+      // Not recursive, so that it spares what another run has put there by now. A local file system checks first and
+      // deletes later; the other run then reports that it is over.
       fs.delete(hidden, /* recursive= */ false)
       ()
     }
   }
 
   private def tidy(work: => Unit): Unit =
-    // Replaced files are in place, and why others are not is more important.
+    // The files in place are there, and a failure to put one there matters more than one to tidy up.
     try work
     catch {
       case NonFatal(failed) =>
@@ -108,7 +110,7 @@ final class InPlaceRun private (
 object InPlaceRun {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  /** In the directory of a table. */
+  /** The hidden directory's name in a table's directory. */
   private val Hidden = ".pme-encrypting"
   private val Manifest = "manifest.json"
 
@@ -117,10 +119,10 @@ object InPlaceRun {
   def isMark(path: Path): Boolean = path.getName == Hidden
 
   /**
-   * Begins a run, or continues an interrupted one and stops its tasks.
+   * Begins a run, or continues one that has not ended, whose tasks are then stopped.
    *
    * @param like a file of the table
-   * @throws io.pmeparquet.PmeException if an unfinished run has other settings
+   * @throws io.pmeparquet.PmeException if a run with other settings has begun and has not ended
    */
   def begin(table: Path, manifest: InPlaceManifest, like: FileStatus, conf: Configuration): InPlaceRun = {
     val hidden = mark(table)
@@ -131,13 +133,14 @@ object InPlaceRun {
     try {
       manifest.place(table, file, like, conf)
       placed = true
-      // Placed before it looks for others: if two begin at once, at least one sees the other, and at most one goes on.
+      // Before it looks for others: of two runs that begin at once, at least one sees the other, and at most one
+      // continues.
       run.own.begin(conf)
-      // Removes everything that earlier runs left before it writes any file: then their tasks can no longer replace
-      // anything.
+      // Removes all that others left, before any file is written, and with it what their tasks were about to put in
+      // place.
       OwnFiles.clear(hidden, Set(Manifest, run.own.name), conf)
       run.requireRunning(conf)
-      // Two that begin at once may both have found none, and each written one.
+      // Two runs that begin at once may both have found no manifest, and written theirs.
       manifest.require(table, file, conf)
       run
     } catch {
@@ -153,9 +156,9 @@ object InPlaceRun {
   }
 
   /**
-   * Another run has begun. It removes what this run writes, and everything when it ends.
+   * Another run that has begun removes what this one is writing, and everything when it ends.
    *
-   * @param placed whether the manifest was there
+   * @param placed whether this run has placed the manifest, or found an equal one
    */
   private def isTaken(run: InPlaceRun, manifest: Path, placed: Boolean, conf: Configuration) =
     try {
@@ -164,7 +167,7 @@ object InPlaceRun {
       else fs.listStatus(run.hidden).exists(_.isDirectory)
     } catch {
       case _: FileNotFoundException => true
-      // Keeps the earlier failure.
+      // The caller then reports the first failure.
       case _: IOException => false
     }
 }

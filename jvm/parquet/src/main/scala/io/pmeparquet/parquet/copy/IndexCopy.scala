@@ -13,7 +13,7 @@ import io.pmeparquet.parquet.file.{BloomFilters, Indexes, OpenFile}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
-/** Copies the indexes and Bloom filters of a file, after its pages. */
+/** Copies a file's indexes and Bloom filters, once its pages are copied. */
 private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: ModuleFile, scope: ReadScope) {
   private val indexes = new Indexes(file, bytes, scope.counters)
   private val filters = new BloomFilters(file, bytes, scope.counters)
@@ -42,7 +42,7 @@ private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: Modul
       .map { case (chunk, content) => copies(chunk) -> content }
   }
 
-  /** An offset index with the new places of the pages. */
+  /** An offset index with the new places of its pages. */
   private def moved(copy: CopiedChunk, content: Array[Byte]): Array[Byte] = {
     val where = s"${file.version.path}, column '${copy.chunk.display}'"
     val index = FileTail.parse(where, "its offset index") {
@@ -68,7 +68,7 @@ private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: Modul
       val (offset, headerLength) = put(copy, ModuleType.BloomFilterHeader, header)
       val (_, bitsLength) = put(copy, ModuleType.BloomFilterBitset, bits)
       copy.metadata.setBloom_filter_offset(offset)
-      // The oldest parquet-java that this compiles against does not know the length, and drops it.
+      // The oldest parquet-java that this compiles against does not have the length, and drops it.
       Option(ColumnMetaData._Fields.findByThriftId(IndexCopy.BloomFilterLength)).foreach { length =>
         copy.metadata.setFieldValue(length, Int.box(headerLength + bitsLength))
       }

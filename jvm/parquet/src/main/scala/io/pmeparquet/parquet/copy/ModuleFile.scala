@@ -16,11 +16,11 @@ import io.pmeparquet.cipher.{ModuleAad, ModuleFrame}
 import io.pmeparquet.PmeErrors
 
 /**
- * Writes a Parquet file module by module (specification §5). parquet-java encrypts the modules, but cannot write a file
- * of modules that it did not produce itself.
+ * A Parquet file that is written module by module (specification §5). parquet-java seals the modules, but cannot write
+ * a file from modules that it did not make itself.
  *
  * @param encryptor none for a plaintext file
- * @param name for messages
+ * @param name the file's name in messages
  */
 private[parquet] final class ModuleFile(
     stream: FSDataOutputStream,
@@ -36,12 +36,12 @@ private[parquet] final class ModuleFile(
 
   def position: Long = stream.getPos
 
-  /** Checksum of all written bytes. */
+  /** The checksum of all bytes written. */
   def checksum: Long = sum.getValue
 
   def write(bytes: Array[Byte]): Unit = out.write(bytes)
 
-  /** The encryptors of a column chunk's modules. */
+  /** The seal for the modules of a column chunk. */
   def column(path: Seq[String], rowGroup: Int, ordinal: Int): ColumnSeal = {
     val key = for {
       file <- encryptor
@@ -53,7 +53,7 @@ private[parquet] final class ModuleFile(
     new ColumnSeal(key, rowGroup, ordinal)
   }
 
-  /** @param metadata of the file; its statements about encryption are replaced */
+  /** @param metadata the file's metadata; what it states about encryption is replaced */
   def writeFooter(metadata: FileMetaData): Unit = {
     metadata.unsetEncryption_algorithm()
     metadata.unsetFooter_signing_key_metadata()
@@ -94,7 +94,7 @@ private[parquet] final class ModuleFile(
     if (encryptor.exists(_.isFooterEncrypted)) EncryptedMagic else PlainMagic
   )
 
-  /** @throws io.pmeparquet.PmeException if a structure has parts that the reader did not understand */
+  /** @throws io.pmeparquet.PmeException if a structure has parts that the reader of it did not understand */
   def thrift(write: ByteArrayOutputStream => Unit): Array[Byte] = {
     val bytes = new ByteArrayOutputStream
     try write(bytes)
@@ -119,9 +119,9 @@ private[parquet] final class ModuleFile(
   )
 
   /**
-   * Encrypts the modules of one column chunk, or leaves them in plaintext if the column gets no key.
+   * Seals the modules of one column chunk, or leaves them plaintext if the column has no key.
    *
-   * @param key the file's and the column's
+   * @param key the encryption setup of the file and of the column
    */
   final class ColumnSeal private[ModuleFile] (
       key: Option[(InternalFileEncryptor, InternalColumnEncryptionSetup)],
@@ -129,7 +129,7 @@ private[parquet] final class ModuleFile(
       ordinal: Int
   ) {
 
-    /** @param page its number among the data pages of the chunk, for modules of a page */
+    /** @param page for a data page module, its number among the data pages of the chunk */
     def module(kind: ModuleType, content: Array[Byte], page: Int = NoPage): Array[Byte] =
       key.fold(content) { case (file, setup) =>
         if (page > ModuleAad.MaxOrdinal) throw tooMany(s"a column chunk of ${page + 1} pages")
@@ -143,7 +143,7 @@ private[parquet] final class ModuleFile(
         )
       }
 
-    /** Puts the metadata of a chunk where readers with its key find it, and nobody else. */
+    /** Puts a chunk's metadata where readers with its key find it, and nobody else. */
     def metadata(chunk: ColumnChunk): Unit = key.foreach { case (file, setup) =>
       chunk.setCrypto_metadata(setup.getColumnCryptoMetaData)
       if (file.encryptColumnMetaData(setup)) {
@@ -156,7 +156,7 @@ private[parquet] final class ModuleFile(
     }
   }
 
-  /** What a readable footer keeps of a protected column's metadata: place and length, but no statistics. */
+  /** What a readable footer keeps of a protected column's metadata: its place and length, but no statistics. */
   private def places(all: ColumnMetaData): ColumnMetaData = {
     val kept = new ColumnMetaData(
       all.getType,

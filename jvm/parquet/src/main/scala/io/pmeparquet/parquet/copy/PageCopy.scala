@@ -10,20 +10,20 @@ import io.pmeparquet.parquet.chunk.{Chunk, StoredPage, StoredPages}
 import io.pmeparquet.parquet.file.OpenFile
 import io.pmeparquet.parquet.scope.ReadScope
 
-/** Copies the pages of a file, chunk by chunk. */
+/** Copies a file's pages, chunk by chunk. */
 private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: ModuleFile, scope: ReadScope) {
   private var count = 0L
 
-  /** Number of copied pages. */
+  /** The number of pages copied. */
   def pageCount: Long = count
 
-  /** Copies the pages of a chunk, and updates their places in its metadata. */
+  /** Copies the pages of a chunk, and updates the chunk's metadata with their new places. */
   def copy(copy: CopiedChunk): Unit = {
     val start = out.position
     var dictionaryAt: Option[Long] = None
     var dataAt: Option[Long] = None
     var longerHeaders = 0L
-    // Some writers give a chunk without values no place in the file.
+    // Some writers give a chunk without values no offset in the file.
     if (copy.chunk.meta.getValueCount > 0)
       pagesOf(copy.chunk).foreach { page =>
         val at = out.position
@@ -46,7 +46,7 @@ private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: Module
       case Some(at) => metadata.setDictionary_page_offset(at)
       case None => metadata.unsetDictionary_page_offset()
     }
-    // Deprecated; writers that follow the specification write 0.
+    // Deprecated; writers that follow the specification store 0.
     if (copy.struct.getFile_offset > 0) copy.struct.setFile_offset(metadata.getData_page_offset)
     ()
   }
@@ -58,15 +58,15 @@ private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: Module
   )
 
   /**
-   * Levels of V2 pages become part of the module, as Arrow writes them.
+   * Writes one page. Levels of V2 pages become part of the module, as Arrow writes them.
    *
-   * @return length of the header
+   * @return the length of the header
    */
   private def writePage(copy: CopiedChunk, page: StoredPage): Int = {
     val (bodyKind, headerKind) =
       if (page.isDictionary) (ModuleType.DictionaryPage, ModuleType.DictionaryPageHeader)
       else (ModuleType.DataPage, ModuleType.DataPageHeader)
-    // The number of the page among the data pages.
+    // The page's number among the data pages.
     val ordinal = copy.pages.size
     val body = copy.seal.module(bodyKind, page.content, ordinal)
     page.header.setCompressed_page_size(body.length)

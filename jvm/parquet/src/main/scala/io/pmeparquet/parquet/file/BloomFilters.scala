@@ -16,10 +16,10 @@ import io.pmeparquet.PmeErrors
 /** Opens the Bloom filters of one file's chunks. For one thread. */
 private[parquet] final class BloomFilters(file: OpenFile, bytes: FileBytes, counters: ReadCounters) {
 
-  /** Opens every filter of the chunks, for readers that allocate what lengths state. */
+  /** Opens every filter of the chunks, for readers that allocate what lengths claim. */
   def check(chunks: Seq[Chunk]): Unit = chunks.filter(_.meta.getBloomFilterOffset > 0).foreach(filterOf)
 
-  /** parquet-java's interface to the Bloom filters of a row group. */
+  /** parquet-java's access to the Bloom filters of a row group. */
   def reader(chunks: Seq[Chunk], block: BlockMetaData): BloomFilterReader =
     new BloomFilterReader(null, block) {
       override def readBloomFilter(meta: ColumnChunkMetaData): BloomFilter =
@@ -32,7 +32,7 @@ private[parquet] final class BloomFilters(file: OpenFile, bytes: FileBytes, coun
 
   private def filterOf(chunk: Chunk): BloomFilter = new BlockSplitBloomFilter(content(chunk)._2)
 
-  /** The header of a chunk's Bloom filter, as stored but decrypted, and its bits. */
+  /** The header of a chunk's Bloom filter and its bits, as stored but decrypted. */
   def content(chunk: Chunk): (Array[Byte], Array[Byte]) = {
     val header = this.header(chunk)
     header.content -> bits(chunk, header)
@@ -74,7 +74,7 @@ private[parquet] final class BloomFilters(file: OpenFile, bytes: FileBytes, coun
         plain
     }
 
-  /** The content of the header, and where it ends in the segment. */
+  /** The header's content, and its end in the segment. */
   private def headerOf(chunk: Chunk, segment: Segment): (Array[Byte], Int) =
     file.modules(chunk, counters) match {
       case None =>
@@ -94,16 +94,16 @@ private[parquet] final class BloomFilters(file: OpenFile, bytes: FileBytes, coun
 
 private object BloomFilters {
 
-  /** The header of a Bloom filter has some twenty bytes, and its module some fifty. */
+  /** A Bloom filter's header takes about twenty bytes, and its module about fifty. */
   val BloomHeaderBytes = 256
 
-  /** Split-block Bloom filters consist of such blocks. */
+  /** Split-block Bloom filters consist of blocks of this size. */
   val BloomBlockBytes = 32
 }
 
 /**
- * @param content as stored, but decrypted
- * @param bitsAt where the bits begin in the file
+ * @param content the header as stored, but decrypted
+ * @param bitsAt the offset of the bits in the file
  */
 private[parquet] final class OpenedBloomHeader(
     val content: Array[Byte],

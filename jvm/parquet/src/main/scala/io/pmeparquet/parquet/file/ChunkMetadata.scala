@@ -15,7 +15,7 @@ private[file] final class ChunkMetadata(version: FileVersion, shape: FileShape, 
   private val converter = new ParquetMetadataConverter
 
   /**
-   * The chunks of a row group's columns; decrypts the metadata of each.
+   * The chunks of a row group's columns. Decrypts the metadata of each.
    *
    * @throws io.pmeparquet.PmeException if a column's key is missing, refused or wrong
    */
@@ -45,7 +45,7 @@ private[file] final class ChunkMetadata(version: FileVersion, shape: FileShape, 
     new RowGroupChunks(rowGroup, chunks, block)
   }
 
-  /** In the form that parquet-java's filters take. */
+  /** The metadata that parquet-java's filters take. */
   private def blockOf(rowGroup: Int, chunks: Seq[ColumnChunk]): BlockMetaData = {
     val group = shape.groups(rowGroup)
     val copy = new RowGroup(chunks.asJava, group.getTotal_byte_size, group.getNum_rows)
@@ -55,7 +55,7 @@ private[file] final class ChunkMetadata(version: FileVersion, shape: FileShape, 
     }
   }
 
-  /** Each row has one value, null or not; repeated columns have at least one. */
+  /** Requires one value for each row, null or not, and at least one in repeated columns. */
   private def requireValues(chunk: Chunk): Unit = {
     val (values, rows) = (chunk.meta.getValueCount, chunk.rowCount)
     val fits = if (chunk.descriptor.getMaxRepetitionLevel == 0) values == rows else values >= rows
@@ -92,7 +92,7 @@ private[file] final class ChunkMetadata(version: FileVersion, shape: FileShape, 
     new OpenedColumn(plain(chunk, metadata), key)
   }
 
-  /** The chunk as one of an unencrypted file, from which parquet-java makes its own metadata. */
+  /** The chunk as if the file were not encrypted, from which parquet-java makes its own metadata. */
   private def plain(chunk: ColumnChunk, metadata: ColumnMetaData): ColumnChunk = {
     val copy = new ColumnChunk(chunk)
     copy.setMeta_data(metadata)

@@ -4,13 +4,13 @@ import io.pmeparquet.parquet.bytes.{FileVersion, FooterBytes, Range}
 import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.PmeErrors
 
-/** Places of column chunks, checked to be in the file. */
+/** The places of column chunks in a file, checked to be inside the file. */
 private[file] final class ChunkPlaces(version: FileVersion) {
 
-  /** Where a chunk lies. */
+  /** The place of a chunk. */
   def rangeOf(chunk: Chunk): Range = rangeOf(chunk, chunk.meta.getStartingPos, chunk.meta.getTotalSize)
 
-  /** A part of a chunk, checked to be in the file. */
+  /** The place of a part of a chunk, checked to be inside the file. */
   def rangeOf(chunk: Chunk, offset: Long, length: Long): Range = {
     requireInFile(chunk, offset, length)
     if (length > ChunkPlaces.MaxChunkBytes)
@@ -23,7 +23,7 @@ private[file] final class ChunkPlaces(version: FileVersion) {
     Range(offset, length.toInt)
   }
 
-  /** Start and end of a chunk, for callers that read it in parts. */
+  /** Where a chunk begins and ends, for callers that read it in parts. */
   def boundsOf(chunk: Chunk): (Long, Long) = {
     val (start, length) = (chunk.meta.getStartingPos, chunk.meta.getTotalSize)
     requireInFile(chunk, start, length)
@@ -40,6 +40,6 @@ private[file] final class ChunkPlaces(version: FileVersion) {
 
 private[file] object ChunkPlaces {
 
-  /** The largest part that an array can hold. */
+  /** The longest chunk that fits into an array. */
   val MaxChunkBytes: Int = Int.MaxValue - 8
 }

@@ -6,9 +6,9 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
 
 /**
- * A leaf column whose key the KMS refuses to this reader.
+ * A leaf column whose key the KMS denies to this reader.
  *
- * @param path in the file
+ * @param path its path in the file
  * @param display its name in Spark
  * @param denied the KMS's refusal
  */
@@ -25,14 +25,14 @@ private[file] final class ColumnAccess(shape: FileShape, crypto: Option[FileCryp
   } file.columnKey(chunk, shape.displayOf(column), counters)
 
   /**
-   * Those of some columns whose keys the KMS refuses to this reader in at least one row group.
+   * Those of some columns whose keys the KMS denies to this reader in any row group.
    *
    * @throws io.pmeparquet.PmeException if a key is not available for another reason
    */
   def refused(columns: Seq[Seq[String]], counters: ReadCounters): Seq[RefusedColumn] = crypto.toSeq.flatMap {
     file =>
       val chunks = for (path <- columns; group <- shape.groups) yield path -> shape.chunkOf(group, path)
-      // Row groups of one writer share a column's key.
+      // One writer's row groups share a column's key.
       val distinct = chunks.groupBy { case (path, chunk) => path -> chunk.getCrypto_metadata }.map(_._2.head)
       file.prepare(distinct.toSeq.map { case (path, chunk) => shape.displayOf(path) -> chunk })
       columns.flatMap { path =>
@@ -44,7 +44,7 @@ private[file] final class ColumnAccess(shape: FileShape, crypto: Option[FileCryp
       }
   }
 
-  /** Columns whose protection differs from the scope's policy, with the reasons. This uses no key. */
+  /** Columns that deviate from the scope's policy, and why they are refused. It uses no key. */
   def deviations(scope: ReadScope): Seq[(FileColumn, PmeException)] = for {
     file <- crypto.toSeq
     policy <- scope.settings.columns.toSeq

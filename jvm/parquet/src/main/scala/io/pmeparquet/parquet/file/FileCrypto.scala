@@ -2,21 +2,20 @@ package io.pmeparquet.parquet.file
 
 import java.io.ByteArrayInputStream
 import java.nio.ByteBuffer
-import java.security.SecureRandom
 import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, FileMetaData, Util}
+import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, Util}
 
 import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
-import io.pmeparquet.cipher.{AesCtr, AesGcm, CryptoProvider, ModuleAad, ModuleFrame, ModuleKind}
+import io.pmeparquet.cipher.{AesCtr, AesGcm, CryptoProvider, ModuleAad, ModuleKind}
 import io.pmeparquet.columns.ColumnPolicy
 import io.pmeparquet.parquet.admission.{ColumnCheck, FooterPolicy}
-import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, Limits, ReadCounters, Segment, ThriftBounds}
+import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, Limits, ReadCounters, ThriftBounds}
 import io.pmeparquet.parquet.chunk.{Chunk, ChunkModules, Modules}
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
-/** What opens the modules of an encrypted file: keys, the file's AAD, algorithm and provider. */
+/** Opens an encrypted file's modules: holds its keys, AAD, algorithm and provider. */
 private[parquet] final class FileCrypto private (
     file: String,
     val footerKey: AesKey,
@@ -27,9 +26,10 @@ private[parquet] final class FileCrypto private (
     provider: CryptoProvider,
     footerMasterKey: => Option[String]
 ) {
+  val footer: FooterModule = new FooterModule(file, footerKey, fileAad, footerEncrypted, provider)
   private val columnKeys = new ConcurrentHashMap[ByteBuffer, AesKey]
 
-  /** The key of a column that has its own; requested once. */
+  /** The key of a column that has its own. Asks for each key once. */
   def columnKey(
       chunk: ColumnChunk,
       name: String,
@@ -46,7 +46,7 @@ private[parquet] final class FileCrypto private (
     )
   }
 
-  /** Why the KMS refuses a column's own key to this reader; none if it does not, or if the column has none. */
+  /** Why the KMS denies a column's own key to this reader; none if it grants the key, or the column has none. */
   def refusal(chunk: ColumnChunk, name: String, counters: ReadCounters): Option[Refusal] =
     keyMetadataOf(chunk).flatMap { metadata =>
       try {
@@ -58,11 +58,11 @@ private[parquet] final class FileCrypto private (
       }
     }
 
-  /** The id of the master key of a column's own key; none if it has no key of its own. */
+  /** The id of the master key of a column's own key; none if the column has none. */
   def masterKeyOf(chunk: ColumnChunk, name: String): Option[String] =
     keyMetadataOf(chunk).map(keys.masterKeyOf(_, Some(name)))
 
-  /** Checks whether columns are protected as a policy asks. */
+  /** Checks that columns are protected as a policy asks. */
   def check(policy: ColumnPolicy): ColumnCheck =
     new ColumnCheck(policy, file, footerMasterKey, (metadata, name) => keys.masterKeyOf(metadata, Some(name)))
 
@@ -72,7 +72,7 @@ private[parquet] final class FileCrypto private (
       .filter(_.isSetENCRYPTION_WITH_COLUMN_KEY)
       .flatMap(crypto => Option(crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata))
 
-  /** Unwraps the keys of columns that have their own at once; `chunks` by the columns' names. */
+  /** Unwraps the keys of columns that have their own, all at once; `chunks` come with their columns' names. */
   def prepare(chunks: Seq[(String, ColumnChunk)]): Unit = {
     val wanted = for {
       (name, chunk) <- chunks
@@ -82,7 +82,7 @@ private[parquet] final class FileCrypto private (
     if (wanted.size > 1) keys.prepare(wanted)
   }
 
-  /** The decrypted metadata of a chunk. */
+  /** A chunk's metadata, decrypted. */
   def columnMetadata(
       key: AesKey,
       chunk: ColumnChunk,
@@ -114,53 +114,6 @@ private[parquet] final class FileCrypto private (
     def aad = new ModuleAad(fileAad, chunk.rowGroupOrdinal, chunk.ordinal)
     new ChunkModules(new Modules(gcm, aad, where, counters), new Modules(pages, aad, where, counters))
   }
-
-  /**
-   * The footer, after its authentication.
-   *
-   * @throws io.pmeparquet.PmeException if it is not authentic
-   */
-  def footer(bytes: Segment, counters: ReadCounters): FileMetaData =
-    FileTail.metadata(footerContent(bytes, counters), file)
-
-  /** The footer's own bytes, and the other bytes of its module, after their authentication. */
-  def footerContent(bytes: Segment, counters: ReadCounters): Segment = {
-    val aad = ModuleAad.ofFooter(fileAad)
-    val gcm = new AesGcm(footerKey, provider)
-    if (footerEncrypted) {
-      val modules = new Modules(gcm, aad, file, counters)
-      val at = FileTail.cryptoMetadataEnd(bytes, file)
-      val length = modules.open(bytes.array, at, bytes.until, ModuleKind.Footer, 0)
-      new Segment(modules.plaintext, 0, 0, length)
-    } else {
-      val signatureAt = bytes.until - ModuleFrame.SignatureBytes
-      if (FileTail.structEnd(bytes, file) > signatureAt)
-        throw PmeErrors.notAuthentic(file, "its footer, which has no signature,")
-      val signature = java.util.Arrays.copyOfRange(bytes.array, signatureAt, bytes.until)
-      counters.modules.increment()
-      if (
-        !gcm.signs(
-          bytes.array,
-          bytes.at,
-          signatureAt - bytes.at,
-          aad.bytes,
-          aad.select(ModuleKind.Footer, 0),
-          signature
-        )
-      )
-        throw PmeErrors.notAuthentic(file, "its footer")
-      new Segment(bytes.array, bytes.at, bytes.offset, signatureAt - bytes.at)
-    }
-  }
-
-  /** A footer as stored: its module, or the footer itself and its signature (specification §5.4, §5.5). */
-  def sealedFooter(content: Array[Byte]): Array[Byte] = {
-    val aad = ModuleAad.ofFooter(fileAad)
-    val aadLength = aad.select(ModuleKind.Footer, 0)
-    val module = new AesGcm(footerKey, provider).seal(content, aad.bytes, aadLength, new SecureRandom)
-    if (footerEncrypted) ModuleFrame.lengthOf(module.length) ++ module
-    else content ++ module.take(ModuleFrame.NonceBytes) ++ module.takeRight(ModuleFrame.TagBytes)
-  }
 }
 
 /** @param denied the KMS's refusal of the master key */
@@ -183,7 +136,7 @@ private[parquet] object FileCrypto {
       .orElse(scope.settings.keyOfFilesWithoutMetadata)
     if (tail.footerKeyMetadata.isEmpty && scope.settings.keyOfFilesWithoutMetadata.isEmpty)
       throw PmeErrors.noKeyMetadata(version.path.toString)
-    // Before any call of the KMS.
+    // Before any call to the KMS.
     scope.settings.columns.foreach(ColumnCheck.footer(_, version.path.toString, masterKey))
     counters.keys.increment()
     val footerKey = tail.footerKeyMetadata match {

@@ -10,8 +10,8 @@ import io.pmeparquet.RecentValues
 
 /**
  * Opens a file's footer, the metadata of the columns that a query wants, and their page headers, before Spark's own
- * reader does. So errors about missing or wrong keys, unsafe page layouts and impossible lengths name file and column,
- * and a query that cannot finish does not begin. parquet-java allocates the length that a module states, which nothing
+ * reader does. A missing or wrong key, an unsafe page layout or an impossible length then fails with the names of file
+ * and column, before the query begins. parquet-java allocates as much as a module's length claims, which nothing
  * authenticates.
  */
 final class FileGate(scope: ReadScope, columns: WantedColumns) {
@@ -19,9 +19,9 @@ final class FileGate(scope: ReadScope, columns: WantedColumns) {
 
   /**
    * @param start where the split begins, in bytes from the start of the file
-   * @param length of the split in bytes
-   * @param listed length of the file when splits were cut; 0 if unknown
-   * @throws io.pmeparquet.PmeException whatever keeps the query from reading this part of the file
+   * @param length length of the split in bytes
+   * @param listed length of the file when Spark planned the splits; 0 if unknown
+   * @throws io.pmeparquet.PmeException if the query cannot read this part of the file, for any reason
    */
   def check(path: Path, start: Long, length: Long, listed: Long, conf: Configuration): Unit =
     passed.get(FileGate.Split(FileVersion.of(path, conf), start, length, listed)) {
@@ -36,6 +36,6 @@ object FileGate {
 
   private val MaxSplits = 1000
 
-  /** For the duration of a query: parquet-java authenticates again what it reads. */
+  /** As long as a query runs: parquet-java authenticates again whatever it reads. */
   private val LifetimeMillis = Long.MaxValue
 }

@@ -17,7 +17,7 @@ import io.pmeparquet.parquet.chunk.{
   Rows
 }
 
-/** An open file, with what one task needs to read it: a stream, codecs, and counters. For one thread. */
+/** An open file with what one task needs to read it: a stream, codecs and counters. For one thread. */
 private[file] final class FileInput(val file: OpenFile, conf: Configuration, val counters: ReadCounters)
     extends Closeable {
   val bytes: FileBytes = file.bytes(conf, counters)
@@ -27,7 +27,7 @@ private[file] final class FileInput(val file: OpenFile, conf: Configuration, val
 
   def codecOf(chunk: Chunk): Codec = codecs.of(chunk.meta.getCodec)
 
-  /** As [[ChunkPages]] takes it. */
+  /** The pages of a chunk, for [[ChunkPages]]. */
   def pages(
       chunk: Chunk,
       places: PagePlaces,

@@ -15,12 +15,12 @@ import io.pmeparquet.PmeErrors
 /**
  * A leaf column.
  *
- * @param path in the file
+ * @param path its path in the file
  * @param display its name in Spark
  */
 private[parquet] final case class FileColumn(path: Seq[String], display: String)
 
-/** The columns and row groups of a file according to its footer, checked to fit each other. This uses no key. */
+/** The columns and row groups of a file's footer, checked to fit each other. It uses no key. */
 private[file] final class FileShape(version: FileVersion, footer: FileMetaData) {
   val metadata: org.apache.parquet.hadoop.metadata.FileMetaData =
     ParquetFailures.naming(version.path, "its footer")(
@@ -35,10 +35,7 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
 
   private val ordinals: Map[Seq[String], Int] = descriptors.map(_.getPath.toSeq).zipWithIndex.toMap
 
-  /**
-   * In the order of the file's columns; every column is included. Columns of an odd schema have only their path as
-   * name.
-   */
+  /** All leaf columns, in the file's order. A column of an unusual schema is named by its path alone. */
   val leaves: IndexedSeq[LeafColumn] = {
     val named = SchemaColumns.leaves(schema).map(leaf => leaf.path -> leaf).toMap
     descriptors.map(_.getPath.toSeq).map(path => named.getOrElse(path, LeafColumn(path, path)))
@@ -48,7 +45,7 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
   val groups: IndexedSeq[RowGroup] =
     Option(footer.getRow_groups).map(_.asScala.toIndexedSeq).getOrElse(IndexedSeq.empty)
 
-  /** Index of the first row of each row group in the file. */
+  /** The index in the file of each row group's first row. */
   private val firstRows: IndexedSeq[Long] = groups.scanLeft(0L)(_ + _.getNum_rows)
 
   groups.zipWithIndex.foreach { case (group, index) =>
@@ -60,8 +57,8 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
   }
 
   /**
-   * The row groups of a split: those whose middle is in it, so that each belongs to exactly one split wherever the
-   * splits are cut.
+   * The row groups that belong to a split of the file: those whose middle is in it. Each then belongs to one split,
+   * wherever the splits are cut.
    */
   def rowGroups(start: Long, length: Long): Seq[Int] =
     groups.indices.filter { index =>
@@ -76,14 +73,14 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
       else if (first.isSetMeta_data) first.getMeta_data.getData_page_offset
       else version.length / groups.size * index
     val size = if (group.isSetTotal_compressed_size) group.getTotal_compressed_size else 0L
-    // Whatever a file states, the middle is a place in it, and so in one of its splits.
+    // Whatever a file claims, the middle is an offset in it, and therefore in one of its splits.
     (offset + size / 2).max(0L).min(version.length - 1)
   }
 
   def rowCount(rowGroup: Int): Long = groups(rowGroup).getNum_rows
   def firstRow(rowGroup: Int): Long = firstRows(rowGroup)
 
-  /** The row group's own number, to which its modules are bound. */
+  /** The row group's ordinal, which the AAD of its modules contains. */
   def ordinal(rowGroup: Int): Int = {
     val group = groups(rowGroup)
     if (group.isSetOrdinal) group.getOrdinal.toInt else rowGroup
@@ -96,10 +93,10 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
 
   def displayOf(column: Seq[String]): String = display(column)
 
-  /** A column's chunk, as in the footer. */
+  /** A column's chunk, from the footer. */
   def chunkOf(group: RowGroup, column: Seq[String]): ColumnChunk = group.getColumns.get(ordinals(column))
 
-  /** The paths of the columns of a row group that are encrypted, with the footer's key or keys of their own. */
+  /** The paths of a row group's columns that are encrypted with the footer key, or with keys of their own. */
   def sealedColumns(rowGroup: Int, withFooterKey: Boolean): Seq[Seq[String]] =
     descriptors.zip(groups(rowGroup).getColumns.asScala).collect {
       case (descriptor, chunk)
@@ -114,7 +111,10 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
     FileColumn(path, display(path))
   }
 
-  /** From the first index to the end, if that is short: indexes are there together, and often filters. */
+  /**
+   * The range from the first index to the end of the file, unless it is long: all indexes are in it, and often the
+   * filters.
+   */
   def indexRange(tailOffset: Long): Option[Range] = {
     val offsets = for {
       group <- groups
@@ -142,6 +142,6 @@ private[file] final class FileShape(version: FileVersion, footer: FileMetaData) 
 
 private object FileShape {
 
-  /** The most that is read at once of indexes. */
+  /** The most that is read of indexes at once. */
   val MaxIndexBytes: Int = 16 * 1024 * 1024
 }

@@ -6,12 +6,12 @@ import io.pmeparquet.parquet.bytes.{FileBytes, Limits, ReadCounters, Segment}
 import io.pmeparquet.parquet.chunk.Chunk
 
 /**
- * Proves that an encrypted footer is a footer if only the file itself states its AAD prefix: another module must open
- * under the same AAD. If `FooterPolicy.isUnproven`, this comes before anything in the footer is trusted.
+ * Proves that an encrypted footer is a footer if only the file states its AAD prefix: another module must open under
+ * the same AAD. If `FooterPolicy.isUnproven`, this comes before anything that the footer states is believed.
  */
 private[parquet] object FooterProof {
 
-  /** @throws io.pmeparquet.PmeException if no module proves it, or one does not open */
+  /** @throws io.pmeparquet.PmeException if no module can prove it, or one does not open */
   def require(file: OpenFile, bytes: FileBytes, counters: ReadCounters): Unit =
     (0 until file.rowGroupCount).find(file.rowCount(_) > 0).foreach { group =>
       val shown =
@@ -20,7 +20,7 @@ private[parquet] object FooterProof {
       if (!shown) throw PmeErrors.unprovenPrefix(file.version.path.toString)
     }
 
-  /** Whether it has a page; its header then has opened. */
+  /** Whether the column has a page in this row group; its header then has opened. */
   private def opensPage(
       file: OpenFile,
       bytes: FileBytes,
@@ -56,7 +56,7 @@ private[parquet] object FooterProof {
     else first(frame.min(Limits.PageHeaderBytes.toLong + ModuleFrame.GcmOverheadBytes))
   }
 
-  /** Whether its key is available; its metadata then has opened. */
+  /** Whether the column's key is available; its metadata then has opened. */
   private def opensMetadata(
       file: OpenFile,
       group: Int,
@@ -70,6 +70,6 @@ private[parquet] object FooterProof {
 
   private val NoKey = Set[Condition](Condition.KeyDenied, Condition.KeyNotFound, Condition.KmsUnavailable)
 
-  /** Page headers are short, except those with long statistics. */
+  /** Page headers are short, unless they have long statistics. */
   private val UsualBytes = 1024L
 }

@@ -27,10 +27,10 @@ import io.pmeparquet.PmeErrors
 private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters: ReadCounters) {
 
   /**
-   * Reads the indexes of a row group in as few requests as their places allow.
+   * Reads the indexes of a row group, in as few requests as their places allow.
    *
-   * @param filtered columns whose column indexes are wanted; offset indexes are read for all chunks
-   * @return none if a chunk has no offset index: then no page can be found by its rows
+   * @param filtered columns whose column indexes are wanted; it reads the offset indexes of all chunks
+   * @return none if a chunk has no offset index, since then no page can be found by its rows
    */
   def read(chunks: Seq[Chunk], filtered: Set[ColumnPath]): Option[RowGroupIndexes] =
     if (chunks.isEmpty || chunks.exists(_.meta.getOffsetIndexReference == null)) None
@@ -56,14 +56,14 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
       Some(new RowGroupIndexes(offsets, columns))
     }
 
-  /** Opens every index of the chunks, for readers that allocate what lengths state. */
+  /** Opens every index of the chunks, for readers that allocate what lengths claim. */
   def check(chunks: Seq[Chunk]): Unit = {
     read(chunks.filter(_.meta.getOffsetIndexReference != null), chunks.map(_.meta.getPath).toSet)
     ()
   }
 
   /**
-   * The content of index modules of several chunks, as stored but decrypted, with the chunks that have one.
+   * The content of index modules of several chunks, as stored but decrypted: each chunk that has one, and the content.
    *
    * @param reference the place of a chunk's index; null if it has none
    */
@@ -91,10 +91,10 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
     index
   }
 
-  /** The pages of a chunk follow one another, and so do their rows. */
+  /** Requires that the pages follow each other in their chunk, and so do their rows. */
   private def check(chunk: Chunk, index: OffsetIndex): Unit = {
     val end = chunk.meta.getStartingPos + chunk.meta.getTotalSize
-    // parquet-java makes none for an empty one.
+    // parquet-java returns none for an empty one.
     if (index == null || index.getPageCount == 0)
       throw PmeErrors.damaged(where(chunk), "its offset index has no pages")
     (0 until index.getPageCount).foreach { page =>
@@ -121,7 +121,7 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
       )
     }
 
-  /** The content of a module; valid until the next one is opened. */
+  /** A module's content, valid until the next is opened. */
   private def opened(chunk: Chunk, segment: Segment, kind: ModuleKind): Segment =
     file.modules(chunk, counters) match {
       case None => segment

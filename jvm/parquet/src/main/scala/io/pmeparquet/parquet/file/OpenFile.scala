@@ -10,8 +10,8 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
 
 /**
- * A file whose footer was read, checked against the scope's policy, authenticated and parsed. It holds keys and no
- * pages, and serves all tasks of this JVM that read the file within the scope.
+ * A file whose footer is read, admitted by the scope's policy, authenticated and parsed. It holds keys and no pages,
+ * and serves all tasks of this JVM that read the file within the scope.
  */
 private[parquet] final class OpenFile private[file] (
     val version: FileVersion,
@@ -37,17 +37,17 @@ private[parquet] final class OpenFile private[file] (
   def columns: Seq[FileColumn] = shape.columns
 
   /**
-   * The row groups of a split: those whose middle is in it, so that each belongs to exactly one split wherever the
-   * splits are cut.
+   * The row groups that belong to a split of the file: those whose middle is in it. Each then belongs to one split,
+   * wherever the splits are cut.
    */
   def rowGroups(start: Long, length: Long): Seq[Int] = shape.rowGroups(start, length)
   def rowGroupCount: Int = shape.groups.size
   def rowCount(rowGroup: Int): Long = shape.rowCount(rowGroup)
 
-  /** Index of the first row of a row group in the file. */
+  /** The index in the file of a row group's first row. */
   def firstRow(rowGroup: Int): Long = shape.firstRow(rowGroup)
 
-  /** The paths of the columns of a row group that are encrypted, with the footer's key or keys of their own. */
+  /** The paths of a row group's columns that are encrypted with the footer key, or with keys of their own. */
   def sealedColumns(rowGroup: Int, withFooterKey: Boolean): Seq[Seq[String]] =
     shape.sealedColumns(rowGroup, withFooterKey)
 
@@ -56,7 +56,7 @@ private[parquet] final class OpenFile private[file] (
     metadata.of(rowGroup, columns.map(_.path), counters).chunks
 
   /**
-   * The chunks of a row group's columns; decrypts the metadata of each.
+   * The chunks of a row group's columns. Decrypts the metadata of each.
    *
    * @throws io.pmeparquet.PmeException if a column's key is missing, refused or wrong
    */
@@ -67,20 +67,23 @@ private[parquet] final class OpenFile private[file] (
   def modules(chunk: Chunk, counters: ReadCounters): Option[ChunkModules] =
     for (file <- crypto; key <- chunk.key) yield file.modules(chunk, key, counters)
 
-  /** A chunk with what opens its pages. */
+  /** A chunk with its ciphers. */
   def source(chunk: Chunk, counters: ReadCounters): ChunkSource =
     new ChunkSource(chunk, modules(chunk, counters), version.path.toString)
 
-  /** Where a chunk lies. */
+  /** The place of a chunk. */
   def rangeOf(chunk: Chunk): Range = places.rangeOf(chunk)
 
-  /** A part of a chunk, checked to be in the file. */
+  /** The place of a part of a chunk, checked to be inside the file. */
   def rangeOf(chunk: Chunk, offset: Long, length: Long): Range = places.rangeOf(chunk, offset, length)
 
-  /** Start and end of a chunk, for callers that read it in parts. */
+  /** Where a chunk begins and ends, for callers that read it in parts. */
   def boundsOf(chunk: Chunk): (Long, Long) = places.boundsOf(chunk)
 
-  /** From the first index to the end, if that is short: indexes are there together, and often filters. */
+  /**
+   * The range from the first index to the end of the file, unless it is long: all indexes are in it, and often the
+   * filters.
+   */
   def indexRange: Option[Range] = shape.indexRange(tail.offset)
 
   /** @throws io.pmeparquet.PmeException if a column's own key is not available, whatever it would open */
@@ -88,14 +91,14 @@ private[parquet] final class OpenFile private[file] (
     access.requireKey(rowGroup, column, counters)
 
   /**
-   * Those of some columns whose keys the KMS refuses to this reader in at least one row group.
+   * Those of some columns whose keys the KMS denies to this reader in any row group.
    *
    * @throws io.pmeparquet.PmeException if a key is not available for another reason
    */
   def refused(columns: Seq[Seq[String]], counters: ReadCounters): Seq[RefusedColumn] =
     access.refused(columns, counters)
 
-  /** Columns whose protection differs from the scope's policy, with the reasons. This uses no key. */
+  /** Columns that deviate from the scope's policy, and why they are refused. It uses no key. */
   def deviations(scope: ReadScope): Seq[(FileColumn, PmeException)] = access.deviations(scope)
 
   /** The id of the master key of a chunk's own key; none if it has no key of its own. */

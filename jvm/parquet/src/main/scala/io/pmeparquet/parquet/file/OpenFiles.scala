@@ -8,18 +8,18 @@ import io.pmeparquet.parquet.admission.FooterPolicy
 import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes, ReadCounters}
 import io.pmeparquet.parquet.scope.{ReadScope, ScopeCache}
 
-/** Opens files; every reader of a file comes through here. */
+/** Opens files. Every reader of a file begins here. */
 private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
 
-  /** The files whose footers a scope has opened, for as long as it may use keys without the KMS. */
+  /** The files whose footers a scope has opened, kept as long as the scope may use keys without the KMS. */
   override def empty(settings: ReadSettings): RecentValues[FileVersion, OpenFile] =
     new RecentValues(MaxFiles, settings.kekLifetimeMillis)
 
-  /** @throws io.pmeparquet.PmeException whatever keeps this scope from reading the file */
+  /** @throws io.pmeparquet.PmeException if this scope cannot read the file, for any reason */
   def apply(scope: ReadScope, version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile =
     scope.cache(OpenFiles).get(version)(read(scope, version, conf, counters))
 
-  /** As [[apply]], but reads the current file, whatever this JVM has cached. */
+  /** As [[apply]], but reads the file as it is now and ignores this JVM's cache. */
   def read(
       scope: ReadScope,
       version: FileVersion,
@@ -31,7 +31,7 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
     file
   }
 
-  /** As [[read]], but without the check of which keys protect its columns: [[OpenFile.deviations]] makes it. */
+  /** As [[read]], but does not judge the keys of its columns; [[OpenFile.deviations]] does. */
   def unjudged(
       scope: ReadScope,
       version: FileVersion,
@@ -49,7 +49,7 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
           new OpenFile(version, FileTail.metadata(footer.segment, file), None, footer.tail)
         case tail: FileTail.Encrypted =>
           val crypto = FileCrypto.of(scope, version, conf, tail, counters)
-          val content = crypto.footer(footer.segment, counters)
+          val content = crypto.footer.metadata(footer.segment, counters)
           val opened = new OpenFile(version, content, Some(crypto), footer.tail)
           if (FooterPolicy.isUnproven(tail, scope.settings)) FooterProof.require(opened, bytes, counters)
           opened
@@ -57,6 +57,6 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
     } finally bytes.close()
   }
 
-  /** The number of files that a scope keeps open: their footers are the largest things that it holds. */
+  /** The number of files that a scope keeps open: their footers are the largest thing that it holds. */
   private val MaxFiles = 64
 }

@@ -26,7 +26,7 @@ import io.pmeparquet.parquet.chunk.{
 }
 import io.pmeparquet.parquet.schema.PredicateColumns
 
-/** Applies parquet-java's filters to the row groups of a file. For one thread. */
+/** Applies parquet-java's filters to a file's row groups. For one thread. */
 private[file] final class RowGroupFilter(
     input: FileInput,
     predicate: FilterPredicate,
@@ -64,7 +64,7 @@ private[file] final class RowGroupFilter(
     }
   }
 
-  /** The indexes that show which rows may match; none if they are not used, or a chunk has none. */
+  /** The indexes that show which rows may match; none if indexes are not used, or a chunk has none. */
   def indexesOf(opened: RowGroupChunks): Option[RowGroupIndexes] =
     if (rules.vectorized && isSet(ParquetInputFormat.COLUMN_INDEX_FILTERING_ENABLED, otherwise = true))
       input.indexes.read(opened.chunks, PredicateColumns.of(predicate))

@@ -24,10 +24,10 @@ import io.pmeparquet.parquet.chunk.{
 }
 
 /**
- * A row group with some wanted rows; only metadata and indexes have been read. For one thread.
+ * A row group of which a query wants some rows. Nothing of it is read yet except metadata and indexes. For one thread.
  *
- * @param found indexes that were read to select rows
- * @param selected rows that the page index has left; none: all
+ * @param found the indexes read to select rows, if any
+ * @param selected the rows that the page index leaves; none for all
  */
 final class RowGroupReader private[file] (
     input: FileInput,
@@ -42,25 +42,27 @@ final class RowGroupReader private[file] (
 
   def chunks: Seq[Chunk] = opened.chunks
 
-  /** Places of pages; read only when some pages can be skipped. */
+  /** The places of the pages. Not read before some of them can be skipped. */
   private lazy val indexes: Option[RowGroupIndexes] = found.orElse(input.indexes.read(chunks, Set.empty))
 
   private val segments = mutable.Map.empty[Range, Segment]
 
-  /** Number of rows that will be read. */
+  /** The number of rows to read. */
   def rowCount: Long = selected.fold(file.rowCount(index))(_.count)
 
-  /** Whether single rows can be selected without reading all pages of all columns. */
+  /** Whether single rows can be found without reading all pages of all columns. */
   def canSkip: Boolean =
     chunks.forall(_.descriptor.getMaxRepetitionLevel == 0) || chunks.forall(
       _.meta.getOffsetIndexReference != null
     )
 
-  /** The rows that will be read, by their place in the row group. */
+  /** The rows to read, by their index in the row group. */
   def rowIndexes: PrimitiveIterator.OfLong =
     selected.fold(LongStream.range(0, file.rowCount(index)).iterator())(_.iterator)
 
-  /** The cost of decoding all of some columns, to compare with that of others: bytes, plus a number for each value. */
+  /**
+   * The cost of decoding all of some columns, to compare with that of others: bytes, plus a constant for each value.
+   */
   def cost(columns: Set[ColumnPath]): Long =
     chunksOf(columns)
       .map(_.meta)
@@ -70,14 +72,14 @@ final class RowGroupReader private[file] (
   private def chunksOf(columns: Set[ColumnPath]) =
     chunks.filter(chunk => columns.contains(chunk.meta.getPath))
 
-  /** The share of some columns' pages, by size, that contain any of some rows; none if pages are unknown. */
+  /** The share of the pages of some columns, by size, that hold any of some rows; none if pages are not known. */
   def share(columns: Set[ColumnPath], rows: Rows): Option[Double] = indexes.map { offsets =>
     val pages = chunksOf(columns).flatMap(pagesOf(_, offsets))
     val all = pages.map(_.range.length.toDouble).sum
     if (all == 0) 1.0 else pages.filter(_.rows.holdAny(rows)).map(_.range.length.toDouble).sum / all
   }
 
-  /** The number of rows of a page of some columns; if columns differ, the largest average. */
+  /** The number of rows in a page of some columns; if columns differ, the highest average. */
   def rowsPerPage(columns: Set[ColumnPath]): Long = {
     val pages = for {
       offsets <- indexes.toSeq
@@ -86,16 +88,16 @@ final class RowGroupReader private[file] (
     if (pages.isEmpty) RowGroupReader.UsualRowsPerPage else file.rowCount(index) / pages.min
   }
 
-  /** The paths of all columns that are read. */
+  /** The paths of all columns to read. */
   lazy val columns: Set[ColumnPath] = chunks.map(_.meta.getPath).toSet
 
-  /** The pages of all columns that are read. */
+  /** The pages of all columns to read. */
   def pages(wanted: Option[Rows]): PageReadStore = pages(columns, wanted)
 
   /**
-   * The pages of some columns, in as few reads as their places allow.
+   * The pages of some columns, in as few requests as their places allow.
    *
-   * @param wanted rows, or none for [[selected]]
+   * @param wanted the rows; none for [[selected]]
    */
   def pages(columns: Set[ColumnPath], wanted: Option[Rows]): PageReadStore = {
     val rows = wanted.orElse(selected)
@@ -126,7 +128,7 @@ final class RowGroupReader private[file] (
       case _ => Whole(file.rangeOf(chunk))
     }
 
-  /** The data pages of a chunk, from its offset index. */
+  /** The data pages of a chunk, at the places that its offset index states. */
   private def pagesOf(chunk: Chunk, offsets: RowGroupIndexes): Seq[IndexedPage] = {
     val index = offsets.getOffsetIndex(chunk.meta.getPath)
     (0 until index.getPageCount).map { page =>
@@ -163,11 +165,11 @@ private object RowGroupReader {
   /** Decoding a value takes about as long as decrypting and decompressing this many bytes. */
   val ValueCost = 8L
 
-  /** parquet-java's default number of rows of a page, if nothing shows it. */
+  /** The most rows in a page by parquet-java's default, for pages whose rows are not known. */
   val UsualRowsPerPage = 20000L
 }
 
-/** What is read of a chunk. */
+/** The parts of a chunk to read. */
 private sealed trait Places { def all: Seq[Range] }
 private final case class Whole(range: Range) extends Places {
   override def all: Seq[Range] = Seq(range)
@@ -176,5 +178,5 @@ private final case class Parts(dictionary: Option[Range], pages: Seq[IndexedPage
   override def all: Seq[Range] = dictionary.toSeq ++ pages.map(_.range)
 }
 
-/** A data page from an offset index; `ordinal` is its number in its chunk. */
+/** A data page at the place that an offset index states; `ordinal` is its number in its chunk. */
 private final case class IndexedPage(range: Range, ordinal: Int, rows: PageRows)

@@ -18,18 +18,18 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
 /**
- * Reads one split of one file, row group by row group, for one task. The way from here to a page's AES call:
+ * One split of one file, row group by row group, for one task. The calls from here to a page's AES:
  * [[RowGroupReader.pages]], `ChunkPages`, `Modules`, `AesGcm`.
  *
- * @param counters of the task
+ * @param counters the task's counters
  */
 final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, counters: ReadCounters)
     extends Closeable {
 
-  /** Counts for the scope as well. */
+  /** Uses the scope's counters. */
   def this(scope: ReadScope, path: Path, conf: Configuration) = this(scope, path, conf, scope.counters)
 
-  // The current file: a file that was altered since it was listed is another file, and its footer is not cached.
+  // As it is now: a file that was altered since it was listed is a different file, with an unknown footer.
   private val file = OpenFiles(scope, FileVersion.of(path, conf), conf, counters)
   private val input = new FileInput(file, conf, counters)
 
@@ -41,13 +41,13 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
   def metadata: FileMetaData = shown
 
   /**
-   * Those of some columns whose keys the KMS refuses to this reader.
+   * Those of some columns whose keys the KMS denies to this reader.
    *
-   * @param wanted columns; the file may lack some
+   * @param wanted columns, not all of which need be in the file
    */
   def refused(wanted: MessageType): Seq[RefusedColumn] = file.refused(here(wanted), counters)
 
-  /** From now on reads the file as if it did not have these columns. */
+  /** Reads the file from now on as if it did not have these columns. */
   def hide(columns: Seq[RefusedColumn]): Unit =
     shown = new FileMetaData(
       SchemaColumns.without(shown.getSchema, columns.map(_.path)),
@@ -63,12 +63,12 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
   private def pathsOf(schema: MessageType) = schema.getColumns.asScala.map(_.getPath.toSeq).toSeq
 
   /**
-   * The length of a split in the current file. Splits are cut by the length that the file had when it was listed; if a
-   * longer file replaced it, the last split reaches to the new end.
+   * The length of a split in the file as it is now. Spark cuts splits by the length that a file had when it was listed;
+   * if a longer file has replaced it since, the last split reaches to the new end.
    *
-   * @param listed that length; 0 if unknown
-   * @throws io.pmeparquet.PmeException if other splits may have read the file before it was replaced. If plaintext is
-   *   allowed, it may have been encrypted in place, and its row groups have moved
+   * @param listed the length when listed; 0 if unknown
+   * @throws io.pmeparquet.PmeException if other splits may have read the earlier file. If the options allow plaintext,
+   *   the file may have been encrypted in place, which moves row groups
    */
   def splitLength(start: Long, length: Long, listed: Long): Long = {
     val now = file.version.length
@@ -80,13 +80,13 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
   }
 
   /**
-   * The row groups of a split that may contain rows for a filter, each found when it is requested.
+   * The row groups of a split that may hold rows for a filter. Finds each when the caller asks for it.
    *
-   * @param requested the columns to read; the file may lack some
-   * @param filter what parquet-java's filters for row groups and pages can use
-   * @param vectorized whether Spark's vectorized decoders read the pages: they copy values, so that a page may
-   *   overwrite the one before in its column, and they can skip single rows. parquet-column's record assembly keeps
-   *   values, and loses count if the last wanted row is the only one in its page, so it gets all rows.
+   * @param requested the columns to read, not all of which need be in the file
+   * @param filter the predicate for parquet-java's row group and page filters
+   * @param vectorized whether Spark's vectorized decoders read the pages: they copy values, so the next page of a
+   *   column may overwrite the last, and they can skip single rows. parquet-column's record assembly keeps values, and
+   *   loses count if the last wanted row is the only one in its page; it gets all rows.
    */
   def rowGroups(
       start: Long,
@@ -101,7 +101,7 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
       isSet(ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED, otherwise = false),
       vectorized
     )
-    // parquet-java's filters take no negations, and treat a column that they do not get as one without values.
+    // parquet-java's filters accept no negations, and treat a column that they are not given as one without values.
     val judged = filter
       .filter(PredicateColumns.of(_).forall(path => columns.contains(path.toArray.toSeq)))
       .map(LogicalInverseRewriter.rewrite)
@@ -110,14 +110,14 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
   }
 
   /**
-   * Checks what a reader that trusts lengths would meet in a split: the metadata of the wanted columns, their page
+   * Checks what a reader that trusts lengths would read in a split: the metadata of the wanted columns, their page
    * headers, indexes and filters. It opens no page.
    *
-   * @throws io.pmeparquet.PmeException whatever keeps the columns from being read
+   * @throws io.pmeparquet.PmeException if the columns cannot be read, for any reason
    */
   def check(start: Long, length: Long, listed: Long, wanted: WantedColumns): Unit = {
     val here = file.rowGroups(start, length)
-    // Other readers use the split as it was cut.
+    // Another reader uses the split as it was cut.
     if (file.rowGroups(start, splitLength(start, length, listed)) != here)
       throw PmeErrors.changedSinceListed(path.toString)
     val columns = wanted.in(file.schema).map(_.path)
@@ -128,7 +128,7 @@ final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, c
       }
       input.indexes.check(chunks)
       input.filters.check(chunks)
-      // Chunks larger than an array are not checked: parquet-java reads them in parts, and trusts the lengths in them.
+      // Chunks longer than an array are not checked: parquet-java reads them in parts, and trusts the lengths in them.
       chunks.filter(_.meta.getTotalSize <= ChunkPlaces.MaxChunkBytes).foreach(checkHeaders)
     }
   }

@@ -12,7 +12,7 @@ import org.apache.hadoop.io.IOUtils
 import io.pmeparquet.PmeErrors
 
 /**
- * Replaces a file in one step: every reader sees the old file or the new one, whole, even if this process is killed.
+ * Replaces a file with another. Anyone who reads it, even after this process was killed, gets one or the other, whole.
  * ''Executor only.''
  */
 private[parquet] final class FileReplacement private (path: Path, fs: FileSystem, conf: Configuration) {
@@ -20,24 +20,24 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
 
   private val scheme = schemeOf(fs)
 
-  /** Whether it is in an object store, which has no renames. */
+  /** Whether the path is in an object store, which cannot rename. */
   def inStore: Boolean = Stores.contains(scheme)
 
   /**
-   * @param like gives the permissions of the new file
-   * @param unchanged fails if the old file has changed; called last
+   * @param like the file whose permissions the new file gets
+   * @param unchanged fails if the file to replace is no longer what it was; called last
    */
   def write(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit =
     if (inStore) writeInPlace(unchanged)(content) else writeBeside(like, unchanged)(content)
 
-  /** Call it for a file that [[take]] will move, before the file is closed: it must survive a crash of the machine. */
+  /** Call this before closing a file that [[take]] will move: a crash of the machine must not lose the file. */
   def sync(out: FSDataOutputStream): Unit = if (Renaming.contains(scheme)) out.hsync()
 
   /**
-   * Moves a complete file of the same file system into place. In object stores it is copied.
+   * Puts a complete file, on the same file system, in the place. Object stores copy it.
    *
-   * @param like as for [[write]]
-   * @param unchanged as for [[write]]
+   * @param like as in [[write]]
+   * @param unchanged as in [[write]]
    */
   def take(complete: Path, like: FileStatus, unchanged: () => Unit): Unit = {
     val real = resolved(complete, conf)
@@ -57,7 +57,7 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
     val in = fs.open(file)
     try IOUtils.copyBytes(in, out, BufferBytes, /* close= */ false)
     finally in.close()
-    // Closing an incomplete file would put it in the place of the original.
+    // A truncated copy must not replace the original, and closing the stream would do that.
     if (out.getPos != length)
       throw new IOException(s"only ${out.getPos} of $length bytes of $file were copied")
   }
@@ -83,8 +83,8 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
 
   private def moveOver(beside: Path): Unit =
     if (scheme == Local) {
-      // Removed first, and permanently: Hadoop's local file system removes a file whose checksums belong to another,
-      // and a reader that opens one before and the other after the move would meet exactly that.
+      // Before the move, and for good: Hadoop's local file system deletes a file whose checksums belong to another, and
+      // a reader that opens one before the move and the other after it would see exactly that.
       raw.delete(checksums, false)
       Files.move(localFile(beside), localFile(path), StandardCopyOption.ATOMIC_MOVE)
       ()
@@ -92,7 +92,7 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
 
   private def writeInPlace(unchanged: () => Unit)(content: FSDataOutputStream => Unit): Unit = {
     val out = fs.create(path, true)
-    // Closing publishes the file, so an incomplete file is never closed.
+    // Closing puts the file in place, so an incomplete one is never closed.
     try {
       content(out)
       unchanged()
@@ -121,18 +121,18 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
 private[parquet] object FileReplacement {
 
   /**
-   * The prefix of staged files beside those that they will replace. Readers ignore it, and no writer uses it. Rotation
-   * was the first to stage files. The name stays, because other versions leave such files behind when they are killed,
-   * and look for them.
+   * The prefix of files that are staged beside those that they will replace: every reader ignores it, and no writer
+   * uses it. Rotation was the first to stage files. The name stays, since other versions leave such files behind when
+   * they are killed, and look for them.
    */
   val StagedPrefix = ".pme-rotation-"
 
   private val Local = "file"
 
-  /** File systems in which a rename replaces a file in one step. */
+  /** File systems where a rename replaces a file in one step. */
   private val Renaming = Set(Local, "hdfs")
 
-  /** Object stores in which a file appears when it is closed, and replaces the one before. */
+  /** File systems where a file appears on close, and replaces the one before it. */
   private val Stores = Set("s3a", "s3", "gs")
 
   private val BufferBytes = 1024 * 1024
@@ -158,13 +158,13 @@ private[parquet] object FileReplacement {
     new FileReplacement(real, fs, conf)
   }
 
-  /** A file system that writes no checksum files. */
+  /** The file system without checksum files beside its files. */
   def unchecked(fs: FileSystem): FileSystem = fs match {
     case checked: ChecksumFileSystem => checked.getRawFileSystem
     case other => other
   }
 
-  /** The path behind mount points, if there are any; for a new file, of its directory. */
+  /** The path behind mount points, if there are any; resolves a missing file by its directory. */
   private def resolved(path: Path, conf: Configuration): Path =
     new Path(path.getFileSystem(conf).resolvePath(path.getParent), path.getName)
 

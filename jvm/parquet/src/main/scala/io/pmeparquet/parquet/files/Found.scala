@@ -8,6 +8,6 @@ private[parquet] object Found {
   case object Directory extends Found
   final case class File(length: Long) extends Found
 
-  /** A link, or something that is neither a file nor a directory. */
+  /** A link, or anything else that is neither a file nor a directory. */
   case object Other extends Found
 }

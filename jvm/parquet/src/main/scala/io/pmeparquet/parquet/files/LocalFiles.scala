@@ -12,13 +12,13 @@ import org.apache.hadoop.fs.{FSDataOutputStream, StreamCapabilities, Syncable}
 import org.apache.hadoop.fs.permission.FsPermission
 
 /**
- * Our files on a local disk. Hadoop's local file system checks whether a file exists and then opens it, which follows
- * links; the kernel does both at once, and follows none (`O_EXCL`).
+ * Our own files on a local disk. Hadoop's local file system checks whether a file exists and then opens it, which
+ * follows links; the kernel does both at once, and follows none (`O_EXCL`).
  */
 private[parquet] object LocalFiles {
   private val NoLinks = LinkOption.NOFOLLOW_LINKS
 
-  /** Uses the path only: its name may have characters that URIs escape. */
+  /** From the path alone, since its name may have characters that URIs escape. */
   def of(path: org.apache.hadoop.fs.Path): Path = new java.io.File(path.toUri.getPath).toPath
 
   def create(file: Path): FSDataOutputStream = {
@@ -61,7 +61,7 @@ private[parquet] object LocalFiles {
     finally channel.close()
   }
 
-  /** An existing target stays, unless it is an empty directory. */
+  /** Leaves an existing target alone, unless it is an empty directory. */
   def move(from: Path, to: Path): Unit = {
     Files.move(from, to, StandardCopyOption.ATOMIC_MOVE)
     ()
@@ -90,7 +90,7 @@ private[parquet] object LocalFiles {
     finally stream.close()
   }
 
-  /** Deletes through open directories, so that a link that replaces one meanwhile leads nowhere. */
+  /** Starts at the opened directory, so that a link that replaces a directory meanwhile leads nowhere. */
   private def deleteIn(directory: SecureDirectoryStream[Path], name: Path): Unit =
     try {
       val attributes = directory.getFileAttributeView(name, classOf[BasicFileAttributeView], NoLinks)

@@ -28,15 +28,16 @@ object MaterialFiles {
     MaterialFile.parse(json, file.toString)
   }
 
-  /** @throws io.pmeparquet.PmeException if there is one: it may belong to another file of this name */
+  /** @throws io.pmeparquet.PmeException if one exists: it may belong to another file of this name */
   def write(path: Path, conf: Configuration, material: Seq[(String, KeyMaterial)]): Unit = {
     val file = beside(path)
-    // The data file comes after it.
+    // The file that needs it is written later, so its directory may not exist.
     OwnFiles.makeParents(file, conf)
     val stream = OwnFiles.create(file, conf)
     try {
       stream.write(MaterialFile.toJson(material).getBytes(UTF_8))
-      // No file may outlive its keys if the machine crashes. Object stores have no such step, and refuse it.
+      // A file must not survive a crash of the machine without its keys. Object stores have no such step, and refuse
+      // it.
       if (stream.hasCapability(StreamCapabilities.HSYNC)) stream.hsync()
     } finally stream.close()
   }

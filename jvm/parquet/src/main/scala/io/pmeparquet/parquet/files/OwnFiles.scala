@@ -10,30 +10,30 @@ import org.apache.hadoop.fs.Options.Rename
 import io.pmeparquet.{PmeErrors, PmeException}
 
 /**
- * The one way to make, find and remove our files beside data: staging, marks, claims, key material. Anybody who can
- * write to a table's directory may have put something there before us, for example a symbolic link to a file of ours.
- * So:
+ * The only way to create, find and remove what we keep beside data: staging, marks, claims, key material. Anyone else
+ * who can write to a table's directory may have put something in its place before us, for example a symbolic link to a
+ * file of ours. Therefore:
  *
- * - a file is created only if nothing exists there: no existing file is ever opened for writing, whatever leads to it;
- * - what is found under a known name is a file or a directory, and no link;
- * - removing follows no link.
+ *   - Creating never opens an existing file for writing, whatever leads to it.
+ *   - What is found under a name that others know is a file or a directory, not a link.
+ *   - Removing does not follow links.
  *
- * How much of this holds in every race depends on the file system
+ * How far this holds at every moment, against any race, depends on the file system
  * (`docs/decisions/0033-files-of-our-own-are-made-anew.md`).
  */
 private[parquet] object OwnFiles {
 
-  /** @throws io.pmeparquet.PmeException if something exists there */
+  /** @throws io.pmeparquet.PmeException where something is there */
   def create(path: Path, conf: Configuration): FSDataOutputStream = {
     val place = Place.of(path, conf)
     create(place, FsPermission.getFileDefault, place.fs.getDefaultReplication(place.path), place.blockBytes)
   }
 
-  /** @param like gives replication and block size */
+  /** @param like the file whose replication and block size it gets */
   def create(path: Path, like: FileStatus, conf: Configuration): FSDataOutputStream =
     create(Place.of(path, conf), FsPermission.getFileDefault, like.getReplication, like.getBlockSize)
 
-  /** Makes an empty file; of several that try at the same moment, exactly one succeeds. */
+  /** Creates an empty file. If several try at the same moment, exactly one succeeds. */
   def createAlone(path: Path, conf: Configuration): Boolean = {
     val place = Place.of(path, conf)
     try {
@@ -43,48 +43,48 @@ private[parquet] object OwnFiles {
     } catch { case there: IOException if isThere(there) => false }
   }
 
-  /** @throws io.pmeparquet.PmeException if something exists there */
+  /** @throws io.pmeparquet.PmeException where something is there */
   def makeDirectory(path: Path, conf: Configuration): Unit = {
     val place = Place.of(path, conf)
     if (place.isLocal)
       try LocalFiles.makeDirectory(place.local)
       catch { case there: IOException if isThere(there) => throw PmeErrors.placeTaken(path.toString, there) }
-    // Two processes would both believe that they made it, so the names must be random.
+    // Otherwise two callers would each think that they made it. Names drawn at random belong to one caller.
     else if (place.fs.exists(place.path)) throw PmeErrors.placeTaken(path.toString)
     else if (!place.fs.mkdirs(place.path)) throw new IOException(s"$path could not be created")
   }
 
-  /** Makes a directory if it does not exist. */
+  /** Creates a directory if it does not exist. */
   def ensureDirectory(path: Path, conf: Configuration): Unit = {
-    // Several may try to make it.
+    // Others may be creating it at the same moment.
     if (find(path, conf) == Found.Nothing)
       try makeDirectory(path, conf)
       catch { case _: PmeException if find(path, conf) == Found.Directory => () }
     requireDirectory(path, conf)
   }
 
-  /** Makes the missing directories from one of ours down to one below it. */
+  /** Creates the missing directories from one of our own down to one in it. */
   def makeDirectories(path: Path, own: Path, conf: Configuration): Unit =
     if (path != own) {
       makeDirectories(path.getParent, own, conf)
       ensureDirectory(path, conf)
     }
 
-  /** As Hadoop does when it creates a file: object stores need no directories. */
+  /** Creates parents as Hadoop does for a file: object stores need no directories. */
   def makeParents(path: Path, conf: Configuration): Unit = {
     val fs = path.getFileSystem(conf)
     if (Place.isLocal(fs) && !fs.mkdirs(path.getParent))
       throw new IOException(s"${path.getParent} could not be created")
   }
 
-  /** For our own file, and not for the target of a link that replaced it. */
+  /** Changes our own file, and not the target of a link that has replaced it. */
   def setPermission(path: Path, permission: FsPermission, conf: Configuration): Unit = {
     val place = Place.of(path, conf)
     if (!Place.isHadoops(place.fs) || !LocalFiles.setPermission(place.local, permission))
       place.raw.setPermission(place.path, permission)
   }
 
-  /** What exists at a path, without following a link. */
+  /** What exists under this name, without following links. */
   def find(path: Path, conf: Configuration): Found = {
     val fs = path.getFileSystem(conf)
     if (Place.isLocal(fs)) LocalFiles.find(LocalFiles.of(path))
@@ -95,17 +95,17 @@ private[parquet] object OwnFiles {
       } catch { case _: java.io.FileNotFoundException => Found.Nothing }
   }
 
-  /** @throws io.pmeparquet.PmeException if it is not a directory */
+  /** @throws io.pmeparquet.PmeException if something other than a directory exists */
   def requireDirectory(path: Path, conf: Configuration): Unit =
     if (find(path, conf) != Found.Directory) throw PmeErrors.planted(path.toString)
 
-  /** @throws io.pmeparquet.PmeException if it is not a file */
+  /** @throws io.pmeparquet.PmeException if something other than a file exists */
   def requireFile(path: Path, conf: Configuration): Unit = find(path, conf) match {
     case Found.File(_) => ()
     case _ => throw PmeErrors.planted(path.toString)
   }
 
-  /** Deletes a file, a link, or a directory with its content; nothing to delete is no failure. */
+  /** Deletes a file, a link, or a directory with its content. It is no failure if nothing exists. */
   def delete(path: Path, conf: Configuration): Unit = {
     val fs = path.getFileSystem(conf)
     if (Place.isHadoops(fs)) LocalFiles.delete(LocalFiles.of(path))
@@ -113,7 +113,7 @@ private[parquet] object OwnFiles {
       throw new IOException(s"$path could not be removed")
   }
 
-  /** Deletes the content of one of our directories, except some names. */
+  /** Deletes everything in a directory of our own, except some names. */
   def clear(directory: Path, keep: Set[String], conf: Configuration): Unit = {
     val fs = directory.getFileSystem(conf)
     requireDirectory(directory, conf)
@@ -123,9 +123,9 @@ private[parquet] object OwnFiles {
   }
 
   /**
-   * Moves a directory to a place with nothing or an empty directory. Of two that try, one succeeds.
+   * Moves a directory to a free path, or over an empty directory. If two callers try, exactly one succeeds.
    *
-   * @throws java.io.IOException if something is there by then
+   * @throws java.io.IOException if something exists there by then
    */
   def moveToFree(from: Path, to: Path, conf: Configuration): Unit = {
     val (source, target) = (Place.of(from, conf), Place.of(to, conf))
@@ -136,7 +136,7 @@ private[parquet] object OwnFiles {
         FileContext.getFileContext(target.fs.getUri, conf).rename(source.path, target.path, Rename.NONE)
       else if (!target.fs.rename(source.path, target.path))
         throw new IOException(s"$from could not be moved to $to")
-      // Some file systems move it into a directory that appeared meanwhile.
+      // Some file systems move it into a directory that has appeared there meanwhile.
       else if (target.fs.exists(new Path(target.path, source.path.getName))) {
         target.fs.delete(new Path(target.path, source.path.getName), /* recursive= */ true)
         throw new IOException(s"another process created $to at the same time")
@@ -153,7 +153,7 @@ private[parquet] object OwnFiles {
     try
       if (Place.isHadoops(place.fs)) LocalFiles.create(place.local)
       else {
-        // A custom local file system writes the file after we have created it exclusively.
+        // A custom local file system gets the file to write, once nobody else can have created it.
         if (place.isLocal) LocalFiles.make(place.local)
         place.raw.create(place.path, permission, place.isLocal, BufferBytes, replication, block, null)
       }

@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, LocalFileSystem, Pa
 /** A path behind mount points, if there are any, in an existing directory. */
 private[files] final class Place(val path: Path, val fs: FileSystem) {
 
-  /** The file system without Hadoop's checksum files: it would overwrite those in place, even through links. */
+  /** Without Hadoop's checksum files: Hadoop overwrites those in place, even if they are links. */
   def raw: FileSystem = fs match {
     case checked: ChecksumFileSystem => checked.getRawFileSystem
     case other => other
@@ -21,7 +21,7 @@ private[files] object Place {
 
   def of(path: Path, conf: Configuration): Place = {
     val fs = path.getFileSystem(conf)
-    // In an object store a directory may not exist.
+    // In an object store a directory need not exist.
     val parent =
       try fs.resolvePath(path.getParent)
       catch { case _: java.io.FileNotFoundException => fs.makeQualified(path.getParent) }
@@ -31,7 +31,7 @@ private[files] object Place {
 
   def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
 
-  /** Whether it is Hadoop's own local file system, which only writes to the disk. */
+  /** Whether it is Hadoop's own class, which only writes to the disk. */
   def isHadoops(fs: FileSystem): Boolean =
     isLocal(fs) && Set[Class[_]](classOf[LocalFileSystem], classOf[RawLocalFileSystem]).contains(fs.getClass)
 }

@@ -7,9 +7,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 /**
- * The hidden directory of one run, where its tasks write. Its name is random, so that nobody can foresee it. It
- * contains a mark for as long as the driver wants the tasks' results: without the mark, the run is over. ''Crosses the
- * wire.''
+ * The hidden directory of one run, where its tasks write. Its name is random, so nobody can predict it. A mark is in it
+ * as long as the driver wants what tasks write; without the mark, the run is over. ''Crosses the wire.''
  */
 private[parquet] final class RunDirectory private (val path: Path) extends Serializable {
   import RunDirectory._
@@ -17,18 +16,18 @@ private[parquet] final class RunDirectory private (val path: Path) extends Seria
   /** The directory's own name. */
   def name: String = path.getName
 
-  /** A place in it. */
+  /** A path in it. */
   def in(name: String): Path = new Path(path, name)
 
-  /** Makes it, with its mark. ''Driver only.'' */
+  /** Creates it, with its mark. ''Driver only.'' */
   def begin(conf: Configuration): Unit = {
     OwnFiles.makeDirectory(path, conf)
     OwnFiles.create(in(Mark), conf).close()
   }
 
   /**
-   * As [[begin]], with a lock on the mark if the file system has locks: [[isLeft]] then recognizes a killed run.
-   * ''Driver only.''
+   * As [[begin]], with a lock on the mark if the file system has locks: [[isLeft]] then recognizes a run that was
+   * killed. ''Driver only.''
    */
   def beginLocked(conf: Configuration): RunMark = {
     OwnFiles.makeDirectory(path, conf)
@@ -41,17 +40,17 @@ private[parquet] final class RunDirectory private (val path: Path) extends Seria
     }
   }
 
-  /** Whether the driver still wants the tasks' results. */
+  /** Whether the driver wants what tasks write. */
   def isRunning(conf: Configuration): Boolean = OwnFiles.find(in(Mark), conf) != Found.Nothing
 
-  /** A directory for an attempt of a task. ''Executor only.'' */
+  /** Creates a directory for an attempt of a task. ''Executor only.'' */
   def makeAttempt(name: String, conf: Configuration): Path = {
     val attempt = in(name)
     OwnFiles.makeDirectory(attempt, conf)
     attempt
   }
 
-  /** Removes it with its content. */
+  /** Removes it and its content. */
   def delete(conf: Configuration): Unit = OwnFiles.delete(path, conf)
 }
 
@@ -59,11 +58,11 @@ private[parquet] object RunDirectory {
   private val Mark = "running"
   private val Drawn = "[0-9a-f-]{36}"
 
-  /** A new one, whose name has this prefix. */
+  /** A directory that does not exist yet, with a name that begins with `prefix`. */
   def fresh(parent: Path, prefix: String): RunDirectory =
     new RunDirectory(new Path(parent, prefix + UUID.randomUUID()))
 
-  /** Those of all runs whose names have this prefix. */
+  /** The directories of all runs, this and others, with names that begin with `prefix`. */
   def list(parent: Path, prefix: String, conf: Configuration): Seq[Path] =
     parent
       .getFileSystem(conf)

@@ -9,8 +9,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 /**
- * A file that exists as long as a run does. On a local disk the process holds a lock on it, which ends with the
- * process, however it ends. So what a killed run left can be distinguished from the files of a live one. ''Driver
+ * A file that exists as long as a run. On a local disk the run's process holds a lock on it, which ends with the
+ * process, however that ends. The lock distinguishes what a killed run left from what another run is using. ''Driver
  * only.''
  */
 private[parquet] final class RunMark private (held: Option[(LocalPath, FileChannel)]) {
@@ -22,17 +22,17 @@ private[parquet] final class RunMark private (held: Option[(LocalPath, FileChann
 
 private[parquet] object RunMark {
 
-  /** Locks belong to the process, and closing any channel of a file releases all of its locks. */
+  /** Locks belong to the process, and it loses all its locks on a file when it closes any channel to that file. */
   private val ours = ConcurrentHashMap.newKeySet[LocalPath]
 
-  /** @param path in a directory that this run has just made */
+  /** @param path a path in a directory that this run has just made */
   def place(path: Path, conf: Configuration): RunMark =
     if (!Place.isLocal(path.getFileSystem(conf))) {
       OwnFiles.create(path, conf).close()
       new RunMark(None)
     } else {
       val mark = real(path)
-      // It gets its name after the lock, so that nobody finds it without.
+      // It gets its name once it is locked, so that nobody finds it without a lock.
       val before = mark.resolveSibling(s"${mark.getFileName}.new")
       ours.add(mark)
       val channel = FileChannel.open(
@@ -55,16 +55,16 @@ private[parquet] object RunMark {
       new RunMark(Some(mark -> channel))
     }
 
-  /** Whether the run that placed it has ended without removing it. False if nobody can know. */
+  /** Whether the process that placed it has ended without removing it. False if nobody can know. */
   def isLeft(path: Path, conf: Configuration): Boolean =
-    tells(path, conf) &&
+    distinguishes(path, conf) &&
       (OwnFiles.find(path, conf) match {
         case Found.File(_) => !ours.contains(real(path)) && isUnlocked(real(path))
         case _ => false
       })
 
-  /** Whether the file system of a path shows which runs were killed. */
-  def tells(path: Path, conf: Configuration): Boolean = Place.isLocal(path.getFileSystem(conf))
+  /** Whether killed runs can be distinguished from running ones in the file system of a path. */
+  def distinguishes(path: Path, conf: Configuration): Boolean = Place.isLocal(path.getFileSystem(conf))
 
   private def isUnlocked(mark: LocalPath) =
     try {

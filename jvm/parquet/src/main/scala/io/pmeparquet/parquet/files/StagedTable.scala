@@ -11,24 +11,25 @@ import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.PmeErrors
 
 /**
- * A table that appears in one step: tasks write to a hidden directory beside its place, and when all are done this
- * moves to its place. A run that is killed before leaves no table, only hidden files that the next run removes.
+ * A table that appears all at once: tasks write to a hidden directory beside its place, and a rename moves that
+ * directory there when all are done. A run that is killed before leaves no table, only hidden files that the next run
+ * removes.
  *
- * Each run has its own directory with an unpredictable name, and so has each attempt of a task. Only attempts that the
- * driver got a result from count, one for each task. Of two runs with one target, the first to finish gets it.
+ * Each run has a directory of its own with an unpredictable name, and so has each attempt of a task in it: only what
+ * tasks report to the driver counts, once per task. If two runs write to one target, the first to finish gets it.
  *
- * @param run where its tasks write
+ * @param run the directory where its tasks write
  */
 final class StagedTable private (val target: Path, run: RunDirectory, @transient mark: Option[RunMark])
     extends Serializable {
 
-  // A name that no partition has.
+  // Named unlike any partition.
   private def table = run.in(s"table-${run.name}")
 
   /**
-   * Runs an attempt of a task. If it fails, or if the driver has given up before, nothing of it is left.
+   * Runs an attempt of a task, and removes everything of it if it fails, or if the driver has already given up.
    *
-   * @return the name by which [[publish]] knows it, and its result
+   * @return what it wrote, and its name for [[publish]]
    */
   def attempt[A](conf: Configuration)(write: Path => A): (String, A) = {
     val name = s"attempt-${UUID.randomUUID()}"
@@ -48,7 +49,7 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
     name -> written
   }
 
-  /** The place where an attempt with this directory writes a file; makes the directories above it. */
+  /** Where an attempt with this directory writes a file. Creates the directories above it. */
   def place(directory: Path, file: String, conf: Configuration): Path = {
     val path = StagedTable.within(directory, file)
     OwnFiles.makeDirectories(path.getParent, directory, conf)
@@ -65,7 +66,7 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
   /**
    * Puts the table in its place, from the files of these attempts. ''Driver only.''
    *
-   * @param files their number, without files of key material
+   * @param files the number of files in all, without key material beside them
    */
   def publish(attempts: Seq[String], files: Long, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
@@ -81,11 +82,11 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
     try OwnFiles.moveToFree(table, target, conf)
     catch {
       case failed: IOException =>
-        // If somebody was there first, this is the better message.
+        // If somebody else was there first, that is the better message.
         StagedTable.requireFree(target, conf)
         throw failed
     }
-    // The table is there; failing to remove the rest is no failure of the run.
+    // The table is there: the run has not failed if something else could not be removed.
     try {
       discard(conf)
       StagedTable.removeUseless(target, conf)
@@ -111,14 +112,14 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
 object StagedTable {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  /** A path within a directory; Hadoop's paths would misread some names. */
+  /** A path within a directory, for names that Hadoop's paths would misinterpret. */
   def within(directory: Path, relative: String): Path = {
     val uri = directory.toUri
     new Path(uri.getScheme, uri.getAuthority, s"${uri.getPath}/$relative")
   }
 
   /**
-   * @param target qualified
+   * @param target a qualified path
    * @throws io.pmeparquet.PmeException if something exists at the target
    */
   def requireFree(target: Path, conf: Configuration): Unit = {
@@ -147,7 +148,7 @@ object StagedTable {
     }
   }
 
-  /** Begins a run, and removes the files of killed runs, but not those of live ones. */
+  /** Begins a run, and removes what killed runs left, but nothing that another run is using. */
   def begin(target: Path, conf: Configuration): StagedTable = {
     val fs = target.getFileSystem(conf)
     fs.mkdirs(target.getParent)
@@ -156,19 +157,19 @@ object StagedTable {
     new StagedTable(target, run, Some(run.beginLocked(conf)))
   }
 
-  // The dot hides it from Spark whatever the name; `_` would not for a name with `=`. Copies for encryption and
-  // decryption are staged here, too. The name stays, because other versions look for it.
+  // Hidden from Spark whatever the name; a '_' would not hide one with a '='. Encrypting and decrypting to a copy stage
+  // here, too; the name stays since runs of other versions look for leftovers under it.
   private def prefix(target: Path) = s".${target.getName}.pme-rekey-"
 
   private def killed(target: Path, conf: Configuration): Seq[Path] =
     staged(target, conf).filter(RunDirectory.isLeft(_, conf))
 
   /**
-   * Removes what can no longer reach the target, because a table is there. If the file system shows which runs were
-   * killed, live runs remove their own.
+   * Removes what can no longer reach the target, since a table is there. If killed runs can be distinguished from
+   * others, running ones are left to clean up themselves.
    */
   private def removeUseless(target: Path, conf: Configuration): Unit =
-    if (!RunMark.tells(target, conf)) staged(target, conf).foreach(OwnFiles.delete(_, conf))
+    if (!RunMark.distinguishes(target, conf)) staged(target, conf).foreach(OwnFiles.delete(_, conf))
 
   private def staged(target: Path, conf: Configuration): Seq[Path] =
     RunDirectory.list(target.getParent, prefix(target), conf)

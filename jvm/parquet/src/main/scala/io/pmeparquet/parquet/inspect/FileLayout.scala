@@ -8,7 +8,7 @@ import org.apache.parquet.internal.hadoop.metadata.IndexReference
 
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.parquet.bytes.{FileBytes, ReadCounters}
-import io.pmeparquet.parquet.chunk.{Chunk, ChunkHeaders, OpenedHeader, PageOpener, Window}
+import io.pmeparquet.parquet.chunk.{Chunk, ChunkHeaders, CompressedPageReader, OpenedHeader, Window}
 import io.pmeparquet.parquet.file.{BloomFilters, OpenFile, OpenFiles}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
@@ -17,11 +17,11 @@ import io.pmeparquet.PmeException
 /**
  * A part of a file. ''Crosses the wire''.
  *
- * @param kind of a module, with the specification's name, or `pages` for pages that are not listed one by one
+ * @param kind the specification's name of a module, or `pages` for pages that are not listed one by one
  * @param column its name in Spark
  * @param page its number among the data pages of its column chunk
  * @param key `footer key`, `column key`, or none if it is not encrypted
- * @param masterKey of a column key
+ * @param masterKey the master key of a column key
  */
 final case class LaidOut(
     kind: String,
@@ -35,16 +35,16 @@ final case class LaidOut(
 )
 
 /**
- * Where the modules of a file are, and what opens them. It reads only the headers of pages, and leaves out modules that
- * do not open. ''Crosses the wire''.
+ * The places of a file's modules, and which key opens each. It reads only the headers of pages, and omits whatever does
+ * not open. ''Crosses the wire''.
  *
- * @param most number of pages that are listed one by one; for later column chunks only the place of all pages is shown
+ * @param most the most pages to list one by one; each later column chunk lists its pages as one part
  */
 final class FileLayout(scope: ReadScope, most: Int) extends Serializable {
 
   /**
    * @param goOn called often; throws if the work is no longer wanted
-   * @return no more than a small multiple of `most`
+   * @return at most a few times `most` parts
    * @throws io.pmeparquet.PmeException if the footer does not open
    */
   def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Seq[LaidOut] = {
@@ -82,13 +82,13 @@ private final class Places(
     found.toList
   }
 
-  /** Those with metadata that opens. */
+  /** The chunks whose metadata opens. */
   private def chunksOf(group: Int): Seq[Chunk] =
     opened(file.chunks(group, counters)).getOrElse {
       file.columns.flatMap(one => opened(file.chunks(group, Seq(one.path), counters).chunks.head))
     }
 
-  /** Modules that do not open have no place in a picture; verification reports them. */
+  /** Omits whatever does not open; verification reports it. */
   private def opened[A](open: => A): Option[A] =
     try Some(open)
     catch { case failed: PmeException if !PmeException.isOfCancelled(failed) => None }
@@ -122,9 +122,9 @@ private final class Places(
     private def addPages(): Unit = {
       val (start, end) = file.boundsOf(chunk)
       window.limitTo(end)
-      val opener = new PageOpener(file.source(chunk, counters), allowClearLevels = true)
-      val headers = new ChunkHeaders(window, end, opener, isEncrypted = chunk.key.isDefined)
-      val dictionary = if (chunk.mayHaveDictionary) told(headers, start, None) else None
+      val reader = new CompressedPageReader(file.source(chunk, counters), allowClearLevels = true)
+      val headers = new ChunkHeaders(window, end, reader, isEncrypted = chunk.key.isDefined)
+      val dictionary = if (chunk.mayHaveDictionary) headerAt(headers, start, None) else None
       val data = dictionary.filter(_._1.isDictionary).fold(start) { case (page, length) =>
         addPage(page, length, None)
       }
@@ -135,17 +135,17 @@ private final class Places(
     private def addDataPages(headers: ChunkHeaders, at: Long, end: Long, number: Int): Unit =
       if (at < end) {
         goOn()
-        told(headers, at, Some(number)) match {
+        headerAt(headers, at, Some(number)) match {
           case Some((page, length)) =>
             addDataPages(headers, addPage(page, length, Some(number)), end, number + 1)
-          case None => add(Places.NotToldApart, at, end - at)
+          case None => add(Places.Unlisted, at, end - at)
         }
       }
 
-    private def told(headers: ChunkHeaders, at: Long, number: Option[Int]) =
+    private def headerAt(headers: ChunkHeaders, at: Long, number: Option[Int]) =
       if (pages < most) opened(headers.at(at, number)) else None
 
-    /** @return where the next one begins */
+    /** @return the offset of the next page */
     private def addPage(page: OpenedHeader, length: Int, number: Option[Int]): Long = {
       pages += 1
       val at = page.place.offset
@@ -158,9 +158,9 @@ private final class Places(
 }
 
 private object Places {
-  val NotToldApart = "pages"
+  val Unlisted = "pages"
 
-  /** A chunk without a listed page still has pages, indexes and a filter. */
+  /** A chunk without listed pages still has its pages as one part, indexes and a filter. */
   val MostPerPage = 5L
 
   val ReadBytes: Int = 64 * 1024

@@ -17,7 +17,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
   import KeyUse.{Footer, Plaintext, PlaintextColumn}
 
   def of(file: ListedFile, conf: Configuration): FileUse =
-    // No key must prove that it belongs to the file: it is not used for anything.
+    // No key has to prove that it is the file's, since nothing is done with it.
     try
       FoundFile.open(scope, file.version, conf, _ => false) match {
         case FoundFile.Plaintext => ofPlaintext(file.version, conf)
@@ -47,7 +47,9 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     )
   }
 
-  /** The file or the options name its keys. They are tried, because columns are visible only with the footer. */
+  /**
+   * A file whose keys are named by the file or by options. It tries them, since without the footer it sees no column.
+   */
   private def withoutWrappedKeys(version: FileVersion, conf: Configuration): FileUse = {
     val use = ofTail(version, conf, None)
     try {
@@ -68,7 +70,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
       Option(one.chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata)
         .map(keys.masterKeyOf(_, Some(one.column)))
 
-  /** Columns without a key; none if all have one. */
+  /** The columns without a key; none if all have one. */
   private def readable(kind: String, chunks: Seq[NamedChunk], footer: FileMetaData): Option[KeyUse] = {
     val own = chunks.filter(_.kind == FoundProtection.Plaintext)
     val names = own.map(_.column).distinct.sorted
@@ -78,7 +80,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
       Some(KeyUse(None, None, kind, None, None, names, Some(bytes), Some(footer.getNum_rows), Nil, None))
   }
 
-  /** What a file shows without opening its footer. */
+  /** What a file reveals without its footer being opened. */
   private def ofTail(version: FileVersion, conf: Configuration, failed: Option[PmeException]): KeyUse = {
     val tail = FileTail.read(conf, version) match {
       case encrypted: FileTail.Encrypted => Some(encrypted)
@@ -90,7 +92,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
       KeyUse(None, None, Footer, None, None, Nil, None, None, Nil, failed.map(_.condition.name), closed)
     known.fold(unknown) { metadata =>
       KeyMetadata.parse(metadata, version.path.toString) match {
-        // Direct keys of columns are not examined, and the columns must not count as columns without a key.
+        // Columns with direct keys of their own are not looked up, and the result must not claim that there are none.
         case KeyMetadata.Direct(id) =>
           unknown.copy(
             masterKeyId = Some(id),

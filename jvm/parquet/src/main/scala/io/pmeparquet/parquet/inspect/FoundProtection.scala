@@ -9,11 +9,11 @@ import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.PmeErrors
 
 /**
- * What protects a column in a file (specification §5.3, ColumnCryptoMetaData). ''Crosses the wire''.
+ * What protects a column in a file (specification §5.3, `ColumnCryptoMetaData`). ''Crosses the wire''.
  *
  * @param column its name in Spark
  * @param kind `footer key`, `column key` or `plaintext`
- * @param masterKey of the key; none for a plaintext column, or if nobody asked
+ * @param masterKey the key's master key; none for a plaintext column, or if nobody asked
  */
 final case class FoundProtection(column: String, kind: String, masterKey: Option[String] = None) {
   def isReadable: Boolean = kind == FoundProtection.Plaintext
@@ -24,10 +24,10 @@ object FoundProtection {
   val ColumnKey = "column key"
   val Plaintext = "plaintext"
 
-  /** One column chunk of a footer, with its column's name in Spark. */
+  /** One column chunk of a footer, with the name of its column in Spark. */
   final case class NamedChunk(column: String, chunk: ColumnChunk) {
 
-    /** A chunk that states no key is read without one, whatever else it states. */
+    /** Readers read a chunk that states no key without one, whatever else it states. */
     def kind: String =
       if (!chunk.isSetCrypto_metadata) Plaintext
       else if (chunk.getCrypto_metadata.isSetENCRYPTION_WITH_COLUMN_KEY) ColumnKey
@@ -35,9 +35,9 @@ object FoundProtection {
   }
 
   /**
-   * For every column chunk. A column whose protection differs between row groups occurs more than once.
+   * The protection of every column chunk. A column appears more than once if row groups protect it differently.
    *
-   * @param masterKey of an encrypted chunk
+   * @param masterKey the master key of an encrypted chunk
    */
   def of(chunks: Seq[NamedChunk])(masterKey: NamedChunk => Option[String]): Seq[FoundProtection] =
     chunks.map { one =>

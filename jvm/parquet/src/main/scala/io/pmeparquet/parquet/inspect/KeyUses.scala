@@ -7,21 +7,21 @@ import org.apache.parquet.format.RowGroup
 import io.pmeparquet.material.KeyMaterial
 import io.pmeparquet.parquet.bytes.ReadCounters
 import io.pmeparquet.parquet.inspect.FoundProtection.NamedChunk
-import io.pmeparquet.parquet.rotation.{FileKey, FileRotation, KeyedFile}
+import io.pmeparquet.parquet.rotation.{FileKey, FileRotation, KeyedChunk, KeyedFile}
 import io.pmeparquet.PmeException
 
-/** What each key protects in a file with wrapped keys. */
+/** What each key of a file with wrapped keys protects. */
 private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
   import KeyUse.{Column, Footer}
 
   private val groups = Option(file.metadata.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq)
-  private val keyed = KeyedFile.chunks(file.metadata)
+  private val keyed = KeyedChunk.all(file.metadata)
 
   private val names = new java.util.IdentityHashMap[AnyRef, String]
   chunks.foreach(one => names.put(one.chunk, one.column))
 
-  /** The column's name in Spark, as for columns that have no key of their own. */
-  private def nameOf(one: KeyedFile.KeyedChunk): String = names.get(one.chunk)
+  /** The column's name in Spark, as for columns without a key of their own. */
+  private def nameOf(one: KeyedChunk): String = names.get(one.chunk)
 
   def all: Seq[KeyUse] = file.keys.map { key =>
     val unknown = KeyUse(
@@ -47,7 +47,7 @@ private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
       columns = names,
       bytes = Some(own.map(_.chunk.getMeta_data.getTotal_compressed_size).sum),
       opensFile = !file.hasReadableFooter,
-      // A readable footer, and columns without a key, need no key.
+      // A readable footer and columns without a key need none.
       unreadable = if (file.hasReadableFooter) names else (names ++ keyed.map(nameOf)).distinct
     )
   }
@@ -55,10 +55,10 @@ private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
   private def ofColumns(use: KeyUse, key: FileKey): KeyUse = {
     val own = keyed.filter(one => java.nio.ByteBuffer.wrap(one.key) == key.metadata)
     val names = own.map(nameOf).distinct
-    val told = use.copy(columns = names, unreadable = names)
+    val known = use.copy(columns = names, unreadable = names)
     val counters = new ReadCounters
-    try told.copy(bytes = Some(own.map(file.chunkBytes(_, counters)).sum))
-    catch { case failed: PmeException => told.copy(problem = Some(failed.condition.name)) }
+    try known.copy(bytes = Some(own.map(file.chunkBytes(_, counters)).sum))
+    catch { case failed: PmeException => known.copy(problem = Some(failed.condition.name)) }
   }
 }
 

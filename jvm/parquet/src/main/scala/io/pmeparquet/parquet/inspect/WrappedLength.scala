@@ -5,10 +5,10 @@ import java.util.Base64
 import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.AesKey
 
-/** The length of a key from its wrapped form; for keys that a KMS wraps, the length stays unknown. */
+/** The length of a key, from the length of its wrapped form; what a KMS wraps itself does not reveal it. */
 private[parquet] object WrappedLength {
 
-  /** For results of `KeyToolkit.encryptKeyLocally`: base64 of nonce, key and tag. */
+  /** The length of a key that `KeyToolkit.encryptKeyLocally` wrapped: base64 of nonce, key and tag. */
   def bits(wrapped: String): Option[Int] =
     try {
       val bytes = Base64.getDecoder.decode(wrapped).length - ModuleFrame.NonceBytes - ModuleFrame.TagBytes

@@ -1,6 +1,6 @@
 /**
  * Describes a file: what protects each column (`FoundProtection`), what each master key protects (`FileUsage`,
- * `KeyUse`) and where modules lie (`FileLayout`). Reads footers and page headers, and no values. Start with
+ * `KeyUse`) and where the modules are (`FileLayout`). Reads footers and page headers, and no values. Start with
  * `FileUsage`.
  */
 package io.pmeparquet.parquet.inspect;

@@ -14,10 +14,11 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
 /**
- * What a rotation does with one file: finds its keys, and later writes the new ones. ''Crosses the wire''.
+ * What a rotation does with one file: finds its keys, and later replaces them with the rewrapped ones. ''Crosses the
+ * wire''.
  *
- * @param masterKeys the new master key for each old one; none: each stays
- * @param external where key material is kept; none: where it is now
+ * @param masterKeys the new master key for each old one; none if each key stays under its own
+ * @param external whether key material goes beside the file; none if it stays where it is
  * @param instances id and URL of the KMS that keys come from, and of the one that they go to
  */
 final class FileRotation(
@@ -27,14 +28,14 @@ final class FileRotation(
     instances: ((String, String), (String, String))
 ) extends Serializable {
 
-  /** The new master key for a master key; none if its keys stay as they are. */
+  /** The new master key of keys under another one; none if they stay as they are. */
   def target(masterKeyId: String): Option[String] = masterKeys.fold(Option(masterKeyId))(_.get(masterKeyId))
 
   /** The key that opening the file's footer will need. */
   def footerKey(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
     FoundFile.footerKey(scope, file.version, conf).toSeq
 
-  /** The keys of columns that [[look]] will need to prove that they belong to the file. */
+  /** The column keys that [[look]] will need to prove that they are the file's. */
   def columnKeys(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
     FoundFile.open(scope, file.version, conf, _ => false) match {
       case keyed: KeyedFile =>
@@ -62,7 +63,7 @@ final class FileRotation(
           else if (keyed.isExternal) FileRotation.External
           else "mixed"
         val converts = external.exists(wanted => keyed.keys.exists(_.isExternal != wanted))
-        // An interrupted rotation or the writer left it; the file no longer uses it.
+        // A killed rotation or the writer left it: it no longer belongs to the file.
         val left = file.hasMaterialBeside && keyed.isInternal
         FileNeeds.Keys(
           keyed.keys.map(_.material.wrappedKey).distinct,
@@ -81,9 +82,9 @@ final class FileRotation(
   }
 
   /**
-   * Writes the new keys of the file. If another attempt of the task has finished the file, it stays as it is.
+   * Writes the file's rewrapped keys. Leaves a file alone that another attempt of the same task has finished.
    *
-   * @param changes the new wrapped key for each key that was found
+   * @param changes the new form of each key, by the old one
    */
   def change(file: ListedFile, changes: Map[WrappedKey, WrappedKey], conf: Configuration): Unit = {
     val path = new Path(file.path)
@@ -94,7 +95,7 @@ final class FileRotation(
       case keyed: KeyedFile =>
         val plan = new RotationPlan(keyed, changes, target, external, instances)
         if (!plan.isKnown || (!looked && plan.edits.nonEmpty)) throw PmeErrors.changedMeanwhile(file.path)
-        // Key material comes before the file that it opens, so readers find their keys at every moment.
+        // Key material is there before the footer that needs it: readers find their keys at every moment.
         if (plan.besideChanges) writeBeside(path, plan.beside, status, conf)
         if (plan.edits.nonEmpty) writeFile(keyed, plan, status, conf)
         if (plan.beside.isEmpty) FileReplacement.of(MaterialFiles.beside(path), conf).delete()

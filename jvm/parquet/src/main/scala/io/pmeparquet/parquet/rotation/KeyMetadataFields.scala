@@ -6,8 +6,8 @@ import java.nio.ByteBuffer
 import io.pmeparquet.parquet.bytes.{ThriftBounds, ThriftFields}
 
 /**
- * Where key metadata is in a footer (`parquet.thrift`), and how to replace it: every other byte is copied, so that
- * nothing from a newer writer is lost.
+ * The places of key metadata in a footer (`parquet.thrift`), and how to replace it. Every other byte is copied, so that
+ * nothing is lost that a newer writer put there.
  */
 private[parquet] object KeyMetadataFields {
 
@@ -15,7 +15,7 @@ private[parquet] object KeyMetadataFields {
   val OfCryptoMetadata: ThriftFields = ThriftFields.at(2)
 
   /**
-   * `FileMetaData.footer_signing_key_metadata`, and of its columns
+   * `FileMetaData.footer_signing_key_metadata`, and for columns
    * `row_groups.columns.crypto_metadata.ENCRYPTION_WITH_COLUMN_KEY.key_metadata`
    */
   val OfFooter: ThriftFields = new ThriftFields(
@@ -25,7 +25,7 @@ private[parquet] object KeyMetadataFields {
   /**
    * The bytes from `from` to `until`, which begin with a struct, with some of its key metadata replaced.
    *
-   * @param changed by value; other values stay
+   * @param changed the new value for each old one; other values stay
    */
   def replace(bytes: Array[Byte], from: Int, until: Int, fields: ThriftFields)(
       changed: Map[ByteBuffer, Array[Byte]]
@@ -45,7 +45,7 @@ private[parquet] object KeyMetadataFields {
     out.toByteArray
   }
 
-  /** In Thrift's compact protocol: seven bits at a time, the lowest first. */
+  /** A varint of Thrift's compact protocol: seven bits at a time, the lowest first. */
   private def writeLength(out: ByteArrayOutputStream, length: Int): Unit = {
     var left = length
     while (left >= 0x80) {

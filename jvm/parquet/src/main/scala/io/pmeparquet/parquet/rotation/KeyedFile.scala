@@ -2,10 +2,8 @@ package io.pmeparquet.parquet.rotation
 
 import java.nio.ByteBuffer
 
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
+import org.apache.parquet.format.FileMetaData
 
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
@@ -14,13 +12,13 @@ import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterByte
 import io.pmeparquet.parquet.file.FileCrypto
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
-/** A file as an operation on its keys sees it. */
+/** A file with respect to its keys. */
 private[parquet] sealed trait FoundFile
 
 private[parquet] object FoundFile {
   case object Plaintext extends FoundFile
 
-  /** Its keys are named and not wrapped, or it names none. */
+  /** It names keys that are not wrapped, or no keys. */
   case object WithoutWrappedKeys extends FoundFile
 
   def open(
@@ -47,7 +45,7 @@ private[parquet] object FoundFile {
     } finally bytes.close()
   }
 
-  /** The key that a footer names as its own, whether or not it is; none if it names no wrapped key. */
+  /** The key that a file's footer names as its own, whether or not it is; none if it names no wrapped key. */
   def footerKey(scope: ReadScope, version: FileVersion, conf: Configuration): Option[WrappedKey] =
     FileTail.read(conf, version) match {
       case FileTail.Plaintext => None
@@ -63,8 +61,8 @@ private[parquet] object FoundFile {
 }
 
 /**
- * An encrypted file with an authentic footer and its wrapped keys. Nothing authenticates separate key material, nor the
- * footer's own key metadata: a key belongs to this file if it opens what it should.
+ * An encrypted file whose footer is authentic, with each wrapped key of the file. Nothing authenticates key material in
+ * a file beside it, nor the footer's own key metadata: a key belongs to this file if it opens what it should.
  */
 private[parquet] final class KeyedFile private (
     val version: FileVersion,
@@ -81,20 +79,22 @@ private[parquet] final class KeyedFile private (
   def isInternal: Boolean = keys.forall(!_.isExternal)
   def isExternal: Boolean = keys.forall(_.isExternal)
 
-  /** Separate key material that nothing in the footer refers to: a file without rows has it for all its columns. */
+  /** Key material beside it that its footer does not refer to: a file without rows has some for all its columns. */
   def unused: Seq[KeyMaterial] = {
     val used = keys.flatMap(_.reference).toSet
     if (used.isEmpty) Nil
     else crypto.keys.material.collect { case (reference, one) if !used.contains(reference) => one }.toSeq
   }
 
-  /** The size of a column's chunk: a signed plaintext footer shows it to everybody. */
-  def chunkBytes(one: KeyedFile.KeyedChunk, counters: ReadCounters): Long =
+  /** The size of a column's chunk, which a signed plaintext footer shows to everybody. */
+  def chunkBytes(one: KeyedChunk, counters: ReadCounters): Long =
     Option(one.chunk.getMeta_data)
       .getOrElse(KeyedFile.metadataOf(one, crypto, version.path.toString, counters))
       .getTotal_compressed_size
 
-  /** Parts of the footer with unknown content. They may contain wrapped keys, which would stay. */
+  /**
+   * The parts of its footer with unknown meaning. They may hold older wrapped keys, which a rotation would leave there.
+   */
   def unknownParts: Seq[String] = {
     val file = version.path.toString
     val ofCrypto =
@@ -104,7 +104,7 @@ private[parquet] final class KeyedFile private (
     ofCrypto ++ FooterFields.unknown(content, file)
   }
 
-  /** The file from its footer on, with key metadata replaced by value. */
+  /** The end of the file, from its footer on, with key metadata replaced by value. */
   def end(changed: Map[ByteBuffer, Array[Byte]]): Array[Byte] = {
     val before = footer.segment
     val own = KeyMetadataFields
@@ -115,13 +115,13 @@ private[parquet] final class KeyedFile private (
         val until = FileTail.cryptoMetadataEnd(before, version.path.toString)
         KeyMetadataFields.replace(before.array, before.at, until, KeyMetadataFields.OfCryptoMetadata)(changed)
       }
-    FooterBytes.framed(clear ++ crypto.sealedFooter(own), footer.encrypted)
+    FooterBytes.framed(clear ++ crypto.footer.seal(own), footer.encrypted)
   }
 }
 
 /**
- * @param metadata the footer's metadata of the key
- * @param column none for the footer's own
+ * @param metadata the key metadata in the footer
+ * @param column none for the footer's own key
  */
 private[parquet] final case class FileKey(
     metadata: ByteBuffer,
@@ -134,9 +134,7 @@ private[parquet] final case class FileKey(
 
 private[parquet] object KeyedFile {
 
-  /**
-   * @param proven the master keys whose columns must prove that their keys belong to the file; the footer always must
-   */
+  /** @param proven the master keys whose column keys must prove that they are the file's; the footer's always must */
   def of(
       version: FileVersion,
       footer: FooterBytes,
@@ -146,9 +144,9 @@ private[parquet] object KeyedFile {
       counters: ReadCounters
   ): KeyedFile = {
     val file = version.path.toString
-    val content = crypto.footerContent(footer.segment, counters)
+    val content = crypto.footer.content(footer.segment, counters)
     val metadata = FileTail.metadata(content, file)
-    val columns = firstOfEachKey(metadata)
+    val columns = KeyedChunk.firstOfEachKey(metadata)
     val keys = FileKeyOf(crypto.keys, file)
     val found = columns.flatMap(one => keys(one.key, Some(one.name)).map(one -> _))
     val toProve = found.collect { case (one, key) if proven(key.material.masterKeyId) => one }
@@ -177,29 +175,4 @@ private[parquet] object KeyedFile {
         FileKey(ByteBuffer.wrap(metadata), column, reference, material)
       }
   }
-
-  /** A chunk whose column has a key of its own. */
-  final case class KeyedChunk(name: String, chunk: ColumnChunk, group: Int, ordinal: Int) {
-    private def crypto = chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY
-    def key: Array[Byte] = crypto.getKey_metadata
-    def path: Seq[String] = crypto.getPath_in_schema.asScala.toSeq
-  }
-
-  private def firstOfEachKey(metadata: FileMetaData): Seq[KeyedChunk] = {
-    val seen = scala.collection.mutable.Set.empty[ByteBuffer]
-    chunks(metadata).filter(one => seen.add(ByteBuffer.wrap(one.key)))
-  }
-
-  def chunks(metadata: FileMetaData): Seq[KeyedChunk] =
-    for {
-      (group, index) <- Option(metadata.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq).zipWithIndex
-      (chunk, ordinal) <- group.getColumns.asScala.toSeq.zipWithIndex
-      crypto = chunk.getCrypto_metadata if crypto != null && crypto.isSetENCRYPTION_WITH_COLUMN_KEY
-      key = crypto.getENCRYPTION_WITH_COLUMN_KEY if key.isSetKey_metadata
-    } yield KeyedChunk(
-      key.getPath_in_schema.asScala.mkString("."),
-      chunk,
-      if (group.isSetOrdinal) group.getOrdinal.toInt else index,
-      ordinal
-    )
 }

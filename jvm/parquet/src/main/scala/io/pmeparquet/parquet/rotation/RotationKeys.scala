@@ -5,9 +5,9 @@ import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 
 /**
- * The KMS of a rotation, which executors ask through the driver. ''Driver only.''
+ * The KMS of a rotation. Executors reach it through the driver. ''Driver only.''
  *
- * @param scope executors open files with it, and so prove which keys belong to them
+ * @param scope the scope with which executors open files, and so prove which keys are the files'
  */
 final class RotationKeys private (
     val scope: ReadScope,
@@ -17,34 +17,35 @@ final class RotationKeys private (
 ) {
   import Rewrapping.Answer
 
-  /** Whether [[prepare]] pays. If each key takes a call of its own, tasks make these calls in parallel. */
+  /** Whether [[prepare]] pays. If each key takes a call of its own, tasks make those calls at the same time. */
   def takesBatches: Boolean = kms.takesBatches
 
-  /** Unwraps keys together that executors will ask for one by one. */
+  /** Unwraps together the keys that executors will ask for one by one. */
   def prepare(keys: Seq[WrappedKey]): Unit = source.prepare(keys, "rotation")
 
-  /** @param keys with the new master key of each */
+  /** @param keys each with its new master key */
   def rewrap(keys: Seq[(WrappedKey, String)], where: String): Map[WrappedKey, Answer] =
     rewrapping(keys, where)
 
   /**
-   * Wraps and unwraps a random key under a new master key.
+   * Wraps and unwraps a random key under a master key that keys are to move to.
    *
-   * @throws io.pmeparquet.PmeException the KMS's answer
+   * @throws io.pmeparquet.PmeException if the KMS refuses or fails
    */
   def tryOut(masterKeyId: String, where: String): Unit = rewrapping.tryOut(masterKeyId, where)
 
-  /** The result if nothing failed. */
+  /** The answers that [[rewrap]] would give if nothing failed. */
   def foresee(keys: Seq[(WrappedKey, String)]): Map[WrappedKey, Answer] = rewrapping.foresee(keys)
 }
 
 object RotationKeys {
 
-  /** @param after where keys go, if that is another KMS than the one they come from */
+  /** @param after the KMS that keys move to, if it is not the one that they come from */
   def open(before: Kms, after: Option[Kms], settings: ReadSettings, route: KeyRoute): RotationKeys = {
     val kms = new RotationKms(before, after)
     val source = new KmsSource(kms, settings.kekLifetimeMillis)
-    // Pages are not read, so it does not matter whether anything authenticates them, nor which columns they belong to.
+    // A rotation reads no pages, so it does not matter whether they are authenticated, nor which columns they belong
+    // to.
     val judged = settings.copy(acceptCtr = true, allowPlaintextFiles = true, columns = None)
     new RotationKeys(Scopes.alone(source, route, judged), kms, source, new Rewrapping(kms, source))
   }

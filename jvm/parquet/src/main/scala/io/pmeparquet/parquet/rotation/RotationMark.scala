@@ -10,11 +10,11 @@ import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.parquet.files.{Found, OwnFiles}
 
 /**
- * A file in a table's directory for as long as the table is being rotated. Of two concurrent rotations with different
- * goals, one could remove separate key material that the other has just started to use.
+ * A file in a table's directory for as long as a rotation of the table runs. Of two concurrent rotations with different
+ * aims, one could remove key material beside a file that the other has just started to use.
  *
- * Its name contains the goal, and nothing is read from it: its own mark does not block a rotation that is started again
- * after it was killed.
+ * Its name contains the aim, and nothing reads its content: the mark of a killed rotation does not stop whoever runs
+ * the same one again.
  *
  * ''Driver only.''
  */
@@ -22,7 +22,7 @@ final class RotationMark private (val path: Path, conf: Configuration) {
   def remove(): Unit =
     try OwnFiles.delete(path, conf)
     catch {
-      // The rotation is complete.
+      // The rotation itself is complete.
       case failed: IOException =>
         RotationMark.log.warn(
           s"$path could not be removed, and blocks other rotations of the table: ${failed.getMessage}"
@@ -34,19 +34,19 @@ object RotationMark {
 
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  /** Names that readers ignore, and that do not count as leftovers. */
+  /** A prefix that readers ignore, and that does not mark leftovers. */
   private val Prefix = ".pme-rotating-"
   private val NameDigits = 16
 
   /**
-   * @param aim what a rotation does with the table's keys, equal for each run that does the same
-   * @throws io.pmeparquet.PmeException if an unfinished rotation has another goal
+   * @param aim what a rotation makes of the table's keys, the same for each run that does the same
+   * @throws io.pmeparquet.PmeException if a rotation with another aim has begun and has not ended
    */
   def place(table: Path, aim: String, conf: Configuration): RotationMark = {
     val path = new Path(table, Prefix + Sha256.ofText(aim).take(NameDigits))
     val mark = new RotationMark(path, conf)
-    // Placed before it looks for others: if two begin at once, at least one sees the other. An existing mark was left
-    // by a run with the same goal; anything else of its name is not written to, and does not permit the run to go on.
+    // Before it looks for others: of two rotations that begin at once, at least one sees the other. An existing mark is
+    // from a run with the same aim; anything else of its name is not written to, and does not let this one continue.
     if (!OwnFiles.createAlone(path, conf) && OwnFiles.find(path, conf) != Found.File(0))
       throw PmeErrors.planted(path.toString)
     of(table, conf).find(_.getName != path.getName).foreach { other =>
@@ -56,7 +56,7 @@ object RotationMark {
     mark
   }
 
-  /** The marks of unfinished rotations. */
+  /** The marks of rotations that have begun and not ended. */
   def of(table: Path, conf: Configuration): Seq[Path] =
     table.getFileSystem(conf).listStatus(table).toSeq.map(_.getPath).filter(isMark)
 

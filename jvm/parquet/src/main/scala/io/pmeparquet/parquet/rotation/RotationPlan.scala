@@ -6,8 +6,8 @@ import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 /**
  * A file's keys, before and after a rotation. Parameters are those of [[FileRotation]].
  *
- * @param changes the new wrapped key for each key that was found
- * @param target the new master key for a master key
+ * @param changes the new form of each key, by the old one
+ * @param target the new master key of keys under another one
  */
 private[rotation] final class RotationPlan(
     keyed: KeyedFile,
@@ -19,7 +19,7 @@ private[rotation] final class RotationPlan(
   private val done = changes.values.toSet
   private val keys = keyed.keys.map(key => key -> after(key.material))
 
-  /** Whether each key to change is one that was found. */
+  /** Whether the rotation has looked at each key that it is to change. */
   val isKnown: Boolean = keyed.keys.map(_.material.wrappedKey).forall { key =>
     target(key.masterKeyId).isEmpty || changes.contains(key) || done.contains(key)
   }

@@ -5,13 +5,13 @@ import scala.collection.JavaConverters._
 import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType, Type}
 
 /**
- * Names of leaf columns if every group that may be read as a map is one. Spark's row reader takes the first two fields
- * in it for keys and values if the reader's schema has a map, and does not ask the file. Removing the annotation must
- * not give values another name than `m.value`.
+ * The names of leaf columns if each group that may be read as a map is one. If the reader's schema has a map, Spark's
+ * row reader takes the first two fields in it for keys and values, and does not check that the file has one: whoever
+ * removes the annotation must not thereby give values another name than `m.value`.
  */
 private[parquet] object MapNames {
 
-  /** For columns in such a group, by their paths. */
+  /** The names of columns in such a group, by their paths. */
   def of(schema: MessageType): Map[Seq[String], Seq[String]] =
     schema.getFields.asScala
       .flatMap(field => below(field, Seq(field.getName), Seq(field.getName), inMap = false))

@@ -5,7 +5,7 @@ import scala.collection.JavaConverters._
 import org.apache.parquet.filter2.predicate.{FilterPredicate, Operators, UserDefinedPredicate}
 import org.apache.parquet.hadoop.metadata.ColumnPath
 
-/** What a predicate uses: columns, and the values that it compares them with. */
+/** The columns of a predicate, and the values that it compares them with. */
 object PredicateColumns {
   private final case class Comparison(column: ColumnPath, values: Seq[Any])
 
@@ -14,7 +14,7 @@ object PredicateColumns {
 
   /**
    * Whether it compares with a floating-point zero. SQL has one zero; parquet-java's dictionary, Bloom and record
-   * filters have two, and exclude rows with the other one.
+   * filters have two, and rule out rows that hold the other.
    */
   def comparesWithZero(predicate: FilterPredicate): Boolean = comparisons(predicate).exists(_.values.exists {
     case double: Double => double == 0.0

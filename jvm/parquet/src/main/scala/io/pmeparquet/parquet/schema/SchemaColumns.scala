@@ -9,7 +9,7 @@ import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType,
 
 import io.pmeparquet.columns.LeafColumn
 
-/** The leaf columns of a Parquet schema, each with its path and its name in Spark. */
+/** The leaf columns of a Parquet schema, each with its path in the file and its path in Spark. */
 object SchemaColumns {
   def leaves(schema: MessageType): Seq[LeafColumn] = {
     val asMaps = MapNames.of(schema)
@@ -19,8 +19,8 @@ object SchemaColumns {
   }
 
   /**
-   * The names of a footer's leaves, in order. If parquet-java cannot parse the schema, because a type is too new for
-   * it, their paths serve as names: an inspection does not need to understand them.
+   * The names of a footer's leaves, in order. If parquet-java rejects the schema because of a type newer than itself,
+   * the names are the paths: code that only reports columns need not understand them.
    */
   private[parquet] def namesOf(footer: FileMetaData): Seq[String] = {
     val bare = new FileMetaData(footer.getVersion, footer.getSchema, 0L, new java.util.ArrayList)
@@ -31,10 +31,12 @@ object SchemaColumns {
     schema.fold(pathsOf(footer).map(path => LeafColumn(path, path)))(leaves).map(_.display)
   }
 
-  /** The paths of the leaves of a schema that is stored as a list, depth first (`SchemaElement.num_children`). */
+  /**
+   * The paths of the leaves of a schema, which the format stores as a list, depth first (`SchemaElement.num_children`).
+   */
   private def pathsOf(footer: FileMetaData): Seq[Seq[String]] = {
     val paths = Seq.newBuilder[Seq[String]]
-    // Groups with missing fields, the innermost first, and the number of these fields.
+    // Groups with fields still to come, the innermost first, and how many.
     var open = List.empty[(Seq[String], Int)]
     footer.getSchema.asScala.drop(1).foreach { element =>
       val path = open.headOption.fold(Seq.empty[String])(_._1) :+ element.getName
@@ -48,7 +50,7 @@ object SchemaColumns {
     paths.result()
   }
 
-  /** A schema without some of its leaves: a struct loses only these, a list or a map is left out whole. */
+  /** A schema without some of its leaves: a struct loses only those leaves, a list or a map is omitted whole. */
   def without(schema: MessageType, leaves: Seq[Seq[String]]): MessageType =
     new MessageType(schema.getName, kept(schema, Nil, leaves).asJava)
 
@@ -68,7 +70,7 @@ object SchemaColumns {
       Type.Repetition.REPEATED
     ) && field.getLogicalTypeAnnotation == null
 
-  /** A repeated field outside of lists and maps is a list of its own, as protobuf's converters write it. */
+  /** A repeated field outside lists and maps is a list of its own, as protobuf's converters write it. */
   private def named(field: Type, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {
     val name = sparkPath :+ field.getName
     below(
@@ -99,7 +101,7 @@ object SchemaColumns {
   private def children(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] =
     group.getFields.asScala.toList.flatMap(child => named(child, path, sparkPath))
 
-  /** The Parquet format's rules for lists: the repeated field is the element, or contains it. */
+  /** The Parquet format's rules for lists: the repeated field is the element, or holds it. */
   private def element(group: GroupType, path: Seq[String], sparkPath: Seq[String]): Seq[LeafColumn] = {
     val repeated = group.getType(0)
     val inner = path :+ repeated.getName

@@ -9,10 +9,10 @@ import io.pmeparquet.columns.LeafColumn
 /**
  * A leaf column that a query reads.
  *
- * @param path its name in Spark
- * @param fieldId the field id of its top-level column, if Spark matches it by id and not by name
- * @param byNestedIds whether fields within the column are matched by id
- * @param inCollection whether the column is in a list or map, for which Parquet has several spellings
+ * @param path its path in Spark
+ * @param fieldId the field id of its top-level column, if Spark matches that by id and not by name
+ * @param byNestedIds whether Spark matches fields within the column by id
+ * @param inCollection whether the column is in a list or map, which Parquet spells in several ways
  */
 final case class WantedColumn(
     path: Seq[String],
@@ -23,7 +23,7 @@ final case class WantedColumn(
   def display: String = path.mkString(".")
 }
 
-/** The leaf columns that a query reads, found among those of a file as Spark finds them. */
+/** The leaf columns that a query reads. Finds them among those of a file as Spark does. */
 final case class WantedColumns(columns: Seq[WantedColumn], caseSensitive: Boolean) {
 
   def in(schema: MessageType): Seq[LeafColumn] = {
@@ -43,13 +43,13 @@ final case class WantedColumns(columns: Seq[WantedColumn], caseSensitive: Boolea
   }
 
   private def leaves(column: WantedColumn, candidates: Seq[LeafColumn]): Seq[LeafColumn] = {
-    // With field ids the top-level names may differ; only the fields below are compared.
+    // Under a field id the top-level names differ, and the names below it decide.
     val wanted = column.path.tail.map(name)
     val named = candidates.filter { leaf =>
       val path = leaf.sparkPath.tail.map(name)
       wanted.startsWith(path) || path.startsWith(wanted)
     }
-    // One column too many costs a key that the query does not need; one too few would bypass the gate.
+    // One column too many costs a key that the query could do without; one too few would evade the gate.
     if (column.byNestedIds || (named.isEmpty && column.inCollection)) candidates else named
   }
 

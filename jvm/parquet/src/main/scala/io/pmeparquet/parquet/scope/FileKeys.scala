@@ -10,9 +10,10 @@ import io.pmeparquet.options.AadPrefix
 import io.pmeparquet.parquet.files.MaterialFiles
 
 /**
- * The keys of one file, from its key metadata; parquet-java asks it.
+ * The keys of one file, from its key metadata. parquet-java asks it whenever it finds some.
  *
- * @param aadPrefix the file's AAD prefix; none if its keys are only named, and none is unwrapped
+ * @param aadPrefix the prefix that opens the file; none if the caller only reads the names of its keys, and unwraps
+ *   none
  */
 final class FileKeys(
     path: Path,
@@ -23,13 +24,13 @@ final class FileKeys(
 
   private[parquet] lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
 
-  /** parquet-java does not say which column it asks for. */
+  /** parquet-java does not pass the column that it asks for. */
   override def getKey(keyMetadata: Array[Byte]): Array[Byte] = {
     val where = s"$path, footer or column"
     keyOf(KeyMetadata.parse(keyMetadata, where), where).insecureBytes
   }
 
-  /** @param column the column of the key; none for the footer */
+  /** @param column the name of the key's column; none for the footer */
   private[parquet] def keyOf(keyMetadata: Array[Byte], column: Option[String]): AesKey = {
     val where = whereOf(column)
     val metadata = KeyMetadata.parse(keyMetadata, where)
@@ -48,18 +49,18 @@ final class FileKeys(
     case wrapped: KeyMetadata.Wrapped => scope.unwrapper(conf).unwrap(materialOf(wrapped, where), where)
   }
 
-  /** Nothing authenticates a footer's key material; this gives mistakes a clear error. */
+  /** Nothing authenticates what a footer's key material states; this reports a mix-up as such. */
   private def requireOwn(one: KeyMaterial, column: Option[String], where: String): Unit =
     if (one.isFooterKey != column.isEmpty) {
-      val said = if (one.isFooterKey) "the footer's key" else "a column's key"
-      throw PmeErrors.keyMetadata(where, s"it holds the key material of $said")
+      val owner = if (one.isFooterKey) "the footer's key" else "a column's key"
+      throw PmeErrors.keyMetadata(where, s"it holds the key material of $owner")
     }
 
   /**
-   * Unwraps the keys of several columns at once, before they are asked for one by one.
+   * Unwraps the keys of several columns at once, before readers ask for them one by one.
    *
-   * @param keyMetadata of each column, by its name
-   * @throws io.pmeparquet.PmeException if key metadata cannot be used, but not if a key is refused
+   * @param keyMetadata the key metadata of each column, by its name
+   * @throws io.pmeparquet.PmeException if key metadata is unusable, but not if a key is refused
    */
   private[parquet] def prepare(keyMetadata: Seq[(String, Array[Byte])]): Unit = {
     val materials = keyMetadata.flatMap { case (name, metadata) =>
@@ -73,9 +74,9 @@ final class FileKeys(
   }
 
   /**
-   * The id of a key's master key, allowed or not.
+   * The id of a key's master key, whether or not the options allow it.
    *
-   * @param column of the key; none for the footer
+   * @param column the key's column; none for the footer
    */
   private[parquet] def masterKeyOf(keyMetadata: Array[Byte], column: Option[String]): String = {
     val where = whereOf(column)
@@ -85,7 +86,7 @@ final class FileKeys(
     }
   }
 
-  /** What is needed to get the key back; none for a key that was not wrapped. */
+  /** The material needed to recover the key; none for one that is not wrapped. */
   private[parquet] def materialOf(keyMetadata: Array[Byte], column: Option[String]): Option[KeyMaterial] = {
     val where = whereOf(column)
     KeyMetadata.parse(keyMetadata, where) match {
@@ -102,8 +103,8 @@ final class FileKeys(
   }
 
   /**
-   * A key that the master key itself wrapped may be a KEK, and what a KEK wrapped must not open as a module of this
-   * file. Writers make no such files either: their data keys could pass for KEKs, and their pages for wrapped keys.
+   * A key that the master key itself wrapped may be a KEK, and what that KEK wrapped must not open as a module of this
+   * file. Nor do our writers make such files: their data keys could pass for KEKs, and their pages for wrapped keys.
    */
   private def requireApart(one: KeyMaterial, where: String): Unit =
     for (prefix <- aadPrefix if one.kek.isEmpty && !AadPrefix.isApart(prefix))
@@ -133,7 +134,7 @@ final class FileKeys(
 
 private[parquet] object FileKeys {
 
-  /** The key that the reader names for files without key metadata. */
+  /** The key that the options name for files that name none. */
   def footerKeyWithoutMetadata(scope: ReadScope, path: Path, conf: Configuration): AesKey = {
     val keyId =
       scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))

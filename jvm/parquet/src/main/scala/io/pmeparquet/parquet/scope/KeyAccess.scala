@@ -5,7 +5,7 @@ import org.apache.hadoop.conf.Configuration
 import io.pmeparquet.keys.{KeyDesk, KeySource, KmsSettings, KmsSource}
 import io.pmeparquet.kms.KmsAccess
 
-/** How a scope gets keys in another JVM than the one that made it. ''Crosses the wire'' with it. */
+/** How a scope gets keys in a JVM other than the one that made it. ''Crosses the wire'' with it. */
 private[parquet] sealed trait KeyAccess extends Serializable {
   def open(conf: Configuration, lifetimeMillis: Long): KeySource
 }

@@ -12,14 +12,14 @@ import io.pmeparquet.keys.{KeyGrants, KeySource, WrappedKey}
 import io.pmeparquet.material.JobKeks
 import io.pmeparquet.options.{FileSettings, WriteSettings}
 
-/** The time of each call for a master key, by the kind of call. ''Crosses the wire.'' */
+/** The duration of each call for a master key, by the kind of call. ''Crosses the wire.'' */
 private[pmeparquet] final case class KeyCalls(millis: List[(String, Long)])
 
 /**
- * Tries the master keys of a write in the ways that writes and reads use them: it wraps and unwraps a random key, or
- * asks for the named key with `keyManagement=direct`. It touches no file. ''Driver only.''
+ * Tries out the master keys of a write with the calls that writes and reads make: it wraps and unwraps a random key, or
+ * with `keyManagement=direct` asks for the named key. It touches no file. ''Driver only.''
  *
- * @throws io.pmeparquet.PmeException if the KMS does not open; each trial throws the KMS's refusal of its key
+ * @throws io.pmeparquet.PmeException if the KMS cannot be opened; in each trial, if it refuses the key
  */
 private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configuration) {
   import KmsTrial._
@@ -31,7 +31,7 @@ private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configur
   /** The name of the KMS in messages. */
   def describe: String = opening.source.describe
 
-  /** What the driver does before a write: everything that a task needs with double wrapping. */
+  /** Does what the driver does before a write: with double wrapping, all that a task needs. */
   def onDriver(masterKeyId: String): KeyCalls = {
     val where = KmsTrial.where("the driver")
     if (files.directKeys) fetched(opening.source, files, masterKeyId, where)
@@ -49,10 +49,12 @@ private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configur
     new TrialKey(kek.key, WrappedKey(masterKeyId, kek.wrapped, Some(id)))
   }
 
-  /** For a write and a read. */
+  /** The grants of a write and a read together. */
   private def grants = KeyGrants.toWrite(files.masterKeys, files.directKeys).copy(unwraps = !files.directKeys)
 
-  /** For tasks, which get keys according to `kms.callFrom`. With double wrapping: the keys that the driver got. */
+  /**
+   * The trial for tasks, which get keys as `kms.callFrom` states. With double wrapping: the keys that the driver got.
+   */
   def forExecutors: ExecutorTrial =
     new ExecutorTrial(Scopes.accessOf(opening, settings.use, grants), files, made.toMap, opening)
 }
@@ -61,10 +63,10 @@ private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configur
 private final class TrialKey(val key: AesKey, val wrapped: WrappedKey) extends Serializable
 
 /**
- * The part of a trial that runs in a task. ''Crosses the wire'', with what a scope has.
+ * The part of a trial that a task does. ''Crosses the wire'', with what a scope has.
  *
- * @param made by the driver: with double wrapping tasks wrap nothing, and may not be allowed to
- * @param opening kept on the driver for as long as tasks may ask it
+ * @param made the driver's trial keys: with double wrapping tasks wrap nothing, and may not be allowed to
+ * @param opening kept on the driver while there are tasks that may ask it
  */
 private[pmeparquet] final class ExecutorTrial private[parquet] (
     access: KeyAccess,

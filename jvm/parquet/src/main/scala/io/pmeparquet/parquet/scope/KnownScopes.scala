@@ -4,52 +4,34 @@ import java.lang.ref.WeakReference
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
-import scala.reflect.ClassTag
-
-import io.pmeparquet.keys.KmsUse
-import io.pmeparquet.options.ReadSettings
+import scala.util.control.NonFatal
 
 /**
- * The scopes of this JVM, by their ids. A scope stays reachable while a task, plan or writer holds it; the most recent
- * scopes of readers stay longer, for their caches.
+ * The register of this JVM's scopes, by id, which also sweeps them. A scope stays here while a task, plan or writer
+ * holds it. The register itself holds the readers used last, since their caches are worth keeping.
  */
-private[scope] object KnownScopes extends Expiring {
+private[scope] object KnownScopes {
   private val known = new ConcurrentHashMap[String, WeakReference[Scope]]
   private val recent = mutable.LinkedHashMap.empty[String, ReadScope]
   private val MaxRecent = 64
-  Sweeper.add(this)
 
-  /** The scope of a reader with equal settings, or a new one. Of concurrent callers, each gets the same. */
-  def reader(use: KmsUse, settings: ReadSettings)(make: => ReadScope): ReadScope =
-    recent.synchronized(existing(use, settings).getOrElse(register(make)))
+  def live(id: String): Option[Scope] = Option(known.get(id)).flatMap(ref => Option(ref.get()))
 
-  /** The scope of a reader with equal settings that this driver has made. */
-  def existing(use: KmsUse, settings: ReadSettings): Option[ReadScope] =
-    recent.synchronized(recent.values.find(isOf(_, use, settings)).map(touch))
+  /** A recent reader that fits. */
+  def reader(fits: ReadScope => Boolean): Option[ReadScope] =
+    recent.synchronized(recent.values.find(fits).map(touch))
 
-  def add[S <: Scope](scope: S): S = recent.synchronized(register(scope))
+  /** A recent reader that fits, or else a new one. */
+  def readerOr(fits: ReadScope => Boolean)(make: => ReadScope): ReadScope =
+    recent.synchronized(reader(fits).getOrElse(register(make)))
 
-  /** The scope of this JVM with the same id: a task deserializes its scope again for each of its functions. */
+  /** The known scope with the id of a deserialised one; the deserialised one if there is none. */
   def intern(scope: Scope): Scope = recent.synchronized {
     live(scope.id).map(touch).getOrElse(register(scope))
   }
 
-  /** @param id from the configuration; null if it has none */
-  def of[S <: Scope](id: String)(implicit kind: ClassTag[S]): S =
-    Option(id).flatMap(live).collect { case scope: S => scope }.getOrElse {
-      throw new IllegalStateException(
-        "internal error: this JVM was not handed the encryption settings of this read or write"
-      )
-    }
-
-  override def sweep(): Unit = known.values.forEach(reference => Option(reference.get()).foreach(_.sweep()))
-
-  private def isOf(scope: ReadScope, use: KmsUse, settings: ReadSettings) =
-    scope.settings == settings && scope.opening != null && scope.opening.use.contains(use)
-
-  private def live(id: String): Option[Scope] = Option(known.get(id)).flatMap(ref => Option(ref.get()))
-
-  private def register[S <: Scope](scope: S): S = {
+  def register[S <: Scope](scope: S): S = recent.synchronized {
+    sweeper
     known.put(scope.id, new WeakReference[Scope](scope))
     known.values.removeIf(_.get() == null)
     touch(scope)
@@ -65,4 +47,32 @@ private[scope] object KnownScopes extends Expiring {
     }
     scope
   }
+
+  /** Forgets expired keys even if nobody asks for them again. */
+  private lazy val sweeper: Thread = {
+    val thread = new Thread(() => while (true) sweepAll(), "pme-parquet-sweeper")
+    thread.setDaemon(true)
+    thread.start()
+    thread
+  }
+  private val SweepMillis = 10000L
+
+  private val expiring = ConcurrentHashMap.newKeySet[WeakReference[Expiring]]()
+
+  def sweepAlso(one: Expiring): Unit = {
+    sweeper
+    expiring.removeIf(_.get() == null)
+    expiring.add(new WeakReference(one))
+    ()
+  }
+
+  private def sweepAll(): Unit =
+    try {
+      Thread.sleep(SweepMillis)
+      known.values.forEach(reference => Option(reference.get()).foreach(_.sweep()))
+      expiring.forEach(reference => Option(reference.get()).foreach(_.sweep()))
+    } catch {
+      // Nobody stops this thread. The next round finds whatever this one left.
+      case _: InterruptedException | NonFatal(_) => ()
+    }
 }

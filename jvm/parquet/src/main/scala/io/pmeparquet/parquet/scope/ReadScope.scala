@@ -7,11 +7,7 @@ import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.bytes.ReadCounters
 import io.pmeparquet.RecentValues
 
-/**
- * The scope of one reader. It serves all reads with equal settings on this driver.
- *
- * @param access how executors get keys
- */
+/** @param access how executors get keys */
 final class ReadScope private[parquet] (
     id: String,
     val settings: ReadSettings,
@@ -21,7 +17,7 @@ final class ReadScope private[parquet] (
   @transient private var opened: DataKeyUnwrapper = _
   @transient private lazy val caches: ScopeCaches = new ScopeCaches(settings)
 
-  /** This scope's cache of that kind in this JVM. */
+  /** This scope's cache of one kind in this JVM. */
   private[parquet] def cache[K, V](kind: ScopeCache[K, V]): RecentValues[K, V] = caches.of(kind)
 
   @transient lazy val counters: ReadCounters = new ReadCounters

@@ -6,8 +6,8 @@ import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.RecentValues
 
 /**
- * A kind of cache, of which each read scope has its own in each JVM. The object that extends it identifies the cache,
- * so a scope need not know what is cached.
+ * A kind of cache. Each read scope has its own in each JVM. The object that extends this trait identifies the cache, so
+ * a scope need not know its content.
  */
 private[parquet] trait ScopeCache[K, V] {
   def empty(settings: ReadSettings): RecentValues[K, V]
@@ -20,6 +20,6 @@ private[scope] final class ScopeCaches(settings: ReadSettings) {
   def of[K, V](kind: ScopeCache[K, V]): RecentValues[K, V] =
     caches.computeIfAbsent(kind, _ => kind.empty(settings)).asInstanceOf[RecentValues[K, V]]
 
-  /** Forgets expired entries, which may contain keys. */
+  /** Forgets expired entries, which may hold keys. */
   def sweep(): Unit = caches.values.forEach(_.sweep())
 }

@@ -2,6 +2,8 @@ package io.pmeparquet.parquet.scope
 
 import java.util.UUID
 
+import scala.reflect.ClassTag
+
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.keys.{KeyDesks, KeyGrants, KeyRoute, KmsSource, KmsUse}
@@ -10,29 +12,34 @@ import io.pmeparquet.material.{JobKeks, KeyMaterial}
 import io.pmeparquet.options.{ReadSettings, WriteSettings}
 import io.pmeparquet.PmeErrors
 
-/** Makes scopes on the driver, and finds them on executors. */
+/** Makes scopes on the driver, and finds them by the id in a Hadoop configuration. */
 object Scopes {
   val ReadId = "pme.parquet.read.scope"
   val WriteId = "pme.parquet.write.scope"
 
   /**
-   * The scope of equal settings, if this driver has one: its caches are for the same user and the same keys.
+   * The scope of a read. Reads with equal settings share one on this driver, since its caches are for the same user and
+   * the same keys.
    *
    * @throws io.pmeparquet.PmeException if the KMS cannot be opened
    */
-  def forRead(use: KmsUse, settings: ReadSettings, conf: Configuration): ReadScope =
-    KnownScopes.existing(use, settings).getOrElse {
+  def forRead(use: KmsUse, settings: ReadSettings, conf: Configuration): ReadScope = {
+    def fits(scope: ReadScope) =
+      scope.settings == settings && scope.opening != null && scope.opening.use.contains(use)
+    KnownScopes.reader(fits).getOrElse {
+      // Opened outside the register's lock, since a KMS may be slow.
       val opening = open(use, conf, settings.kekLifetimeMillis)
-      KnownScopes.reader(use, settings) {
+      KnownScopes.readerOr(fits) {
         val access = accessOf(opening, use, KeyGrants.toRead(settings.givesOut))
         new ReadScope(newId(), settings, access, opening)
       }
     }
+  }
 
-  /** A scope that is not shared, for a KMS that this driver has opened and that no executor calls. */
+  /** A scope that no other read shares, for a KMS that this driver has opened and that no executor calls. */
   private[parquet] def alone(source: KmsSource, route: KeyRoute, settings: ReadSettings): ReadScope = {
     val access = KeyAccess.AtDriver(KeyDesks.open(source, route, KeyGrants.toRead(settings.givesOut)))
-    KnownScopes.add(new ReadScope(newId(), settings, access, new ScopeOpening(source, None)))
+    KnownScopes.register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None)))
   }
 
   private[parquet] def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening = {
@@ -41,7 +48,7 @@ object Scopes {
     new ScopeOpening(source, Some(use))
   }
 
-  /** @param grants what executors may ask the driver for; executors that call the KMS have no such limit */
+  /** @param grants what executors may ask the driver for; executors that call the KMS themselves are not limited */
   private[parquet] def accessOf(opening: ScopeOpening, use: KmsUse, grants: KeyGrants): KeyAccess =
     use.route match {
       case Some(route) => KeyAccess.AtDriver(KeyDesks.open(opening.source, route, grants))
@@ -49,9 +56,9 @@ object Scopes {
     }
 
   /**
-   * The scope of one write job. It calls the KMS here, on the driver, before any file is touched.
+   * The scope of one write job. It asks the KMS here, on the driver, before the write touches any file.
    *
-   * @throws io.pmeparquet.PmeException if the KMS lacks a key or refuses it
+   * @throws io.pmeparquet.PmeException if the KMS does not have a key, or denies it
    */
   def forWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
     val where = s"write to $tableDirectory"
@@ -62,14 +69,14 @@ object Scopes {
         "a key id has control characters, which readers refuse",
         "Use another id."
       )
-    // If prefixes differ by file, each file is checked before it is written: the names that Spark makes are long.
+    // If AAD prefixes differ by file, each is checked before that file is written: Spark makes long names.
     if (!files.aadPrefix.exists(_.differsByFile)) {
       files.prefixToWrite(tableDirectory, "", where)
       ()
     }
     val opening = open(settings.use, conf, lifetimeMillis = 0)
     if (files.directKeys) files.masterKeys.foreach(DirectKeys.of(opening.source, _, files.dataKeyBits, where))
-    // With single wrapping these are discarded: a key that cannot wrap fails here and not in a task.
+    // Single wrapping makes these and throws them away, to find a key that cannot wrap here and not in a task.
     val keks =
       if (files.directKeys) None
       else Some(JobKeks.make(opening.source, files.masterKeys, files.kekBits, where))
@@ -82,19 +89,21 @@ object Scopes {
       if (files.wrapsTwice) null else opening,
       tableDirectory
     )
-    KnownScopes.add(scope)
+    KnownScopes.register(scope)
   }
 
-  private[parquet] def intern(scope: Scope): Scope = KnownScopes.intern(scope)
+  def read(conf: Configuration): ReadScope = of[ReadScope](conf.get(ReadId))
+  def write(conf: Configuration): WriteScope = of[WriteScope](conf.get(WriteId))
 
-  /** The scope that the configuration of a task's read leads to. */
-  def read(conf: Configuration): ReadScope = KnownScopes.of[ReadScope](conf.get(ReadId))
+  private def of[S <: Scope](id: String)(implicit kind: ClassTag[S]): S =
+    Option(id).flatMap(KnownScopes.live).collect { case scope: S => scope }.getOrElse {
+      throw new IllegalStateException(
+        "internal error: this JVM was not handed the encryption settings of this read or write"
+      )
+    }
 
-  /** The scope that the configuration of a task's write leads to. */
-  def write(conf: Configuration): WriteScope = KnownScopes.of[WriteScope](conf.get(WriteId))
-
-  /** Sweeps something as scopes are swept, for as long as somebody holds it. */
-  def sweepAlso(one: Expiring): Unit = Sweeper.add(one)
+  /** Sweeps something as often as scopes, for as long as somebody holds it. */
+  def sweepAlso(one: Expiring): Unit = KnownScopes.sweepAlso(one)
 
   private def newId(): String = UUID.randomUUID().toString
 }

@@ -6,7 +6,7 @@ import org.slf4j.LoggerFactory
 
 import io.pmeparquet.keys.{Kms, KmsSettings, WrappedKey}
 
-/** Warns, once for each scope, about files whose every data key costs a KMS call. */
+/** Warns once per scope about files whose every data key costs a KMS call. */
 private[parquet] object SingleWrapping {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
@@ -14,9 +14,9 @@ private[parquet] object SingleWrapping {
     // Calls within this process cost nothing.
     if (settings.isInProcess) _ => ()
     else {
-      val told = new AtomicBoolean
+      val warned = new AtomicBoolean
       keys =>
-        if (keys.exists(_.kekId.isEmpty) && told.compareAndSet(false, true))
+        if (keys.exists(_.kekId.isEmpty) && warned.compareAndSet(false, true))
           log.warn(
             s"Files were written with doubleWrapping=false, so ${kms.describe} has to unwrap a key for each file and " +
               "column. To have one call for each master key, copy the table with pme.rekey or write it with doubleWrapping=true."

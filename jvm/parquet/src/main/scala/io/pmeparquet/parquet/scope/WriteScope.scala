@@ -8,10 +8,9 @@ import io.pmeparquet.material.{DataKeyWrapper, DoubleWrapper, JobKeks, SingleWra
 import io.pmeparquet.options.FileSettings
 
 /**
- * The scope of one write job.
- *
- * @param keks with double wrapping, made on the driver: executors then need no KMS, and the scope has no way to it
- * @param access otherwise, how executors get data keys wrapped
+ * @param keks the key encryption keys of double wrapping, which the driver makes: executors then need no KMS, and the
+ *   scope holds no access to one
+ * @param access how executors get data keys wrapped if there are no `keks`
  * @param tableDirectory path of the table's directory, for `aadPrefix`
  */
 final class WriteScope private[parquet] (
@@ -25,7 +24,7 @@ final class WriteScope private[parquet] (
   @transient private var opened: KeySource = _
   @transient @volatile private var lastPlan: WriteScope.Planned = _
 
-  /** The key of each column of a file. The files of a job have the same columns, so this is computed once in a JVM. */
+  /** The key of each column of a file. All files of a job have the same columns, so each JVM computes this once. */
   private[parquet] def plan(leaves: Seq[LeafColumn], columnKeys: Option[ColumnKeys]): KeyPlan = {
     val last = lastPlan
     if (last != null && last.leaves == leaves && last.columnKeys == columnKeys) last.plan
@@ -36,7 +35,7 @@ final class WriteScope private[parquet] (
     }
   }
 
-  /** Id and URL of the KMS. ''Driver only.'' */
+  /** The id and URL of the KMS. ''Driver only.'' */
   private[parquet] def instance: (String, String) = keks.fold(opening.source.instance)(_.instance)
 
   def wrapper(conf: Configuration): DataKeyWrapper = keks match {
@@ -54,7 +53,7 @@ final class WriteScope private[parquet] (
     opened
   }
 
-  // It needs its keys until the job is done.
+  // A write needs its keys until the job is done.
   override private[parquet] def sweep(): Unit = ()
 
   private def readResolve(): AnyRef = KnownScopes.intern(this)
@@ -62,6 +61,6 @@ final class WriteScope private[parquet] (
 
 private object WriteScope {
 
-  /** A key plan, and what it was made from. */
+  /** A key plan, and what it was computed from. */
   final class Planned(val leaves: Seq[LeafColumn], val columnKeys: Option[ColumnKeys], val plan: KeyPlan)
 }

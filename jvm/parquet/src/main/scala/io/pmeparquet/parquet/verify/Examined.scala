@@ -3,9 +3,9 @@ package io.pmeparquet.parquet.verify
 import io.pmeparquet.parquet.file.OpenFile
 
 /**
- * A file under verification, and its findings. For one thread.
+ * A file under verification, and the place for its findings. For one thread.
  *
- * @param sample which pages to open
+ * @param sample the pages to open
  * @param goOn called often; throws if the work is no longer wanted
  */
 private[verify] final class Examined(

@@ -12,16 +12,15 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
 
 /**
- * Opens every module of a file with its keys, without decompressing or decoding. It reports everything that does not
- * open, and each column that is not protected as the reader asks. A module that does not open hides what it leads to,
- * and that is not reported again: a file whose footer does not open is one finding. ''Crosses the wire''. START HERE:
- * [[of]].
+ * Opens every module of a file with its keys, without decompressing or decoding. Reports every module that does not
+ * open, and each column that is not protected as the reader asks. It does not report what a broken module would lead
+ * to: a file whose footer does not open is one finding. ''Crosses the wire''. START HERE: [[of]].
  */
 final class FileVerification(scope: ReadScope, sample: Sample) extends Serializable {
 
   /**
    * @param goOn called often; throws if the work is no longer wanted
-   * @throws java.io.IOException if it was cancelled; a failing storage is a finding
+   * @throws java.io.IOException if the work was cancelled, but not if storage fails: that is a finding
    */
   def of(listed: ListedFile, conf: Configuration, goOn: () => Unit): Verified =
     of(listed.version, conf, goOn)

@@ -7,7 +7,7 @@ import io.pmeparquet.parquet.bytes.{FileBytes, ReadCounters}
 import io.pmeparquet.parquet.chunk.{Chunk, Window}
 import io.pmeparquet.parquet.file.{BloomFilters, FileColumn, Indexes}
 
-/** All of a file except its footer, by row groups and columns. */
+/** Walks over all of a file except its footer, in the order of row groups and columns. */
 private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
   import examined.{counters, file, findings}
   private val indexes = new Indexes(file, bytes, counters.tagged)
@@ -16,7 +16,7 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
     new Window(bytes, if (examined.sample.pages < 1) FileWalk.SampleBytes else FileWalk.ReadBytes)
 
   def run(): Unit = {
-    // If they cannot be read together, reading them one by one shows which one fails.
+    // If they cannot be read all at once, reading them one by one shows which ones cannot.
     file.indexRange.foreach(range => findings.trial(bytes.keep(range)))
     (0 until file.rowGroupCount).foreach(group)
   }
@@ -27,7 +27,7 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
       new ChunkWalk(group, chunk).run()
     }
 
-  /** Those with metadata that opens; the others must not stop them from being opened. */
+  /** The chunks whose metadata opens: one that does not must not keep the others from being opened. */
   private def chunks(group: Int): Seq[Chunk] =
     together(group, file.columns).getOrElse {
       val keyed = file.columns.filter(hasKey(group, _))
@@ -59,8 +59,7 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
   }
 
   private final class ChunkWalk(group: Int, chunk: Chunk) {
-    private def in(kind: ModuleKind)(file: Finding) =
-      file.copy(rowGroup = Some(group), column = Some(chunk.display), module = Some(kind.name))
+    private def in(kind: ModuleKind)(file: Finding) = file.inModule(group, chunk, kind)
 
     def run(): Unit = {
       content(ModuleKind.ColumnIndex)(_.meta.getColumnIndexReference)
@@ -86,6 +85,6 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
 private object FileWalk {
   val ReadBytes: Int = 8 * 1024 * 1024
 
-  /** If most pages are left out, the bytes between two headers are not read. */
+  /** If the sample omits most pages, a read should not cover what is between two headers. */
   val SampleBytes: Int = 64 * 1024
 }

@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.ChecksumException
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.bytes.ReadCounters
 
-/** The counts of one file's verification. */
+/** The counters of one file's verification. */
 private[verify] final class Counters {
   val tagged = new ReadCounters
   val untagged = new ReadCounters
@@ -19,14 +19,14 @@ private[verify] final class Counters {
     Opened(1, tagged.modules.sum, untagged.modules.sum, skippedPages, tagged.bytes.sum + untagged.bytes.sum)
 }
 
-/** The findings of one file. */
+/** The findings in one file. */
 private[verify] final class Findings(file: Finding) {
   private val found = mutable.ArrayBuffer.empty[Finding]
 
-  // A list: Scala 2.12 might send a lazy stream.
+  // A List, not a Seq: in Scala 2.12 a Seq may be a Stream, which must not be serialised.
   def all: List[Finding] = found.toList
 
-  /** The result of opening something; if that fails, a finding. */
+  /** The result of opening something; a failure becomes a finding. */
   def attempt[A](place: Finding => Finding)(open: => A): Option[A] = trial(open) match {
     case Right(opened) => Some(opened)
     case Left(failed) =>
@@ -34,7 +34,7 @@ private[verify] final class Findings(file: Finding) {
       None
   }
 
-  /** The result of opening something; a failing storage ends the verification. */
+  /** The result of opening something, or why it does not open; a storage failure ends the verification. */
   def trial[A](open: => A): Either[PmeException, A] =
     try Right(open)
     catch {
@@ -50,7 +50,7 @@ private[verify] final class Findings(file: Finding) {
     found += one.copy(message = one.message + more)
   }
 
-  /** Once for each place and reason. */
+  /** Adds it once for each place and reason. */
   def addOnce(place: Finding => Finding, failed: PmeException): Unit =
     if (!found.contains(place(file).because(failed))) add(place, failed)
 

@@ -15,18 +15,18 @@ import io.pmeparquet.parquet.chunk.{
   ChunkHeaders,
   ChunkModules,
   ChunkSource,
+  CompressedPageReader,
   OpenedHeader,
-  PageOpener,
   PagePlace,
   Window
 }
 
 /**
- * All pages of one encrypted column chunk. A page that does not open hides no other: its header shows where the next
- * one begins, and if that does not open, the offset index or the lengths before modules do. Nothing authenticates
- * those, so they are trusted only if a module opens where they lead.
+ * Walks over all pages of one encrypted column chunk. A page that does not open does not hide later ones: the walk
+ * finds the next page from the header, or if that does not open, from the offset index or the lengths before modules.
+ * Nothing authenticates those lengths, so the walk believes one only if a module opens at the offset that it leads to.
  *
- * @param offsets the content of its offset index
+ * @param offsets the content of the chunk's offset index
  */
 private[verify] final class PageWalk(
     examined: Examined,
@@ -37,20 +37,21 @@ private[verify] final class PageWalk(
 ) {
   import examined.{counters, file, findings}
   private val where = s"${examined.name}, column '${chunk.display}'"
-  private var opener = openerOf(examined.allowClearLevels)
+  private var reader = readerOf(examined.allowClearLevels)
   private var values = 0L
   private var end = 0L
 
-  /** Whether all headers opened, so that values can be counted. */
+  /** Whether all headers have opened, so that the values can be counted. */
   private var complete = true
 
-  def run(): Unit = findings.attempt(inChunk)(file.boundsOf(chunk)).foreach { case (start, until) =>
-    end = until
-    window.limitTo(until)
-    val first = if (chunk.mayHaveDictionary) page(start, None) else Some(start)
-    first.foreach(dataPages(_, 0))
-    if (complete) findings.attempt(inChunk)(opener.requireAll(values))
-  }
+  def run(): Unit =
+    findings.attempt(_.inChunk(group, chunk))(file.boundsOf(chunk)).foreach { case (start, until) =>
+      end = until
+      window.limitTo(until)
+      val first = if (chunk.mayHaveDictionary) page(start, None) else Some(start)
+      first.foreach(dataPages(_, 0))
+      if (complete) findings.attempt(_.inChunk(group, chunk))(reader.requireAll(values))
+    }
 
   @tailrec
   private def dataPages(at: Long, number: Int): Unit =
@@ -62,27 +63,26 @@ private[verify] final class PageWalk(
       }
     }
 
-  private def openerOf(clearLevels: Boolean) = new PageOpener(source(counters), clearLevels)
+  private def readerOf(clearLevels: Boolean) = new CompressedPageReader(source(counters), clearLevels)
 
   private def source(counters: Counters) = new ChunkSource(chunk, modules(counters), examined.name)
 
-  /** Pages without a tag are counted separately. */
+  /** Counts pages without a tag separately. */
   private def modules(counters: Counters): Option[ChunkModules] =
     file.modules(chunk, counters.tagged).map { all =>
       if (all.pages.overheadBytes == ModuleFrame.GcmOverheadBytes) all
       else new ChunkModules(all.headers, file.modules(chunk, counters.untagged).get.pages)
     }
 
-  private def inChunk(file: Finding) = file.copy(rowGroup = Some(group), column = Some(chunk.display))
   private def in(kind: ModuleKind, number: Option[Int])(file: Finding) =
-    inChunk(file).copy(page = number, module = Some(kind.name))
+    file.inModule(group, chunk, kind).copy(page = number)
 
   /**
    * @param number none for the dictionary
-   * @return where the next page begins; none if nothing shows it
+   * @return the offset of the next page; none if nothing shows it
    */
   private def page(at: Long, number: Option[Int]): Option[Long] =
-    findings.trial(headers(opener).at(at, number)) match {
+    findings.trial(headers(reader).at(at, number)) match {
       case Right((page, length)) =>
         if (!page.isDictionary) values += page.values
         if (isWanted(number)) body(page, length, number)
@@ -98,7 +98,8 @@ private[verify] final class PageWalk(
         next
     }
 
-  private def headers(opener: PageOpener) = new ChunkHeaders(window, end, opener, isEncrypted = true)
+  private def headers(reader: CompressedPageReader) =
+    new ChunkHeaders(window, end, reader, isEncrypted = true)
 
   private def isWanted(number: Option[Int]) = number.forall { page =>
     val wanted = examined.sample.takes(file.version.path.getName, group, chunk.ordinal, page)
@@ -110,14 +111,14 @@ private[verify] final class PageWalk(
   private def body(page: OpenedHeader, length: Int, number: Option[Int]): Unit =
     findings.trial {
       val whole = page.in(segment(page.place.offset, page.headerBytes.toLong + length))
-      opener.open(whole, opener.end(whole))
+      reader.open(whole, reader.end(whole))
     } match {
       case Right(()) => ()
       case Left(failed) =>
         findings.add(in(page.kind, number), failed)
-        // Levels outside of modules: reported once for a chunk, whose modules are opened all the same.
+        // Levels outside modules: reported once per chunk, whose modules are still opened.
         if (failed.condition == Condition.Unsupported) {
-          opener = openerOf(clearLevels = true)
+          reader = readerOf(clearLevels = true)
           body(page, length, number)
         }
     }
@@ -126,12 +127,12 @@ private[verify] final class PageWalk(
     val kind = if (number.isEmpty) ModuleKind.DictionaryPage else ModuleKind.DataPage
     findings.attempt(in(kind, number)) {
       val place = PagePlace(segment(at, until - at), at, number.getOrElse(0), None)
-      opener.open(place, place.index + (from - at).toInt, place.index + (until - at).toInt, kind)
+      reader.open(place, place.index + (from - at).toInt, place.index + (until - at).toInt, kind)
     }
     ()
   }
 
-  /** All of a page. */
+  /** The bytes of a whole page. */
   private def segment(at: Long, length: Long) = {
     if (length > Limits.PageBytes)
       throw PmeErrors.damaged(
@@ -141,9 +142,9 @@ private[verify] final class PageWalk(
     window.from(at, length)
   }
 
-  /** As [[ChunkHeaders.frameEnd]], if the bytes there can be read. */
+  /** As [[ChunkHeaders.frameEnd]]; none if the length there cannot be read. */
   private def frameEnd(at: Long): Option[Long] =
-    findings.trial(headers(opener).frameEnd(at)).toOption.flatten
+    findings.trial(headers(reader).frameEnd(at)).toOption.flatten
 
   private lazy val places: IndexedSeq[Long] = offsets.fold(IndexedSeq.empty[Long]) { content =>
     findings
@@ -163,9 +164,9 @@ private[verify] final class PageWalk(
     next.filter(offset => offset > at && offset <= end)
   }
 
-  /** @param body where the page's own body begins */
+  /** @param body the offset of the page's own body */
   private def nextByFrame(body: Long, number: Option[Int]): Option[Long] = frameEnd(body).filter { next =>
-    lazy val other = new PageOpener(source(new Counters), allowClearLevels = true)
+    lazy val other = new CompressedPageReader(source(new Counters), allowClearLevels = true)
     next == end || findings.trial(headers(other).at(next, Some(number.fold(0)(_ + 1)))).isRight
   }
 }

@@ -6,7 +6,7 @@ import scala.util.Random
 import io.pmeparquet.PmeErrors
 
 /**
- * The part of a table to examine, the same in every run. ''Crosses the wire''.
+ * The part of a table to verify, the same in every run. ''Crosses the wire''.
  *
  * @param files the fraction of files
  * @param pages the fraction of data pages in them; all other modules are opened
@@ -17,7 +17,7 @@ final case class Sample(files: Double = 1, pages: Double = 1, seed: Long = 0) {
       throw PmeErrors.badOption(name, fraction.toString, "a fraction above 0 and up to 1")
   }
 
-  /** A sample of some files, in order; at least one. */
+  /** The sample of some files, in their order: at least one. */
   def of[A](all: Seq[A]): Seq[A] =
     if (files == 1) all
     else {
@@ -25,7 +25,7 @@ final case class Sample(files: Double = 1, pages: Double = 1, seed: Long = 0) {
       all.zipWithIndex.collect { case (one, index) if chosen(index) => one }
     }
 
-  /** @param file its name */
+  /** @param file the file's name */
   def takes(file: String, rowGroup: Int, column: Int, page: Int): Boolean =
     pages == 1 || {
       val hash = MurmurHash3.productHash((file, seed, rowGroup, column, page))

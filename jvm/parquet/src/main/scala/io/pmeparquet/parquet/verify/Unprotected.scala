@@ -4,11 +4,11 @@ import io.pmeparquet.parquet.file.OpenFile
 import io.pmeparquet.parquet.inspect.FoundProtection
 
 /**
- * Parts of a file without a module, which cannot fail to open. ''Crosses the wire''.
+ * The parts of a file without modules, which therefore cannot fail to open. ''Crosses the wire''.
  *
  * @param files 1 for a plaintext file
- * @param readable columns of an encrypted file without a key in at least one row group
- * @param encrypted its columns with a key in at least one row group
+ * @param readable columns of an encrypted file that have no key in at least one row group
+ * @param encrypted columns of it that have a key in at least one row group
  */
 final case class Unprotected(
     files: Long = 0,

@@ -21,9 +21,9 @@ import io.pmeparquet.parquet.scope.{DirectKeys, WriteScope}
 import io.pmeparquet.AesKey
 
 /**
- * Makes the keys of a new file, and the properties that parquet-java needs.
+ * Makes the keys of one new file, and the encryption properties that parquet-java needs.
  *
- * @param directory path of the directory, for the file's AAD prefix
+ * @param directory path of the directory that the file's AAD prefix may name
  */
 private[parquet] final class FileEncryption(
     scope: WriteScope,
@@ -37,7 +37,7 @@ private[parquet] final class FileEncryption(
   private lazy val wrapper = scope.wrapper(conf)
   private val beside = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 
-  /** @param columnKeys each must match a column of the file */
+  /** @param columnKeys keys by column name, each of which must match a column of the file */
   def properties(
       schema: MessageType,
       columnKeys: Option[ColumnKeys] = settings.columnKeys
@@ -55,8 +55,8 @@ private[parquet] final class FileEncryption(
       .builder(footerKey.insecureBytes)
       .withFooterKeyMetadata(footerMetadata)
       .withAlgorithm(cipher)
-    // Without a list of columns parquet-java encrypts every column with the footer key. It takes no empty list, so a
-    // copy of a file without any protected column is encrypted as a whole.
+    // Without a list of columns parquet-java encrypts every column with the footer key. It accepts no empty list, so a
+    // copied file with none of the protected columns is encrypted as a whole.
     val listed =
       if (columnKeys.isDefined) columns(plan) else Map.empty[ColumnPath, ColumnEncryptionProperties]
     if (listed.nonEmpty) builder.withEncryptedColumns(listed.asJava)

@@ -10,10 +10,10 @@ import org.apache.parquet.hadoop.ParquetRecordWriter
 import io.pmeparquet.PmeErrors
 
 /**
- * parquet-java removes the statistics of encrypted columns from a plaintext footer, but not its size statistics (since
- * 1.15): total length of values, number of nulls, lengths of lists. Only its properties can turn them off, and its
- * output format, which Spark uses, passes no setting to these. So this changes a writer's properties before its first
- * row. If members are not as expected, the write fails.
+ * parquet-java removes the statistics of encrypted columns from a plaintext footer, but not the size statistics that it
+ * writes since 1.15: total length of values, number of nulls, lengths of lists. Only its properties can turn them off,
+ * and its output format, through which Spark writes, passes no setting on to those. So this changes a writer's
+ * properties before its first row. If members are not as expected, the write fails: nothing is left to chance.
  */
 object SizeStatistics {
   private val Property = "sizeStatistics"

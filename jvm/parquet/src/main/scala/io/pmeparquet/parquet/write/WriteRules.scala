@@ -13,7 +13,7 @@ import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType}
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.PmeErrors
 
-/** Settings of parquet-java that would leave bytes of a protected column readable. */
+/** Refuses settings with which parquet-java would leave bytes of a protected column readable. */
 object WriteRules {
 
   /** @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` */
@@ -34,12 +34,14 @@ object WriteRules {
       )
   }
 
-  // Spark sets the level to NONE by default; parquet-java's own default is ALL.
+  // Spark sets the level to NONE unless told otherwise; parquet-java's own default is ALL.
   private def asksForSummary(conf: Configuration): Boolean =
     Seq(ParquetOutputFormat.JOB_SUMMARY_LEVEL, OldJobSummary).exists(conf.get(_) != null) &&
       ParquetOutputFormat.getJobSummaryLevel(conf) != JobSummaryLevel.NONE
 
-  /** parquet-java leaves bounding boxes of geometries in a readable footer, even of encrypted columns. */
+  /**
+   * parquet-java leaves the bounding boxes of geometries in a readable footer, whether or not the column is encrypted.
+   */
   def refuseGeometry(schema: MessageType, where: String): Unit =
     schema.getColumns.asScala
       .find(column => Option(column.getPrimitiveType.getLogicalTypeAnnotation).exists(isGeometry))
@@ -52,11 +54,11 @@ object WriteRules {
         )
       }
 
-  // Matched by name: the oldest parquet-java that this compiles against has no such types.
+  // Recognized by name: the oldest parquet-java that this compiles against has no such types.
   private def isGeometry(annotation: LogicalTypeAnnotation): Boolean =
     Seq("GEOMETRY", "GEOGRAPHY").exists(annotation.toString.startsWith)
 
-  /** Spark moves single files under new names to partitions with their own location. */
+  /** Spark moves single files to partitions that have a location of their own, under new names. */
   def checkPath(path: Path, settings: FileSettings): Unit =
     if (
       path.getParent.getName.startsWith(
@@ -70,17 +72,17 @@ object WriteRules {
         "Use keyMaterial=internal and no aadPrefix for this table."
       )
 
-  /** The directory of the table: Spark stages dynamic overwrites in a directory within it. */
+  /** The directory of the table that a write targets: Spark stages dynamic overwrites in a directory within it. */
   def tableDirectory(outputPath: Path): String =
     (if (outputPath.getName.startsWith(StagingPrefix)) outputPath.getParent else outputPath).toUri.getPath
 
-  /** The partition columns of a new file, from the directories below its table's. */
+  /** The partition columns of a new file, from the directories between its table and itself. */
   def partitionColumns(file: Path, tableDirectory: String): Seq[String] = {
     val below = file.getParent.toUri.getPath.stripPrefix(tableDirectory).split('/').toSeq
     below.reverse.takeWhile(_.contains('=')).map(directory => unescaped(directory.takeWhile(_ != '=')))
   }
 
-  /** Spark writes characters that directories cannot have as %XX. */
+  /** Spark writes characters that a directory name cannot have as %XX. */
   private def unescaped(name: String): String =
     EscapedCharacter.replaceAllIn(
       name,
@@ -89,7 +91,7 @@ object WriteRules {
 
   private val EscapedCharacter = "%([0-9A-Fa-f]{2})".r
 
-  /** The older name of the setting, which parquet-java still reads. */
+  /** The older name of the same setting, which parquet-java still reads. */
   private val OldJobSummary = "parquet.enable.summary-metadata"
   private val StagingPrefix = ".spark-staging-"
 }

@@ -11,7 +11,7 @@ import org.apache.parquet.format._
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnKeys, KeyBinding, LeafColumn, UnlistedColumns}
 
-/** What is said of chunks as footers have them, without files. */
+/** Checks chunks as footers have them, without files. */
 class ColumnCheckSuite extends FunSuite {
   private val leaves = Seq("ssn", "id").map(name => LeafColumn(Seq(name), Seq(name)))
   private val policy =
@@ -51,13 +51,13 @@ class ColumnCheckSuite extends FunSuite {
     found.head
   }
 
-  test("columns that are under the keys that are asked for are let through") {
+  test("columns under the required keys pass") {
     assertEquals(check(right, right), Nil)
     assertEquals(check(), Nil)
   }
 
   test(
-    "a column under another key is told with the key found and the key asked for, once for all row groups"
+    "the error for a column under another key names the found and the required key, once for all row groups"
   ) {
     Seq(
       under("pay", "ssn") -> "encrypted with key 'pay'",
@@ -74,12 +74,12 @@ class ColumnCheckSuite extends FunSuite {
       }
   }
 
-  test("one row group that deviates is found, and named") {
+  test("the check finds and names the one row group that deviates") {
     val (_, refused) = only(check(right, right, group(withFooterKey("ssn"), withFooterKey("id"))))
     assert(refused.problem.startsWith("/t/f, row group 2, column 'ssn'"), refused.problem)
   }
 
-  test("key metadata that says nothing, or is not there, is no key") {
+  test("missing or meaningless key metadata is no key") {
     val garbage = only(check(group(under("{", "ssn"), withFooterKey("id"))))._2
     assertEquals(garbage.getCondition(), "PME_KEY_METADATA")
     val none = under("pii", "ssn")
@@ -89,7 +89,7 @@ class ColumnCheckSuite extends FunSuite {
     assertEquals(only(check(group(neither, withFooterKey("id"))))._2.getCondition(), "PME_DAMAGED_FILE")
   }
 
-  test("a chunk that says it is another column's is refused, for readers that go by that name") {
+  test("a chunk with another column's name is refused, since some readers find columns by name") {
     val exchanged =
       Seq(group(under("pii", "id"), withFooterKey("id")), group(under("pii", "ssn"), withFooterKey("ssn")))
     exchanged.foreach { chunks =>
@@ -97,13 +97,13 @@ class ColumnCheckSuite extends FunSuite {
     }
   }
 
-  test("key metadata that row groups share is parsed once") {
+  test("key metadata shared by row groups is parsed once") {
     parsed.clear()
     check(right, right, right)
     assertEquals(parsed.toList, List("pii"))
   }
 
-  test("the footer's key is compared where a policy asks for one") {
+  test("a policy that requires a footer key is compared with the footer's key") {
     ColumnCheck.footer(policy, "/t/f", Some("f"))
     ColumnCheck.footer(policy.copy(footerKey = None), "/t/f", None)
     Seq(Some("g"), None).foreach { other =>

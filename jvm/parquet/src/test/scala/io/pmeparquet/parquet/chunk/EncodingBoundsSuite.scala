@@ -60,7 +60,7 @@ class EncodingBoundsSuite extends FunSuite {
 
   private def bytes(values: Int*): Array[Byte] = values.map(_.toByte).toArray
 
-  /** Values that run here and change there. */
+  /** Values with runs in some places and changes in others. */
   private def mixed(random: Random, count: Int, most: Int): Seq[Int] =
     Iterator
       .continually(random.nextInt(most))
@@ -75,7 +75,7 @@ class EncodingBoundsSuite extends FunSuite {
     check.checkV2(levels, 0, 0, levels.length, Array.empty, 0, count, Encoding.PLAIN)
   }
 
-  test("levels as parquet-java writes them pass, and none of them may be missing") {
+  test("parquet-java's levels pass, and none of them may be missing") {
     val random = new Random(11)
     for (most <- Seq(1, 2, 5, 9); count <- Seq(1, 7, 8, 9, 100, 503, 505, 20000)) {
       val levels = runs(32 - Integer.numberOfLeadingZeros(most), mixed(random, count, most + 1))
@@ -84,7 +84,7 @@ class EncodingBoundsSuite extends FunSuite {
     }
   }
 
-  test("levels that end early, or hold what their bytes and their page cannot, are refused") {
+  test("levels are refused if they end early, or claim more than their bytes or their page can hold") {
     val endless = bytes(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01)
     val billionGroups = bytes(0x81, 0x80, 0x80, 0x80, 0x08, 0x01)
     Seq(Array.emptyByteArray, bytes(0x02, 0x01), bytes(0x64), endless, billionGroups, bytes(0x80)).foreach {
@@ -97,11 +97,11 @@ class EncodingBoundsSuite extends FunSuite {
     }
   }
 
-  test("runs of no length end, one after the other") {
+  test("a series of empty runs comes to an end") {
     refused(checkLevels(Array.fill(1000)(0.toByte), 1, 1))
   }
 
-  test("indices into a dictionary pass as they are written, and not with widths or groups that cannot be") {
+  test("written dictionary indices pass, and impossible widths or groups are refused") {
     val random = new Random(12)
     val check = bounds()
     def indices(page: Array[Byte], count: Int): Unit =
@@ -112,11 +112,11 @@ class EncodingBoundsSuite extends FunSuite {
     Seq(bytes(33, 2, 0), bytes(255), bytes(2, 0x81, 0x80, 0x80, 0x80, 0x08, 0x01)).foreach(page =>
       refused(indices(page, 100))
     )
-    // Null values have no index: there may be fewer than values, but no more than padding explains.
+    // Null values have no index: there may be fewer indices than values, but no more than padding explains.
     indices(3.toByte +: runs(3, mixed(random, 10, 8)), 100)
   }
 
-  test("differences pass as they are written, and are refused with blocks or counts that cannot be") {
+  test("written deltas pass, and impossible blocks or counts are refused") {
     val random = new Random(13)
     val check = bounds()
     def deltas(page: Array[Byte], count: Int, encoding: Encoding): Unit =
@@ -143,7 +143,8 @@ class EncodingBoundsSuite extends FunSuite {
       )
       deltas(strings(new DeltaByteArrayWriter(slab, slab, allocator)), count, Encoding.DELTA_BYTE_ARRAY)
     }
-    // A block of two billion, none, a part of no size, three parts of 128, and as many values.
+    // A block of two billion values, a block of none, no miniblocks, three miniblocks in a block of 128, two billion
+    // values, and a bit width of 65.
     val huge = bytes(0xff, 0xff, 0xff, 0xff, 0x07)
     Seq(
       huge ++ bytes(4, 10, 0),
@@ -155,7 +156,7 @@ class EncodingBoundsSuite extends FunSuite {
     ).foreach(page => refused(deltas(page, 100, Encoding.DELTA_BINARY_PACKED)))
   }
 
-  test("packed booleans are looked at behind their length") {
+  test("packed booleans are checked after their length") {
     val check = bounds(PrimitiveTypeName.BOOLEAN)
     val writer = new RunLengthBitPackingHybridValuesWriter(1, slab, slab, allocator)
     val page = written(writer)(writer => (0 until 999).foreach(i => writer.writeInteger(i % 3 / 2)))

@@ -51,7 +51,7 @@ class PagesSuite extends FunSuite {
     out.toByteArray
   }
 
-  test("the end of an honest struct is found, whatever follows it") {
+  test("the walk finds the end of a correct struct, whatever follows it") {
     val bytes = footer
     assertEquals(ThriftBounds.end(bytes, 0, bytes.length), bytes.length)
     assertEquals(
@@ -60,12 +60,12 @@ class PagesSuite extends FunSuite {
     )
   }
 
-  test("a struct that is cut anywhere has no end") {
+  test("a truncated struct has no end") {
     val bytes = footer
     bytes.indices.foreach(until => intercept[ThriftUnbounded](ThriftBounds.end(bytes, 0, until)))
   }
 
-  test("lists, strings and nesting beyond what is there are refused before anything is made of them") {
+  test("lists, strings and nesting that exceed the bytes are refused before any object is created") {
     def bytes(values: Int*) = values.map(_.toByte).toArray
     val hugeList = bytes(0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00)
     val hugeString = bytes(0x18, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00)
@@ -78,7 +78,7 @@ class PagesSuite extends FunSuite {
     }
   }
 
-  test("bytes bent at random are refused or walked over within bounds") {
+  test("randomly altered bytes are refused, or the walk stays within bounds") {
     val random = new Random(7)
     val honest = footer
     (1 to 20000).foreach { _ =>
@@ -89,7 +89,7 @@ class PagesSuite extends FunSuite {
     }
   }
 
-  test("neighbouring ranges are read in one request, far and large ones apart") {
+  test("one request reads neighbouring ranges, and separate ones read distant and large ranges") {
     val kib = 1024
     val ranges = Seq(Range(0, 10), Range(10, 10), Range(20 + 64 * kib, 5), Range(200 * kib, 7), Range(2, 3))
     assertEquals(FileBytes.merged(ranges), Seq(Range(0, 25 + 64 * kib), Range(200 * kib, 7)))
@@ -104,7 +104,7 @@ class PagesSuite extends FunSuite {
     FileVersion.of(new Path(path.toUri), new Configuration(false))
   }
 
-  test("requests and bytes are counted, and each range gets its own bytes") {
+  test("counters count requests and bytes, and each range gets its own bytes") {
     val counters = new ReadCounters
     val bytes = new FileBytes(file(Array.tabulate(1000)(_.toByte)), new Configuration(false), counters)
     val segments = bytes.readAll(Seq(Range(500, 3), Range(0, 2), Range(100, 1)))
@@ -116,7 +116,7 @@ class PagesSuite extends FunSuite {
     bytes.close()
   }
 
-  test("LZ4 is read in Hadoop's framing and without, and no size in it is believed") {
+  test("LZ4 is decompressed with and without Hadoop's framing, and no size in it is trusted") {
     val codec = new Codecs(new Configuration(false)).of(CompressionCodecName.LZ4)
     val plain = Array.tabulate(5000)(i => (i / 100).toByte)
     val halves =
@@ -147,7 +147,7 @@ class PagesSuite extends FunSuite {
     }
   }
 
-  test("ranges far apart are read at once where the file system can, and each gets its own bytes") {
+  test("distant ranges are read at once if the file system can, and each gets its own bytes") {
     val counters = new ReadCounters
     val content = Array.tabulate(1000 * 1000)(i => (i * 31 >> 3).toByte)
     val version = file(content)
@@ -166,7 +166,7 @@ class PagesSuite extends FunSuite {
     cut.close()
   }
 
-  test("reads of one file open it once on a local disk") {
+  test("several reads open a file on a local disk once") {
     val conf = new Configuration(false)
     conf.setClass("fs.file.impl", classOf[OpensCounted], classOf[FileSystem])
     conf.setBoolean("fs.file.impl.disable.cache", true)
@@ -179,7 +179,7 @@ class PagesSuite extends FunSuite {
     assertEquals(OpensCounted.opens.get, 1)
   }
 
-  test("what is known of a file is not read again") {
+  test("bytes of a file that are in memory are not read again") {
     val counters = new ReadCounters
     val version = file(Array.tabulate(300000)(_.toByte))
     val known = new Segment(Array.tabulate(1000)(_ => 7.toByte), 0, 299000, 1000)
@@ -190,7 +190,7 @@ class PagesSuite extends FunSuite {
     bytes.close()
   }
 
-  test("a task's counters count for its scope, too") {
+  test("a task's counters add to its scope's") {
     val scope = new ReadCounters
     val (one, other) = (new ReadCounters(Some(scope)), new ReadCounters(Some(scope)))
     one.modules.add(2)
@@ -198,7 +198,7 @@ class PagesSuite extends FunSuite {
     assertEquals((one.modules.sum, other.modules.sum, scope.modules.sum), (2L, 1L, 3L))
   }
 
-  test("a module's length is checked against what is left and a limit before it is opened") {
+  test("a module's length is checked against what is left and against a limit before it is opened") {
     val provider = CryptoProvider.of("auto")
     val gcm = new AesGcm(AesKey.of(Array.fill(16)(1.toByte), "t"), provider)
     val modules = new Modules(gcm, new ModuleAad(new Array[Byte](8), 0, 0), "file, column", new ReadCounters)
@@ -218,7 +218,7 @@ class PagesSuite extends FunSuite {
     )
   }
 
-  test("every codec gives back what was compressed, and a false size is damage") {
+  test("every codec restores the content, and a false size is damage") {
     val plain = Array.tabulate(5000)(i => (i / 50).toByte)
     val codecs = new Codecs(new Configuration(false))
     val compressed = Seq(
@@ -257,7 +257,7 @@ class PagesSuite extends FunSuite {
     out.toByteArray
   }
 
-  test("rows are kept as ranges, found by overlap and walked over in order") {
+  test("rows are stored as ranges, found by overlap and iterated in order") {
     val random = new Random(3)
     (1 to 200).foreach { _ =>
       val wanted = (0L until 60L).filter(_ => random.nextInt(3) == 0)
@@ -276,7 +276,7 @@ class PagesSuite extends FunSuite {
   }
 }
 
-/** The local file system, which counts how often content is opened; checksums aside. */
+/** The local file system, which counts how often content is opened, except for checksums. */
 final class OpensCounted
     extends LocalFileSystem(new RawLocalFileSystem {
       override def open(path: Path, bufferSize: Int): FSDataInputStream = {

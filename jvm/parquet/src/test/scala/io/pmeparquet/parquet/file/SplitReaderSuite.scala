@@ -26,7 +26,7 @@ import io.pmeparquet.parquet.chunk.Rows
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 import io.pmeparquet.parquet.PmeCryptoFactory
 
-/** Files written by parquet-java under our keys, read by the page pipeline: what is read, and what it costs. */
+/** Files that parquet-java writes under our keys and the page pipeline reads: what it reads, and at what cost. */
 class SplitReaderSuite extends FunSuite {
   private val RowCount = 1000
   private val ManyRows = 30000
@@ -54,7 +54,7 @@ class SplitReaderSuite extends FunSuite {
   private def readScope(options: (String, String)*): ReadScope = readScope(use, options: _*)
 
   private def readScope(use: KmsUse, options: (String, String)*): ReadScope = {
-    // A number of seconds that no other test has: scopes of equal settings are one.
+    // A number of seconds that no other test uses, since equal settings share a scope.
     SplitReaderSuite.scopes += 1
     val own = "parquet.encryption.cache.lifetime.seconds" -> (1000 + SplitReaderSuite.scopes).toString
     Scopes.forRead(use, Settings.forRead(values(options :+ own: _*)), new Configuration(false))
@@ -65,7 +65,9 @@ class SplitReaderSuite extends FunSuite {
   private def written(rows: Int, options: (String, String)*): Path =
     written(rows, None, options: _*)
 
-  /** @param otherValues how many values column `other` has, in a dictionary; none for one in each row, and plain */
+  /**
+   * @param otherValues how many distinct values column `other` has, in a dictionary; none for a plain one in each row
+   */
   private def written(rows: Int, otherValues: Option[Int], options: (String, String)*): Path = {
     val directory = Files.createTempDirectory("paged")
     val file = new Path(directory.toUri.toString, "f.parquet")
@@ -92,7 +94,7 @@ class SplitReaderSuite extends FunSuite {
       writer.write(group.append("other", otherValues.fold(i * 7L)(i % _.toLong)))
     }
     writer.close()
-    // A scope of a write lives as long as who writes holds it.
+    // A write's scope lives only as long as its writer holds it.
     Reference.reachabilityFence(scope)
     file
   }
@@ -118,7 +120,7 @@ class SplitReaderSuite extends FunSuite {
     new MessageType("m", columns.map(name => schema.getFields.get(schema.getFieldIndex(name))).asJava)
 
   test(
-    "where only the file says its AAD prefix, a protected column has to show that the footer is a footer"
+    "if only the file states its AAD prefix, a protected column must prove that the footer is a footer"
   ) {
     val lacking = kmsOf("f")
     def read(file: Path, use: KmsUse, options: (String, String)*): Int = {
@@ -132,7 +134,7 @@ class SplitReaderSuite extends FunSuite {
       val file = written(named, "unlistedColumns" -> unlisted)
       assertEquals(read(file, use), RowCount)
       assertEquals(read(file, lacking, named), RowCount)
-      // The first page header of a column under the footer's key shows it, too.
+      // The first page header of a column under the footer key proves it, too.
       if (unlisted == "footerKey") assertEquals(read(file, lacking), RowCount)
       else {
         val failed = intercept[PmeException](read(file, lacking))
@@ -151,7 +153,9 @@ class SplitReaderSuite extends FunSuite {
   )
 
   ways.foreach { way =>
-    test(s"a file written with ${if (way.isEmpty) "the defaults" else way.mkString(", ")} is read whole") {
+    test(
+      s"a file written with ${if (way.isEmpty) "the defaults" else way.mkString(", ")} is read completely"
+    ) {
       val scope = readScope(way.filter { case (name, _) => name == "algorithm" || name == "aadPrefix" }: _*)
       opened(scope, written(way: _*)) { file =>
         val groups = groupsOf(file, schema)
@@ -161,7 +165,7 @@ class SplitReaderSuite extends FunSuite {
   }
 
   test(
-    "a file whose columns are under other keys than the reader names is refused before a key is asked for"
+    "a file whose columns are under other keys than the reader names is refused before any key request"
   ) {
     val scope = readScope("footerKey" -> "f", "columnKeys" -> "f: id; n: other")
     val refused = intercept[PmeException](opened(scope, written())(_ => ()))
@@ -169,7 +173,7 @@ class SplitReaderSuite extends FunSuite {
     Seq("column 'name'", "encrypted with key 'n'", "unlistedColumns=footerKey").foreach(words =>
       assert(refused.getMessage.contains(words), refused.getMessage)
     )
-    // The footer's.
+    // The footer's key.
     assertEquals(scope.counters.keys.sum, 1L)
     val other = readScope("footerKey" -> "n", "columnKeys" -> "n: name")
     assertEquals(
@@ -179,7 +183,7 @@ class SplitReaderSuite extends FunSuite {
     assertEquals(other.counters.keys.sum, 0L)
   }
 
-  test("a reader that names the keys that a file was written with reads it, and parses no more for that") {
+  test("a reader that names the file's own keys reads it, and parses no more key metadata for that") {
     ways.foreach { way =>
       val options = way.filter { case (name, _) => name == "algorithm" || name == "aadPrefix" }
       val scope = readScope(options ++ Seq("footerKey" -> "f", "columnKeys" -> "n: name"): _*)
@@ -198,7 +202,7 @@ class SplitReaderSuite extends FunSuite {
     val path = written(ManyRows)
     assert(Files.size(java.nio.file.Paths.get(path.toUri)) > 100 * 1024)
     opened(scope, path)(file => groupsOf(file, schema).foreach(group => ids(group.pages(None), schema)))
-    // The footer's bytes come with one read, and the columns lie side by side.
+    // One read returns the footer's bytes, and the columns are next to each other.
     assertEquals(scope.counters.reads.sum, 2L)
   }
 
@@ -215,7 +219,7 @@ class SplitReaderSuite extends FunSuite {
     assertEquals(scope.counters.modules.sum, 1L + 1 + 2 * pages)
   }
 
-  test("a second look at the same file reads no footer and asks for no key") {
+  test("opening the same file again reads no footer and requests no key") {
     val scope = readScope()
     val path = written()
     (1 to 3).foreach(_ => opened(scope, path)(file => groupsOf(file, only("id"))))
@@ -224,7 +228,7 @@ class SplitReaderSuite extends FunSuite {
     assertEquals(scope.counters.reads.sum, 1L)
   }
 
-  test("of a column that is not wanted nothing is read, decrypted or unlocked") {
+  test("nothing of an unwanted column is read or decrypted, and its key is not unwrapped") {
     val scope = readScope(kmsOf("f"))
     opened(scope, written()) { file =>
       assertEquals(
@@ -250,7 +254,7 @@ class SplitReaderSuite extends FunSuite {
     assertEquals(scope.counters.modules.sum, 1L + 1 + 1 + 3 + 2 * 3)
   }
 
-  test("a dictionary that a filter looks at is not decrypted again for the scan") {
+  test("the scan does not decrypt a dictionary again that a filter has used") {
     val scope = readScope()
     val filter = FilterApi.eq(FilterApi.longColumn("other"), Long.box(3))
     opened(scope, written(RowCount, otherValues = Some(7))) { file =>
@@ -263,7 +267,7 @@ class SplitReaderSuite extends FunSuite {
     assertEquals(scope.counters.modules.sum, 1L + 1 + 1 + 2 + 2 * RowCount / PageRows)
   }
 
-  test("a filter that statistics rule out costs no page") {
+  test("a filter that statistics rule out reads no page") {
     val scope = readScope()
     val filter = FilterApi.gt(FilterApi.intColumn("id"), Int.box(RowCount))
     opened(scope, written())(file => assertEquals(groupsOf(file, schema, Some(filter)), Nil))
@@ -271,7 +275,7 @@ class SplitReaderSuite extends FunSuite {
   }
 
   test(
-    "a negation leaves out row groups and pages as its opposite does, and a filter on an unread column none"
+    "a negation skips the same row groups and pages as its opposite, and a filter on an unread column none"
   ) {
     val scope = readScope()
     def kept(filter: FilterPredicate, requested: MessageType) =
@@ -283,13 +287,13 @@ class SplitReaderSuite extends FunSuite {
     assertEquals(kept(FilterApi.eq(id, Int.box(-1)), only("other")), RowCount.toLong)
   }
 
-  test("rows chosen after a look at one column cost only the pages of the others that hold them") {
+  test("rows chosen by one column cost only the pages of other columns that hold them") {
     val scope = readScope()
     opened(scope, written()) { file =>
       val group = groupsOf(file, schema).head
       assert(group.canSkip)
       val builder = new Rows.Builder
-      // parquet-column's assembly, which this test reads with, takes no lone last row.
+      // This test reads with parquet-column's assembly, which cannot take a lone last row.
       Seq(7L, 8L, 420L, 421L).foreach(builder.add)
       val first = ids(group.pages(Set(ColumnPath.get("id")), None), only("id"))
       assertEquals(first.size, RowCount)
@@ -300,11 +304,11 @@ class SplitReaderSuite extends FunSuite {
     }
   }
 
-  test("every bit flipped anywhere in the columns of a GCM file is noticed, by its column's name") {
+  test("every flipped bit in the columns of a GCM file is detected, with its column's name") {
     val path = written()
     val local = java.nio.file.Paths.get(path.toUri)
     val honest = Files.readAllBytes(local)
-    // Hadoop's own checksum would notice first.
+    // Hadoop's own checksum would detect it first.
     Files.delete(local.resolveSibling(".f.parquet.crc"))
     val end = honest.length - ModuleEnd.footerBytes(honest)
     val random = new java.util.Random(11)
@@ -324,7 +328,7 @@ class SplitReaderSuite extends FunSuite {
       noticed.forall(failed => Set("PME_NOT_AUTHENTIC", "PME_DAMAGED_FILE").contains(failed.getCondition()))
     )
     assert(noticed.forall(_.getMessage.contains("column '")))
-    // What a full scan does not read are the page indexes behind the columns.
+    // A full scan does not read the page indexes behind the columns.
     assert(noticed.size > places.size * 9 / 10, s"${noticed.size} of ${places.size}")
   }
 }

@@ -11,7 +11,7 @@ class FileReplacementSuite extends FunSuite {
   private val Attempts = 8
   private val Rounds = 200
 
-  test("of attempts that make a file at the same moment, one alone has made it") {
+  test("if several attempts create a file at the same moment, exactly one succeeds") {
     val directory = Files.createTempDirectory("pme-alone").toFile
     val threads = Executors.newFixedThreadPool(Attempts)
     try
@@ -33,7 +33,7 @@ class FileReplacementSuite extends FunSuite {
     }
   }
 
-  test("a file that is there was made by somebody else") {
+  test("an existing file counts as made by somebody else") {
     val file = Files.createTempFile("pme-alone", ".claim")
     try
       assert(!OwnFiles.createAlone(new Path(file.toUri), new Configuration(false)))

@@ -28,7 +28,7 @@ class OwnFilesSuite extends FunSuite {
 
   private def text(file: LocalPath) = new String(Files.readAllBytes(file), UTF_8)
 
-  /** What may lie in the place of a file that is to be made, by how it is put there. */
+  /** What may occupy the place of a new file, and how to put it there. */
   private val plants: Seq[(String, (LocalPath, LocalPath) => Unit)] = Seq(
     "a symbolic link to a file" -> { (place, victim) => Files.createSymbolicLink(place, victim); () },
     "a hard link to a file" -> { (place, victim) => Files.createLink(place, victim); () },
@@ -40,7 +40,7 @@ class OwnFilesSuite extends FunSuite {
   )
 
   plants.foreach { case (what, plant) =>
-    directory.test(s"nothing is made where there is $what, and nothing is written through it") { root =>
+    directory.test(s"nothing is created where there is $what, and nothing is written through it") { root =>
       val (place, victim) = (root.resolve("place"), write(root.resolve("victim")))
       plant(place, victim)
       intercept[PmeException](OwnFiles.create(hadoop(place), conf))
@@ -51,7 +51,7 @@ class OwnFilesSuite extends FunSuite {
     }
   }
 
-  directory.test("key material is not written through a link, nor over what is there") { root =>
+  directory.test("key material is written neither through a link nor over an existing file") { root =>
     val victim = write(root.resolve("victim"))
     val material = Seq(
       KeyMaterial.FooterReference -> KeyMaterial(isFooterKey = true, "footer", "wrapped", None)
@@ -63,7 +63,7 @@ class OwnFilesSuite extends FunSuite {
     assertEquals(text(victim), Precious)
   }
 
-  directory.test("no checksums are written beside a file, where a link may lie") { root =>
+  directory.test("no checksum file is written beside a file, since a link may be there") { root =>
     val victim = write(root.resolve("victim"))
     Files.createSymbolicLink(root.resolve(".place.crc"), victim)
     val out = OwnFiles.create(hadoop(root.resolve("place")), conf)
@@ -74,7 +74,7 @@ class OwnFilesSuite extends FunSuite {
     assertEquals(Files.size(root.resolve("place")), 100000L)
   }
 
-  directory.test("of many that make a file at the same moment, one alone has") { root =>
+  directory.test("if many create a file at the same moment, exactly one succeeds") { root =>
     val threads = Executors.newFixedThreadPool(8)
     try
       for (round <- 0 until 50) {
@@ -91,7 +91,7 @@ class OwnFilesSuite extends FunSuite {
     finally threads.shutdown()
   }
 
-  directory.test("what is removed is removed without following links") { root =>
+  directory.test("removing does not follow links") { root =>
     val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
     val victim = write(elsewhere.resolve("victim"))
     val own = Files.createDirectories(root.resolve("own").resolve("inner"))
@@ -106,7 +106,7 @@ class OwnFilesSuite extends FunSuite {
     OwnFiles.delete(hadoop(root.resolve("own")), conf)
   }
 
-  directory.test("a directory that a link stands for is not cleared") { root =>
+  directory.test("clearing does not follow a link to a directory") { root =>
     val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
     val victim = write(elsewhere.resolve("victim"))
     Files.createSymbolicLink(root.resolve("own"), elsewhere)
@@ -118,7 +118,7 @@ class OwnFilesSuite extends FunSuite {
     assertEquals(text(elsewhere.resolve("kept")), Precious)
   }
 
-  directory.test("directories are not made through a link") { root =>
+  directory.test("directories are not created through a link") { root =>
     val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
     val own = Files.createDirectory(root.resolve("own"))
     Files.createSymbolicLink(own.resolve("country=de"), elsewhere)
@@ -130,7 +130,7 @@ class OwnFilesSuite extends FunSuite {
     assert(Files.isDirectory(own.resolve("country=fr").resolve("day=1")))
   }
 
-  directory.test("permission bits of what a link leads to stay") { root =>
+  directory.test("the permission bits of a link's target stay") { root =>
     val victim = write(root.resolve("victim"))
     val before = Files.getPosixFilePermissions(victim)
     Files.createSymbolicLink(root.resolve("link"), victim)
@@ -142,7 +142,7 @@ class OwnFilesSuite extends FunSuite {
     assertEquals(Files.getPosixFilePermissions(victim).size, 3)
   }
 
-  directory.test("a directory moves to a free place, and to no other") { root =>
+  directory.test("a directory moves only to a free place") { root =>
     def made(name: String) = {
       val one = Files.createDirectory(root.resolve(name))
       write(one.resolve("file"), name)
@@ -159,7 +159,7 @@ class OwnFilesSuite extends FunSuite {
     }
   }
 
-  directory.test("a run that goes on is not taken for one that was killed") { root =>
+  directory.test("a run that is still going does not count as killed") { root =>
     val path = hadoop(root.resolve("running"))
     val mark = RunMark.place(path, conf)
     assert(!RunMark.isLeft(path, conf))
@@ -169,7 +169,7 @@ class OwnFilesSuite extends FunSuite {
     assert(!RunMark.isLeft(path, conf))
   }
 
-  directory.test("links among a table's directories are found, but for the table itself") { root =>
+  directory.test("links among a table's directories are found, except the table itself") { root =>
     val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
     val table = Files.createSymbolicLink(root.resolve("table"), Files.createDirectory(root.resolve("real")))
     val inner = Files.createDirectory(table.resolve("day=1"))
@@ -182,7 +182,7 @@ class OwnFilesSuite extends FunSuite {
     )
   }
 
-  directory.test("one file is reached through a link above it, and so is a table") { root =>
+  directory.test("a link above a table, or above a single file, is not reported") { root =>
     val real = Files.createDirectories(root.resolve("real").resolve("table").resolve("day=1"))
     val link = Files.createSymbolicLink(root.resolve("link"), root.resolve("real"))
     val table = link.resolve("table")

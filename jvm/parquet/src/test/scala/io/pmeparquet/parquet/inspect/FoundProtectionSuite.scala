@@ -8,7 +8,7 @@ import org.apache.parquet.format._
 
 import io.pmeparquet.{Condition, PmeException}
 
-/** What protects each column chunk of a footer: no row group stands for the others. */
+/** The protection of each column chunk of a footer: no row group stands for the others. */
 class FoundProtectionSuite extends FunSuite {
   private val file = new Path("f.parquet")
 
@@ -33,7 +33,7 @@ class FoundProtectionSuite extends FunSuite {
   private def protections(footer: FileMetaData) =
     FoundProtection.of(FoundProtection.chunks(footer, file))(one => Some(s"master key of ${one.kind}"))
 
-  test("a column that one row group leaves readable is told as readable, and as encrypted") {
+  test("a column that only one row group leaves readable is reported as readable and as encrypted") {
     val found = protections(footer(Seq(withColumnKey, withFooterKey), Seq(None, withFooterKey)))
     assertEquals(
       found,
@@ -46,7 +46,7 @@ class FoundProtectionSuite extends FunSuite {
     assertEquals(found.filter(_.isReadable).map(_.column), Seq("a"))
   }
 
-  test("a row group that has not all columns of the schema is damage") {
+  test("a row group without all columns of the schema is damage") {
     val failed = intercept[PmeException](protections(footer(Seq(withFooterKey))))
     assertEquals(failed.condition, Condition.DamagedFile: Condition)
   }

@@ -11,7 +11,10 @@ import scala.util.Random
 import munit.FunSuite
 import org.apache.parquet.format._
 
-/** Key metadata is replaced in a footer, and nothing else of it changes: not even what this version does not know. */
+/**
+ * Replaces key metadata in a footer, and checks that nothing else changes: not even fields that this version does not
+ * know.
+ */
 class KeyMetadataFieldsSuite extends FunSuite {
   import KeyMetadataFields.{replace, OfCryptoMetadata, OfFooter}
 
@@ -58,7 +61,7 @@ class KeyMetadataFieldsSuite extends FunSuite {
       ByteBuffer.wrap(text(from)) -> text(to)
     }.toMap)
 
-  test("a footer whose key metadata stays, stays byte for byte, with what follows it") {
+  test("a footer with unchanged key metadata keeps every byte, and so does what follows it") {
     val random = new Random(11)
     (1 to 300).foreach { _ =>
       val bytes = bytesOf(footer(random)) ++ new Array[Byte](random.nextInt(9))
@@ -68,7 +71,7 @@ class KeyMetadataFieldsSuite extends FunSuite {
     }
   }
 
-  test("key metadata is replaced wherever it stands, as Thrift would write it, and nothing else is") {
+  test("all key metadata is replaced, as Thrift would write it, and nothing else") {
     val random = new Random(12)
     (1 to 300).foreach { _ =>
       val one = footer(random)
@@ -86,7 +89,7 @@ class KeyMetadataFieldsSuite extends FunSuite {
     }
   }
 
-  test("fields that this version does not know are kept") {
+  test("unknown fields are kept") {
     // Field 9, then a field 200 in the long form, of a struct with a list of booleans, and the end.
     val bytes = Array(0x98, 0x06).map(_.toByte) ++ text("footer") ++ Array(0x0c, 0x90, 0x03).map(_.toByte) ++
       Array(0x19, 0x21, 0x01, 0x02, 0x00, 0x00).map(_.toByte)
@@ -97,7 +100,7 @@ class KeyMetadataFieldsSuite extends FunSuite {
     )
   }
 
-  test("of crypto metadata the key metadata is replaced, and the algorithm is not") {
+  test("crypto metadata gets new key metadata and keeps its algorithm") {
     val algorithm = new AesGcmV1
     algorithm.setAad_prefix(text("key"))
     algorithm.setAad_file_unique(text("12345678"))

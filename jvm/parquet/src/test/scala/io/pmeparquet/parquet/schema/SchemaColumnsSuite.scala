@@ -29,32 +29,32 @@ class SchemaColumnsSuite extends FunSuite {
   private def lacks(leaves: String*)(gone: String*): Unit =
     assertEquals(without(leaves: _*), all.filterNot(leaf => gone.exists(leaf.startsWith)))
 
-  test("a column is left out") {
+  test("a column is omitted") {
     lacks("a")("a")
     lacks()()
   }
 
-  test("of a struct a field is left out, and a struct without fields too") {
+  test("a field of a struct is omitted, and so is a struct without fields") {
     lacks("s.b")("s.b")
     lacks("s.t.c")("s.t.c")
     lacks("s.t.c", "s.t.d")("s.t")
     lacks("s.b", "s.t.c", "s.t.d", "s.in.list.element")("s")
   }
 
-  test("a list, a map and a repeated field are left out whole") {
+  test("a list, a map and a repeated field are omitted whole") {
     lacks("l.list.element.x")("l")
     lacks("m.key_value.value")("m")
     lacks("r.e")("r")
     lacks("s.in.list.element")("s.in")
   }
 
-  test("what is left keeps its ids") {
+  test("the remaining columns keep their ids") {
     val struct = SchemaColumns.without(schema, Seq(Seq("s", "t", "c"))).getType(1)
     assertEquals(struct.getId.intValue, 2)
     assertEquals(struct.asGroupType.getType(0).getId.intValue, 3)
   }
 
-  test("leaves of a footer have their names where a type is unknown, too") {
+  test("a footer's leaves have their names even if a type is unknown") {
     def group(name: String, fields: Int) =
       new SchemaElement(name).setNum_children(fields).setRepetition_type(FieldRepetitionType.OPTIONAL)
     def leaf(name: String) =
@@ -66,12 +66,12 @@ class SchemaColumnsSuite extends FunSuite {
     }
     val names = Seq("s.t.a", "s.b", "c", "d")
     assertEquals(SchemaColumns.namesOf(footer(leaf("d"))), names)
-    // parquet-java has no value for it.
+    // parquet-java has no value for this type.
     assertEquals(SchemaColumns.namesOf(footer(leaf("d").setLogicalType(new LogicalType))), names)
   }
 
   test(
-    "what looks like a map can be named as one, whatever it says of itself, since Spark may read it as one"
+    "anything shaped like a map can be named as one, whatever its annotation, since Spark may read it as one"
   ) {
     val group =
       "optional %s m %s { %s group kv { required int32 a; optional group b { optional int32 c; } } }"
@@ -81,7 +81,7 @@ class SchemaColumnsSuite extends FunSuite {
       val covered = ColumnKeys.parsePattern("m.value")
       assertEquals(leaves.map(covered.covers(_, caseSensitive = true)), Seq(false, true), text)
     }
-    // A struct is none.
+    // A struct is not a map.
     val struct = MessageTypeParser.parseMessageType(
       "message m { optional group s { optional group t { optional int32 a; optional int32 b; } } }"
     )

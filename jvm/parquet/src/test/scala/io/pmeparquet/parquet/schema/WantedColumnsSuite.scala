@@ -16,27 +16,27 @@ class WantedColumnsSuite extends FunSuite {
   private def found(columns: WantedColumn*)(caseSensitive: Boolean = false) =
     WantedColumns(columns, caseSensitive).in(schema).map(_.path.mkString("."))
 
-  test("a column is found by name, with or without regard to case as Spark is told") {
+  test("a column is found by name, case-sensitive or not according to Spark's setting") {
     assertEquals(found(WantedColumn(Seq("name")))(), Seq("Name"))
     assertEquals(found(WantedColumn(Seq("name")))(caseSensitive = true), Nil)
     assertEquals(found(WantedColumn(Seq("s", "a")))(), Seq("s.a"))
   }
 
-  test("a column that the file does not have asks for none of the others") {
+  test("a column that the file lacks requests none of the others") {
     assertEquals(found(WantedColumn(Seq("absent")), WantedColumn(Seq("s", "absent")))(), Nil)
   }
 
-  test("a column matched by field id is found under any name, and not by its own") {
+  test("a column matched by field id is found under any name, and not by its own name") {
     assertEquals(found(WantedColumn(Seq("renamed"), fieldId = Some(1)))(), Seq("Name"))
     assertEquals(found(WantedColumn(Seq("name"), fieldId = Some(9)))(), Nil)
     assertEquals(found(WantedColumn(Seq("t", "a"), fieldId = Some(2)))(), Seq("s.a"))
   }
 
-  test("fields matched by id within a column take in all of it") {
+  test("fields matched by id within a column request the whole column") {
     assertEquals(found(WantedColumn(Seq("s", "b"), byNestedIds = true))(), Seq("s.a", "s.b"))
   }
 
-  test("a spelling of lists that we do not know takes in all of the list") {
+  test("an unknown spelling of a list requests the whole list") {
     assertEquals(
       found(WantedColumn(Seq("tags", "element", "x"), inCollection = true))(),
       Seq("tags.bag.array.x")
@@ -47,7 +47,7 @@ class WantedColumnsSuite extends FunSuite {
     )
   }
 
-  test("partition columns are read off the directories below the table's") {
+  test("partition columns come from the directories below the table") {
     def of(file: String, table: String) = WriteRules.partitionColumns(new Path(file), table).toSet
     assertEquals(of("file:/t/_temporary/0/a=1/b%3Dc=2/f.parquet", "/t"), Set("a", "b=c"))
     assertEquals(of("file:/x=1/t/f.parquet", "/x=1/t"), Set.empty[String])

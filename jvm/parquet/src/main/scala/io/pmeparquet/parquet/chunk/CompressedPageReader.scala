@@ -2,52 +2,22 @@ package io.pmeparquet.parquet.chunk
 
 import java.util.Arrays
 
-import org.apache.parquet.format.{PageHeader, PageType}
-
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
-import io.pmeparquet.parquet.bytes.Segment
 import io.pmeparquet.PmeErrors
 
 /**
- * A page with an opened header.
- *
- * @param body where its body begins in the array of its place
+ * Decrypts the pages of one column chunk but neither decompresses nor decodes them, for copies, verification and
+ * layouts; [[ChunkPages]] serves readers of values. For one thread.
  */
-private[parquet] final class OpenedHeader(val header: PageHeader, val place: PagePlace, val body: Int) {
-  def headerBytes: Int = body - place.index
-
-  /** The same page, in a place with more of its bytes. */
-  def in(segment: Segment): OpenedHeader = {
-    val moved = place.copy(segment = segment)
-    new OpenedHeader(header, moved, moved.index + headerBytes)
-  }
-
-  def isDictionary: Boolean =
-    header.getType == PageType.DICTIONARY_PAGE && header.isSetDictionary_page_header
-
-  def kind: ModuleKind = if (isDictionary) ModuleKind.DictionaryPage else ModuleKind.DataPage
-
-  def isV1: Boolean = header.getType == PageType.DATA_PAGE && header.isSetData_page_header
-  def isV2: Boolean = header.getType == PageType.DATA_PAGE_V2 && header.isSetData_page_header_v2
-
-  /** The number of values that a data page states. */
-  def values: Int =
-    if (isV2) header.getData_page_header_v2.getNum_values else header.getData_page_header.getNum_values
-}
-
-/** Opens pages of one column chunk for callers that neither decompress nor decode them. For one thread. */
-private[parquet] final class PageOpener(
-    source: ChunkSource,
-    allowClearLevels: Boolean
-) {
+private[parquet] final class CompressedPageReader(source: ChunkSource, allowClearLevels: Boolean) {
   import source.{chunk, modules, where}
-  // A checksum covers the encrypted page: if no tag covers all of it, the checksum is all there is. A copy computes the
-  // checksum again, and must not make a wrong one right.
+  // A page's checksum is that of its encrypted bytes. Where no tag covers all of them, only the checksum shows damage.
+  // A copy also computes a new checksum, which must not make a damaged page look sound.
   private val tagged =
     modules.exists(_.pages.overheadBytes == ModuleFrame.GcmOverheadBytes) && !allowClearLevels
   private val headers = new PageHeaders(source, Codecs.None, verifyChecksums = !tagged)
 
-  /** The page at the place of the dictionary; in a chunk without a key it may be another page. */
+  /** The page at a place where a dictionary may be. In a chunk without a key it may be a data page instead. */
   def dictionaryAt(place: PagePlace): OpenedHeader = {
     val page = at(place, ModuleKind.DictionaryPageHeader)
     if (!page.isDictionary && modules.isDefined)
@@ -67,13 +37,13 @@ private[parquet] final class PageOpener(
     new OpenedHeader(header, place, body)
   }
 
-  /** The length of a page's body, checked against the rest of the chunk after its header. */
+  /** The length of a page's body, checked against what is left of the chunk after the header. */
   def bodyLength(page: OpenedHeader, left: Long): Int = headers.bodyLength(page.header, left)
 
-  /** Where a page ends; compares its checksum if it has no tag. */
+  /** The index at which a page ends. Compares its checksum if no tag covers the page. */
   def end(page: OpenedHeader): Int = headers.bodyEnd(page.header, page.body, page.place)
 
-  /** The content of a page, still compressed: for a V2 page its levels, then its values. */
+  /** The decrypted content of a page, still compressed: for a V2 page its levels, then its values. */
   def content(page: OpenedHeader, end: Int): Array[Byte] =
     if (page.isV2) {
       val parts = partsOf(page, end)
@@ -93,14 +63,14 @@ private[parquet] final class PageOpener(
           plain
       }
 
-  /** Opens the module of a page, and keeps nothing of its content. */
+  /** Decrypts the module of a page to authenticate it, and keeps none of its content. */
   def open(page: OpenedHeader, end: Int): Unit =
     if (page.isV2) {
       partsOf(page, end)
       ()
     } else open(page.place, page.body, end, page.kind)
 
-  /** Opens the module of a page whose header may be unknown. */
+  /** As the other [[open]], for a page whose header may not be known. */
   def open(place: PagePlace, body: Int, end: Int, kind: ModuleKind): Unit = modules.foreach { ciphers =>
     requireModule(ciphers, place, body, end, kind)
     ciphers.pages.open(place.segment.array, body, end, kind, place.ordinal)
@@ -120,7 +90,7 @@ private[parquet] final class PageOpener(
     rl + dl
   }
 
-  /** @param values of all data pages together */
+  /** @param values the sum over all data pages */
   def requireAll(values: Long): Unit =
     if (values != chunk.meta.getValueCount)
       throw PmeErrors.damaged(
