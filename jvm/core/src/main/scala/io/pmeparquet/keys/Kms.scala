@@ -1,6 +1,6 @@
 package io.pmeparquet.keys
 
-import io.pmeparquet.{AesKey, Condition, PmeException}
+import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
 
 /**
  * A store of master keys. It wraps and unwraps data keys (or keys that encrypt data keys) with a master key, which never
@@ -51,6 +51,15 @@ trait Kms {
 
   /** The master key itself, for `keyManagement=direct`; none if master keys cannot leave the KMS. */
   def directKey(id: String, where: String): Option[AesKey]
+
+  /** The private key of this id, to sign with; fails if this kind of KMS does not sign. */
+  def signingKey(id: String, where: String): SigningKey =
+    throw PmeErrors.unsupported(
+      where,
+      s"signing with $describe",
+      s"it has no private keys that sign, such as '$id'",
+      s"Use a keystore or Vault with ${PublicKeys.Supported}."
+    )
 }
 
 object Kms {
