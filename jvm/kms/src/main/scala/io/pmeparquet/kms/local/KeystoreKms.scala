@@ -6,12 +6,13 @@ import java.util.concurrent.ConcurrentHashMap
 import javax.crypto.SecretKey
 
 import io.pmeparquet.{AesKey, PmeErrors, Secret}
-import io.pmeparquet.keys.Kms
+import io.pmeparquet.keys.{Kms, SigningKey}
 import io.pmeparquet.material.LocalWrap
 
 /**
- * `kms=keystore`: a Java keystore with one AES secret key per alias; the alias is the master-key id. PKCS12 by default,
- * BCFKS if BouncyCastle is on the class path, or any type of an installed provider.
+ * `kms=keystore`: a Java keystore with one AES secret key per alias; the alias is the master-key id. Aliases of private
+ * keys name keys to sign with. PKCS12 by default, BCFKS if BouncyCastle is on the class path, or any type of an installed
+ * provider.
  *
  * Keys that can leave the keystore wrap as `KeyToolkit.encryptKeyLocally` does; keys that cannot (PKCS#11) wrap in the same
  * format inside their provider.
@@ -43,14 +44,33 @@ final class KeystoreKms private (
   override def directKey(id: String, where: String): Option[AesKey] =
     withMaster(id, where)((master, _) => Option(master.getEncoded).map(AesKey.of(_, where)))
 
-  /** With a time limit for tokens. A key that cannot leave its provider is used there. */
-  private def withMaster[A](id: String, where: String)(use: (SecretKey, Option[Provider]) => A): A = {
-    def used() = {
-      val master = opened.computeIfAbsent(id, load(_, where))
-      use(master, if (master.getEncoded == null) Some(keystore.getProvider) else None)
+  override def signingKey(id: String, where: String): SigningKey = {
+    val (privateKey, provider, certificate) = inTime(where) {
+      entry(id, where) match {
+        case found: PrivateKey =>
+          requireAsStored(id, where)
+          (found, providerOf(found), keystore.getCertificate(id))
+        case _ => throw PmeErrors.keyUnusable(where, id, s"its entry in $describe is not a private key")
+      }
     }
-    token.fold(used())(_.use(where)(used()))
+    val publicKey = KeystoreSigningKey.publicKeyOf(certificate, id, describe, where)
+    val key = new KeystoreSigningKey(id, describe, privateKey, publicKey, provider, token)
+    key.requirePair(where)
+    key
   }
+
+  private def withMaster[A](id: String, where: String)(use: (SecretKey, Option[Provider]) => A): A =
+    inTime(where) {
+      val master = opened.computeIfAbsent(id, masterKey(_, where))
+      use(master, providerOf(master))
+    }
+
+  /** A key that cannot leave its provider is used there. */
+  private def providerOf(key: Key): Option[Provider] =
+    if (key.getEncoded == null) Some(keystore.getProvider) else None
+
+  /** Calls of tokens have a time limit. */
+  private def inTime[A](where: String)(call: => A): A = token.fold(call)(_.use(where)(call))
 
   /**
    * Files contain this name of the key. PKCS12 finds `pii` by `PII`, but nothing else does, and a rotation of `pii` would
@@ -65,7 +85,12 @@ final class KeystoreKms private (
     }
   }
 
-  private def load(id: String, where: String): SecretKey = {
+  private def masterKey(id: String, where: String): SecretKey = entry(id, where) match {
+    case secret: SecretKey => secret
+    case _ => throw PmeErrors.keyUnusable(where, id, s"its entry in $describe is not a secret key")
+  }
+
+  private def entry(id: String, where: String): Key = {
     // The keystore type determines how aliases compare: PKCS12 ignores case.
     val key =
       try keystore.getKey(id, password)
@@ -77,12 +102,8 @@ final class KeystoreKms private (
             failed
           )
       }
-    key match {
-      case secret: SecretKey => secret
-      case null => throw PmeErrors.keyNotFound(where, id, describe)
-      case _ =>
-        throw PmeErrors.keyUnusable(where, id, s"its entry in $describe is not a secret key")
-    }
+    if (key == null) throw PmeErrors.keyNotFound(where, id, describe)
+    key
   }
 }
 

@@ -15,8 +15,8 @@ import scala.collection.JavaConverters._
 import io.pmeparquet.kms.local.FakeToken.Step
 
 /**
- * A security provider that behaves as SunPKCS11 does with a token: one key, `m`, which does not leave it, a PIN that it asks
- * for until somebody is logged in. At a step that it is told to hang at it does so as native code does: no interrupt helps.
+ * A security provider that behaves as SunPKCS11 does with a token: keys that do not leave it, the master key `m` and the
+ * private key `s`, and a PIN that it asks for until somebody is logged in. At a step that it is told to hang at it does so as native code does: no interrupt helps.
  */
 final class FakeToken extends Provider("FakeToken", "1", "for tests") {
   private val steps = new ConcurrentLinkedQueue[(String, String)]
@@ -30,6 +30,10 @@ final class FakeToken extends Provider("FakeToken", "1", "for tests") {
   putService(new Provider.Service(this, "Cipher", "AES/GCM/NoPadding", "-", null, null) {
     override def newInstance(parameter: AnyRef): AnyRef = new FakeCipher(FakeToken.this)
     override def supportsParameter(parameter: AnyRef): Boolean = parameter.isInstanceOf[FakeKey]
+  })
+  putService(new Provider.Service(this, "Signature", "SHA256withECDSA", "-", null, null) {
+    override def newInstance(parameter: AnyRef): AnyRef = new FakeSignature(FakeToken.this)
+    override def supportsParameter(parameter: AnyRef): Boolean = parameter.isInstanceOf[FakePrivateKey]
   })
 
   def hangAt(step: String): Unit = hangs = Some(step)
@@ -59,6 +63,7 @@ object FakeToken {
     val Open = "open"
     val Find = "find"
     val Encrypt = "encrypt"
+    val Sign = "sign"
   }
 }
 
@@ -84,12 +89,18 @@ private final class FakeStore(token: FakeToken) extends KeyStoreSpi {
 
   override def engineGetKey(alias: String, password: Array[Char]): Key = {
     token.reach(Step.Find)
-    if (alias == "m") new FakeKey else null
+    alias match {
+      case "m" => new FakeKey
+      case FakeSigner.Alias => new FakePrivateKey
+      case _ => null
+    }
   }
+
+  override def engineGetCertificate(alias: String): Certificate =
+    if (alias == FakeSigner.Alias) new FakeCertificate else null
 
   private def unused = throw new UnsupportedOperationException
   override def engineGetCertificateChain(alias: String): Array[Certificate] = unused
-  override def engineGetCertificate(alias: String): Certificate = unused
   override def engineGetCreationDate(alias: String): util.Date = unused
   override def engineSetKeyEntry(a: String, k: Key, p: Array[Char], c: Array[Certificate]): Unit = unused
   override def engineSetKeyEntry(a: String, k: Array[Byte], c: Array[Certificate]): Unit = unused

@@ -7,6 +7,7 @@ import java.util.Collections
 import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
+import io.pmeparquet.keys.PublicKeys
 import io.pmeparquet.kms.local.FakeToken.Step
 
 /** `kms.keystore.type=PKCS11` on a token that hangs, by a provider that stands where an installed SunPKCS11 would. */
@@ -44,6 +45,26 @@ class Pkcs11TokenSuite extends FunSuite {
       assertEquals(kms.directKey("m", "t"), None)
       assertEquals(intercept[PmeException](kms.wrap(key, "absent", "t")).getCondition(), "PME_KEY_NOT_FOUND")
       assert(token.threads.forall(_ == "pme-parquet-token"), token.threads)
+    }
+  }
+
+  test("a token signs with a private key that does not leave it") {
+    withToken { token =>
+      val signing = open(Late).signingKey("s", "t")
+      val message = "a message".getBytes
+      assertEquals(signing.publicKey.getEncoded.toSeq, FakeSigner.pair.getPublic.getEncoded.toSeq)
+      assert(PublicKeys.verifies(signing.publicKey, message, signing.sign(message, "t")))
+      assertEquals(token.count(Step.Sign), 2)
+      assert(token.threads.forall(_ == "pme-parquet-token"), token.threads)
+    }
+  }
+
+  test("a token that hangs while it signs fails a job in time") {
+    withToken { token =>
+      val signing = open(Soon).signingKey("s", "t")
+      token.hangAt(Step.Sign)
+      val told = unavailable(signing.sign("a message".getBytes, "job 1"))
+      assert(told.contains("job 1: ") && told.contains("the token gave no answer"), told)
     }
   }
 
