@@ -100,6 +100,33 @@ object Condition {
         "Use what the message names instead."
       )
 
+  case object SnapshotMismatch
+      extends Condition(
+        "PME_SNAPSHOT_MISMATCH",
+        "A sealed table has other files than its snapshot lists: files are missing, were added or replaced; or the table " +
+          "has no snapshot where one is required.",
+        "If the change is yours, seal the table again. If not, restore the files."
+      )
+  case object SnapshotNotAuthentic
+      extends Condition(
+        "PME_SNAPSHOT_NOT_AUTHENTIC",
+        "The signature or HMAC of a snapshot does not match, it belongs to another table, or it is older than one that " +
+          "was read before.",
+        "Check verifyKey and the KMS. If they are right, restore the snapshots of the table."
+      )
+  case object SnapshotDamaged
+      extends Condition(
+        "PME_SNAPSHOT_DAMAGED",
+        "A file of a snapshot is missing or cut, or its content contradicts itself.",
+        "Restore the file, or remove the snapshots and seal the table again."
+      )
+  case object SnapshotConflict
+      extends Condition(
+        "PME_SNAPSHOT_CONFLICT",
+        "Two processes sealed a table at the same time. One of them made the version.",
+        "Seal the table again."
+      )
+
   val all: Seq[Condition] = Seq(
     BadOption,
     UnknownOption,
@@ -115,6 +142,10 @@ object Condition {
     PlaintextFile,
     DamagedFile,
     KeyMetadata,
-    Unsupported
+    Unsupported,
+    SnapshotMismatch,
+    SnapshotNotAuthentic,
+    SnapshotDamaged,
+    SnapshotConflict
   )
 }

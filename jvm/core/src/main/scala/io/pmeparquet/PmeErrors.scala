@@ -12,3 +12,4 @@ object PmeErrors
     with FileErrors
     with CopyErrors
     with RotationErrors
+    with SnapshotErrors

@@ -4,7 +4,7 @@ import io.pmeparquet.columns.UnlistedColumns
 import io.pmeparquet.options.Use.{Both, Read, Write}
 
 /** Every option of `format("pme-parquet")`. */
-object PmeOptions extends KmsOptions {
+object PmeOptions extends KmsOptions with SnapshotOptions {
   private val truth = Seq("false", "true")
 
   val FooterKey = OptionSpec(
@@ -214,7 +214,7 @@ object PmeOptions extends KmsOptions {
     default = Some("600")
   )
 
-  val all: Seq[OptionSpec] = kmsOptions ++ Seq(
+  val all: Seq[OptionSpec] = kmsOptions ++ snapshotOptions ++ Seq(
     FooterKey,
     ColumnKeys,
     UniformKey,

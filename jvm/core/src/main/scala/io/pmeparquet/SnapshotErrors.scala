@@ -1,0 +1,84 @@
+package io.pmeparquet
+
+import io.pmeparquet.Condition._
+
+/** Snapshots of tables: lists of files that are sealed. */
+private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
+
+  /** @param where the table, or a file of it */
+  def snapshotMismatch(where: String, why: String): PmeException =
+    fail(
+      SnapshotMismatch,
+      s"$where: the table is not as its snapshot lists it: $why. If the change is yours, seal the table again " +
+        "(pme.seal). If not, restore the files. To read the table without its snapshot, set snapshot=off."
+    )
+
+  /** @param option that requires a snapshot */
+  def noSnapshot(table: String, option: String): PmeException =
+    fail(
+      SnapshotMismatch,
+      s"$table: the table has no snapshot, and option $option requires one. Seal the table (pme.seal), or find out who " +
+        "removed its snapshots."
+    )
+
+  /** @param version the newest that this session has read */
+  def snapshotsGone(table: String, version: String): PmeException =
+    fail(
+      SnapshotNotAuthentic,
+      s"$table: the table has no snapshot, but this session has read version $version. If you wrote the table anew, seal " +
+        "it (pme.seal). If not, find out who removed its snapshots. To read the table without a snapshot, set snapshot=off."
+    )
+
+  def snapshotNotAuthentic(where: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      SnapshotNotAuthentic,
+      s"$where: the snapshot is not authentic: $why. Check the keys and the place of the table. If they are right, restore " +
+        "the snapshots. If the table was copied or moved, or you give up its history, remove the snapshots and seal it " +
+        "again (pme.seal).",
+      cause
+    )
+
+  /** For a seal that needs a key which the options do not name. */
+  def snapshotKeyMissing(where: String, algorithm: String, key: String): PmeException =
+    fail(
+      SnapshotNotAuthentic,
+      s"$where: the snapshot is signed ($algorithm, key '$key'), and verifyKey is not set, so its signature cannot be " +
+        "verified. Set verifyKey to a reference to the public key, or read without the snapshot (snapshot=off)."
+    )
+
+  def oldSnapshot(where: String, why: String): PmeException =
+    fail(
+      SnapshotNotAuthentic,
+      s"$where: the newest snapshot is older than it should be: $why. Somebody may have put back an earlier state of the " +
+        "table. If you did, seal the table again (pme.seal), or set snapshot=off."
+    )
+
+  def snapshotDamaged(where: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      SnapshotDamaged,
+      s"$where: the snapshot is damaged: $why. Restore the file, or remove the snapshots and seal the table again " +
+        "(pme.seal).",
+      cause
+    )
+
+  def snapshotConflict(where: String): PmeException =
+    fail(
+      SnapshotConflict,
+      s"$where: another process sealed the table at the same time, and its version stands. Seal the table again (pme.seal)."
+    )
+
+  def badVerifyKey(option: String, why: String): PmeException =
+    fail(
+      BadOption,
+      s"option $option: the reference does not lead to a public key: $why. Refer to a PEM file with one public key " +
+        "(openssl pkey -pubout) or certificate (keytool -exportcert -rfc)."
+    )
+
+  /** For an operation that would change files which a snapshot lists. */
+  def sealedTable(operation: String, table: String): PmeException =
+    refused(
+      table,
+      s"the table is sealed, and $operation would change the files that its snapshot lists",
+      "Set snapshot=off for this operation, and seal the table again afterwards (pme.seal)."
+    )
+}

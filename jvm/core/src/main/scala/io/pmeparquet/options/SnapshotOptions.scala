@@ -1,0 +1,44 @@
+package io.pmeparquet.options
+
+import io.pmeparquet.options.Use.{Both, Read, Write}
+
+/** The options of table snapshots: `docs/snapshots.md`. */
+private[options] trait SnapshotOptions {
+  val Snapshot = OptionSpec(
+    "snapshot",
+    Both,
+    "Whether a table is read by its newest snapshot, the sealed list of its files. `auto`: if it has one. `require`: a " +
+      "table without one is refused. `off`: snapshots are ignored. A version number, or the digest of a version: " +
+      "only that version is read. `update`, on write: the write seals the table again after its commit; a read with it " +
+      "is `auto`.",
+    default = Some("auto")
+  )
+  val SnapshotLocation = OptionSpec(
+    "snapshotLocation",
+    Both,
+    "The directory of the table's snapshots, if it is not `_pme_snapshots` in the table's directory.",
+    ofTable = OfTable.UnlessSessionSays
+  )
+  val MinSnapshot = OptionSpec(
+    "minSnapshot",
+    Read,
+    "The oldest version that a read accepts. A table without a snapshot is refused.",
+    ofTable = OfTable.UnlessSessionSays
+  )
+  val VerifyKey = OptionSpec(
+    "verifyKey",
+    Both,
+    "Reference to the public key, in PEM, that verifies the signature of snapshots. A table without a snapshot, or with " +
+      "one that this key does not verify, is refused.",
+    secret = true
+  )
+  val SigningKey = OptionSpec(
+    "signingKey",
+    Write,
+    "Name of the private key in the KMS that signs snapshots: Ed25519, or ECDSA with P-256. Without one, a key that the " +
+      "footer's master key wraps makes an HMAC, which stops only those who cannot use that master key."
+  )
+
+  protected def snapshotOptions: Seq[OptionSpec] =
+    Seq(Snapshot, SnapshotLocation, MinSnapshot, VerifyKey, SigningKey)
+}

@@ -1,0 +1,102 @@
+package io.pmeparquet.options
+
+import io.pmeparquet.PmeErrors
+
+/** Which snapshot of a table a read accepts: the values of option `snapshot`. */
+sealed trait SnapshotChoice
+
+object SnapshotChoice {
+
+  /** The newest, if the table has snapshots. */
+  case object Auto extends SnapshotChoice
+
+  /** The newest. */
+  case object Required extends SnapshotChoice
+  case object Off extends SnapshotChoice
+  final case class Version(number: Long) extends SnapshotChoice
+
+  /** @param prefix of the digest of a manifest, in lower-case hexadecimal digits */
+  final case class Digest(prefix: String) extends SnapshotChoice
+
+  /** @throws io.pmeparquet.PmeException `PME_BAD_OPTION` */
+  def parse(text: String): SnapshotChoice = text.trim.toLowerCase(java.util.Locale.ROOT) match {
+    case "auto" | Update => Auto
+    case "require" => Required
+    case "off" => Off
+    // A long row of digits is a digest that happens to have no letter.
+    case number if number.matches("[0-9]{1,10}") && number.toLong > 0 => Version(number.toLong)
+    case digest if digest.matches("[0-9a-f]{12,64}") => Digest(digest)
+    case _ =>
+      throw PmeErrors.badOption(
+        PmeOptions.Snapshot.name,
+        text,
+        "auto, require, off, update, the number of a version, or at least 12 digits of its digest"
+      )
+  }
+
+  private[options] val Update = "update"
+}
+
+/**
+ * The checked options of one read or seal about snapshots, without keys.
+ *
+ * @param location the directory of the snapshots; none for the usual one
+ * @param minimum the oldest version that is accepted
+ * @param footerKey the master key that the options name for footers, which a seal with an HMAC must then be under
+ * @param hasVerifyKey whether only signatures of a certain key are accepted
+ */
+final case class SnapshotSettings(
+    choice: SnapshotChoice,
+    location: Option[String],
+    minimum: Option[Long],
+    footerKey: Option[String],
+    hasVerifyKey: Boolean
+) {
+  def isOff: Boolean = choice == SnapshotChoice.Off
+
+  /** Whether a table without a snapshot is refused, and the option that says so. */
+  def requiredBy: Option[String] = choice match {
+    case SnapshotChoice.Off => None
+    case SnapshotChoice.Auto =>
+      if (minimum.isDefined) Some(PmeOptions.MinSnapshot.name)
+      else if (hasVerifyKey) Some(PmeOptions.VerifyKey.name)
+      else None
+    case _ => Some(PmeOptions.Snapshot.name)
+  }
+}
+
+object SnapshotSettings {
+
+  /** Whether a write with these options seals the table after its commit. */
+  def sealsAfterWrite(values: OptionValues): Boolean =
+    textOf(values).trim.equalsIgnoreCase(SnapshotChoice.Update)
+
+  /** @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for a value that is not valid, or contradicts another */
+  def of(values: OptionValues): SnapshotSettings = {
+    val choice = SnapshotChoice.parse(textOf(values))
+    val minimum = values.text(PmeOptions.MinSnapshot).map(minimumOf)
+    choice match {
+      case SnapshotChoice.Version(number) if minimum.exists(_ > number) =>
+        throw PmeErrors.contradiction(
+          "snapshot and minSnapshot",
+          s"version $number is older than ${minimum.get}",
+          "Change one of them."
+        )
+      case _ => ()
+    }
+    SnapshotSettings(
+      choice,
+      values.text(PmeOptions.SnapshotLocation).map(_.trim).filter(_.nonEmpty),
+      minimum,
+      values.text(PmeOptions.UniformKey).orElse(values.text(PmeOptions.FooterKey)),
+      values.find(PmeOptions.VerifyKey).isDefined
+    )
+  }
+
+  private def textOf(values: OptionValues) =
+    values.text(PmeOptions.Snapshot).orElse(PmeOptions.Snapshot.default).get
+
+  private def minimumOf(text: String): Long =
+    if (text.trim.matches("[0-9]{1,10}") && text.trim.toLong > 0) text.trim.toLong
+    else throw PmeErrors.badOption(PmeOptions.MinSnapshot.name, text, "the number of a version, from 1")
+}
