@@ -3,7 +3,7 @@ package io.pmeparquet.parquet.bytes
 import java.nio.charset.StandardCharsets.US_ASCII
 
 import io.pmeparquet.cipher.ModuleFrame
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{PmeErrors, Sha256}
 
 /**
  * The bytes of a file's footer, read but not yet authenticated: those before the length and magic at the end of the
@@ -12,7 +12,14 @@ import io.pmeparquet.PmeErrors
  * @param encrypted whether the magic marks the footer as encrypted (`PARE`) or not (`PAR1`)
  * @param tail the end of the file, as much as one read returned
  */
-private[parquet] final class FooterBytes(val encrypted: Boolean, val segment: Segment, val tail: Segment)
+private[parquet] final class FooterBytes(val encrypted: Boolean, val segment: Segment, val tail: Segment) {
+
+  /** SHA-256 of the end of the file: the footer, its length and the magic. */
+  def sha256: Array[Byte] = {
+    val bytes = java.util.Arrays.copyOfRange(segment.array, segment.at, segment.until)
+    Sha256.ofBytes(FooterBytes.framed(bytes, encrypted))
+  }
+}
 
 private[parquet] object FooterBytes {
   private val MagicBytes = 4

@@ -1,5 +1,8 @@
 package io.pmeparquet.parquet.file
 
+import org.apache.parquet.format.ColumnChunk
+
+import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.bytes.ReadCounters
 import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.parquet.scope.ReadScope
@@ -50,6 +53,21 @@ private[file] final class ColumnAccess(shape: FileShape, crypto: Option[FileCryp
     policy <- scope.settings.columns.toSeq
     (leaf, refused) <- file.check(policy).columns(shape.leaves, shape.groups)
   } yield FileColumn(leaf.path, leaf.display) -> refused
+
+  /** What protects the chunks of each leaf column, by its path. It uses no key. */
+  def protections: Seq[(Seq[String], ColumnProtection)] = {
+    for {
+      leaf <- shape.leaves
+      group <- shape.groups
+    } yield leaf.path -> protectionOf(shape.chunkOf(group, leaf.path), leaf.display)
+  }.distinct
+
+  private def protectionOf(chunk: ColumnChunk, name: String): ColumnProtection =
+    if (!chunk.isSetCrypto_metadata) ColumnProtection.Plaintext
+    else
+      crypto
+        .flatMap(_.masterKeyOf(chunk, name))
+        .fold[ColumnProtection](ColumnProtection.FooterKey)(ColumnProtection.ColumnKey(_))
 
   /** The id of the master key of a chunk's own key; none if it has no key of its own. */
   def masterKeyOf(rowGroup: Int, chunk: Chunk): Option[String] =

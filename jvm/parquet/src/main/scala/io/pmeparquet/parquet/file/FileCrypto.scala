@@ -27,6 +27,9 @@ private[parquet] final class FileCrypto private (
     footerMasterKey: => Option[String]
 ) {
   val footer: FooterModule = new FooterModule(file, footerKey, fileAad, footerEncrypted, provider)
+
+  /** The master key of the footer's key, if the file or the options name one. */
+  def masterKeyOfFooter: Option[String] = footerMasterKey
   private val columnKeys = new ConcurrentHashMap[ByteBuffer, AesKey]
 
   /** The key of a column that has its own. Asks for each key once. */

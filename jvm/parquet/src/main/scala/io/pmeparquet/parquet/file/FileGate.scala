@@ -14,7 +14,7 @@ import io.pmeparquet.RecentValues
  * and column, before the query begins. parquet-java allocates as much as a module's length claims, which nothing
  * authenticates.
  */
-final class FileGate(scope: ReadScope, columns: WantedColumns) {
+final class FileGate(scope: ReadScope, columns: WantedColumns, seal: Option[FileSeal] = None) {
   private val passed = new RecentValues[FileGate.Split, Unit](FileGate.MaxSplits, FileGate.LifetimeMillis)
 
   /**
@@ -25,7 +25,7 @@ final class FileGate(scope: ReadScope, columns: WantedColumns) {
    */
   def check(path: Path, start: Long, length: Long, listed: Long, conf: Configuration): Unit =
     passed.get(FileGate.Split(FileVersion.of(path, conf), start, length, listed)) {
-      val file = new SplitReader(scope, path, conf)
+      val file = new SplitReader(scope, path, conf, seal)
       try file.check(start, length, listed, columns)
       finally file.close()
     }

@@ -4,6 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.FileMetaData
 import org.apache.parquet.schema.MessageType
 
+import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.bytes.{FileBytes, FileVersion, Range, ReadCounters, Segment}
 import io.pmeparquet.parquet.chunk.{Chunk, ChunkModules, ChunkSource, RowGroupChunks}
 import io.pmeparquet.parquet.scope.ReadScope
@@ -12,13 +13,20 @@ import io.pmeparquet.PmeException
 /**
  * A file whose footer is read, admitted by the scope's policy, authenticated and parsed. It holds keys and no pages,
  * and serves all tasks of this JVM that read the file within the scope.
+ *
+ * @param footerSha256 SHA-256 of the footer, its length and the magic at the end of the file
  */
 private[parquet] final class OpenFile private[file] (
     val version: FileVersion,
     val footer: FileMetaData,
     crypto: Option[FileCrypto],
-    tail: Segment
+    tail: Segment,
+    val footerSha256: Array[Byte]
 ) {
+
+  /** The master key of the footer's key; none if the file is not encrypted. */
+  def footerMasterKey: Option[String] = crypto.flatMap(_.masterKeyOfFooter)
+
   private val shape = new FileShape(version, footer)
   private val metadata = new ChunkMetadata(version, shape, crypto)
   private val access = new ColumnAccess(shape, crypto)
@@ -100,6 +108,9 @@ private[parquet] final class OpenFile private[file] (
 
   /** Columns that deviate from the scope's policy, and why they are refused. It uses no key. */
   def deviations(scope: ReadScope): Seq[(FileColumn, PmeException)] = access.deviations(scope)
+
+  /** What protects the chunks of each leaf column: more than one entry for a column if row groups differ. */
+  def protections: Seq[(Seq[String], ColumnProtection)] = access.protections
 
   /** The id of the master key of a chunk's own key; none if it has no key of its own. */
   def masterKeyOf(rowGroup: Int, chunk: Chunk): Option[String] = access.masterKeyOf(rowGroup, chunk)

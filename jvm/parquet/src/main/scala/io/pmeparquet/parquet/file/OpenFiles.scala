@@ -46,11 +46,11 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       FileTail.of(footer, file) match {
         case FileTail.Plaintext =>
           if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(file)
-          new OpenFile(version, FileTail.metadata(footer.segment, file), None, footer.tail)
+          new OpenFile(version, FileTail.metadata(footer.segment, file), None, footer.tail, footer.sha256)
         case tail: FileTail.Encrypted =>
           val crypto = FileCrypto.of(scope, version, conf, tail, counters)
           val content = crypto.footer.metadata(footer.segment, counters)
-          val opened = new OpenFile(version, content, Some(crypto), footer.tail)
+          val opened = new OpenFile(version, content, Some(crypto), footer.tail, footer.sha256)
           if (FooterPolicy.isUnproven(tail, scope.settings)) FooterProof.require(opened, bytes, counters)
           opened
       }

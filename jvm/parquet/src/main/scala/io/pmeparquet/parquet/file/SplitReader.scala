@@ -22,15 +22,24 @@ import io.pmeparquet.PmeErrors
  * [[RowGroupReader.pages]], `ChunkPages`, `Modules`, `AesGcm`.
  *
  * @param counters the task's counters
+ * @param seal what the table's snapshot says of its files; none if the table is not read by one
  */
-final class SplitReader(scope: ReadScope, val path: Path, conf: Configuration, counters: ReadCounters)
-    extends Closeable {
+final class SplitReader(
+    scope: ReadScope,
+    val path: Path,
+    conf: Configuration,
+    counters: ReadCounters,
+    seal: Option[FileSeal]
+) extends Closeable {
 
   /** Uses the scope's counters. */
-  def this(scope: ReadScope, path: Path, conf: Configuration) = this(scope, path, conf, scope.counters)
+  def this(scope: ReadScope, path: Path, conf: Configuration, seal: Option[FileSeal] = None) =
+    this(scope, path, conf, scope.counters, seal)
 
   // As it is now: a file that was altered since it was listed is a different file, with an unknown footer.
   private val file = OpenFiles(scope, FileVersion.of(path, conf), conf, counters)
+  // Before any page is read.
+  seal.foreach(_.require(path, file.version.length, file.footerSha256, file.footerMasterKey))
   private val input = new FileInput(file, conf, counters)
 
   private def isSet(name: String, otherwise: Boolean) = conf.getBoolean(name, otherwise)

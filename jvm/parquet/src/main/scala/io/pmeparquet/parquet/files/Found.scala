@@ -1,9 +1,9 @@
 package io.pmeparquet.parquet.files
 
 /** What exists at a path. */
-private[parquet] sealed trait Found
+private[pmeparquet] sealed trait Found
 
-private[parquet] object Found {
+private[pmeparquet] object Found {
   case object Nothing extends Found
   case object Directory extends Found
   final case class File(length: Long) extends Found

@@ -67,6 +67,15 @@ private[parquet] object LocalFiles {
     ()
   }
 
+  /** A link is made in one step, and fails where something is; a rename would replace it. */
+  def publish(from: Path, to: Path): Unit = {
+    Files.createLink(to, from)
+    Files.delete(from)
+    val directory = FileChannel.open(to.getParent, StandardOpenOption.READ)
+    try directory.force( /* metaData= */ true)
+    finally directory.close()
+  }
+
   def delete(path: Path): Unit = opened(path.getParent) {
     case secure: SecureDirectoryStream[Path] => deleteIn(secure, path.getFileName)
     case _ => deleteByName(path)

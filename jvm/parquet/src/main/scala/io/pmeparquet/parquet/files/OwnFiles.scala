@@ -21,7 +21,7 @@ import io.pmeparquet.{PmeErrors, PmeException}
  * How far this holds at every moment, against any race, depends on the file system
  * (`docs/decisions/0033-files-of-our-own-are-made-anew.md`).
  */
-private[parquet] object OwnFiles {
+private[pmeparquet] object OwnFiles {
 
   /** @throws io.pmeparquet.PmeException where something is there */
   def create(path: Path, conf: Configuration): FSDataOutputStream = {
@@ -142,6 +142,33 @@ private[parquet] object OwnFiles {
         throw new IOException(s"another process created $to at the same time")
       }
     }
+  }
+
+  /**
+   * Gives a complete file its name, in one step, if the name is free. The file at `from` is gone afterwards.
+   *
+   * @return whether the name was free; if several try at the same moment, exactly one succeeds
+   * @throws io.pmeparquet.PmeException if the file system has no such step
+   */
+  def publish(from: Path, to: Path, conf: Configuration): Boolean = {
+    val (source, target) = (Place.of(from, conf), Place.of(to, conf))
+    try {
+      if (target.isLocal) LocalFiles.publish(source.local, target.local)
+      else if (target.fs.getUri.getScheme == Place.Hdfs)
+        FileContext.getFileContext(target.fs.getUri, conf).rename(source.path, target.path, Rename.NONE)
+      else throw PmeErrors.unsupported(to.toString, "sealing a table in this file system",
+        "only local file systems and HDFS have a step that publishes a file without replacing one",
+        "Set snapshotLocation to a directory there.")
+      true
+    } catch { case there: IOException if isThere(there) => false }
+    finally delete(from, conf)
+  }
+
+  /** The path with links resolved, where the file system has links. */
+  def resolved(directory: Path, conf: Configuration): Path = {
+    val fs = directory.getFileSystem(conf)
+    if (Place.isLocal(fs)) new Path(LocalFiles.of(directory).toRealPath().toUri)
+    else fs.resolvePath(directory)
   }
 
   private def create(

@@ -2,6 +2,7 @@ package io.pmeparquet.parquet.scope
 
 import org.apache.hadoop.conf.Configuration
 
+import io.pmeparquet.keys.KeySource
 import io.pmeparquet.material.DataKeyUnwrapper
 import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.bytes.ReadCounters
@@ -15,6 +16,7 @@ final class ReadScope private[parquet] (
     @transient private[parquet] val opening: ScopeOpening
 ) extends Scope(id) {
   @transient private var opened: DataKeyUnwrapper = _
+  @transient private var source: KeySource = _
   @transient private lazy val caches: ScopeCaches = new ScopeCaches(settings)
 
   /** This scope's cache of one kind in this JVM. */
@@ -25,10 +27,16 @@ final class ReadScope private[parquet] (
   /** Unwraps data keys in this JVM. */
   def unwrapper(conf: Configuration): DataKeyUnwrapper = synchronized {
     if (opened == null) {
-      val source = Option(opening).fold(access.open(conf, settings.kekLifetimeMillis))(_.source)
-      opened = new DataKeyUnwrapper(source, settings.kekLifetimeMillis)
+      opened = new DataKeyUnwrapper(keySource(conf), settings.kekLifetimeMillis)
     }
     opened
+  }
+
+  /** Where this JVM gets keys. */
+  def keySource(conf: Configuration): KeySource = synchronized {
+    if (source == null)
+      source = Option(opening).fold(access.open(conf, settings.kekLifetimeMillis))(_.source)
+    source
   }
 
   override private[parquet] def sweep(): Unit = {
