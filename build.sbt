@@ -5,7 +5,7 @@ import sbtassembly.Assembly.JarEntry
 import sbtassembly.CustomMergeStrategy
 import Versions._
 
-// The layers (docs/architecture.md): core <- kms <- parquet <- spark. `dependsOn` is what enforces them.
+// The layers (docs/architecture.md): core <- kms <- parquet <- snapshot <- spark. `dependsOn` is what enforces them.
 // Each module is compiled once per Scala version; only `spark` is compiled per Spark line as well.
 
 ThisBuild / organization := "io.pmeparquet"
@@ -107,13 +107,22 @@ def parquetModule(scala: String, suffix: String, core: Project, kms: Project) =
       )
     )
 
+def snapshotModule(scala: String, suffix: String, core: Project, kms: Project, parquet: Project) =
+  module("snapshot", scala, suffix)
+    .dependsOn(
+      core % "provided->compile;test->test",
+      kms % "provided->compile;test->test",
+      parquet % "provided->compile;test->test"
+    )
+    .settings(libraryDependencies ++= parquetAndHadoop :+ "com.github.luben" % "zstd-jni" % zstd % Provided)
+
 val mavenLayout = publishTo := Some(
   Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(
     Resolver.mavenStylePatterns
   )
 )
 
-/** The connector: one jar that holds our four layers and nothing else. Spark and Parquet are the cluster's. */
+/** The connector: one jar that holds our five layers and nothing else. Spark and Parquet are the cluster's. */
 def connector(line: SparkLine, scala: String, suffix: String, layers: Project*) =
   module("spark", scala, s"${line.name.replace('.', '_')}-$suffix")
     .dependsOn(layers.map(_ % Provided): _*)
@@ -242,10 +251,12 @@ lazy val kms212 = kms(scala212, "2_12", core212)
 lazy val kms213 = kms(scala213, "2_13", core213)
 lazy val parquet212 = parquetModule(scala212, "2_12", core212, kms212)
 lazy val parquet213 = parquetModule(scala213, "2_13", core213, kms213)
-lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, kms212, parquet212)
+lazy val snapshot212 = snapshotModule(scala212, "2_12", core212, kms212, parquet212)
+lazy val snapshot213 = snapshotModule(scala213, "2_13", core213, kms213, parquet213)
+lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, kms212, parquet212, snapshot212)
 lazy val spark35_213 =
-  connector(spark35, scala213, "2_13", core213, kms213, parquet213).settings(suitesOnlyCompiled)
-lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, kms213, parquet213)
+  connector(spark35, scala213, "2_13", core213, kms213, parquet213, snapshot213).settings(suitesOnlyCompiled)
+lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, kms213, parquet213, snapshot213)
 lazy val testkit212 = testkit(scala212, "2_12", core212)
 lazy val testkit213 = testkit(scala213, "2_13", core213)
 
@@ -270,6 +281,8 @@ lazy val root = (project in file("."))
     kms213,
     parquet212,
     parquet213,
+    snapshot212,
+    snapshot213,
     spark35_212,
     spark35_213,
     spark40_213,

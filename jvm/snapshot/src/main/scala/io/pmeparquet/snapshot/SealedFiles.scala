@@ -1,0 +1,69 @@
+package io.pmeparquet.snapshot
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.{Arrays, HashMap => JavaMap}
+
+import org.apache.hadoop.fs.Path
+
+import io.pmeparquet.parquet.file.FileSeal
+import io.pmeparquet.snapshot.parts.SealedFile
+import io.pmeparquet.PmeErrors
+
+/**
+ * What a snapshot says of the files of its table, for the tasks of a read. ''Crosses the wire.''
+ *
+ * @param table path of the table's directory, without scheme and authority
+ * @param footerKey the master key of all footers; none for a table without encryption
+ */
+private[snapshot] final class SealedFiles(
+    table: String,
+    files: JavaMap[String, SealedFiles.Entry],
+    footerKey: Option[String]
+) extends FileSeal {
+
+  override def require(path: Path, length: Long, footerSha256: Array[Byte], footerKey: Option[String]): Unit = {
+    def mismatch(why: String) = PmeErrors.snapshotMismatch(path.toString, why)
+    val entry = SealedFiles
+      .relative(table, path)
+      .flatMap(relative => Option(files.get(relative)))
+      .getOrElse(throw mismatch("the file is not in the list"))
+    if (entry.length != length)
+      throw mismatch(s"the file is $length bytes long, and was ${entry.length} bytes long when it was sealed")
+    if (!Arrays.equals(entry.footerSha256, footerSha256))
+      throw mismatch("the file has another footer than when it was sealed")
+    if (this.footerKey != footerKey)
+      throw mismatch(
+        s"its footer has ${footerKey.fold("no key")(key => s"the key '$key'")}, and the snapshot states " +
+          this.footerKey.fold("none")(key => s"'$key'")
+      )
+  }
+
+  override def toString: String = s"SealedFiles(${files.size})"
+}
+
+object SealedFiles {
+  private[snapshot] final case class Entry(length: Long, footerSha256: Array[Byte])
+
+  /** @param table the table's directory, as readers name it */
+  def of(table: Path, snapshot: TableSnapshot): FileSeal = {
+    val entries = new JavaMap[String, Entry](snapshot.files.size * 2)
+    snapshot.files.foreach(file => entries.put(file.path, Entry(file.length, file.footerSha256)))
+    new SealedFiles(table.toUri.getPath, entries, snapshot.version.manifest.policy.footerKey)
+  }
+
+  /** A path relative to the table's directory; none for a path elsewhere. */
+  def relative(table: String, path: Path): Option[String] = {
+    val below = table.stripSuffix("/") + "/"
+    val full = path.toUri.getPath
+    if (full.startsWith(below)) Some(full.substring(below.length)) else None
+  }
+
+  /** By the bytes of UTF-8, which is the order of readers in all languages. */
+  val byPath: Ordering[SealedFile] = (one, other) => compare(one.path, other.path)
+
+  private[snapshot] def compare(one: String, other: String): Int =
+    Arrays.compareUnsigned(one.getBytes(UTF_8), other.getBytes(UTF_8))
+
+  private[snapshot] def areOrdered(files: Seq[SealedFile]): Boolean =
+    files.isEmpty || files.iterator.zip(files.iterator.drop(1)).forall { case (one, next) => byPath.lt(one, next) }
+}

@@ -1,0 +1,48 @@
+package io.pmeparquet.snapshot
+
+import java.util.concurrent.ConcurrentHashMap
+
+import io.pmeparquet.PmeErrors
+
+/** The newest version of each table that one session has read or made, by the directory of its snapshots. */
+final class SeenSnapshots {
+  private val newest = new ConcurrentHashMap[String, Version]
+
+  /**
+   * Notes a version that a read has found.
+   *
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC` if the session has seen a newer one, or another one
+   *   of the same number
+   */
+  def note(directory: SnapshotDirectory, found: Version): Unit = {
+    newest.compute(
+      directory.path.toString,
+      (_, seen) =>
+        if (seen == null || (seen.number < found.number && seen.manifest.table == found.manifest.table)) found
+        else if (seen.digest == found.digest) seen
+        else throw refusal(directory, seen, found)
+    )
+    ()
+  }
+
+  private def refusal(directory: SnapshotDirectory, seen: Version, found: Version) =
+    PmeErrors.oldSnapshot(
+      directory.table.toString,
+      if (seen.manifest.table != found.manifest.table)
+        s"it begins a new history, and this session has read version ${seen.number} of another"
+      else if (seen.number == found.number) s"this session has read another version ${seen.number}"
+      else s"it is version ${found.number}, and this session has read version ${seen.number}"
+    )
+
+  /** @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC` if the session has read the table by a snapshot */
+  def requireNone(directory: SnapshotDirectory): Unit =
+    Option(newest.get(directory.path.toString)).foreach { seen =>
+      throw PmeErrors.snapshotsGone(directory.table.toString, seen.number.toString)
+    }
+
+  /** Notes a version that this session has made, whatever it saw before. */
+  def made(directory: SnapshotDirectory, version: Version): Unit = {
+    newest.put(directory.path.toString, version)
+    ()
+  }
+}

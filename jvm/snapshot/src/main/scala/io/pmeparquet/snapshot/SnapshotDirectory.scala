@@ -1,0 +1,127 @@
+package io.pmeparquet.snapshot
+
+import java.io.{EOFException, FileNotFoundException, IOException}
+import java.security.SecureRandom
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.parquet.files.{Found, OwnFiles}
+import io.pmeparquet.snapshot.manifest.PartEntry
+
+/**
+ * The directory of a table's snapshots, as names and bytes. Nothing that it reads is trusted yet. ''Driver only.''
+ *
+ * @param table the table's directory
+ * @param location option `snapshotLocation`
+ */
+final class SnapshotDirectory(val table: Path, location: Option[String], conf: Configuration) {
+  import SnapshotDirectory._
+
+  /** Where the snapshots are. */
+  val path: Path = {
+    val named = location.fold(new Path(table, Name))(new Path(_))
+    named.getFileSystem(conf).makeQualified(named)
+  }
+
+  /** The path of the table with links resolved, as manifests state it. */
+  lazy val tableLocation: String = OwnFiles.resolved(table, conf).toUri.getPath
+
+  /** The versions that have a manifest, in ascending order; none if there is no directory. */
+  def versions: Seq[Long] = {
+    val names =
+      try path.getFileSystem(conf).listStatus(path).toSeq.map(_.getPath.getName)
+      catch { case _: FileNotFoundException => Nil }
+    names.collect { case ManifestName(number) => number.toLong }.filter(_ > 0).sorted
+  }
+
+  def manifestPath(version: Long): Path = new Path(path, f"snapshot-$version%010d.json")
+
+  /** @throws io.pmeparquet.PmeException `PME_SNAPSHOT_DAMAGED` if it is missing or too long */
+  def manifest(version: Long): Array[Byte] = read(manifestPath(version), None)
+
+  def partPath(name: String): Path = new Path(path, name)
+
+  /** A part, whose length and digest are those of its entry. */
+  def part(entry: PartEntry): Array[Byte] = {
+    val file = partPath(entry.name)
+    if (entry.length > MostPartBytes)
+      throw PmeErrors.snapshotDamaged(file.toString, s"a part is ${entry.length} bytes long, more than any part is")
+    val bytes = read(file, Some(entry.length))
+    if (Sha256.hex(Sha256.ofBytes(bytes)) != entry.sha256)
+      throw PmeErrors.snapshotNotAuthentic(file.toString, "the part has another digest than the manifest states")
+    bytes
+  }
+
+  /** @return the name of a new part */
+  def newPart(): String = {
+    val bytes = new Array[Byte](16)
+    random.nextBytes(bytes)
+    s"part-${Sha256.hex(bytes)}.parquet"
+  }
+
+  /** @throws io.pmeparquet.PmeException where something is there */
+  def write(name: String, bytes: Array[Byte]): Unit = {
+    OwnFiles.ensureDirectory(path, conf)
+    val out = OwnFiles.create(new Path(path, name), conf)
+    try {
+      out.write(bytes)
+      out.hsync()
+    } finally out.close()
+  }
+
+  /** @return false if another process has published this version */
+  def publish(version: Long, bytes: Array[Byte]): Boolean = {
+    val staged = s".pme-${newPart()}"
+    write(staged, bytes)
+    OwnFiles.publish(new Path(path, staged), manifestPath(version), conf)
+  }
+
+  def delete(name: String): Unit = OwnFiles.delete(new Path(path, name), conf)
+
+  private def read(file: Path, expected: Option[Long]): Array[Byte] = {
+    def damaged(why: String, cause: Throwable = null) = PmeErrors.snapshotDamaged(file.toString, why, cause)
+    try {
+      val length = fileStatus(file).getLen
+      expected.filter(_ != length).foreach { stated =>
+        throw damaged(s"it is $length bytes long, but the manifest states $stated")
+      }
+      if (expected.isEmpty && length > MostManifestBytes)
+        throw damaged(s"it is $length bytes long; a manifest has at most $MostManifestBytes")
+      val in = file.getFileSystem(conf).open(file)
+      try {
+        val bytes = new Array[Byte](length.toInt)
+        in.readFully(0, bytes)
+        bytes
+      } finally in.close()
+    } catch {
+      case missing: FileNotFoundException => throw damaged("the file is missing", missing)
+      case cut: EOFException => throw damaged("the file is cut", cut)
+      case failed: org.apache.hadoop.fs.ChecksumException => throw damaged("its checksum does not match", failed)
+    }
+  }
+
+  private def fileStatus(file: Path): FileStatus = {
+    if (OwnFiles.find(file, conf) == Found.Other) throw PmeErrors.snapshotDamaged(file.toString, "it is a link")
+    val status = file.getFileSystem(conf).getFileStatus(file)
+    if (status.isDirectory) throw PmeErrors.snapshotDamaged(file.toString, "it is a directory")
+    status
+  }
+}
+
+object SnapshotDirectory {
+
+  /** The usual directory. Engines pass over names that begin with an underscore. */
+  val Name = "_pme_snapshots"
+
+  private val ManifestName = "snapshot-([0-9]{10})\\.json".r
+  private val MostManifestBytes = 16 * 1024 * 1024
+  private val MostPartBytes = 256 * 1024 * 1024
+  private val random = new SecureRandom
+
+  /** Whether a directory has the usual directory of snapshots. */
+  @throws[IOException]
+  def isIn(directory: Path, conf: Configuration): Boolean =
+    OwnFiles.find(new Path(directory, Name), conf) != Found.Nothing
+}

@@ -1,0 +1,120 @@
+package io.pmeparquet.snapshot
+
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.options.{ReadSettings, SnapshotChoice, SnapshotSettings}
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, PartEntry}
+import io.pmeparquet.snapshot.parts.{PartFile, PartKeys, SealedFile}
+import io.pmeparquet.snapshot.seal.SealCheck
+
+/**
+ * START HERE. The snapshots of one table, for one reader: which version it gets, and the files that this version lists.
+ * ''Driver only.''
+ *
+ * @param check verifies seals with the reader's keys
+ * @param scope opens parts; its settings are those of [[TableSnapshots.acceptingParts]]
+ */
+final class TableSnapshots(
+    val directory: SnapshotDirectory,
+    settings: SnapshotSettings,
+    check: SealCheck,
+    scope: ReadScope,
+    conf: Configuration
+) {
+  private def table = directory.table.toString
+
+  /**
+   * The version that the settings choose: its seal is verified, and it is a version of this table.
+   *
+   * @return none if the table has no snapshots, and the settings do not require one
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…`
+   */
+  def chosen(): Option[Version] =
+    if (settings.isOff) None
+    else {
+      val found = directory.versions
+      if (found.isEmpty) settings.requiredBy.foreach(option => throw PmeErrors.noSnapshot(table, option))
+      found.lastOption.map { newest =>
+        val version = settings.choice match {
+          case SnapshotChoice.Version(number) if !found.contains(number) =>
+            throw PmeErrors.snapshotMismatch(table, s"version $number is not there, the newest is $newest")
+          case SnapshotChoice.Version(number) => verified(number)
+          case SnapshotChoice.Digest(prefix) => ofDigest(prefix, found)
+          // The newest must verify: falling back to an older one would let anybody roll the table back.
+          case _ => verified(newest)
+        }
+        settings.minimum.filter(_ > version.number).foreach { minimum =>
+          throw PmeErrors.oldSnapshot(table, s"it is version ${version.number}, and minSnapshot=$minimum")
+        }
+        version
+      }
+    }
+
+  /** The newest version, whatever the settings choose; none if there is none. */
+  def newest(): Option[Version] = directory.versions.lastOption.map(verified)
+
+  private def ofDigest(prefix: String, versions: Seq[Long]): Version =
+    versions.reverseIterator
+      .find(number => digestOf(directory.manifest(number)).startsWith(prefix))
+      .map(verified)
+      .filter(_.digest.startsWith(prefix))
+      .getOrElse(throw PmeErrors.snapshotMismatch(table, s"no version has the digest $prefix"))
+
+  private def verified(number: Long): Version = {
+    val where = directory.manifestPath(number).toString
+    val bytes = directory.manifest(number)
+    val (content, seal) = ManifestJson.lines(bytes, where)
+    check.require(content, seal, where)
+    val manifest = ManifestJson.manifest(content, where)
+    if (manifest.version != number)
+      throw PmeErrors.snapshotNotAuthentic(where, s"it is version ${manifest.version} under another name")
+    if (manifest.location != directory.tableLocation)
+      throw PmeErrors.snapshotNotAuthentic(
+        where,
+        s"it was made for the table at ${manifest.location}, and this table is at ${directory.tableLocation}"
+      )
+    Version(manifest, digestOf(bytes), seal.algorithm, seal.key)
+  }
+
+  private def digestOf(bytes: Array[Byte]) = Sha256.hex(Sha256.ofBytes(bytes))
+
+  /**
+   * The files that a version lists.
+   *
+   * @param indexes whose ranges to read too; each needs the key of its data column
+   */
+  def files(version: Version, indexes: Seq[IndexEntry] = Nil): TableSnapshot = {
+    val isEncrypted = version.manifest.policy.footerKey.isDefined
+    val files = version.manifest.parts.iterator.flatMap(partFiles(_, indexes, isEncrypted)).toVector
+    // The order of paths makes each path unique.
+    if (!SealedFiles.areOrdered(files))
+      throw PmeErrors.snapshotDamaged(directory.path.toString, "its parts do not list their files in order")
+    new TableSnapshot(version, files)
+  }
+
+  private def partFiles(
+      entry: PartEntry,
+      indexes: Seq[IndexEntry],
+      isEncrypted: Boolean
+  ): Vector[SealedFile] = {
+    val path = directory.partPath(entry.name)
+    val bytes = directory.part(entry)
+    val keys = if (isEncrypted) PartKeys.forRead(scope, path, conf) else None
+    val files = PartFile.read(bytes, indexes, keys, path.toString)
+    val isAsStated = files.size.toLong == entry.files && files.headOption.exists(_.path == entry.first) &&
+      files.lastOption.exists(_.path == entry.last)
+    if (!isAsStated)
+      throw PmeErrors.snapshotDamaged(path.toString, "it does not list the files that the manifest states")
+    files
+  }
+}
+
+object TableSnapshots {
+
+  /** The settings of a read of parts, from those of the table's read: parts have their own columns and no AAD prefix. */
+  def acceptingParts(settings: ReadSettings): ReadSettings =
+    settings.copy(columns = None, aadPrefix = None, allowPlaintextFiles = false, masking = None)
+}

@@ -1,0 +1,26 @@
+package io.pmeparquet.snapshot.parts
+
+/**
+ * A data file of a table, as a snapshot lists it: a row of a part.
+ *
+ * @param path relative to the table's directory
+ * @param length in bytes
+ * @param footerSha256 of its footer, with length and magic
+ * @param aadFileUnique none for a file without encryption
+ * @param sha256 of the whole file
+ * @param partition values of partition columns, from the names of directories; none for null
+ * @param ranges of the indexed columns that it has, by the field of the index
+ */
+final case class SealedFile(
+    path: String,
+    length: Long,
+    footerSha256: Array[Byte],
+    aadFileUnique: Option[Array[Byte]],
+    sha256: Array[Byte],
+    rows: Long,
+    partition: Seq[(String, Option[String])],
+    ranges: Map[String, SealedRange]
+)
+
+/** The range of a column in a file: its bounds, as statistics hold them, unless all values are null; and its nulls. */
+final case class SealedRange(bounds: Option[(Array[Byte], Array[Byte])], nulls: Long)

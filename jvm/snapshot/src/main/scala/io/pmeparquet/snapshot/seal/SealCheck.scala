@@ -1,0 +1,84 @@
+package io.pmeparquet.snapshot.seal
+
+import java.security.{GeneralSecurityException, MessageDigest, PublicKey, Signature}
+
+import io.pmeparquet.PmeErrors
+import io.pmeparquet.keys.{KeySource, WrappedKey}
+import io.pmeparquet.snapshot.manifest.SealLine
+
+/**
+ * Verifies seals. With a public key, only its signatures are accepted; without one, only HMACs. ''Driver only.''
+ *
+ * @param verifyKey the public key
+ * @param footerKey the master key that an HMAC must be under; none for any
+ * @param allowedMasterKeys if set, the only master keys that are used
+ * @param keys for the key of an HMAC
+ */
+final class SealCheck(
+    verifyKey: Option[PublicKey],
+    footerKey: Option[String],
+    allowedMasterKeys: Option[Set[String]],
+    keys: => KeySource
+) {
+
+  /** @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC`, or why the KMS does not give the key of an HMAC */
+  def require(content: Array[Byte], seal: SealLine, where: String): Unit = (verifyKey, seal.algorithm) match {
+    case (Some(key), _) => requireSignature(content, seal, key, where)
+    case (None, Seals.Hmac) => requireHmac(content, seal, where)
+    case (None, other) if Seals.Signatures.contains(other) =>
+      throw PmeErrors.snapshotKeyMissing(where, other, seal.key)
+    case _ => throw PmeErrors.snapshotNotAuthentic(where, "its seal has an unknown algorithm")
+  }
+
+  private def requireSignature(content: Array[Byte], seal: SealLine, key: PublicKey, where: String): Unit = {
+    val algorithm = PublicKeys.algorithm(key)
+    if (seal.algorithm != algorithm)
+      throw PmeErrors.snapshotNotAuthentic(
+        where,
+        s"its seal is of kind '${shown(seal.algorithm)}', but verifyKey verifies $algorithm"
+      )
+    if (!verifies(content, seal, key, algorithm))
+      throw PmeErrors.snapshotNotAuthentic(where, "verifyKey does not verify its signature")
+  }
+
+  private def verifies(content: Array[Byte], seal: SealLine, key: PublicKey, algorithm: String) =
+    // Java accepts bytes after an Ed25519 signature.
+    (algorithm != Seals.Ed25519 || seal.value.length == Ed25519Bytes) && {
+      val signature = Signature.getInstance(algorithm)
+      signature.initVerify(key)
+      signature.update(Seals.message(content))
+      try signature.verify(seal.value)
+      catch { case _: GeneralSecurityException => false }
+    }
+
+  private def requireHmac(content: Array[Byte], seal: SealLine, where: String): Unit = {
+    footerKey.filter(_ != seal.key).foreach { asked =>
+      throw PmeErrors.snapshotNotAuthentic(
+        where,
+        s"its HMAC is under master key '${shown(seal.key)}', but the footer key of this read is '$asked'"
+      )
+    }
+    if (!allowedMasterKeys.forall(_.contains(seal.key)))
+      throw PmeErrors.snapshotNotAuthentic(
+        where,
+        s"its HMAC is under master key '${shown(seal.key)}', which footerKey and columnKeys do not name"
+      )
+    val wrapped = seal.wrappedKey.getOrElse {
+      throw PmeErrors.snapshotDamaged(where, "its seal has no wrapped key")
+    }
+    val key = keys.unwrap(Seq(WrappedKey(seal.key, wrapped, None)), where).head match {
+      case Right(lent) => lent.key
+      case Left(refused) if refused.condition == io.pmeparquet.Condition.NotAuthentic =>
+        throw PmeErrors.snapshotNotAuthentic(where, "the KMS does not unwrap the key of its HMAC", refused)
+      case Left(refused) => throw refused
+    }
+    if (!MessageDigest.isEqual(Seals.hmac(key, content), seal.value))
+      throw PmeErrors.snapshotNotAuthentic(where, "its HMAC does not match")
+  }
+
+  private def shown(text: String) = text.take(MostShown)
+
+  private val Ed25519Bytes = 64
+  private val MostShown = 100
+}
+

@@ -1,0 +1,37 @@
+package io.pmeparquet.snapshot.seal
+
+import java.security.SecureRandom
+
+import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.keys.{KeySource, SigningKey}
+import io.pmeparquet.snapshot.manifest.SealLine
+
+/** Makes the seals of manifests. ''Driver only.'' */
+trait Sealer {
+
+  /** @param content the first line of the manifest */
+  def seal(content: Array[Byte], where: String): SealLine
+}
+
+/** Signs. Who has only the public key can verify, and cannot sign. */
+final class SignatureSealer(id: String, key: SigningKey) extends Sealer {
+  if (!Seals.Signatures.contains(key.algorithm))
+    throw PmeErrors.unsupported(
+      "option signingKey",
+      s"signatures with ${key.algorithm}",
+      s"key '$id' is not of a kind that readers accept",
+      "Use an Ed25519 key, or an EC key on the curve P-256."
+    )
+
+  override def seal(content: Array[Byte], where: String): SealLine =
+    SealLine(key.algorithm, id, None, key.sign(Seals.message(content), where))
+}
+
+/** Makes HMACs under a random key that the master key of footers wraps. Who can use that master key can make one. */
+final class HmacSealer(footerKey: String, keys: KeySource) extends Sealer {
+  override def seal(content: Array[Byte], where: String): SealLine = {
+    val key = AesKey.random(Seals.HmacKeyBits, new SecureRandom)
+    val wrapped = keys.wrap(key, footerKey, where)
+    SealLine(Seals.Hmac, footerKey, Some(wrapped), Seals.hmac(key, content))
+  }
+}
