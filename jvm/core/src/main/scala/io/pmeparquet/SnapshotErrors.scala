@@ -5,6 +5,10 @@ import io.pmeparquet.Condition._
 /** Snapshots of tables: lists of files that are sealed. */
 private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
 
+  /** Whether a failure says that a snapshot is not what its sealer made. */
+  def isOfSeal(failed: PmeException): Boolean =
+    failed.condition == SnapshotNotAuthentic || failed.condition == SnapshotMismatch
+
   /** @param where the table, or a file of it */
   def snapshotMismatch(where: String, why: String): PmeException =
     fail(

@@ -54,6 +54,9 @@ final case class SnapshotSettings(
 ) {
   def isOff: Boolean = choice == SnapshotChoice.Off
 
+  /** Whether a read takes the newest version. */
+  def isNewest: Boolean = choice == SnapshotChoice.Auto || choice == SnapshotChoice.Required
+
   /** Whether a table without a snapshot is refused, and the option that says so. */
   def requiredBy: Option[String] = choice match {
     case SnapshotChoice.Off => None
@@ -88,10 +91,17 @@ object SnapshotSettings {
       choice,
       values.text(PmeOptions.SnapshotLocation).map(_.trim).filter(_.nonEmpty),
       minimum,
-      values.text(PmeOptions.UniformKey).orElse(values.text(PmeOptions.FooterKey)),
+      footerKey(values),
       values.find(PmeOptions.VerifyKey).isDefined
     )
   }
+
+  /** A footer key of the session alone is a default of writes. */
+  private def footerKey(values: OptionValues): Option[String] =
+    values.text(PmeOptions.UniformKey).orElse {
+      val binds = values.text(PmeOptions.ColumnKeys).isDefined
+      values.find(PmeOptions.FooterKey).filter(found => binds || found.level == Level.Option).map(_.value)
+    }
 
   private def textOf(values: OptionValues) =
     values.text(PmeOptions.Snapshot).orElse(PmeOptions.Snapshot.default).get

@@ -128,6 +128,13 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     KmsAccess.open(resolver.resolve(values), resolver.conf)
   }
 
+  /** What the options say of snapshots. */
+  def snapshots(options: Map[String, String]): SnapshotResolver = {
+    val values = valuesOf(options)
+    val resolver = kmsResolver(options)
+    new SnapshotResolver(values, resolver, kmsUse(values, resolver), readSettings(options), kms(options))
+  }
+
   /** A KMS sees no option from a stored definition, unless the session trusts the table. */
   private def kmsResolver(options: Map[String, String]): KmsResolver =
     new KmsResolver(session, definition.without(options), definition.in(options).keySet)

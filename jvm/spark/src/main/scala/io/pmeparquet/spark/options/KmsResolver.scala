@@ -37,6 +37,9 @@ private[spark] final class KmsResolver(
 
   def resolve(values: OptionValues): KmsSettings = KmsAccess.settings(new Lookup(values))
 
+  /** The secret that an option refers to; none if it is not set. */
+  def secret(values: OptionValues, option: OptionSpec): Option[Secret] = new Lookup(values).secret(option)
+
   private final class Lookup(values: OptionValues) extends DriverValues {
     override def text(option: OptionSpec): Option[String] =
       if (option.values.nonEmpty) Some(values.choice(option)) else values.text(option).orElse(option.default)

@@ -16,6 +16,7 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.{ConfResolver, FormatOrigin, OptionOrigin, PreparedWrite}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshots.SealState
 
 /**
  * What one instance of the format knows about its relation or scan beyond what Spark tells a format.
@@ -25,21 +26,26 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
  * @param masked the columns that the scan masks, noted while it runs
  * @param whose where the options come from
  * @param prepared the scope that a rule has made for a write
+ * @param sealing whether the relation is read by snapshots
  */
 private[spark] final case class FormatState(
     filters: Seq[Expression],
     conditions: Option[Set[String]],
     @transient masked: MaskedColumns,
     whose: FormatOrigin,
-    @transient prepared: Option[PreparedWrite]
+    @transient prepared: Option[PreparedWrite],
+    @transient sealing: SealState = SealState.Unjudged
 ) {
 
   /**
    * What decides whether two formats are equal. Column ids do not count: Spark gives the columns of each scan of a
    * table new ids.
    */
-  def identity: (Seq[Expression], Option[Set[String]], FormatOrigin, Option[PreparedWrite]) =
-    (filters.map(FormatState.withoutIds), conditions, whose, write)
+  def identity: (Seq[Expression], Option[Set[String]], FormatOrigin, Option[PreparedWrite], Option[Seq[String]]) =
+    (filters.map(FormatState.withoutIds), conditions, whose, write, sealState.digests)
+
+  /** The state; unknown in a deserialized instance, because the field is transient. */
+  def sealState: SealState = Option(sealing).getOrElse(SealState.Unjudged)
 
   /** The prepared write. A deserialized state has none, because the field is transient. */
   def write: Option[PreparedWrite] = Option(prepared).flatten
@@ -116,6 +122,11 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
 
   private[spark] def prepared: Option[PreparedWrite] = state.write
 
+  /** The format of a relation for which [[UseSnapshots]] has looked for snapshots. */
+  private[spark] def withSeal(found: SealState): EncryptedFormat = of(state.copy(sealing = found))
+
+  private[spark] def sealState: SealState = state.sealState
+
   override def shortName(): String = FormatName.Format
   override def toString: String = "PmeParquet"
   override def hashCode(): Int = state.identity.hashCode()
@@ -158,14 +169,15 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
       options,
       hadoopConf
     )
-    val opening = FileOpening(session, hadoopConf, scope, requiredSchema)
+    val seal = SealOfRead.of(session, resolver.snapshots(spelled).settings, state.sealState, hadoopConf, sessionRules)
+    val opening = FileOpening(session, hadoopConf, scope, requiredSchema, seal)
     if (resolver.usesPages(spelled)) {
       val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)
       val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows)
       val masking = MaskedScan.of(session, scope, state.conditions, masked, sessionRules)
-      new TranslatedRead(new PagesRead(opening.conf, scope, scan, masking), opening)
+      new TranslatedRead(new PagesRead(opening.conf, scope, scan, masking, opening.seal), opening)
     } else new GatedRead(spark, opening)
   }
 

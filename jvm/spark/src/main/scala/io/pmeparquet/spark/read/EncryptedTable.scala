@@ -5,6 +5,7 @@ import java.util
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.connector.catalog.TableCapability
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
@@ -14,9 +15,11 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.snapshots.{SealState, SnapshotReads}
 
 /** The V2 side of the format, as rules know it. It only reads. ''Driver only.'' */
 abstract class EncryptedTable private[spark] (
@@ -51,8 +54,18 @@ abstract class EncryptedTable private[spark] (
         (spelled.filterNot(_._1.equalsIgnoreCase(EncryptedTable.NothingSkipped._1)) ++ ours).asJava
       )
       val spark = new ParquetScanBuilder(session, fileIndex, schema, dataSchema, options)
-      new PmeScanBuilder(spark, FileOpeningOf(session, options, scope, sessionRules))
+      new PmeScanBuilder(spark, FileOpeningOf(session, options, scope, sessionRules, sealOf(spelled)))
     }
+
+  /** What snapshots say of the files, compared with what Spark has listed. */
+  private def sealOf(options: Map[String, String]): Option[Broadcast[FileSeal]] = {
+    val reads = new SnapshotReads(session, new ConfResolver(session, origin), options)
+    val listed = fileIndex.allFiles()
+    val files = listed.iterator.map(_.getPath).toSet
+    val tables = reads.tables(fileIndex.rootPaths, files.contains)
+    reads.require(tables, fileIndex.rootPaths, listed, isOfCatalog = false)
+    SealOfRead.broadcast(session, SealState.of(tables))
+  }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     throw new IllegalStateException("internal error: writes go through PmeFileFormat")

@@ -9,7 +9,7 @@ import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.SparkThrowable
 
 import io.pmeparquet.parquet.bytes.ParquetFailures
-import io.pmeparquet.parquet.file.FileGate
+import io.pmeparquet.parquet.file.{FileGate, FileSeal}
 import io.pmeparquet.parquet.schema.WantedColumns
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.UndecodedRecord
@@ -24,9 +24,10 @@ import io.pmeparquet.PmeException
 private[spark] final class FileOpening private (
     val conf: Broadcast[SerializableConfiguration],
     scope: ReadScope,
-    columns: WantedColumns
+    columns: WantedColumns,
+    val seal: Option[Broadcast[FileSeal]]
 ) extends Serializable {
-  @transient private lazy val gate = new FileGate(scope, columns)
+  @transient private lazy val gate = new FileGate(scope, columns, seal.map(_.value))
 
   def pass(split: PartitionedFile): Unit =
     try gate.check(split.toPath, split.start, split.length, split.fileSize, conf.value.value)
@@ -51,10 +52,17 @@ private[spark] final class FileOpening private (
 }
 
 private[spark] object FileOpening {
-  def apply(session: SparkSession, conf: Configuration, scope: ReadScope, required: StructType): FileOpening =
+  def apply(
+      session: SparkSession,
+      conf: Configuration,
+      scope: ReadScope,
+      required: StructType,
+      seal: Option[Broadcast[FileSeal]]
+  ): FileOpening =
     new FileOpening(
       session.sparkContext.broadcast(new SerializableConfiguration(conf)),
       scope,
-      ScanColumns.wanted(session, required)
+      ScanColumns.wanted(session, required),
+      seal
     )
 }

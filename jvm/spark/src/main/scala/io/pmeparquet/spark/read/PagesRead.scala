@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.bytes.ReadCounters
-import io.pmeparquet.parquet.file.SplitReader
+import io.pmeparquet.parquet.file.{FileSeal, SplitReader}
 import io.pmeparquet.parquet.scope.ReadScope
 
 /**
@@ -17,13 +17,15 @@ import io.pmeparquet.parquet.scope.ReadScope
  *
  * @param conf prepared by Spark for its own readers; Spark's schema converter and read support take their settings from
  *   it
+ * @param seal what snapshots say of the files
  * @param masked set if the scan reads columns whose keys the KMS refuses as NULL
  */
 private[spark] final class PagesRead(
     conf: Broadcast[SerializableConfiguration],
     scope: ReadScope,
     scan: PagedScan,
-    masked: Option[MaskedScan]
+    masked: Option[MaskedScan],
+    seal: Option[Broadcast[FileSeal]]
 ) extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
 
@@ -32,7 +34,7 @@ private[spark] final class PagesRead(
   /** @param counters the counters of the task */
   def apply(split: PartitionedFile, counters: ReadCounters): Iterator[InternalRow] = {
     val hadoop = conf.value.value
-    val file = new SplitReader(scope, split.toPath, hadoop, counters)
+    val file = new SplitReader(scope, split.toPath, hadoop, counters, seal.map(_.value))
     try {
       val asked =
         masked.fold(AskedColumns(hadoop, scan.required))(

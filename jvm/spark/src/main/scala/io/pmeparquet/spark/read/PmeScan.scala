@@ -3,6 +3,7 @@ package io.pmeparquet.spark.read
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.{FileSourceOptions, InternalRow}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
@@ -21,6 +22,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.Masking
+import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.ConfResolver
@@ -31,12 +33,13 @@ private[spark] final case class FileOpeningOf(
     session: SparkSession,
     options: CaseInsensitiveStringMap,
     scope: ReadScope,
-    rules: SessionRules
+    rules: SessionRules,
+    seal: Option[Broadcast[FileSeal]]
 ) {
   def apply(columns: StructType): FileOpening =
     of(SparkAccess.hadoopConf(session, options.asCaseSensitiveMap().asScala.toMap), columns)
 
-  def of(conf: Configuration, columns: StructType): FileOpening = FileOpening(session, conf, scope, columns)
+  def of(conf: Configuration, columns: StructType): FileOpening = FileOpening(session, conf, scope, columns, seal)
 
   def usesPages: Boolean =
     new ConfResolver(session).usesPages(options.asCaseSensitiveMap().asScala.toMap)
@@ -119,7 +122,8 @@ private[spark] final case class PmeScan(
         opened.conf,
         opening.scope,
         scan.copy(rules = rules.copy(returningBatch = batches)),
-        masking
+        masking,
+        opening.seal
       )
     val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&
       !WholeStageCodegenExec.isTooManyFields(conf, result) && rules.vectorized

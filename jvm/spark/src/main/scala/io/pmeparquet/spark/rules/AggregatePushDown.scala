@@ -15,6 +15,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.{EncryptedFormat, PmeScan}
 import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.snapshots.SealedIndex
 
 /**
  * Uses Spark's V2 scan for aggregates that footers can answer, if the user turned that on in Spark. Spark pushes
@@ -46,7 +47,7 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
   private def eligible(leaf: LogicalRelation): Option[(HadoopFsRelation, EncryptedFormat)] =
     leaf.relation match {
       case relation: HadoopFsRelation
-          if relation.location.isInstanceOf[InMemoryFileIndex] &&
+          if SealedIndex.plain(relation.location).isInstanceOf[InMemoryFileIndex] &&
             !leaf.isStreaming && leaf.output.size == relation.schema.size =>
         relation.fileFormat match {
           case ours: EncryptedFormat if PmeSparkException.translated(allowsV2Scan(relation, ours)) =>

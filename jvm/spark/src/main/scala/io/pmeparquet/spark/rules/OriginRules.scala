@@ -82,6 +82,14 @@ private[spark] final class NoteStatements(session: SparkSession) extends Rule[Lo
  * type.
  */
 private[spark] object PlanFields {
+
+  /** Replaces the files of a relation. */
+  def withRelation(node: LogicalPlan)(change: HadoopFsRelation => HadoopFsRelation): LogicalPlan =
+    node.makeCopy(node.productIterator.map {
+      case files: HadoopFsRelation => change(files)
+      case other => other.asInstanceOf[AnyRef]
+    }.toArray)
+
   def withFormat(node: LogicalPlan)(change: EncryptedFormat => EncryptedFormat): LogicalPlan = {
     val fields = node.productIterator.map(_.asInstanceOf[AnyRef]).toArray
     val changed = fields.map {

@@ -1,0 +1,85 @@
+package io.pmeparquet.spark.options
+
+import java.security.PublicKey
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import io.pmeparquet.keys.{Kms, KmsUse}
+import io.pmeparquet.options.{OptionValues, PmeOptions, ReadSettings, SnapshotSettings}
+import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
+import io.pmeparquet.snapshot.{SnapshotDirectory, TableSnapshots}
+import io.pmeparquet.snapshot.seal.{HmacSealer, PublicKeys, Sealer, SealCheck, SignatureSealer}
+import io.pmeparquet.PmeErrors
+
+/**
+ * What options say of snapshots: which ones a read accepts, and what seals a new one. Made by [[ConfResolver]]. ''Driver
+ * only.''
+ *
+ * @param use the KMS of the options
+ * @param read the settings of a read with these options
+ */
+private[spark] final class SnapshotResolver(
+    values: OptionValues,
+    kms: KmsResolver,
+    use: => KmsUse,
+    read: => ReadSettings,
+    openKms: => Kms
+) {
+  val settings: SnapshotSettings = SnapshotSettings.of(values)
+
+  def conf: Configuration = kms.conf
+
+  /** Opens parts, and gets the keys of HMACs. */
+  lazy val scope: ReadScope = Scopes.forRead(use, TableSnapshots.acceptingParts(read), conf)
+
+  lazy val kmsUse: KmsUse = use
+
+  private lazy val verifyKey: Option[PublicKey] =
+    kms.secret(values, PmeOptions.VerifyKey).map(PublicKeys.ofPem(PmeOptions.VerifyKey.name, _))
+
+  def directory(table: Path): SnapshotDirectory = new SnapshotDirectory(table, settings.location, conf)
+
+  /** The snapshots of a table, for a read. */
+  def snapshots(directory: SnapshotDirectory): TableSnapshots = snapshots(directory, verifyKey)
+
+  /** The snapshots of a table, for whoever seals it: the signing key verifies what it has signed. */
+  def ownSnapshots(directory: SnapshotDirectory): TableSnapshots =
+    snapshots(directory, verifyKey.orElse(signingKey.map(_._2.publicKey)))
+
+  private def snapshots(directory: SnapshotDirectory, key: Option[PublicKey]) = new TableSnapshots(
+    directory,
+    settings,
+    new SealCheck(key, settings.footerKey, read.allowedMasterKeys, scope.keySource(conf)),
+    scope,
+    conf
+  )
+
+  private lazy val signingKey =
+    values.text(PmeOptions.SigningKey).map(_.trim).filter(_.nonEmpty).map { id =>
+      id -> openKms.signingKey(id, s"option ${PmeOptions.SigningKey.name}")
+    }
+
+  /**
+   * Seals new versions: with the signing key, or else with an HMAC.
+   *
+   * @param footerKey the master key of the table's footers; none for a table without encryption
+   */
+  def sealer(footerKey: Option[String]): Sealer = signingKey match {
+    case Some((id, key)) =>
+      if (verifyKey.exists(_ != key.publicKey))
+        throw PmeErrors.contradiction(
+          "signingKey and verifyKey",
+          s"verifyKey is not the public key of '$id'",
+          "Set verifyKey to the public key of signingKey, or remove it."
+        )
+      new SignatureSealer(id, key)
+    case None if verifyKey.isDefined =>
+      throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table with verifyKey")
+    case None =>
+      val key = footerKey.orElse(settings.footerKey).getOrElse {
+        throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table without encryption")
+      }
+      new HmacSealer(key, scope.keySource(conf))
+  }
+}

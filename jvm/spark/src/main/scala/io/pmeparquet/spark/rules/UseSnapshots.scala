@@ -1,0 +1,56 @@
+package io.pmeparquet.spark.rules
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.read.EncryptedFormat
+import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.snapshots.{SealedIndex, SealState, SnapshotReads}
+
+/**
+ * Reads tables by their snapshots: finds the snapshot of each relation of ours, compares its files with those that Spark
+ * has listed, and notes on the format what tasks must compare. It runs after [[TellOrigins]], since the origin decides
+ * which options count. ''Driver only.''
+ */
+private[spark] object UseSnapshots extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
+    case relation: LogicalRelation =>
+      relation.relation match {
+        case files: HadoopFsRelation =>
+          files.fileFormat match {
+            case format: EncryptedFormat if format.sealState == SealState.Unjudged =>
+              PmeSparkException.translated(judged(relation, files, format))
+            case _ => relation
+          }
+        case _ => relation
+      }
+  }
+
+  private def judged(relation: LogicalRelation, files: HadoopFsRelation, format: EncryptedFormat): LogicalPlan = {
+    val session = SparkSession.active
+    val resolver = new ConfResolver(session, format.origin)
+    val reads = new SnapshotReads(session, resolver, ConfResolver.spelled(files.options))
+    val tables = reads.tables(files.location.rootPaths, filesOf(files.location))
+    if (tables.isEmpty) PlanFields.withFormat(relation)(_.withSeal(SealState.Unsealed))
+    else {
+      val isOfCatalog = relation.catalogTable.exists(_.tracksPartitionsInCatalog)
+      val index = new SealedIndex(files.location, reads, tables, isOfCatalog)
+      index.requireListed()
+      PlanFields.withRelation(relation)(one =>
+        one.copy(location = index, fileFormat = format.withSeal(SealState.Sealed(tables)))(one.sparkSession)
+      )
+    }
+  }
+
+  /** Whether a root is a file. Spark has listed the roots of a read by path. */
+  private def filesOf(index: FileIndex) = index match {
+    case listed: PartitioningAwareFileIndex =>
+      val files = listed.allFiles().iterator.map(_.getPath).toSet
+      files.contains _
+    case _ => (_: org.apache.hadoop.fs.Path) => false
+  }
+}

@@ -1,0 +1,70 @@
+package io.pmeparquet.spark.snapshots
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.util.SerializableConfiguration
+
+import io.pmeparquet.parquet.file.FileSeal
+import io.pmeparquet.PmeErrors
+
+/** Whether a relation is read by snapshots. ''Driver only.'' */
+private[spark] sealed trait SealState {
+
+  /** What tells states apart; none if nobody has looked. */
+  def digests: Option[Seq[String]]
+}
+
+private[spark] object SealState {
+
+  /** No rule has looked for snapshots. */
+  case object Unjudged extends SealState {
+    override def digests: Option[Seq[String]] = None
+  }
+
+  /** None of its tables has a snapshot, or the options ignore snapshots. */
+  case object Unsealed extends SealState {
+    override def digests: Option[Seq[String]] = Some(Nil)
+  }
+
+  final case class Sealed(tables: Seq[SealedTable]) extends SealState {
+    override def digests: Option[Seq[String]] = Some(tables.map(_.digest))
+  }
+
+  def of(tables: Seq[SealedTable]): SealState = if (tables.isEmpty) Unsealed else Sealed(tables)
+}
+
+/** The seals of several tables. Files of other tables have none. ''Crosses the wire.'' */
+private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)]) extends FileSeal {
+  override def require(path: Path, length: Long, footerSha256: Array[Byte], footerKey: Option[String]): Unit = {
+    val file = path.toUri.getPath
+    seals.foreach { case (table, seal) =>
+      if (file.startsWith(table.stripSuffix("/") + "/")) seal.require(path, length, footerSha256, footerKey)
+    }
+  }
+}
+
+/**
+ * For a read that no rule has looked at, as the first query of a session over another session's view: it accepts files
+ * of tables without snapshots. ''Crosses the wire.''
+ */
+private[spark] final class UnsealedOnly(conf: Broadcast[SerializableConfiguration]) extends FileSeal {
+  @transient private lazy val checked = java.util.concurrent.ConcurrentHashMap.newKeySet[Path]()
+
+  override def require(path: Path, length: Long, footerSha256: Array[Byte], footerKey: Option[String]): Unit =
+    if (!checked.contains(path.getParent)) {
+      requireNone(path, conf.value.value)
+      checked.add(path.getParent)
+      ()
+    }
+
+  private def requireNone(path: Path, conf: Configuration): Unit =
+    TableDirectories.withSnapshots(TableDirectories.of(path, isFile = true), conf).foreach { table =>
+      throw PmeErrors.unsupported(
+        table.toString,
+        "the first query of a session over another session's view",
+        "the table has snapshots, and this query was not compared with them",
+        "Run the query again."
+      )
+    }
+}

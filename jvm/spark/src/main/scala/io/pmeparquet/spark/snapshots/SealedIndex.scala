@@ -1,0 +1,69 @@
+package io.pmeparquet.spark.snapshots
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, FileIndex, PartitionDirectory, PartitioningAwareFileIndex}
+import org.apache.spark.sql.types.StructType
+
+import io.pmeparquet.spark.session.PmeSparkException
+
+/**
+ * The files of a relation that is read by snapshots. Spark lists and prunes as it does without; this compares what it has
+ * listed with the snapshots. ''Driver only.''
+ *
+ * @param spark Spark's own index
+ */
+private[spark] final class SealedIndex(
+    val spark: FileIndex,
+    reads: SnapshotReads,
+    val tables: Seq[SealedTable],
+    isOfCatalog: Boolean
+) extends FileIndex {
+  private[snapshots] def digests: Seq[String] = tables.map(_.digest)
+
+  override def rootPaths: Seq[Path] = spark.rootPaths
+  override def inputFiles: Array[String] = spark.inputFiles
+  override def refresh(): Unit = spark.refresh()
+  override def sizeInBytes: Long = spark.sizeInBytes
+  override def partitionSchema: StructType = spark.partitionSchema
+  override def metadataOpsTimeNs: Option[Long] = spark.metadataOpsTimeNs
+
+  override def listFiles(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]
+  ): Seq[PartitionDirectory] = spark match {
+    case catalog: CatalogFileIndex =>
+      // The catalog's partitions that the filters leave, with their paths.
+      val left = catalog.filterPartitions(partitionFilters)
+      require(left.rootPaths, left.allFiles())
+      left.listFiles(Nil, dataFilters)
+    case _ => spark.listFiles(partitionFilters, dataFilters)
+  }
+
+  /** Compares the files now, where Spark has listed them. */
+  def requireListed(): Unit = spark match {
+    case listed: PartitioningAwareFileIndex => require(listed.rootPaths, listed.allFiles())
+    case _ => ()
+  }
+
+  private def require(roots: Seq[Path], files: Seq[FileStatus]): Unit = PmeSparkException.translated {
+    reads.require(tables, roots, files, isOfCatalog)
+  }
+
+  // Spark plans equal scans only once.
+  override def equals(other: Any): Boolean = other match {
+    case that: SealedIndex => spark == that.spark && digests == that.digests
+    case _ => false
+  }
+  override def hashCode(): Int = spark.hashCode()
+  override def toString: String = s"Sealed(${spark.toString})"
+}
+
+private[spark] object SealedIndex {
+
+  /** Spark's own index. */
+  def plain(index: FileIndex): FileIndex = index match {
+    case sealedIndex: SealedIndex => sealedIndex.spark
+    case other => other
+  }
+}

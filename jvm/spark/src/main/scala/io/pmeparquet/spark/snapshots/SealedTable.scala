@@ -1,0 +1,106 @@
+package io.pmeparquet.spark.snapshots
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import io.pmeparquet.parquet.file.FileSeal
+import io.pmeparquet.snapshot.{SealedFiles, TableSnapshot}
+import io.pmeparquet.snapshot.manifest.IndexEntry
+import io.pmeparquet.PmeErrors
+
+/**
+ * A table that is read by a snapshot. ''Driver only.''
+ *
+ * @param directory the table's, as the read names it
+ * @param withIndexes the same list with ranges of these indexes; none if a key is missing
+ */
+private[spark] final class SealedTable(
+    val directory: Path,
+    val snapshot: TableSnapshot,
+    val withIndexes: Seq[IndexEntry] => Option[TableSnapshot]
+) {
+  private val path = directory.toUri.getPath
+
+  def digest: String = snapshot.version.digest
+
+  lazy val seal: FileSeal = SealedFiles.of(directory, snapshot)
+
+  def relative(file: Path): Option[String] = SealedFiles.relative(path, file)
+
+  def holds(file: Path): Boolean = relative(file).isDefined
+
+  /**
+   * Compares files of the table that were listed with the snapshot's.
+   *
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH` for the first that the snapshot does not list, or lists
+   *   with another length
+   */
+  def requireListed(files: Seq[FileStatus]): Unit = files.foreach { file =>
+    def mismatch(why: String) = PmeErrors.snapshotMismatch(file.getPath.toString, why)
+    val sealedFile = relative(file.getPath)
+      .flatMap(snapshot.byPath.get)
+      .getOrElse(throw mismatch(s"the file is not in the list of version ${snapshot.version.number}"))
+    if (sealedFile.length != file.getLen)
+      throw mismatch(
+        s"the file is ${file.getLen} bytes long, and was ${sealedFile.length} bytes long when it was sealed"
+      )
+  }
+
+  /**
+   * Requires that a listing has every file of the snapshot below some directories.
+   *
+   * @param listed the files that Spark listed there
+   * @param below paths that are read; a file of the table counts as one
+   * @param isFiltered whether the read's options leave files out by name or time
+   * @param isOfCatalog whether a catalog says which partitions the table has: files in others are not looked for
+   */
+  def requireComplete(
+      listed: Seq[FileStatus],
+      below: Seq[Path],
+      isFiltered: Boolean,
+      isOfCatalog: Boolean,
+      conf: Configuration
+  ): Unit = {
+    val names = listed.iterator.flatMap(file => relative(file.getPath)).toSet
+    val missing = snapshot.files.iterator.map(_.path).filterNot(names.contains).toVector
+    if (missing.nonEmpty) {
+      val roots = below.map(_.toUri.getPath)
+      def isBelow(file: String) = roots.exists { root =>
+        val full = s"${path.stripSuffix("/")}/$file"
+        full == root || full.startsWith(root.stripSuffix("/") + "/")
+      }
+      if (!isFiltered) missing.find(isBelow).foreach { file =>
+        throw PmeErrors.snapshotMismatch(
+          new Path(directory, file).toString,
+          s"version ${snapshot.version.number} lists the file, and it is missing, or was added after this table was loaded"
+        )
+      }
+      if (!isOfCatalog) requireThere(missing, conf)
+    }
+  }
+
+  /** Requires files that this read did not list: a pattern of paths must not hide what was removed. */
+  private def requireThere(files: Seq[String], conf: Configuration): Unit = {
+    val there = SealedListing.below(directory, conf)
+    files.find(!there.contains(_)).foreach { file =>
+      throw PmeErrors.snapshotMismatch(
+        new Path(directory, file).toString,
+        s"version ${snapshot.version.number} lists the file, and it is missing"
+      )
+    }
+  }
+}
+
+private[spark] object SealedListing {
+
+  /** The paths of all files below a table's directory, relative to it. */
+  def below(table: Path, conf: Configuration): Set[String] = {
+    val fs = table.getFileSystem(conf)
+    val root = fs.makeQualified(table).toUri.getPath
+    def files(directory: Path): Seq[Path] = {
+      val (inner, here) = fs.listStatus(directory).toSeq.partition(_.isDirectory)
+      here.map(_.getPath) ++ inner.flatMap(one => files(one.getPath))
+    }
+    files(table).flatMap(SealedFiles.relative(root, _)).toSet
+  }
+}

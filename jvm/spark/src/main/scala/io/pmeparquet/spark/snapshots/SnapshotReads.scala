@@ -1,0 +1,85 @@
+package io.pmeparquet.spark.snapshots
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.SparkSession
+import org.slf4j.LoggerFactory
+
+import io.pmeparquet.snapshot.manifest.IndexEntry
+import io.pmeparquet.spark.options.{ConfResolver, SnapshotResolver}
+import io.pmeparquet.{PmeErrors, PmeException}
+
+/**
+ * START HERE. Finds the tables that a read reads by a snapshot. ''Driver only.''
+ *
+ * @param options of the read
+ */
+private[spark] final class SnapshotReads(session: SparkSession, resolver: ConfResolver, options: Map[String, String]) {
+  import SnapshotReads._
+
+  private lazy val snapshots: SnapshotResolver = resolver.snapshots(options)
+  private val remembered = SessionSnapshots.of(session)
+
+  /**
+   * The sealed tables among those that some paths are, or are parts of.
+   *
+   * @param roots the paths of the read
+   * @param isFile whether a path is a file
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…` if a snapshot is not acceptable, or a required one is missing
+   */
+  def tables(roots: Seq[Path], isFile: Path => Boolean): Seq[SealedTable] =
+    if (snapshots.settings.isOff) Nil
+    else {
+      val candidates = roots.map(root => TableDirectories.of(root, isFile(root))).distinct
+      candidates.map(tableOf).distinct.flatMap(sealedTable)
+    }
+
+  /** The directory of the table, of which there may be snapshots. */
+  private def tableOf(candidates: Seq[Path]): Path =
+    if (snapshots.settings.location.isDefined) candidates.last
+    else TableDirectories.withSnapshots(candidates, snapshots.conf).getOrElse(candidates.last)
+
+  private def sealedTable(table: Path): Option[SealedTable] = {
+    val directory = snapshots.directory(table)
+    val reader = snapshots.snapshots(directory)
+    val found = reader.chosen()
+    if (found.isEmpty) remembered.seen.requireNone(directory)
+    found.map { version =>
+      if (snapshots.settings.isNewest) remembered.seen.note(directory, version)
+      def files(indexes: Seq[IndexEntry]) =
+        remembered.files(version, indexes, snapshots.scope)(reader.files(version, indexes))
+      def withIndexes(indexes: Seq[IndexEntry]) =
+        try Some(files(indexes))
+        catch {
+          // Without an index a read is slower. With a seal that does not verify it must fail.
+          case failed: PmeException if !PmeErrors.isOfSeal(failed) =>
+            log.warn(s"$table: files are not skipped by an index: ${failed.getMessage}")
+            None
+        }
+      new SealedTable(table, files(Nil), withIndexes)
+    }
+  }
+
+  /**
+   * Compares what Spark has listed with the snapshots.
+   *
+   * @param roots the paths of the read
+   * @param listed the files below them
+   * @param isOfCatalog whether a catalog says which partitions the table has
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH`
+   */
+  def require(tables: Seq[SealedTable], roots: Seq[Path], listed: Seq[FileStatus], isOfCatalog: Boolean): Unit =
+    tables.foreach { table =>
+      val own = listed.filter(file => table.holds(file.getPath))
+      table.requireListed(own)
+      table.requireComplete(own, roots, isFiltered, isOfCatalog, snapshots.conf)
+    }
+
+  private def isFiltered: Boolean = options.keys.exists(name => Filters.exists(_.equalsIgnoreCase(name)))
+}
+
+private[spark] object SnapshotReads {
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+
+  /** Spark's options that leave files out of a listing. */
+  private val Filters = Seq("pathGlobFilter", "modifiedBefore", "modifiedAfter")
+}

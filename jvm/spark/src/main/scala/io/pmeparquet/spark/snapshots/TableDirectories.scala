@@ -1,0 +1,25 @@
+package io.pmeparquet.spark.snapshots
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import io.pmeparquet.snapshot.SnapshotDirectory
+
+/** Finds the table of a path. ''Crosses the wire.'' */
+private[spark] object TableDirectories {
+
+  /**
+   * The directories of which one is the table's, for a path that is the table, a partition or a file of it: the nearest
+   * first. The last is the table's unless a nearer one has snapshots.
+   */
+  def of(path: Path, isFile: Boolean): Seq[Path] = {
+    val directory = if (isFile) path.getParent else path
+    val (partitions, above) =
+      Iterator.iterate(directory)(_.getParent).takeWhile(_ != null).toList.span(_.getName.contains('='))
+    partitions ++ above.take(1)
+  }
+
+  /** The directory with snapshots among these, the nearest. */
+  def withSnapshots(directories: Seq[Path], conf: Configuration): Option[Path] =
+    directories.find(SnapshotDirectory.isIn(_, conf))
+}
