@@ -48,6 +48,7 @@ private[admin] final class RotationJob(
   private var writing = false
 
   def run(path: Path): Seq[FileReport] = {
+    if (!settings.dryRun) SealedGuard.refuseChange(session, options, path, "a rotation")
     val own = TableFiles.qualified(path.toString, conf)
     // A dry run makes this check too, so that it fails if the run would.
     def list() = {

@@ -8,6 +8,7 @@ import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.parquet.files.{LinkedDirectories, ListedFile}
 import io.pmeparquet.parquet.rotation.FileRotation
+import io.pmeparquet.snapshot.SnapshotDirectory
 import io.pmeparquet.PmeErrors
 
 /**
@@ -105,7 +106,7 @@ private[admin] object TableFiles {
     name == "_SUCCESS" || Harmless.exists(name.startsWith) || (name.startsWith(".") && name.endsWith(".crc"))
   }
 
-  private val Harmless = Seq("_started_", "_committed_", ".pme-", MaterialFile.Prefix)
+  private val Harmless = Seq("_started_", "_committed_", ".pme-", MaterialFile.Prefix, SnapshotDirectory.Name)
 
   private def isLeftover(file: FileStatus) = file.getPath.getName.startsWith(FileRotation.LeftoverPrefix)
 

@@ -76,9 +76,10 @@ object Verification {
     val opened = done.map(_.opened).fold(Opened())(_ + _)
     val caseSensitive = SparkAccess.sqlConf(session).caseSensitiveAnalysis
     val readable = ReadableColumns.of(chosen.map(_.path).zip(done.map(_.unprotected)), caseSensitive)
+    val sealing = new SnapshotFindings(session, options).of(new Path(path), all, chosen)
     // If options say how each column must be protected, each file has its own findings for columns that differ.
     val differing = if (scope.settings.columns.isDefined) Nil else readable.findings
-    Run((differing ++ done.flatMap(_.findings)).map(row), opened, all.size - chosen.size, readable)
+    Run((sealing ++ differing ++ done.flatMap(_.findings)).map(row), opened, all.size - chosen.size, readable)
   }
 
   private def failed(file: ListedFile, failure: FileFailure) = Verified(

@@ -1,0 +1,42 @@
+package io.pmeparquet.spark.admin
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.PmeErrors
+
+/** Operations on sealed tables. ''Driver only.'' */
+private[admin] object SealedGuard {
+
+  /**
+   * Refuses to change files that a snapshot lists, unless the options say `snapshot=off`. It looks for a snapshot, and
+   * does not verify it.
+   *
+   * @param path the table, a partition or a file
+   * @param operation with an article, for the message
+   */
+  def refuseChange(session: SparkSession, options: Map[String, String], path: Path, operation: String): Unit = {
+    val snapshots = new ConfResolver(session).snapshots(options)
+    if (!snapshots.settings.isOff) {
+      val table = TableFiles.tableOf(path, snapshots.conf)
+      if (snapshots.directory(table).versions.nonEmpty) throw PmeErrors.sealedTable(operation, table.toString)
+    }
+  }
+
+  /**
+   * Compares a source with its snapshot before it is copied: the list of files, and the bytes of each.
+   *
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…`
+   */
+  def requireAsSealed(
+      session: SparkSession,
+      options: Map[String, String],
+      path: Path,
+      files: Seq[ListedFile]
+  ): Unit = {
+    val found = new SnapshotFindings(session, options).failuresOf(path, files, files)
+    found.headOption.foreach(failure => throw failure)
+  }
+}

@@ -1,0 +1,75 @@
+package io.pmeparquet.spark.admin
+
+import io.pmeparquet.columns.ColumnProtection
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.inspect.FileFacts
+import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
+import io.pmeparquet.snapshot.TableSnapshot
+import io.pmeparquet.PmeErrors
+
+/** What protects the columns of a table, which must be the same in all its files to be sealed. ''Driver only.'' */
+private[admin] object SealedPolicy {
+
+  /**
+   * @param previous the version before, if the table still has files of it
+   * @throws io.pmeparquet.PmeException if two files protect a column in different ways
+   */
+  def of(table: String, previous: Option[TableSnapshot], facts: Seq[(ListedFile, FileFacts)]): TablePolicy = {
+    val before = previous.map(_.version.manifest.policy)
+    val footers = before.toSeq.map(_.footerKey -> "the files of the version before") ++
+      facts.map { case (file, found) => found.footerKey -> file.path }
+    val footerKey = one(table, "the footer", footers)
+    val columns = before.toSeq.flatMap(_.columns.map { case (path, key) => path -> (key -> "the files of the version before") }) ++
+      facts.flatMap { case (file, found) =>
+        found.columns.map { case (path, protection) => path.toSeq -> (keyOf(protection, found) -> file.path) }
+      }
+    val byColumn = columns.groupBy(_._1).map { case (path, found) =>
+      path -> one(table, s"column '${path.mkString(".")}'", found.map(_._2))
+    }
+    TablePolicy(footerKey, byColumn.toSeq.sortBy(_._1.mkString("\u0000")))
+  }
+
+  private def keyOf(protection: ColumnProtection, facts: FileFacts): Option[String] = protection match {
+    case ColumnProtection.Plaintext => None
+    case ColumnProtection.FooterKey => facts.footerKey
+    case ColumnProtection.ColumnKey(id) => Some(id)
+  }
+
+  private def one(table: String, what: String, found: Seq[(Option[String], String)]): Option[String] =
+    found.distinct.groupBy(_._1).toSeq.sortBy(_._1) match {
+      case Seq() => None
+      case Seq((key, _)) => key
+      case several =>
+        val places = several.map { case (key, files) => s"${key.fold("no key")(id => s"'$id'")} in ${files.head._2}" }
+        throw PmeErrors.unsupported(
+          table,
+          "sealing a table whose files differ in their keys",
+          s"$what has ${places.mkString(", ")}",
+          "Give all files the same keys (pme.rekey), or find out who wrote those that differ."
+        )
+    }
+
+  /**
+   * @param wanted paths of the columns to index
+   * @param facts of the files that were opened
+   * @param previous the version before, whose indexes keep their types
+   * @throws io.pmeparquet.PmeException `PME_UNKNOWN_COLUMN` if the table has no such column
+   */
+  def indexes(
+      wanted: Seq[Seq[String]],
+      facts: Seq[FileFacts],
+      previous: Option[TableSnapshot],
+      policy: TablePolicy
+  ): Seq[IndexEntry] = {
+    val columns = policy.columns.map(_._1)
+    wanted.filterNot(columns.contains).foreach { path =>
+      throw PmeErrors.unknownColumn(path.mkString("."), columns.map(_.mkString(".")))
+    }
+    val types: Map[Seq[String], String] =
+      facts.flatMap(_.ranges.map { case (path, range) => (path: Seq[String]) -> range.columnType }).reverse.toMap
+    val before = previous.toSeq.flatMap(_.version.manifest.indexes).map(index => index.column.toSeq -> index.columnType).toMap
+    wanted.zipWithIndex.flatMap { case (path, number) =>
+      before.get(path).orElse(types.get(path)).map(of => IndexEntry(path, s"index_$number", of))
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package io.pmeparquet.spark.admin
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.SerializableConfiguration
+
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.inspect.FileFacts
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.snapshot.{NewVersion, SealedFiles, SnapshotDirectory, TableSnapshot}
+import io.pmeparquet.snapshot.manifest.IndexEntry
+import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
+import io.pmeparquet.spark.admin.doctor.Connector
+import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep}
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshots.SessionSnapshots
+import io.pmeparquet.PmeErrors
+
+/** Makes one version of a table: only files that the version before does not list are opened. ''Driver only.'' */
+private[admin] final class SealingJob(session: SparkSession, path: String, options: Map[String, String]) {
+  private val resolver = new ConfResolver(session)
+  private val conf = SparkAccess.hadoopConf(session, options)
+  private val snapshots = resolver.snapshots(options)
+  private val table = TableFiles.qualified(path, conf)
+
+  /** @param minMax paths of the columns to index; none: those of the version before */
+  def run(minMax: Option[Seq[Seq[String]]]): SealedSnapshot = {
+    requireTable()
+    val directory = snapshots.directory(table)
+    val previous = versionBefore(directory)
+    val before = previous.fold(Seq.empty[Seq[String]])(indexedColumns)
+    // The fields of known files are those of the version before.
+    val wanted = minMax.map(_.distinct).filter(_.toSet != before.toSet).getOrElse(before)
+    val (known, unknown) = split(listFiles(), previous.filter(_ => wanted == before))
+    val facts = look(unknown, wanted)
+    val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
+    val indexes = SealedPolicy.indexes(wanted, facts.map(_._2), previous, policy)
+    val files = (known ++ facts.map { case (file, found) => sealedFile(file, found, indexes) }).sorted(SealedFiles.byPath)
+    val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
+    val version = new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
+      .publish(files, policy, partitions, indexes, SealingJob.writer)
+    SessionSnapshots.of(session).seen.made(directory, version)
+    new SealedSnapshot(
+      version.number,
+      version.digest,
+      directory.path.toString,
+      version.manifest.files,
+      version.manifest.rows,
+      version.manifest.bytes,
+      facts.size.toLong,
+      version.algorithm,
+      version.key
+    )
+  }
+
+  private def requireTable(): Unit = {
+    val owner = TableFiles.tableOf(table, conf)
+    if (TableFiles.statusOf(table, conf).isFile || owner != table)
+      throw PmeErrors.badSource(table.toString, s"it is a part of the table at $owner", "Seal the table's directory.")
+  }
+
+  private def versionBefore(directory: SnapshotDirectory): Option[TableSnapshot] = {
+    val reader = snapshots.ownSnapshots(directory)
+    reader.newest().map { version =>
+      SessionSnapshots.of(session).seen.note(directory, version)
+      reader.files(version, version.manifest.indexes)
+    }
+  }
+
+  private def indexedColumns(snapshot: TableSnapshot) = snapshot.version.manifest.indexes.map(_.column)
+
+  private def listFiles(): Seq[ListedFile] = {
+    val found = TableFiles.list(table, conf)
+    TableFiles.requireNoLinks(table, found, conf)
+    found.marks.headOption.foreach(mark => throw PmeErrors.otherUnderWay(table.toString, mark.toString))
+    found.files
+  }
+
+  /** The files that the version before describes, as far as their paths and lengths tell, and the others. */
+  private def split(listed: Seq[ListedFile], previous: Option[TableSnapshot]) = {
+    val described = listed.map { file =>
+      val old = previous.flatMap(_.byPath.get(relative(file))).filter(_.length == file.length)
+      old.toLeft(file)
+    }
+    (described.flatMap(_.left.toOption).toVector, described.flatMap(_.toOption))
+  }
+
+  private def look(files: Seq[ListedFile], wanted: Seq[Seq[String]]): Seq[(ListedFile, FileFacts)] =
+    if (files.isEmpty) Nil
+    else {
+      val step = Progress.step(session, "sealing", files.size, files.map(_.length).sum)
+      step.begin()
+      val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
+      val task = new SealingTask(resolver.read(options), wanted.map(_.toList).toList, step)
+      session.sparkContext
+        .parallelize(files, files.size.min(FileJob.MaxTasks))
+        .map(file => file -> task(file, shared.value.value))
+        .collect()
+        .toSeq
+    }
+
+  private def sealedFile(file: ListedFile, facts: FileFacts, indexes: Seq[IndexEntry]): SealedFile = {
+    val path = relative(file)
+    val ranges = for {
+      index <- indexes
+      (_, range) <- facts.ranges.find(_._1 == index.column)
+      // Bounds of another type say nothing.
+      if range.columnType == index.columnType
+    } yield index.field -> SealedRange(range.bounds, range.nulls)
+    SealedFile(
+      path,
+      facts.length,
+      facts.footerSha256,
+      facts.aadFileUnique,
+      facts.sha256,
+      facts.rows,
+      SealingJob.partition(path),
+      ranges.toMap
+    )
+  }
+
+  private def relative(file: ListedFile): String =
+    SealedFiles
+      .relative(table.toUri.getPath, new Path(file.path))
+      .getOrElse(throw new IllegalStateException(s"internal error: ${file.path} is not below $table"))
+}
+
+/** ''Crosses the wire'', with the scope. */
+private final class SealingTask(scope: ReadScope, wanted: List[List[String]], step: ProgressStep) extends Serializable {
+  def apply(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
+    step.counting(file.length)(FileFacts.of(scope, file, wanted, conf))
+  }
+}
+
+private object SealingJob {
+  def writer: String = "pme-parquet" + Connector.loaded.fold("")(connector => s" ${connector.version}")
+
+  /** The values of partition columns, from the directories of a path. */
+  def partition(path: String): Seq[(String, Option[String])] =
+    path.split('/').toSeq.dropRight(1).filter(_.contains('=')).map { directory =>
+      val value = ExternalCatalogUtils.unescapePathName(directory.substring(directory.indexOf('=') + 1))
+      ExternalCatalogUtils.unescapePathName(directory.takeWhile(_ != '=')) ->
+        Some(value).filter(_ != ExternalCatalogUtils.DEFAULT_PARTITION_NAME)
+    }
+}
