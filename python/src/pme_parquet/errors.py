@@ -124,5 +124,29 @@ class UnsupportedError(PmeError):
     condition = "PME_UNSUPPORTED"
 
 
+class SnapshotMismatchError(PmeError):
+    """A table differs from its snapshot, or the snapshot is not the one that the reader requires."""
+
+    condition = "PME_SNAPSHOT_MISMATCH"
+
+
+class SnapshotNotAuthenticError(PmeError):
+    """The seal of a snapshot does not match: wrong key, or an altered snapshot."""
+
+    condition = "PME_SNAPSHOT_NOT_AUTHENTIC"
+
+
+class SnapshotDamagedError(PmeError):
+    """A snapshot is incomplete, or does not have the form that the format requires."""
+
+    condition = "PME_SNAPSHOT_DAMAGED"
+
+
+class SnapshotConflictError(PmeError):
+    """Another run sealed the table, or changed it, while this one was sealing it."""
+
+    condition = "PME_SNAPSHOT_CONFLICT"
+
+
 BY_CONDITION: dict[str, type[PmeError]] = {error.condition: error for error in PmeError.__subclasses__()}
 """Every condition of the contract, with its class."""
