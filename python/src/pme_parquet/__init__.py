@@ -25,6 +25,7 @@ from pme_parquet._operations.verify import Opened, Sample, verify
 from pme_parquet._plan.parts import PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._plan.planned import Plan
 from pme_parquet._report import report
+from pme_parquet._snapshots import Snapshots, SnapshotVersion, snapshots
 from pme_parquet._spark.errors import install_errors
 from pme_parquet._spark.jars import jar_path
 from pme_parquet._spark.session import configure, spark_config
@@ -91,6 +92,8 @@ __all__ = [
     "SnapshotDamagedError",
     "SnapshotMismatchError",
     "SnapshotNotAuthenticError",
+    "SnapshotVersion",
+    "Snapshots",
     "Static",
     "UnknownColumnError",
     "UnknownOptionError",
@@ -115,6 +118,7 @@ __all__ = [
     "rekey",
     "report",
     "rotate",
+    "snapshots",
     "spark_config",
     "verify",
     "write",
