@@ -214,12 +214,13 @@ def test_the_table_shows_versions_and_the_last_one(directory: Path, monkeypatch:
     manifests = chain(directory, 2)
     shown = str(pme.snapshots(directory.parent)).splitlines()
     assert shown[0] == f"{directory.parent}: 2 versions"
-    assert shown[2].split() == ["version", "created", "by", "files", "rows", "size", "seal", "digest"]
+    assert shown[2].split() == ["version", "created", "files", "rows", "size", "seal", "digest"]
     assert shown[4].split() == (
-        f"2 2026-11-24T01:02:03Z ada 2 1,000 120.6 KiB Ed25519, key 'signer' {digest(manifests[1])[:12]}".split()
+        f"2 2026-11-24 01:02 2 1,000 120.6 KiB Ed25519: signer {digest(manifests[1])[:8]}".split()
     )
     text = "\n".join(shown)
     assert digest(manifests[1]) in text
+    assert "2, sealed by ada with pme-parquet 0.1.0" in text
     assert "address.zip: key 'pii'; n: key 'footer'; city: not encrypted" in text
     assert "minMax of id" in text
     assert shown[-1].startswith("No seal was checked")

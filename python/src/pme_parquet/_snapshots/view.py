@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from pme_parquet._snapshots.version import SnapshotPolicy, SnapshotVersion
 
 _MOST = 20
-_DIGEST = 12
-_HEADER = ("version", "created", "by", "files", "rows", "size", "seal", "digest")
+# A read accepts so many digits.
+_DIGEST = 8
+_HEADER = ("version", "created", "files", "rows", "size", "seal", "digest")
 _NOT_CHECKED = (
     "No seal was checked: anyone who can write to the storage can forge what is listed. pme.verify checks it with keys."
 )
@@ -43,23 +44,22 @@ def _count(versions: Sequence[SnapshotVersion]) -> str:
 def _row(version: SnapshotVersion) -> Row:
     return (
         f"{version.version:,}",
-        version.created,
-        printable(version.creator),
+        version.created[:16].replace("T", " "),
         f"{version.files:,}",
         f"{version.rows:,}",
         size(version.bytes),
-        f"{version.algorithm}, key '{printable(version.key)}'",
+        f"{version.algorithm}: {printable(version.key)}",
         version.digest[:_DIGEST],
     )
 
 
 def _last(version: SnapshotVersion) -> Iterator[tuple[str, str]]:
-    yield "last version", version.digest
-    yield "sealed at", version.location
-    yield "table", version.table
+    yield "version", f"{version.version}, sealed by {version.creator} with {version.writer}"
+    yield "digest", version.digest
+    yield "table", f"{version.table} at {version.location}"
     yield "footer key", version.policy.footer_key or ""
     yield "columns", "; ".join(_columns(version.policy))
-    yield "partitioned by", ", ".join(version.partition_columns)
+    yield "partitions", ", ".join(version.partition_columns)
     yield "indexes", ", ".join(f"{index.kind} of {_name(index.column)}" for index in version.indexes)
 
 
