@@ -21,6 +21,7 @@ from pme_parquet._operations.frames import read, write
 from pme_parquet._operations.key_usage import key_usage
 from pme_parquet._operations.plan import plan
 from pme_parquet._operations.rotation import RotatedFile, RotationReport, rotate
+from pme_parquet._operations.sealing import MinMax, Sealed, seal
 from pme_parquet._operations.verify import Opened, Sample, verify
 from pme_parquet._plan.parts import PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._plan.planned import Plan
@@ -73,6 +74,7 @@ __all__ = [
     "Keystore",
     "KmsClass",
     "KmsUnavailableError",
+    "MinMax",
     "NoKeyError",
     "NotAuthenticError",
     "Opened",
@@ -86,6 +88,7 @@ __all__ = [
     "RotatedFile",
     "RotationReport",
     "Sample",
+    "Sealed",
     "SecretInOptionError",
     "SecretReference",
     "SnapshotConflictError",
@@ -118,6 +121,7 @@ __all__ = [
     "rekey",
     "report",
     "rotate",
+    "seal",
     "snapshots",
     "spark_config",
     "verify",
