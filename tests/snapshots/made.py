@@ -41,7 +41,6 @@ def content(version: int = 1, previous: str | None = None, **changed: Any) -> di
                 {"column": ["n"], "key": "footer"},
                 {"column": ["city"], "key": None},
             ],
-            "encrypted": True,
         },
         "partitionColumns": ["day"],
         "files": 2,

@@ -62,7 +62,7 @@ def test_each_algorithm_of_a_seal_is_read(seal: dict[str, Any]) -> None:
 
 
 def test_a_table_without_encryption_files_or_indexes() -> None:
-    plain = {"footerKey": None, "columns": [{"column": ["n"], "key": None}], "encrypted": False}
+    plain = {"footerKey": None, "columns": [{"column": ["n"], "key": None}]}
     version = version_of(manifest(content(policy=plain, parts=[], files=0, rows=0, bytes=0, indexes=[])))
     assert (version.policy.footer_key, version.policy.encrypted) == (None, False)
     assert (version.parts, version.files) == ((), 0)
@@ -101,7 +101,7 @@ def test_a_line_that_is_not_json_is_refused(line: bytes, reason: str) -> None:
     "doubled",
     [
         CONTENT[:-1] + b', "files": 3}',
-        CONTENT.replace(b'"footerKey"', b'"encrypted": false, "footerKey"'),
+        CONTENT.replace(b'"footerKey"', b'"footerKey": null, "footerKey"'),
         CONTENT.replace(b'"kind"', b'"field": "index_1", "kind"'),
         CONTENT.replace(b'"files": 2', b'"files": 2, "f\\u0069les": 2', 1),
     ],
@@ -160,11 +160,11 @@ def test_an_unknown_field_is_refused_at_every_level() -> None:
         {"rows": 2**63},
         {"bytes": None},
         {"policy": []},
-        {"policy": {"footerKey": 1, "columns": [], "encrypted": True}},
-        {"policy": {"footerKey": "f", "columns": {}, "encrypted": True}},
-        {"policy": {"footerKey": "f", "columns": [], "encrypted": "true"}},
-        {"policy": {"footerKey": "f", "columns": [{"column": "n", "key": None}], "encrypted": True}},
-        {"policy": {"footerKey": "f", "columns": [{"column": [], "key": None}], "encrypted": True}},
+        {"policy": {"footerKey": 1, "columns": []}},
+        {"policy": {"footerKey": "f", "columns": {}}},
+        {"policy": {"footerKey": "f", "columns": [], "encrypted": True}},
+        {"policy": {"footerKey": "f", "columns": [{"column": "n", "key": None}]}},
+        {"policy": {"footerKey": "f", "columns": [{"column": [], "key": None}]}},
         {"parts": {}},
         {"parts": [1]},
         {"parts": [part(name="../people.parquet")]},

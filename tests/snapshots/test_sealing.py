@@ -107,7 +107,7 @@ def test_a_key_written_out_is_refused_and_not_repeated(called: list[Any]) -> Non
 
 @pytest.mark.parametrize("columns", [(), ("",), (5,), (["id"],)])
 def test_an_index_names_its_columns(columns: Any) -> None:
-    with pytest.raises(pme.BadOptionError, match=r"pme\.MinMax: give the names"):
+    with pytest.raises(pme.BadOptionError, match=r"pme\.MinMax: an index names no column"):
         pme.MinMax(*columns)
 
 

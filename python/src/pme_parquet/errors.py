@@ -125,25 +125,25 @@ class UnsupportedError(PmeError):
 
 
 class SnapshotMismatchError(PmeError):
-    """A table differs from its snapshot, or the snapshot is not the one that the reader requires."""
+    """A sealed table has other files than its snapshot lists, or it has no snapshot where one is required."""
 
     condition = "PME_SNAPSHOT_MISMATCH"
 
 
 class SnapshotNotAuthenticError(PmeError):
-    """The seal of a snapshot does not match: wrong key, or an altered snapshot."""
+    """The seal of a snapshot does not match, or the snapshot belongs to another table or is too old."""
 
     condition = "PME_SNAPSHOT_NOT_AUTHENTIC"
 
 
 class SnapshotDamagedError(PmeError):
-    """A snapshot is incomplete, or does not have the form that the format requires."""
+    """A file of a snapshot is missing or cut, or its content contradicts itself."""
 
     condition = "PME_SNAPSHOT_DAMAGED"
 
 
 class SnapshotConflictError(PmeError):
-    """Another run sealed the table, or changed it, while this one was sealing it."""
+    """Two processes sealed a table at the same time, and the other one made the version."""
 
     condition = "PME_SNAPSHOT_CONFLICT"
 

@@ -91,7 +91,7 @@ def code(error: Exception) -> int:
         return FINDING
     if isinstance(error, CommandFailedError):
         return error.code
-    if isinstance(error, SnapshotConflictError):  # another run, and neither the files nor the command
+    if isinstance(error, SnapshotConflictError):  # another process, and neither the files nor the command
         return FAILED
     return WRONG_USE if getattr(error, "condition", "") else FAILED
 

@@ -39,7 +39,7 @@ class MinMax:
     def __init__(self, *columns: str) -> None:
         names: tuple[object, ...] = columns
         if not names or not all(isinstance(name, str) and name for name in names):
-            message = 'pme.MinMax: give the names of one or more columns, for example pme.MinMax("id", "day").'
+            message = "pme.MinMax: an index names no column. Give the names of one or more columns."
             raise BadOptionError(message)
         object.__setattr__(self, "columns", columns)
 

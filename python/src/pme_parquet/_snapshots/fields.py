@@ -54,13 +54,6 @@ class Fields:
             raise self._wrong(name, f"a whole number from {least} to {MAX_NUMBER}")
         return value
 
-    def flag(self, name: str) -> bool:
-        """True or false."""
-        value = self._values[name]
-        if not isinstance(value, bool):
-            raise self._wrong(name, "true or false")
-        return value
-
     def object(self, name: str, names: frozenset[str]) -> Fields:
         """An object with exactly these fields."""
         return Fields(self._values[name], f"its '{name}'", names)

@@ -24,7 +24,7 @@ _SHA256 = "[0-9a-f]{64}"
 _UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _INSTANT = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z"
 _PART_NAME = r"part-[0-9a-f]{32}\.parquet"
-_INDEX_FIELD = r"index_(0|[1-9]\d{0,4})"
+_INDEX_FIELD = r"index_\d{1,4}"
 
 _CONTENT = frozenset(
     {
@@ -46,7 +46,7 @@ _CONTENT = frozenset(
         "indexes",
     }
 )
-_POLICY = frozenset({"footerKey", "columns", "encrypted"})
+_POLICY = frozenset({"footerKey", "columns"})
 _COLUMN = frozenset({"column", "key"})
 _PART = frozenset({"name", "length", "sha256", "files", "first", "last"})
 _INDEX = frozenset({"kind", "column", "field", "type"})
@@ -129,7 +129,6 @@ def _policy(fields: Fields) -> SnapshotPolicy:
     return SnapshotPolicy(
         fields.text_or_null("footerKey"),
         tuple(SnapshotColumn(_path(column), column.text_or_null("key")) for column in columns),
-        fields.flag("encrypted"),
     )
 
 

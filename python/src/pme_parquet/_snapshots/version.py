@@ -20,12 +20,15 @@ class SnapshotPolicy:
     Attributes:
         footer_key: the master key of footers; None for a table without encryption.
         columns: every leaf column with its key.
-        encrypted: whether the files are encrypted.
     """
 
     footer_key: str | None
     columns: tuple[SnapshotColumn, ...]
-    encrypted: bool
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether the files are encrypted."""
+        return self.footer_key is not None
 
 
 @dataclass(frozen=True, slots=True)

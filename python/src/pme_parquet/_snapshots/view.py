@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pme_parquet._snapshots.version import SnapshotPolicy, SnapshotVersion
 
 _MOST = 20
-# A read accepts so many digits.
-_DIGEST = 8
-_HEADER = ("version", "created", "files", "rows", "size", "seal", "digest")
+# A read accepts a digest of this many digits.
+_DIGEST = 12
+_HEADER = ("version", "created", "files", "rows", "seal", "digest")
 _NOT_CHECKED = (
     "No seal was checked: anyone who can write to the storage can forge what is listed. pme.verify checks it with keys."
 )
@@ -47,7 +47,6 @@ def _row(version: SnapshotVersion) -> Row:
         version.created[:16].replace("T", " "),
         f"{version.files:,}",
         f"{version.rows:,}",
-        size(version.bytes),
         f"{version.algorithm}: {printable(version.key)}",
         version.digest[:_DIGEST],
     )
@@ -55,6 +54,7 @@ def _row(version: SnapshotVersion) -> Row:
 
 def _last(version: SnapshotVersion) -> Iterator[tuple[str, str]]:
     yield "version", f"{version.version}, sealed by {version.creator} with {version.writer}"
+    yield "size", size(version.bytes)
     yield "digest", version.digest
     yield "table", f"{version.table} at {version.location}"
     yield "footer key", version.policy.footer_key or ""
