@@ -22,7 +22,7 @@ from tests.support.processes import environment
 if TYPE_CHECKING:
     from pathlib import Path
 
-SPARK = ["doctor", "plan", "verify", "rotate", "key-usage", "encrypt", "rekey", "decrypt", "report"]
+SPARK = ["doctor", "plan", "verify", "rotate", "key-usage", "encrypt", "rekey", "decrypt", "report", "seal"]
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +89,21 @@ def test_a_missing_secret_exits_with_3(table: Path, reference: str) -> None:
     assert f"-o kms.vault.token: the secret '{reference}' cannot be read" in done.err
     # The command does not check what another KMS would need.
     checking.before_spark(sessions.SparkChoice(), {"kms": "aws", "kms.vault.token": reference}, str(table))
+
+
+def test_a_missing_public_key_exits_with_3(table: Path) -> None:
+    for given in (["seal", table, "--verify-key", "file:/no"], ["verify", table, "-o", "verifyKey=file:/no"]):
+        done = run(*given)
+        assert (done.code, done.out) == (3, "")
+        assert "the secret 'file:/no' cannot be read: there is no such file" in done.err
+
+
+def test_an_index_without_a_column_is_refused(table: Path) -> None:
+    done = run("seal", table, "--index-min-max", "")
+    assert (done.code, done.out) == (2, "")
+    assert (
+        done.err == "[PME_BAD_OPTION] pme-parquet: an index names no column. Give the names of one or more columns.\n"
+    )
 
 
 @pytest.mark.parametrize("verb", ["encrypt", "rekey", "decrypt"])
@@ -161,6 +176,8 @@ def test_the_version_is_printed() -> None:
         ("Name one: pme.doctor(spark, kms=…).", "Name one: --kms NAME."),
         ("allow it with allow_unused.", "allow it with --allow-unused."),
         ("pme.Keystore: keytool", "pme-parquet: keytool"),
+        ("seal the table again (pme.seal).", "seal the table again (pme-parquet seal)."),
+        ("pme.snapshots lists the versions.", "pme-parquet snapshots lists the versions."),
         ("file:/data/pme.rekey/part: 'pme.rotate'", "file:/data/pme.rekey/part: 'pme.rotate'"),
     ],
 )

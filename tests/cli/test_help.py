@@ -7,7 +7,7 @@ import pytest
 from tests.cli.all_commands import COMMANDS
 from tests.support.commands import run
 
-SPARK = [names[0] for names in COMMANDS if names[0] not in {"inspect", "keys"}]
+SPARK = [names[0] for names in COMMANDS if names[0] not in {"inspect", "keys", "snapshots"}]
 
 
 def plain(text: str) -> str:
@@ -26,6 +26,8 @@ def test_help_lists_all_commands() -> None:
         "rekey",
         "report",
         "rotate",
+        "seal",
+        "snapshots",
         "verify",
     }
     assert {names[0] for names in COMMANDS} == names

@@ -40,6 +40,13 @@ def test_a_secret_in_a_file_of_options_is_refused(tmp_path: Path) -> None:
     assert SECRET not in done.out + done.err
 
 
+def test_a_public_key_written_out_is_refused() -> None:
+    for given in (["--verify-key", SECRET], ["-o", f"verifyKey={SECRET}"]):
+        done = run("seal", "people", *given)
+        assert (done.code, done.err[:22]) == (2, "[PME_SECRET_IN_OPTION]")
+        assert SECRET not in done.out + done.err
+
+
 def test_a_secret_of_the_new_kms_is_refused() -> None:
     done = run("rotate", "people", "--new-option", f"kms.keystore.password={SECRET}")
     assert (done.code, done.err[:22]) == (2, "[PME_SECRET_IN_OPTION]")

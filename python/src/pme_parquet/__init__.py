@@ -21,10 +21,12 @@ from pme_parquet._operations.frames import read, write
 from pme_parquet._operations.key_usage import key_usage
 from pme_parquet._operations.plan import plan
 from pme_parquet._operations.rotation import RotatedFile, RotationReport, rotate
+from pme_parquet._operations.sealing import MinMax, Sealed, seal
 from pme_parquet._operations.verify import Opened, Sample, verify
 from pme_parquet._plan.parts import PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._plan.planned import Plan
 from pme_parquet._report import report
+from pme_parquet._snapshots import Snapshots, SnapshotVersion, snapshots
 from pme_parquet._spark.errors import install_errors
 from pme_parquet._spark.jars import jar_path
 from pme_parquet._spark.session import configure, spark_config
@@ -43,6 +45,10 @@ from pme_parquet.errors import (
     PlaintextFileError,
     PmeError,
     SecretInOptionError,
+    SnapshotConflictError,
+    SnapshotDamagedError,
+    SnapshotMismatchError,
+    SnapshotNotAuthenticError,
     UnknownColumnError,
     UnknownOptionError,
     UnsupportedError,
@@ -68,6 +74,7 @@ __all__ = [
     "Keystore",
     "KmsClass",
     "KmsUnavailableError",
+    "MinMax",
     "NoKeyError",
     "NotAuthenticError",
     "Opened",
@@ -81,8 +88,15 @@ __all__ = [
     "RotatedFile",
     "RotationReport",
     "Sample",
+    "Sealed",
     "SecretInOptionError",
     "SecretReference",
+    "SnapshotConflictError",
+    "SnapshotDamagedError",
+    "SnapshotMismatchError",
+    "SnapshotNotAuthenticError",
+    "SnapshotVersion",
+    "Snapshots",
     "Static",
     "UnknownColumnError",
     "UnknownOptionError",
@@ -107,6 +121,8 @@ __all__ = [
     "rekey",
     "report",
     "rotate",
+    "seal",
+    "snapshots",
     "spark_config",
     "verify",
     "write",

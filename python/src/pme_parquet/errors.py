@@ -124,5 +124,29 @@ class UnsupportedError(PmeError):
     condition = "PME_UNSUPPORTED"
 
 
+class SnapshotMismatchError(PmeError):
+    """A sealed table has other files than its snapshot lists, or it has no snapshot where one is required."""
+
+    condition = "PME_SNAPSHOT_MISMATCH"
+
+
+class SnapshotNotAuthenticError(PmeError):
+    """The seal of a snapshot does not match, or the snapshot belongs to another table or is too old."""
+
+    condition = "PME_SNAPSHOT_NOT_AUTHENTIC"
+
+
+class SnapshotDamagedError(PmeError):
+    """A file of a snapshot is missing or cut, or its content contradicts itself."""
+
+    condition = "PME_SNAPSHOT_DAMAGED"
+
+
+class SnapshotConflictError(PmeError):
+    """Two processes sealed a table at the same time, and the other one made the version."""
+
+    condition = "PME_SNAPSHOT_CONFLICT"
+
+
 BY_CONDITION: dict[str, type[PmeError]] = {error.condition: error for error in PmeError.__subclasses__()}
 """Every condition of the contract, with its class."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.rich_utils import rich_format_error
 
-from pme_parquet._cli import advising, copying, keystores, looking, rotating, verifying
+from pme_parquet._cli import advising, copying, keystores, looking, rotating, sealing, verifying
 from pme_parquet._cli.exits import INTERRUPTED, WRONG_USE, CommandFailedError
 from pme_parquet._cli.shared import HELP, Json
 from pme_parquet._version import __version__
@@ -53,7 +53,7 @@ def inspect(
     looking.look(path, as_json=as_json)
 
 
-for module in (verifying, copying, rotating, advising):
+for module in (verifying, copying, rotating, sealing, advising):
     module.add_to(app)
 
 

@@ -17,6 +17,10 @@ from pme_parquet.errors import (
     NotAuthenticError,
     PlaintextFileError,
     PmeError,
+    SnapshotConflictError,
+    SnapshotDamagedError,
+    SnapshotMismatchError,
+    SnapshotNotAuthenticError,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +39,9 @@ _IN_THE_FILES = (
     KeyMetadataError,
     NotAuthenticError,
     PlaintextFileError,
+    SnapshotDamagedError,
+    SnapshotMismatchError,
+    SnapshotNotAuthenticError,
 )
 
 
@@ -84,6 +91,8 @@ def code(error: Exception) -> int:
         return FINDING
     if isinstance(error, CommandFailedError):
         return error.code
+    if isinstance(error, SnapshotConflictError):  # another process, and neither the files nor the command
+        return FAILED
     return WRONG_USE if getattr(error, "condition", "") else FAILED
 
 

@@ -29,6 +29,7 @@ SECRETS = frozenset(
         "kms.gcp.credentials",
         "kms.azure.clientsecret",
         "parquet.encryption.key.access.token",
+        "verifykey",
     }
 )
 

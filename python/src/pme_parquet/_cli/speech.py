@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Not inside a name or quotes: names that a user chose must not change.
 _ALONE = r"(?<![\w/.'\"`-])"
-_VERBS = "inspect|doctor|verify|encrypt|decrypt|rotate|rekey|report|key_usage|plan"
+_VERBS = "inspect|doctor|verify|encrypt|decrypt|rotate|rekey|report|key_usage|plan|seal|snapshots"
 _OPTIONS = {
     "footerKey": "--footer-key",
     "columnKeys": "--column-key",
@@ -45,7 +45,7 @@ _WHOLE = re.compile("|".join(map(re.escape, _ADVICE)))
 _VERB = re.compile(rf"{_ALONE}pme\.({_VERBS})\b(\(\))?")
 _NAMED = re.compile(rf"{_ALONE}options? ({'|'.join(_OPTIONS)})(?!\w|\.\w)")
 _ARGUMENT = re.compile(rf"{_ALONE}({'|'.join(name for name in _OPTIONS if '_' in name)})(?!\w|\.\w)")
-_PLACE = re.compile(rf"{_ALONE}pme\.(?:jar_path|Keystore)(?=[:(])")
+_PLACE = re.compile(rf"{_ALONE}pme\.(?:jar_path|Keystore|MinMax)(?=[:(])")
 
 
 def spoken(text: str) -> str:

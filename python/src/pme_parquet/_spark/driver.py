@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callable[..., Any]:
-    """Return a method of one of them, with the session as its first argument; mappings become Java maps.
+    """Return a method of one of them, with the session as its first argument; dicts and lists become Java's.
 
     Args:
         spark: a classic session.
@@ -58,6 +58,11 @@ def frame_of(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j i
 
 
 def _java(jvm: Any, argument: Any) -> Any:  # noqa: ANN401 as above
+    if isinstance(argument, list):
+        listed: Any = jvm.java.util.ArrayList()
+        for value in argument:
+            listed.add(value)
+        return listed
     if not isinstance(argument, dict):
         return argument
     made: Any = jvm.java.util.HashMap()

@@ -1,0 +1,56 @@
+"""`pme.snapshots`: the versions of a sealed table, without a key, a JVM or Spark. Start at `snapshots`.
+
+`listing` finds and reads manifests; `fields` reads JSON strictly, and `manifest` what a version states with it, as
+`version` defines it; `chain` compares versions; `problems` has the texts. `listed` is the answer, and `view` shows it.
+docs/snapshots.md specifies the format. Seals are not checked here: the connector does that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._arguments import path_of
+from pme_parquet._snapshots.listed import Snapshots
+from pme_parquet._snapshots.version import SnapshotVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pme_parquet._arguments import PathLike
+
+__all__ = ["SnapshotVersion", "Snapshots", "snapshots"]
+
+
+def snapshots(
+    path: PathLike, *, location: PathLike | None = None, storage_options: Mapping[str, Any] | None = None
+) -> Snapshots:
+    """List the snapshots of a sealed table, without any key.
+
+    It checks the form of each version, that each version names the one before it, and that no version or part is
+        missing. It checks no seal: anyone who can write to the storage can forge what a version states. A read with
+        `snapshot=require`, or `pme.verify`, checks the seal.
+
+    Example:
+        versions = pme.snapshots("s3://bucket/people")
+        print(versions)
+        versions[-1].digest
+
+    Args:
+        path: the table's directory; a local path, or a URL of any file system that fsspec supports.
+        location: the directory of the snapshots, if it is not `_pme_snapshots` in the table's directory.
+        storage_options: credentials and endpoints for fsspec; by default its packages find their own.
+
+    Returns:
+        The versions, the oldest first; empty if the table is not sealed. A version that is damaged is one of the
+        `problems`, and the others are listed.
+
+    Raises:
+        BadOptionError: there is no table at the path, or nothing at the location.
+        UnsupportedError: the package for the file system is not installed; the message names it.
+        PmeError: the storage cannot list the directory.
+    """
+    from pme_parquet._snapshots.listing import listed  # noqa: PLC0415 nothing that is not needed at import
+
+    where = "pme.snapshots"
+    elsewhere = None if location is None else path_of(location, f"{where}(location)")
+    return listed(path_of(path, where), elsewhere, storage_options)

@@ -1,0 +1,58 @@
+"""Compares the versions of a table: each names the one before it, and the parts that it needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pme_parquet._snapshots import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pme_parquet._snapshots.version import SnapshotVersion
+
+
+class Manifest(NamedTuple):
+    """A manifest in the directory of snapshots: the number and digest of its file, and what it states.
+
+    The digest is None if the file cannot be read, and the version is None if it is damaged, too.
+    """
+
+    name: str
+    number: int
+    digest: str | None
+    version: SnapshotVersion | None
+    problem: str | None
+
+
+def differences(manifests: Sequence[Manifest], parts: Mapping[str, int]) -> Iterator[str]:
+    """The problems between versions.
+
+    Args:
+        manifests: in the order of their numbers.
+        parts: the length of each other file in the directory.
+    """
+    before: Manifest | None = None
+    table: str | None = None
+    for manifest in manifests:
+        expected = before.number + 1 if before else 1
+        if manifest.number > expected:
+            yield problems.versions_missing(expected, manifest.number - 1)
+        version = manifest.version
+        if version is not None:
+            if before and before.number == version.version - 1 and before.digest not in {None, version.previous}:
+                yield problems.broken_chain(manifest.name, before.number)
+            if table not in {None, version.table}:
+                yield problems.other_table(manifest.name)
+            table = version.table
+            yield from _missing_parts(manifest.name, version, parts)
+        before = manifest
+
+
+def _missing_parts(name: str, version: SnapshotVersion, parts: Mapping[str, int]) -> Iterator[str]:
+    for part in version.parts:
+        length = parts.get(part.name)
+        if length is None:
+            yield problems.part_missing(name, part.name, "is missing")
+        elif length != part.length:
+            yield problems.part_missing(name, part.name, f"is {length} bytes long instead of {part.length}")

@@ -1,0 +1,181 @@
+"""Reads the manifest of a snapshot: its content and its seal, a line each (docs/snapshots.md, "Manifest")."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from pme_parquet._snapshots.fields import Fields, MalformedError, parsed
+from pme_parquet._snapshots.version import (
+    SnapshotColumn,
+    SnapshotIndex,
+    SnapshotPart,
+    SnapshotPolicy,
+    SnapshotVersion,
+)
+
+MAX_BYTES = 16 * 1024 * 1024
+FORMAT, FORMAT_VERSION = "pme-parquet snapshot", 1
+HMAC = "HMAC-SHA256"
+# The length of a seal's value: a DER signature of P-256 has at most 72 bytes, and two numbers of at least one.
+_SEAL_BYTES = {"Ed25519": range(64, 65), "SHA256withECDSA": range(8, 73), HMAC: range(32, 33)}
+
+_SHA256 = "[0-9a-f]{64}"
+_UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_INSTANT = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z"
+_PART_NAME = r"part-[0-9a-f]{32}\.parquet"
+_INDEX_FIELD = r"index_\d{1,4}"
+
+_CONTENT = frozenset(
+    {
+        "format",
+        "formatVersion",
+        "version",
+        "previous",
+        "table",
+        "location",
+        "created",
+        "creator",
+        "writer",
+        "policy",
+        "partitionColumns",
+        "files",
+        "rows",
+        "bytes",
+        "parts",
+        "indexes",
+    }
+)
+_POLICY = frozenset({"footerKey", "columns"})
+_COLUMN = frozenset({"column", "key"})
+_PART = frozenset({"name", "length", "sha256", "files", "first", "last"})
+_INDEX = frozenset({"kind", "column", "field", "type"})
+_SEAL = frozenset({"algorithm", "key", "value"})
+
+
+class OtherFormatError(Exception):
+    """The manifest has a format that this version does not know."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"format {version}")
+        self.version = version
+
+
+def digest(manifest: bytes) -> str:
+    """SHA-256 of a whole manifest, as the next version names it."""
+    return hashlib.sha256(manifest).hexdigest()
+
+
+def version_of(manifest: bytes) -> SnapshotVersion:
+    """What a manifest states.
+
+    Raises:
+        OtherFormatError: its format is a newer one.
+        MalformedError: it does not have the form of a manifest.
+    """
+    content, seal = _lines(manifest)
+    algorithm, key = _seal(parsed(seal, "its seal"))
+    fields = _content(parsed(content, "its content"))
+    version = fields.number("version", least=1)
+    previous = fields.text_or_null("previous", _SHA256)
+    if (previous is None) != (version == 1):
+        raise MalformedError("version 1, and no other, has no previous version")
+    parts = tuple(map(_part, fields.objects("parts", _PART)))
+    files = fields.number("files")
+    if sum(part.files for part in parts) != files:
+        raise MalformedError(f"its parts do not list {files} files")
+    return SnapshotVersion(
+        version=version,
+        digest=digest(manifest),
+        previous=previous,
+        created=fields.text("created", _INSTANT),
+        creator=fields.text("creator"),
+        files=files,
+        rows=fields.number("rows"),
+        bytes=fields.number("bytes"),
+        algorithm=algorithm,
+        key=key,
+        policy=_policy(fields.object("policy", _POLICY)),
+        partition_columns=fields.texts("partitionColumns"),
+        indexes=_indexes(fields.objects("indexes", _INDEX)),
+        location=fields.text("location"),
+        table=fields.text("table", _UUID),
+        writer=fields.text("writer"),
+        parts=parts,
+    )
+
+
+def _lines(manifest: bytes) -> tuple[bytes, bytes]:
+    lines = manifest.split(b"\n", 3)
+    if len(lines) != 3 or lines[2]:  # noqa: PLR2004 the third is what follows the second
+        raise MalformedError("it does not have exactly two lines, each with a line break at its end")
+    return lines[0], lines[1]
+
+
+def _content(value: object) -> Fields:
+    """The content's fields. Its format comes first: another format may have other fields."""
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise MalformedError("its content is not that of a snapshot")
+    number = value.get("formatVersion")
+    if isinstance(number, int) and number > FORMAT_VERSION:
+        raise OtherFormatError(number)
+    fields = Fields(value, "its content", _CONTENT)
+    fields.number("formatVersion", least=FORMAT_VERSION)
+    return fields
+
+
+def _policy(fields: Fields) -> SnapshotPolicy:
+    columns = fields.objects("columns", _COLUMN)
+    return SnapshotPolicy(
+        fields.text_or_null("footerKey"),
+        tuple(SnapshotColumn(_path(column), column.text_or_null("key")) for column in columns),
+    )
+
+
+def _part(fields: Fields) -> SnapshotPart:
+    part = SnapshotPart(
+        fields.text("name", _PART_NAME),
+        fields.number("length", least=1),
+        fields.text("sha256", _SHA256),
+        fields.number("files", least=1),
+        fields.text("first"),
+        fields.text("last"),
+    )
+    if part.first.encode() > part.last.encode():
+        raise MalformedError(f"the first file of its part {part.name} comes after the last")
+    return part
+
+
+def _indexes(entries: list[Fields]) -> tuple[SnapshotIndex, ...]:
+    indexes = tuple(
+        SnapshotIndex(entry.text("kind", "minMax"), _path(entry), entry.text("field", _INDEX_FIELD), entry.text("type"))
+        for entry in entries
+    )
+    if len({index.field for index in indexes}) != len(indexes):
+        raise MalformedError("two of its indexes have the same field")
+    return indexes
+
+
+def _path(fields: Fields) -> tuple[str, ...]:
+    path = fields.texts("column")
+    if not path:
+        raise MalformedError("the path of a column is empty")
+    return path
+
+
+def _seal(value: object) -> tuple[str, str]:
+    """The algorithm and the key of a seal that has the right form. Its value is not checked."""
+    is_hmac = isinstance(value, dict) and value.get("algorithm") == HMAC
+    seal = Fields(value, "its seal", _SEAL | {"wrappedKey"} if is_hmac else _SEAL)
+    algorithm = seal.text("algorithm")
+    if algorithm not in _SEAL_BYTES:
+        raise MalformedError(f"the algorithm of its seal is '{algorithm}', which this format does not have")
+    if is_hmac:
+        seal.text("wrappedKey", "(?s:.+)")
+    try:
+        length = len(base64.b64decode(seal.text("value"), validate=True))
+    except ValueError:  # binascii.Error, or no ASCII
+        raise MalformedError("the value of its seal is not base64") from None
+    if length not in _SEAL_BYTES[algorithm]:
+        raise MalformedError(f"the value of its seal is {length} bytes long, which {algorithm} never makes")
+    return algorithm, seal.text("key", "(?s:.+)")

@@ -1,0 +1,1 @@
+"""Snapshots of sealed tables. The tests of listing them need no JVM."""

@@ -1,0 +1,122 @@
+"""`pme-parquet snapshots`, and `seal` without the connector."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import pme_parquet as pme
+from pme_parquet._cli import exits, sealing
+from tests.snapshots.made import PART, chain, content, manifest, put
+from tests.support.commands import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SEALED = pme.Sealed(2, "ab" * 32, "/people/_pme_snapshots", 12, 1000, 123456, 1, "Ed25519", "sign\x1b[2Jer")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    chain(tmp_path / "people" / "_pme_snapshots", 2)
+    return tmp_path / "people"
+
+
+def test_versions_are_printed_and_it_exits_with_0(table: Path) -> None:
+    done = run("snapshots", table)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{pme.snapshots(table)}\n".replace("pme.verify", "pme-parquet verify")
+
+
+def test_json_is_the_dict(table: Path) -> None:
+    done = run("snapshots", table, "--json")
+    assert done.code == 0
+    assert done.document == json.loads(json.dumps(pme.snapshots(table).to_dict()))
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_problem_exits_with_1(table: Path, more: list[str]) -> None:
+    (table / "_pme_snapshots" / PART).unlink()
+    done = run("snapshots", table, *more)
+    assert (done.code, done.err) == (1, "")
+    assert "[PME_SNAPSHOT_DAMAGED] snapshot-0000000001.json: its list of files is incomplete" in done.out
+
+
+def test_a_table_that_is_not_sealed_exits_with_0(tmp_path: Path) -> None:
+    done = run("snapshots", tmp_path)
+    assert (done.code, done.out) == (0, f"{tmp_path}: no snapshots\n")
+
+
+def test_wrong_use_exits_with_2(table: Path) -> None:
+    for arguments in (["nowhere"], [], [str(table), "--location", "nowhere"], [str(table), "--no-such-option"]):
+        done = run("snapshots", *arguments)
+        assert (done.code, done.out) == (2, ""), arguments
+
+
+def test_the_directory_of_snapshots_may_be_elsewhere(table: Path, tmp_path: Path) -> None:
+    put(tmp_path / "lists", 1, manifest(content()))
+    done = run("snapshots", table, "--location", tmp_path / "lists", "--json")
+    assert (done.code, [one["version"] for one in done.document["versions"]]) == (0, [1])
+
+
+@pytest.fixture
+def sealed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Replace Spark and the connector, and return the arguments that `seal` gets."""
+    given: dict[str, Any] = {}
+
+    @contextmanager
+    def session(*arguments: object, **_: object) -> Iterator[None]:
+        given["checked"] = arguments[1:]
+        yield
+
+    def seal(_: None, path: str, **arguments: Any) -> pme.Sealed:
+        given.update(path=path, **arguments)
+        return SEALED
+
+    monkeypatch.setattr(sealing, "checked_session", session)
+    monkeypatch.setattr(sealing, "seal_table", seal)
+    return given
+
+
+def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
+    done = run(
+        *("seal", "people", "--kms", "vault", "-o", "aadPrefix=p", "--signing-key", "signer", "-q"),
+        *("--verify-key", "file:signer.pem", "--location", "lists", "--index-min-max", "id", "--index-min-max", "day"),
+    )
+    assert (done.code, done.err) == (0, "")
+    assert sealed == {
+        "checked": ({"kms": "vault", "aadPrefix": "p", "verifyKey": "file:signer.pem"}, "people"),
+        "path": "people",
+        "options": {"kms": "vault", "aadPrefix": "p"},
+        "signing": "signer",
+        "verify_key": pme.file("signer.pem"),
+        "index": [pme.MinMax("id", "day")],
+        "location": "lists",
+        "progress": False,
+    }
+
+
+def test_seal_prints_what_was_sealed(sealed: dict[str, Any]) -> None:
+    done = run("seal", "people")
+    assert done.out.splitlines()[0].startswith("people: version 2: 12 files (1 opened), 1,000 rows, 120.6 KiB; sealed")
+    assert "\x1b" not in done.out
+    assert (sealed["index"], sealed["signing"], sealed["verify_key"], sealed["location"]) == (None,) * 4
+    document = run("seal", "people", "--json").document
+    assert (document["path"], document["version"], document["digest"]) == ("people", 2, "ab" * 32)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (pme.SnapshotMismatchError, 1),
+        (pme.SnapshotNotAuthenticError, 1),
+        (pme.SnapshotDamagedError, 1),
+        (pme.SnapshotConflictError, 4),
+    ],
+)
+def test_errors_of_snapshots_have_exit_codes(error: type[pme.PmeError], code: int) -> None:
+    assert exits.code(error("people: it failed. Do this.")) == code

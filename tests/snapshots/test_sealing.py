@@ -1,0 +1,141 @@
+"""`pme.seal`: which arguments the connector gets. What it does with them needs a JVM, and is tested elsewhere."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+import pme_parquet as pme
+from pme_parquet._operations import sealing
+from pme_parquet._operations.operation import Operation
+from pme_parquet._spark.driver import _java
+
+DONE = {
+    "version": 2,
+    "digest": "ab" * 32,
+    "location": "/warehouse/people/_pme_snapshots",
+    "files": 12,
+    "rows": 1000,
+    "bytes": 123456,
+    "opened": 1,
+    "algorithm": "Ed25519",
+    "key": "signer",
+}
+SEALED = pme.Sealed(**DONE)  # type: ignore[arg-type]
+
+
+class Called(Operation):
+    """An operation that calls no JVM, and keeps what it would give to it."""
+
+    given: ClassVar[list[Any]] = []
+
+    def __init__(self, _: object, name: str, target: str, method: str) -> None:
+        self._name = name
+        self.given[:] = [f"{target}.{method}"]
+
+    def run(self, *arguments: Any, progress: bool | None, interrupted: str) -> Any:
+        assert "Run it again" in interrupted
+        self.given.extend([*arguments, progress])
+        return SimpleNamespace(**{name: lambda value=value: value for name, value in DONE.items()})
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    monkeypatch.setattr(sealing, "Operation", Called)
+    return Called.given
+
+
+def seal(**given: Any) -> pme.Sealed:
+    return pme.seal(None, "people", **given)  # type: ignore[arg-type]
+
+
+def test_without_arguments_the_session_has_the_keys_and_indexes_stay(called: list[Any]) -> None:
+    assert seal() == SEALED
+    assert called == ["Sealing.seal", "people", {}, None, None]
+
+
+def test_arguments_become_options(called: list[Any]) -> None:
+    seal(
+        kms={"kms": "vault"},
+        options={"aadPrefix": "people"},
+        signing="signer",
+        verify_key=pme.file("/keys/signer.pem"),
+        index=[pme.MinMax("id", "address.zip"), pme.MinMax("day", "id")],
+        location="/lists/people",
+        progress=False,
+    )
+    assert called == [
+        "Sealing.seal",
+        "people",
+        {
+            "signingKey": "signer",
+            "verifyKey": "file:/keys/signer.pem",
+            "snapshotLocation": "/lists/people",
+            "kms": "vault",
+            "aadPrefix": "people",
+        },
+        ["id", "address.zip", "day"],
+        False,
+    ]
+
+
+def test_an_empty_list_of_indexes_removes_them(called: list[Any]) -> None:
+    seal(index=[])
+    assert called[3] == []
+
+
+def test_an_option_with_two_values_is_refused(called: list[Any]) -> None:
+    with pytest.raises(pme.BadOptionError, match="signingkey has two values"):
+        seal(signing="signer", options={"signingkey": "other"})
+    seal(signing="signer", options={"signingkey": "signer"})
+    assert called[2] == {"signingKey": "signer"}
+
+
+@pytest.mark.parametrize("index", [pme.MinMax("id"), "id", ["id"], 5])
+def test_an_index_that_is_none_is_refused(called: list[Any], index: Any) -> None:
+    with pytest.raises(pme.BadOptionError, match=r"pme\.seal: index cannot be a .* Give a list"):
+        seal(index=index)
+
+
+def test_a_key_written_out_is_refused_and_not_repeated(called: list[Any]) -> None:
+    with pytest.raises(pme.SecretInOptionError) as refused:
+        seal(verify_key="-----BEGIN PUBLIC KEY-----")
+    assert "BEGIN" not in str(refused.value)
+
+
+@pytest.mark.parametrize("columns", [(), ("",), (5,), (["id"],)])
+def test_an_index_names_its_columns(columns: Any) -> None:
+    with pytest.raises(pme.BadOptionError, match=r"pme\.MinMax: an index names no column"):
+        pme.MinMax(*columns)
+
+
+def test_indexes_are_values() -> None:
+    assert pme.MinMax("a", "b").columns == ("a", "b")
+    assert pme.MinMax("a") == pme.MinMax("a")
+    assert repr(pme.MinMax("a")) == "MinMax(columns=('a',))"
+
+
+def test_what_was_sealed_is_shown_in_lines() -> None:
+    assert str(SEALED).splitlines() == [
+        "version 2: 12 files (1 opened), 1,000 rows, 120.6 KiB; sealed with Ed25519, key 'signer'",
+        f"digest {'ab' * 32}",
+        "in /warehouse/people/_pme_snapshots",
+    ]
+
+
+def test_over_spark_connect_it_is_refused() -> None:
+    pytest.importorskip("pyspark")
+    with pytest.raises(pme.UnsupportedError, match=r"pme\.seal: it is not supported over Spark Connect"):
+        pme.seal(SimpleNamespace(), "people")  # type: ignore[arg-type]
+
+
+def test_lists_become_those_of_java() -> None:
+    class ArrayList(list[Any]):
+        add = list.append
+
+    jvm = SimpleNamespace(java=SimpleNamespace(util=SimpleNamespace(ArrayList=ArrayList)))
+    made = _java(jvm, ["id", "day"])
+    assert (type(made), made) == (ArrayList, ["id", "day"])
+    assert _java(jvm, None) is None
