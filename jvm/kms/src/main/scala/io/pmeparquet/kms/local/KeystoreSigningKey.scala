@@ -65,7 +65,8 @@ private[local] object KeystoreSigningKey {
     if (certificate == null) throw unusable(s"$keystore has no certificate for it, and so no public key")
     val found = certificate.getPublicKey
     PublicKeys.parse(found.getEncoded).getOrElse {
-      val why = s"$keystore has it with the algorithm ${found.getAlgorithm}; signing needs ${PublicKeys.Supported}"
+      val why =
+        s"$keystore has it with the algorithm ${found.getAlgorithm}; signing needs ${PublicKeys.Supported}"
       throw unusable(why)
     }
   }
