@@ -8,7 +8,7 @@ import org.apache.parquet.crypto.keytools.KmsClient
 import org.apache.parquet.crypto.KeyAccessDeniedException
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
-import io.pmeparquet.keys.Kms
+import io.pmeparquet.keys.{Kms, PublicKeys, SigningKey}
 
 /** Any `org.apache.parquet.crypto.keytools.KmsClient`, as parquet-java's users write them, or one of Iceberg's kind. */
 final class ClientClassKms private (
@@ -47,6 +47,22 @@ final class ClientClassKms private (
   ): Seq[Either[PmeException, AesKey]] = Kms.atOnce(wrapped)(unwrap(_, masterKeyId, where))
 
   override def directKey(id: String, where: String): Option[AesKey] = None
+
+  override def signingKey(id: String, where: String): SigningKey = client match {
+    case signer: SigningClient =>
+      val encoded = asking(id, where)(signer.publicKey(id))
+      if (encoded == null) throw PmeErrors.keyNotFound(where, id, describe)
+      val publicKey = PublicKeys.parse(encoded).getOrElse {
+        throw PmeErrors.keyUnusable(where, id, s"in $describe it is not ${PublicKeys.Supported}")
+      }
+      new ClientSigningKey(
+        id,
+        describe,
+        publicKey,
+        (message, forWhat) => asking(id, forWhat)(signer.sign(message, id))
+      )
+    case _ => super.signingKey(id, where)
+  }
 
   private def asking[A](masterKeyId: String, where: String)(call: => A): A =
     try asOpened(call)

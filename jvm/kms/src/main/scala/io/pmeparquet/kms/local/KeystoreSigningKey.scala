@@ -65,9 +65,9 @@ private[local] object KeystoreSigningKey {
     if (certificate == null) throw unusable(s"$keystore has no certificate for it, and so no public key")
     val found = certificate.getPublicKey
     PublicKeys.parse(found.getEncoded).getOrElse {
-      throw unusable(
-        s"signing needs ${PublicKeys.Supported}, and in $keystore it is another ${found.getAlgorithm} key"
-      )
+      val why =
+        s"$keystore has it with the algorithm ${found.getAlgorithm}; signing needs ${PublicKeys.Supported}"
+      throw unusable(why)
     }
   }
 }
