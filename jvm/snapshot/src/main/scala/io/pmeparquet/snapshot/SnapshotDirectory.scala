@@ -1,7 +1,7 @@
 package io.pmeparquet.snapshot
 
 import java.io.{EOFException, FileNotFoundException, IOException}
-import java.security.SecureRandom
+import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
@@ -55,11 +55,7 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
   }
 
   /** @return the name of a new part */
-  def newPart(): String = {
-    val bytes = new Array[Byte](16)
-    random.nextBytes(bytes)
-    s"part-${Sha256.hex(bytes)}.parquet"
-  }
+  def newPart(): String = s"part-${UUID.randomUUID}.parquet"
 
   /** @throws io.pmeparquet.PmeException where something is there */
   def write(name: String, bytes: Array[Byte]): Unit = {
@@ -118,7 +114,6 @@ object SnapshotDirectory {
   private val ManifestName = "snapshot-([0-9]{10})\\.json".r
   private val MostManifestBytes = 16 * 1024 * 1024
   private val MostPartBytes = 256 * 1024 * 1024
-  private val random = new SecureRandom
 
   /** Whether a directory has the usual directory of snapshots. */
   @throws[IOException]

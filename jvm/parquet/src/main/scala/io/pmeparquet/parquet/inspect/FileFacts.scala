@@ -2,6 +2,7 @@ package io.pmeparquet.parquet.inspect
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.schema.LogicalTypeAnnotation.{DateLogicalTypeAnnotation, TimestampLogicalTypeAnnotation}
 
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes, ReadCounters}
@@ -93,13 +94,26 @@ object FileFacts {
     if (file.rowGroupCount == 0 || !file.columns.exists(_.path == path)) None
     else {
       val chunks = (0 until file.rowGroupCount).flatMap(file.chunks(_, Seq(path), counters).chunks)
-      if (chunks.exists(_.descriptor.getMaxRepetitionLevel > 0) || !chunks.forall(isBounded)) None
+      val isRepeated = chunks.exists(_.descriptor.getMaxRepetitionLevel > 0)
+      if (isRepeated || !chunks.forall(isBounded) || (isOfOldCalendar(file) && isDateOrTime(chunks.head))) None
       else {
         val all = merged(chunks.map(_.meta.getStatistics))
         val bounds = if (all.hasNonNullValue) Some(all.getMinBytes -> all.getMaxBytes) else None
         Some(ColumnRange(chunks.head.descriptor.getPrimitiveType.toString, bounds, all.getNumNulls))
       }
     }
+
+  /** Whether Spark wrote dates and times in the calendar of Spark 2, which readers convert. */
+  private def isOfOldCalendar(file: OpenFile) = {
+    val entries = file.fileMetaData.getKeyValueMetaData
+    entries.containsKey("org.apache.spark.legacyDateTime") ||
+    Option(entries.get("org.apache.spark.version")).exists(version => version.startsWith("2.") || version.startsWith("1."))
+  }
+
+  private def isDateOrTime(chunk: Chunk) = chunk.descriptor.getPrimitiveType.getLogicalTypeAnnotation match {
+    case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
+    case _ => false
+  }
 
   // The element type of statistics is that of their column, which is the same in all row groups.
   private def merged(all: Seq[AnyRef]): Statistics[Integer] = {

@@ -3,12 +3,13 @@ package io.pmeparquet.spark.rules
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.EncryptedFormat
-import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.spark.snapshots.{SealedIndex, SealState, SnapshotReads}
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshots.{FileSkipping, SealedIndex, SealState, SnapshotReads}
 
 /**
  * Reads tables by their snapshots: finds the snapshot of each relation of ours, compares its files with those that Spark
@@ -38,12 +39,18 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     if (tables.isEmpty) PlanFields.withFormat(relation)(_.withSeal(SealState.Unsealed))
     else {
       val isOfCatalog = relation.catalogTable.exists(_.tracksPartitionsInCatalog)
-      val index = new SealedIndex(files.location, reads, tables, isOfCatalog)
+      val index = new SealedIndex(files.location, reads, tables, isOfCatalog, skippingOf(session, files))
       index.requireListed()
       PlanFields.withRelation(relation)(one =>
         one.copy(location = index, fileFormat = format.withSeal(SealState.Sealed(tables)))(one.sparkSession)
       )
     }
+  }
+
+  private def skippingOf(session: SparkSession, files: HadoopFsRelation) = {
+    val conf = SparkAccess.sqlConf(session)
+    val rebaseMode = new ParquetOptions(ConfResolver.spelled(files.options), conf).datetimeRebaseModeInRead
+    new FileSkipping(conf, files.dataSchema, rebaseMode)
   }
 
   /** Whether a root is a file. Spark has listed the roots of a read by path. */

@@ -9,7 +9,7 @@ import io.pmeparquet.spark.session.PmeSparkException
 
 /**
  * The files of a relation that is read by snapshots. Spark lists and prunes as it does without; this compares what it has
- * listed with the snapshots. ''Driver only.''
+ * listed with the snapshots, and leaves out files that their indexes prove to hold no row. ''Driver only.''
  *
  * @param spark Spark's own index
  */
@@ -17,7 +17,8 @@ private[spark] final class SealedIndex(
     val spark: FileIndex,
     reads: SnapshotReads,
     val tables: Seq[SealedTable],
-    isOfCatalog: Boolean
+    isOfCatalog: Boolean,
+    skipping: FileSkipping
 ) extends FileIndex {
   private[snapshots] def digests: Seq[String] = tables.map(_.digest)
 
@@ -31,7 +32,17 @@ private[spark] final class SealedIndex(
   override def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]
-  ): Seq[PartitionDirectory] = spark match {
+  ): Seq[PartitionDirectory] = skipped(listed(partitionFilters, dataFilters), dataFilters)
+
+  private def skipped(directories: Seq[PartitionDirectory], filters: Seq[Expression]): Seq[PartitionDirectory] = {
+    val judges = tables.map(table => table -> skipping.of(table, filters))
+    def isSkipped(file: Path) = judges.exists { case (table, holdsNone) =>
+      table.relative(file).flatMap(table.snapshot.byPath.get).exists(holdsNone)
+    }
+    directories.map(one => one.copy(files = one.files.filterNot(file => isSkipped(file.getPath))))
+  }
+
+  private def listed(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]) = spark match {
     case catalog: CatalogFileIndex =>
       // The catalog's partitions that the filters leave, with their paths.
       val left = catalog.filterPartitions(partitionFilters)

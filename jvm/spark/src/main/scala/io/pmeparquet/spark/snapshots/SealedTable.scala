@@ -6,24 +6,29 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.snapshot.{SealedFiles, TableSnapshot}
 import io.pmeparquet.snapshot.manifest.IndexEntry
+import io.pmeparquet.snapshot.parts.SealedRange
 import io.pmeparquet.PmeErrors
 
 /**
  * A table that is read by a snapshot. ''Driver only.''
  *
  * @param directory the table's, as the read names it
- * @param withIndexes the same list with ranges of these indexes; none if a key is missing
+ * @param withIndex the same list with the ranges of an index; none if its key is missing
  */
 private[spark] final class SealedTable(
     val directory: Path,
     val snapshot: TableSnapshot,
-    val withIndexes: Seq[IndexEntry] => Option[TableSnapshot]
+    withIndex: IndexEntry => Option[TableSnapshot]
 ) {
   private val path = directory.toUri.getPath
 
   def digest: String = snapshot.version.digest
 
   lazy val seal: FileSeal = SealedFiles.of(directory, snapshot)
+
+  /** The range of each file, by the file's path; none if the index cannot be read. */
+  def ranges(index: IndexEntry): Option[String => Option[SealedRange]] =
+    withIndex(index).map(list => path => list.byPath.get(path).flatMap(_.ranges.get(index.field)))
 
   def relative(file: Path): Option[String] = SealedFiles.relative(path, file)
 

@@ -47,15 +47,16 @@ private[spark] final class SnapshotReads(session: SparkSession, resolver: ConfRe
       if (snapshots.settings.isNewest) remembered.seen.note(directory, version)
       def files(indexes: Seq[IndexEntry]) =
         remembered.files(version, indexes, snapshots.scope)(reader.files(version, indexes))
-      def withIndexes(indexes: Seq[IndexEntry]) =
-        try Some(files(indexes))
+      def withIndex(index: IndexEntry) =
+        try Some(files(Seq(index)))
         catch {
           // Without an index a read is slower. With a seal that does not verify it must fail.
           case failed: PmeException if !PmeErrors.isOfSeal(failed) =>
-            log.warn(s"$table: files are not skipped by an index: ${failed.getMessage}")
+            val column = index.column.mkString(".")
+            log.warn(s"$table: no file is skipped by the index of column '$column': ${failed.getMessage}")
             None
         }
-      new SealedTable(table, files(Nil), withIndexes)
+      new SealedTable(table, files(Nil), withIndex)
     }
   }
 
