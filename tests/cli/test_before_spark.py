@@ -92,8 +92,8 @@ def test_a_missing_secret_exits_with_3(table: Path, reference: str) -> None:
 
 
 def test_a_missing_public_key_exits_with_3(table: Path) -> None:
-    for given in (["seal", table, "--verify-key", "file:/no"], ["verify", table, "-o", "verifyKey=file:/no"]):
-        done = run(*given)
+    for verb, *given in (("seal", "--verify-key", "file:/no"), ("verify", "-o", "verifyKey=file:/no")):
+        done = run(verb, table, *given)
         assert (done.code, done.out) == (3, "")
         assert "the secret 'file:/no' cannot be read: there is no such file" in done.err
 

@@ -1,7 +1,8 @@
 """When what a page shows is what was printed: the same, but for what differs between two runs or two machines.
 
 - `…` in the page stands for anything; a line of it for any lines.
-- Sizes (`54.8 KiB`), durations (`1.2 s`), numbers of bytes, versions (`1.17.0`), Spark's names of files, ids of key
+- Sizes (`54.8 KiB`), durations (`1.2 s`), numbers of bytes, versions (`1.17.0`), minutes
+  (`2026-11-24 01:02`), Spark's names of files, ids of key
   encryption keys and of builds are compared by their form.
 - The directory that the reader is in is written `/home/ada`.
 - A sample depends on the names of files: what it leaves out and opens is compared without its numbers.
@@ -26,6 +27,7 @@ _FORMS = {
     r"[0-9a-f]{40}": "<build>",
     r"[A-Za-z0-9+/_-]{22}==": "<id>",
     r"\b\d+\.\d+\.\d+\b": "<version>",
+    r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b(?!:)": "<minute>",
     r"\b[\d,.]+ (?:[KMGT]iB|[KMGT]?B|bytes)(?:/s)?(?!\w)": "<size>",
     r"\b[\d,.]+ (?:ms|s|seconds|min)(?!\w)": "<time>",
     r"\b\d+ modules(?=, .* left out )": "<number> modules",

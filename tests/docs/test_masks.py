@@ -18,6 +18,7 @@ HERE = Path("/scratch/reader")
         ("done in 1.2 s", "done in 13 s"),
         ("footers: 12 modules, 3801 bytes", "footers: 12 modules, 3,799 bytes"),
         ("parquet-mr version 1.17.0", "parquet-mr version 1.16.0"),
+        ("sealed at 2026-11-24 01:02", "sealed at 2027-01-31 23:59"),
         ("wrapped by cHmA1bQ1i+LhGFVPeqE8rQ==", "wrapped by pghTcKwXlvo5wfBSa68WMw=="),
         ("in /home/ada/people", "in /scratch/reader/people"),
         ("a   b\n---- --", "a b\n---- --"),

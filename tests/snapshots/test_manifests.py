@@ -222,6 +222,17 @@ def test_a_seal_of_the_wrong_form_is_refused(seal: Any) -> None:
     assert why(CONTENT + b"\n" + json.dumps(seal).encode() + b"\n")
 
 
+def test_a_bent_byte_never_causes_another_error() -> None:
+    for at in range(len(WHOLE)):
+        for byte in b'\x00\n"\\{[9\xff':
+            bent = WHOLE[:at] + bytes([byte]) + WHOLE[at + 1 :]
+            try:
+                version = version_of(bent)
+            except (MalformedError, OtherFormatError):
+                continue
+            assert version.digest == digest(bent)
+
+
 def test_a_newer_format_is_not_called_damaged() -> None:
     with pytest.raises(OtherFormatError, match="format 2"):
         version_of(manifest(content(formatVersion=2, news=True)))

@@ -61,7 +61,7 @@ def seal(
         typer.Option(
             metavar="REF",
             help="Reference to the public key (PEM) that the version before must be signed with, for example "
-            "file:signer.pem.",
+            "file:signer.pem. By default that of --signing-key.",
         ),
     ] = None,
     location: Location = None,

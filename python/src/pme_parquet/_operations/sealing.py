@@ -94,8 +94,8 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     """Seal a table: record its files as a new version, so that reads notice added, removed and replaced files.
 
     A version lists every data file with its length and hashes. Its seal is a signature, or else an HMAC under the
-    footer's master key: every reader who has that key can forge an HMAC, but not a signature. Files that are unchanged
-    since the version before are not opened again. The data files do not change.
+    footer's master key: every reader who has that key can forge an HMAC, but not a signature. Files with the path and
+    length that the version before lists are not opened again. The data files do not change.
 
     Seal again after each write to the table: until then, reads refuse it.
 
@@ -109,7 +109,8 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
         kms: the KMS of the master keys and of the signing key; by default that of the session.
         options: options for reading. What they refuse, for example plaintext files, is not sealed.
         signing: the name of the signing key in the KMS. Without it, the seal is an HMAC.
-        verify_key: a reference to the public key (PEM) that the version before must be signed with.
+        verify_key: a reference to the public key (PEM) that the version before must be signed with; by default that of
+            `signing`.
         index: indexes for skipping files; an empty list for none. By default those of the version before.
         location: the directory of the snapshots, if it is not `_pme_snapshots` in the table's directory. Reads need it
             as `snapshotLocation`.
