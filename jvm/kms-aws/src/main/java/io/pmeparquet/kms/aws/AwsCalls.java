@@ -15,12 +15,14 @@ import software.amazon.awssdk.core.retry.RetryMode;
 import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.kms.KmsClient;
+import software.amazon.awssdk.services.kms.model.MessageType;
+import software.amazon.awssdk.services.kms.model.SigningAlgorithmSpec;
 
 import io.pmeparquet.kms.client.Deadline;
 import io.pmeparquet.kms.client.KmsFailure;
 
 /**
- * The two calls of AWS KMS that are needed, with an SDK client for each region.
+ * The calls of AWS KMS that are needed, with an SDK client for each region.
  *
  * <p>Nobody tells a KMS client of parquet-java that it is no longer needed. So SDK clients are not closed, and what they
  * hold is left to the garbage collector, but for the timer's thread and the credentials, which are the process's own.
@@ -31,6 +33,11 @@ final class AwsCalls {
 
   /** The time limit of a call is the timer's to keep; the socket's own comes after it. */
   private static final Duration BACKSTOP = Duration.ofSeconds(5);
+
+  /** What keys are for, in messages. */
+  private static final String WRAPPING = "symmetric encryption";
+
+  private static final String SIGNING = "signatures by ECDSA on the curve P-256";
 
   private final AwsSettings settings;
   private final Map<Region, KmsClient> clients = new ConcurrentHashMap<>();
@@ -45,6 +52,7 @@ final class AwsCalls {
     KmsClient client = clientFor(keyId, deadline);
     return asking(
         keyId,
+        WRAPPING,
         () ->
             client
                 .encrypt(
@@ -63,6 +71,7 @@ final class AwsCalls {
     KmsClient client = clientFor(keyId, deadline);
     return asking(
         keyId,
+        WRAPPING,
         () ->
             client
                 .decrypt(
@@ -75,17 +84,52 @@ final class AwsCalls {
                 .plaintext());
   }
 
+  /** Returns the key as a {@code SubjectPublicKeyInfo} in DER. */
+  byte[] publicKey(String keyId) {
+    Deadline deadline = Deadline.in(settings.timeout().toMillis());
+    KmsClient client = clientFor(keyId, deadline);
+    return asking(
+        keyId,
+        SIGNING,
+        () ->
+            client
+                .getPublicKey(
+                    request ->
+                        request.keyId(keyId).overrideConfiguration(call -> call.apiCallTimeout(left(deadline))))
+                .publicKey());
+  }
+
+  /** Returns the signature of the message's SHA-256, in DER. */
+  byte[] sign(byte[] message, String keyId) {
+    Deadline deadline = Deadline.in(settings.timeout().toMillis());
+    KmsClient client = clientFor(keyId, deadline);
+    return asking(
+        keyId,
+        SIGNING,
+        () ->
+            client
+                .sign(
+                    request ->
+                        request
+                            .keyId(keyId)
+                            .message(SdkBytes.fromByteArray(message))
+                            .messageType(MessageType.RAW)
+                            .signingAlgorithm(SigningAlgorithmSpec.ECDSA_SHA_256)
+                            .overrideConfiguration(call -> call.apiCallTimeout(left(deadline))))
+                .signature());
+  }
+
   /** The SDK takes no limit of 0. */
   private static Duration left(Deadline deadline) {
     return Duration.ofMillis(Math.max(1, deadline.leftMillis()));
   }
 
-  private byte[] asking(String keyId, Supplier<SdkBytes> call) {
+  private byte[] asking(String keyId, String use, Supplier<SdkBytes> call) {
     SdkBytes answer;
     try {
       answer = call.get();
     } catch (SdkException failed) {
-      throw AwsFailures.ofCall(failed, keyId, settings.timeout());
+      throw AwsFailures.ofCall(failed, keyId, use, settings.timeout());
     }
     if (answer == null) {
       throw AwsFailures.noAnswer();

@@ -13,16 +13,17 @@ import io.pmeparquet.kms.client.KmsFailure;
 
 /**
  * What failures of the SDK and of AWS KMS mean to who wants a key. The errors are those of the API reference's
- * "Decrypt", "Encrypt" and "Common Errors".
+ * "Decrypt", "Encrypt", "GetPublicKey", "Sign" and "Common Errors".
  *
  * <p>An answer that cannot be read may hold a key, and the SDK's exception a part of the answer: it is no cause of ours.
  */
 final class AwsFailures {
   private AwsFailures() {}
 
-  static KmsFailure ofCall(SdkException failed, String keyId, Duration timeout) {
+  /** @param use what the key is needed for */
+  static KmsFailure ofCall(SdkException failed, String keyId, String use, Duration timeout) {
     if (failed instanceof AwsServiceException answered) {
-      return ofAnswer(answered, keyId);
+      return ofAnswer(answered, keyId, use);
     }
     if (failed instanceof SdkServiceException) {
       return noAnswer();
@@ -48,7 +49,7 @@ final class AwsFailures {
     return KmsFailure.unavailable("the endpoint is not AWS KMS: its answer cannot be read", null);
   }
 
-  private static KmsFailure ofAnswer(AwsServiceException failed, String keyId) {
+  private static KmsFailure ofAnswer(AwsServiceException failed, String keyId, String use) {
     String code = failed.awsErrorDetails() == null ? null : failed.awsErrorDetails().errorCode();
     if (code == null) {
       return KmsFailure.unavailable("AWS KMS answered with status " + failed.statusCode() + " and no error code", null);
@@ -64,7 +65,8 @@ final class AwsFailures {
       case "KMSInvalidStateException":
         return KmsFailure.missing(key + " is in a state in which AWS KMS does not use it, such as pending deletion", failed);
       case "InvalidKeyUsageException":
-        return KmsFailure.missing(key + " is not for symmetric encryption", failed);
+      case "UnsupportedOperationException":
+        return KmsFailure.missing(key + " is not for " + use, failed);
       case "InvalidArnException":
         return KmsFailure.missing("AWS KMS does not accept the id of " + key, failed);
       case "InvalidCiphertextException":

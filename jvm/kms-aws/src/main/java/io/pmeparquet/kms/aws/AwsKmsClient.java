@@ -6,15 +6,18 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.crypto.keytools.KmsClient;
 
 import io.pmeparquet.kms.client.KmsFailure;
+import io.pmeparquet.kms.client.SigningClient;
 
 /**
  * AWS KMS as a KMS client of parquet-java: {@code kms=aws}, and for Spark's own {@code parquet} source
  * {@code parquet.encryption.kms.client.class}. {@link AwsSettings} lists what it finds in the configuration.
  *
+ * <p>It signs with keys of the kind ECC_NIST_P256.
+ *
  * <p>A wrapped key is the base64 of the ciphertext that AWS KMS gives, and nothing else. Credentials are what the AWS SDK
  * finds in the process: the instance id, the instance URL and the token that parquet-java hands over are not looked at.
  */
-public final class AwsKmsClient implements KmsClient {
+public final class AwsKmsClient implements KmsClient, SigningClient {
   /** More than AWS KMS makes of a data key, whatever the kind of master key. */
   private static final int MAX_WRAPPED = 8192;
 
@@ -37,6 +40,16 @@ public final class AwsKmsClient implements KmsClient {
           "it is " + wrappedKey.length() + " characters long, which is not a valid length of a wrapped key", null);
     }
     return calls.decrypt(decoded(wrappedKey), masterKeyId.trim());
+  }
+
+  @Override
+  public byte[] publicKey(String keyId) {
+    return calls.publicKey(keyId.trim());
+  }
+
+  @Override
+  public byte[] sign(byte[] message, String keyId) {
+    return calls.sign(message, keyId.trim());
   }
 
   private static byte[] decoded(String wrappedKey) {
