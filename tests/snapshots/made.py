@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TABLE = "0b0f4c3e-7d1a-4a9e-9d0c-5f0c8d1f2a3b"
-PART = f"part-{'0' * 31}1.parquet"
+PART = "part-00000000-0000-4000-8000-000000000001.parquet"
 PART_BYTES = 11
 ED25519 = {"algorithm": "Ed25519", "key": "signer", "value": base64.b64encode(bytes(64)).decode()}
 HMAC = {

@@ -23,7 +23,7 @@ _SEAL_BYTES = {"Ed25519": range(64, 65), "SHA256withECDSA": range(8, 73), HMAC: 
 _SHA256 = "[0-9a-f]{64}"
 _UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _INSTANT = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z"
-_PART_NAME = r"part-[0-9a-f]{32}\.parquet"
+_PART_NAME = r"part-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.parquet"
 _INDEX_FIELD = r"index_\d{1,4}"
 
 _CONTENT = frozenset(

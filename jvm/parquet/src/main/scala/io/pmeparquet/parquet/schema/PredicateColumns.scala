@@ -9,7 +9,7 @@ import org.apache.parquet.hadoop.metadata.ColumnPath
 object PredicateColumns {
   private final case class Comparison(column: ColumnPath, values: Seq[Any])
 
-  private[parquet] def of(predicate: FilterPredicate): Set[ColumnPath] =
+  private[pmeparquet] def of(predicate: FilterPredicate): Set[ColumnPath] =
     comparisons(predicate).map(_.column).toSet
 
   /**

@@ -26,6 +26,7 @@ private[snapshot] object PartFile {
     s"""message pme_snapshot_part {
        |  required binary path (STRING);
        |  required int64 length;
+       |  required int64 modified;
        |  required binary footer_sha256;
        |  optional binary aad_file_unique;
        |  required binary file_sha256;
@@ -68,6 +69,7 @@ private[snapshot] object PartFile {
   private def row(file: SealedFile, indexes: Seq[IndexEntry], group: Group): Group = {
     group.add("path", file.path)
     group.add("length", file.length)
+    group.add("modified", file.modified)
     group.add("footer_sha256", Binary.fromConstantByteArray(file.footerSha256))
     file.aadFileUnique.foreach(unique => group.add("aad_file_unique", Binary.fromConstantByteArray(unique)))
     group.add("file_sha256", Binary.fromConstantByteArray(file.sha256))
@@ -123,6 +125,7 @@ private[snapshot] object PartFile {
     SealedFile(
       group.getString("path", 0),
       group.getLong("length", 0),
+      group.getLong("modified", 0),
       group.getBinary("footer_sha256", 0).getBytes,
       bytes(group, "aad_file_unique"),
       group.getBinary("file_sha256", 0).getBytes,

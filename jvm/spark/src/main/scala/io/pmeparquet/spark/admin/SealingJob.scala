@@ -79,10 +79,12 @@ private[admin] final class SealingJob(session: SparkSession, path: String, optio
     found.files
   }
 
-  /** The files that the version before describes, as far as their paths and lengths tell, and the others. */
+  /** The files that the version before describes, as far as paths, lengths and times tell, and the others. */
   private def split(listed: Seq[ListedFile], previous: Option[TableSnapshot]) = {
     val described = listed.map { file =>
-      val old = previous.flatMap(_.byPath.get(relative(file))).filter(_.length == file.length)
+      val old = previous.flatMap(_.byPath.get(relative(file))).filter { known =>
+        known.length == file.length && known.modified == file.modified
+      }
       old.toLeft(file)
     }
     (described.flatMap(_.left.toOption).toVector, described.flatMap(_.toOption))
@@ -113,6 +115,7 @@ private[admin] final class SealingJob(session: SparkSession, path: String, optio
     SealedFile(
       path,
       facts.length,
+      file.modified,
       facts.footerSha256,
       facts.aadFileUnique,
       facts.sha256,

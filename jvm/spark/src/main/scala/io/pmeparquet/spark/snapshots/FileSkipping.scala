@@ -3,7 +3,6 @@ package io.pmeparquet.spark.snapshots
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.column.Encoding
 import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewriter}
@@ -49,7 +48,7 @@ private[spark] final class FileSkipping(conf: SQLConf, schema: StructType, rebas
     val predicates = filters.filterNot(readsMetadata).flatMap(predicateOf(_, indexes))
     if (predicates.isEmpty) _ => false
     else {
-      val used = predicates.flatMap(PredicateColumns.of(_).map(_.toSeq)).toSet
+      val used = predicates.flatMap(pathsOf).toSet
       val ranges = indexes
         .filter(index => used(index.entry.column))
         .flatMap(index => table.ranges(index.entry).map(index -> _))
@@ -58,6 +57,9 @@ private[spark] final class FileSkipping(conf: SQLConf, schema: StructType, rebas
       file => predicates.exists(proves(_, file, ranges))
     }
   }
+
+  private def pathsOf(predicate: FilterPredicate): Seq[Seq[String]] =
+    PredicateColumns.of(predicate).toSeq.map(_.toArray.toSeq)
 
   private def readsMetadata(filter: Expression) = filter.references.exists {
     case FileSourceConstantMetadataAttribute(_) => true
@@ -94,7 +96,7 @@ private[spark] final class FileSkipping(conf: SQLConf, schema: StructType, rebas
 
   /** A file without the range of a column that the predicate names proves nothing. */
   private def proves(predicate: FilterPredicate, file: SealedFile, ranges: Map[Seq[String], Ranges]): Boolean = {
-    val columns = PredicateColumns.of(predicate).toSeq.map(path => ranges.get(path.toSeq).flatMap(_.chunk(file)))
+    val columns = pathsOf(predicate).map(path => ranges.get(path).flatMap(_.chunk(file)))
     columns.nonEmpty && columns.forall(_.isDefined) && StatisticsFilter.canDrop(predicate, columns.flatten.asJava)
   }
 }
