@@ -1,9 +1,9 @@
 package io.pmeparquet.snapshot.seal
 
-import java.security.{GeneralSecurityException, MessageDigest, PublicKey, Signature}
+import java.security.{MessageDigest, PublicKey}
 
-import io.pmeparquet.PmeErrors
-import io.pmeparquet.keys.{KeySource, WrappedKey}
+import io.pmeparquet.{Condition, PmeErrors}
+import io.pmeparquet.keys.{KeySource, PublicKeys, WrappedKey}
 import io.pmeparquet.snapshot.manifest.SealLine
 
 /**
@@ -31,7 +31,7 @@ final class SealCheck(
   }
 
   private def requireSignature(content: Array[Byte], seal: SealLine, key: PublicKey, where: String): Unit = {
-    val algorithm = PublicKeys.algorithm(key)
+    val algorithm = PublicKeys.algorithmOf(key).getOrElse("no signature")
     if (seal.algorithm != algorithm)
       throw PmeErrors.snapshotNotAuthentic(
         where,
@@ -43,13 +43,8 @@ final class SealCheck(
 
   private def verifies(content: Array[Byte], seal: SealLine, key: PublicKey, algorithm: String) =
     // Java accepts bytes after an Ed25519 signature.
-    (algorithm != Seals.Ed25519 || seal.value.length == Ed25519Bytes) && {
-      val signature = Signature.getInstance(algorithm)
-      signature.initVerify(key)
-      signature.update(Seals.message(content))
-      try signature.verify(seal.value)
-      catch { case _: GeneralSecurityException => false }
-    }
+    (algorithm != PublicKeys.Ed25519 || seal.value.length == Ed25519Bytes) &&
+      PublicKeys.verifies(key, Seals.message(content), seal.value)
 
   private def requireHmac(content: Array[Byte], seal: SealLine, where: String): Unit = {
     footerKey.filter(_ != seal.key).foreach { asked =>
@@ -68,7 +63,7 @@ final class SealCheck(
     }
     val key = keys.unwrap(Seq(WrappedKey(seal.key, wrapped, None)), where).head match {
       case Right(lent) => lent.key
-      case Left(refused) if refused.condition == io.pmeparquet.Condition.NotAuthentic =>
+      case Left(refused) if refused.condition == Condition.NotAuthentic =>
         throw PmeErrors.snapshotNotAuthentic(where, "the KMS does not unwrap the key of its HMAC", refused)
       case Left(refused) => throw refused
     }

@@ -5,6 +5,7 @@ import javax.crypto.spec.SecretKeySpec
 import javax.crypto.Mac
 
 import io.pmeparquet.{AesKey, Sha256}
+import io.pmeparquet.keys.PublicKeys
 
 /** What is sealed, and how (docs/snapshots.md, "Format"). */
 private[seal] object Seals {
@@ -12,9 +13,7 @@ private[seal] object Seals {
   val HmacKeyBits = 256
 
   /** The names in manifests, which are those of JCA. */
-  val Ed25519 = "Ed25519"
-  val Ecdsa = "SHA256withECDSA"
-  val Signatures: Seq[String] = Seq(Ed25519, Ecdsa)
+  val Signatures: Seq[String] = Seq(PublicKeys.Ed25519, PublicKeys.EcdsaP256)
 
   /** The message of a signature or HMAC. It is short, as the APIs of clouds ask. */
   def message(content: Array[Byte]): Array[Byte] =

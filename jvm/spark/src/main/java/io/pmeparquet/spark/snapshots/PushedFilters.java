@@ -1,7 +1,7 @@
 package io.pmeparquet.spark.snapshots;
 
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.execution.datasources.DataSourceStrategy;
+import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.sources.Filter;
 import scala.Option;
 
@@ -10,6 +10,6 @@ final class PushedFilters {
   private PushedFilters() {}
 
   static Option<Filter> of(Expression expression) {
-    return DataSourceStrategy.translateFilter(expression, true);
+    return DataSourceStrategy$.MODULE$.translateFilter(expression, true);
   }
 }

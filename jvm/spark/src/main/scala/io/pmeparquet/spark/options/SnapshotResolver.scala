@@ -9,7 +9,7 @@ import io.pmeparquet.keys.{Kms, KmsUse}
 import io.pmeparquet.options.{OptionValues, PmeOptions, ReadSettings, SnapshotSettings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 import io.pmeparquet.snapshot.{SnapshotDirectory, TableSnapshots}
-import io.pmeparquet.snapshot.seal.{HmacSealer, PublicKeys, Sealer, SealCheck, SignatureSealer}
+import io.pmeparquet.snapshot.seal.{HmacSealer, SealCheck, Sealer, SignatureSealer, VerifyKey}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -36,7 +36,7 @@ private[spark] final class SnapshotResolver(
   lazy val kmsUse: KmsUse = use
 
   private lazy val verifyKey: Option[PublicKey] =
-    kms.secret(values, PmeOptions.VerifyKey).map(PublicKeys.ofPem(PmeOptions.VerifyKey.name, _))
+    kms.secret(values, PmeOptions.VerifyKey).map(VerifyKey.ofPem(PmeOptions.VerifyKey.name, _))
 
   def directory(table: Path): SnapshotDirectory = new SnapshotDirectory(table, settings.location, conf)
 
