@@ -78,6 +78,23 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
         "(openssl pkey -pubout) or certificate (keytool -exportcert -rfc)."
     )
 
+  /** For a write whose data is committed. */
+  def writtenNotSealed(table: String, failed: PmeException): PmeException =
+    fail(
+      failed.condition,
+      s"$table: the data is written, but the table is not sealed: ${failed.problem} Once that is solved, seal the table " +
+        "(pme.seal). Until then reads refuse what this write changed.",
+      failed
+    )
+
+  def cannotSealWrite: PmeException =
+    refused(
+      "option snapshot",
+      "snapshot=update cannot seal the table after this write, which is that of a stream, or of a session that did not " +
+        "plan it",
+      "Remove the option, and seal the table with pme.seal; for a stream, write in foreachBatch."
+    )
+
   /** For an operation that would change files which a snapshot lists. */
   def sealedTable(operation: String, table: String): PmeException =
     refused(

@@ -6,6 +6,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.PmeSparkException
 
 /**
@@ -29,7 +30,7 @@ object Sealing {
       minMax: Option[Seq[String]] = None
   ): SealedSnapshot = PmeSparkException.translated {
     val columns = minMax.map(_.map(ColumnKeys.parsePattern(_).names.map(_.text)))
-    new SealingJob(session, path, options).run(columns)
+    new SealingJob(session, path, options, new ConfResolver(session)).run(columns)
   }
 
   /** For Python. Null stands for an argument that the user did not give. */

@@ -9,7 +9,7 @@ import org.apache.spark.util.SerializableConfiguration
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.snapshot.{NewVersion, SealedFiles, SnapshotDirectory, TableSnapshot}
+import io.pmeparquet.snapshot.{NewVersion, SealedFiles, TableSnapshot}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
 import io.pmeparquet.spark.admin.doctor.Connector
@@ -19,18 +19,57 @@ import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.SessionSnapshots
 import io.pmeparquet.PmeErrors
 
-/** Makes one version of a table: only files that the version before does not list are opened. ''Driver only.'' */
-private[admin] final class SealingJob(session: SparkSession, path: String, options: Map[String, String]) {
-  private val resolver = new ConfResolver(session)
+/**
+ * Makes one version of a table: only files that the version before does not list are opened. ''Driver only.''
+ *
+ * @param path the table's directory
+ * @param options those of a read, and who seals
+ */
+private[spark] final class SealingJob(
+    session: SparkSession,
+    path: String,
+    options: Map[String, String],
+    resolver: ConfResolver
+) {
   private val conf = SparkAccess.hadoopConf(session, options)
   private val snapshots = resolver.snapshots(options)
   private val table = TableFiles.qualified(path, conf)
 
+  private lazy val directory = snapshots.directory(table)
+
+  /** The version before. An overwrite removes snapshots that lie in the table, so a write asks for it first. */
+  private lazy val previous = versionBefore()
+
   /** @param minMax paths of the columns to index; none: those of the version before */
   def run(minMax: Option[Seq[Seq[String]]]): SealedSnapshot = {
     requireTable()
-    val directory = snapshots.directory(table)
-    val previous = versionBefore(directory)
+    sealedWith(minMax)
+  }
+
+  /**
+   * Looks at the table before a write, which [[seal]] then seals.
+   *
+   * @param replacesAll whether the write replaces all files
+   * @throws io.pmeparquet.PmeException if the table is not as its newest version lists it, or cannot be sealed
+   */
+  def prepare(replacesAll: Boolean): Unit = {
+    snapshots.requireSigner()
+    previous.foreach { snapshot =>
+      if (!replacesAll) {
+        val known = snapshot.files.iterator.map(file => file.path -> file.length).toMap
+        val listed = listFiles().map(file => relative(file) -> file.length).toMap
+        if (listed != known) {
+          val file = (listed.toSet -- known ++ (known.toSet -- listed)).map(_._1).min
+          throw PmeErrors.snapshotMismatch(new Path(table, file).toString, "the file was added, removed or replaced")
+        }
+      }
+    }
+  }
+
+  /** Seals the table after a write. */
+  def seal(): SealedSnapshot = sealedWith(None)
+
+  private def sealedWith(minMax: Option[Seq[Seq[String]]]): SealedSnapshot = {
     val before = previous.fold(Seq.empty[Seq[String]])(indexedColumns)
     // The fields of known files are those of the version before.
     val wanted = minMax.map(_.distinct).filter(_.toSet != before.toSet).getOrElse(before)
@@ -62,7 +101,7 @@ private[admin] final class SealingJob(session: SparkSession, path: String, optio
       throw PmeErrors.badSource(table.toString, s"it is a part of the table at $owner", "Seal the table's directory.")
   }
 
-  private def versionBefore(directory: SnapshotDirectory): Option[TableSnapshot] = {
+  private def versionBefore(): Option[TableSnapshot] = {
     val reader = snapshots.ownSnapshots(directory)
     reader.newest().map { version =>
       SessionSnapshots.of(session).seen.note(directory, version)

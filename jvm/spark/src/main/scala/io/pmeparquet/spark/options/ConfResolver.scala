@@ -11,7 +11,16 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.keys.{Kms, KmsUse}
 import io.pmeparquet.kms.KmsAccess
-import io.pmeparquet.options.{Level, Masking, OptionValues, PmeOptions, ReadSettings, Settings, WriteSettings}
+import io.pmeparquet.options.{
+  Level,
+  Masking,
+  OptionValues,
+  PmeOptions,
+  ReadSettings,
+  Settings,
+  SnapshotSettings,
+  WriteSettings
+}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
@@ -134,6 +143,9 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     val resolver = kmsResolver(options)
     new SnapshotResolver(values, resolver, kmsUse(values, resolver), readSettings(options), kms(options))
   }
+
+  /** Whether a write with these options seals the table after its commit. */
+  def sealsAfterWrite(options: Map[String, String]): Boolean = SnapshotSettings.sealsAfterWrite(valuesOf(options))
 
   /** A KMS sees no option from a stored definition, unless the session trusts the table. */
   private def kmsResolver(options: Map[String, String]): KmsResolver =

@@ -60,6 +60,12 @@ private[spark] final class SnapshotResolver(
       id -> openKms.signingKey(id, s"option ${PmeOptions.SigningKey.name}")
     }
 
+  /** @throws io.pmeparquet.PmeException if options name a signing key that cannot be used */
+  def requireSigner(): Unit = {
+    signingKey
+    ()
+  }
+
   /**
    * Seals new versions: with the signing key, or else with an HMAC.
    *

@@ -27,6 +27,7 @@ import io.pmeparquet.spark.snapshots.SealState
  * @param whose where the options come from
  * @param prepared the scope that a rule has made for a write
  * @param sealing whether the relation is read by snapshots
+ * @param sealsAfterWrite whether the write seals the table after its commit
  */
 private[spark] final case class FormatState(
     filters: Seq[Expression],
@@ -34,7 +35,8 @@ private[spark] final case class FormatState(
     @transient masked: MaskedColumns,
     whose: FormatOrigin,
     @transient prepared: Option[PreparedWrite],
-    @transient sealing: SealState = SealState.Unjudged
+    @transient sealing: SealState = SealState.Unjudged,
+    sealsAfterWrite: Boolean = false
 ) {
 
   /**
@@ -124,6 +126,11 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
 
   /** The format of a relation for which [[UseSnapshots]] has looked for snapshots. */
   private[spark] def withSeal(found: SealState): EncryptedFormat = of(state.copy(sealing = found))
+
+  /** The format of a write that seals the table after its commit. */
+  private[spark] def withSealAfterWrite: EncryptedFormat = of(state.copy(sealsAfterWrite = true))
+
+  private[spark] def sealsAfterWrite: Boolean = state.sealsAfterWrite
 
   private[spark] def sealState: SealState = state.sealState
 

@@ -10,6 +10,7 @@ import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin, PreparedWrite}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.PmeErrors
 
 /** The start of a write job: it resolves and checks the settings, and makes the keys. ''Driver only.'' */
 private[spark] object EncryptedWrite {
@@ -17,12 +18,14 @@ private[spark] object EncryptedWrite {
   /**
    * @param origin where the options come from
    * @param prepared the scope of this write, if a rule has made it
+   * @param sealsAfterWrite whether the caller seals the table after its commit
    * @param spark Spark's own preparation of the job, which reads the job's configuration
    */
   def prepare(
       session: SparkSession,
       origin: OptionOrigin,
       prepared: Option[PreparedWrite],
+      sealsAfterWrite: Boolean,
       job: Job,
       options: Map[String, String],
       dataSchema: StructType
@@ -32,7 +35,10 @@ private[spark] object EncryptedWrite {
     // Streaming sinks pass a configuration without the options. Spark's own source then ignores them.
     SparkAccess.setOptions(conf, spelled)
     WriteRules.check(conf)
-    val settings = new ConfResolver(session, origin).writeSettings(spelled, conf)
+    val resolver = new ConfResolver(session, origin)
+    val settings = resolver.writeSettings(spelled, conf)
+    // A streaming sink commits without a command that could seal.
+    if (!sealsAfterWrite && resolver.sealsAfterWrite(spelled)) throw PmeErrors.cannotSealWrite
     val output = FileOutputFormat.getOutputPath(job)
     val leaves = ColumnPlan.leaves(session, dataSchema)
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)

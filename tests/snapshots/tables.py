@@ -1,0 +1,37 @@
+"""Tables of people under a KMS of the tests, and reads and seals of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pme_parquet as pme
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KMS = {"kms": TEST_KMS}
+KEYS = KMS | {"footerKey": "footer", "columnKeys": "pii: name, ssn; pay: salary"}
+MISMATCH = "PME_SNAPSHOT_MISMATCH"
+NOT_AUTHENTIC = "PME_SNAPSHOT_NOT_AUTHENTIC"
+DAMAGED = "PME_SNAPSHOT_DAMAGED"
+
+
+def write(frame: DataFrame, path: str, *partitions: str, mode: str = "error") -> None:
+    """Write the frame with the usual keys."""
+    frame.write.format("pme-parquet").options(**KEYS).mode(mode).partitionBy(*partitions).save(path)
+
+
+def load(spark: SparkSession, *paths: str, **options: str) -> DataFrame:
+    """Load the paths with the KMS of the tests."""
+    return spark.read.format("pme-parquet").options(**KMS, **options).load(list(paths))
+
+
+def ids(spark: SparkSession, *paths: str, **options: str) -> list[int]:
+    """Return the ids of the table's rows, sorted."""
+    return sorted(row.id for row in load(spark, *paths, **options).select("id").collect())
+
+
+def seal(spark: SparkSession, path: str, **arguments: Any) -> pme.Sealed:
+    """Seal the table with the KMS of the tests."""
+    return pme.seal(spark, path, options=KMS, **arguments)

@@ -1,0 +1,99 @@
+"""Operations on a sealed table: `pme.verify` finds what differs, and what would change files is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.snapshots.tables import KMS, MISMATCH, ids, seal, write
+from tests.support.canary import data_files
+from tests.support.expect import refused
+from tests.support.files import forge
+from tests.support.files.anatomy import Anatomy, Kind
+from tests.support.frames import people
+from tests.support.tables import Remembering
+from tests.support.tables import write as write_under
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def table(spark: SparkSession, target: str) -> str:
+    """Return a sealed table of 20 people in two files."""
+    write(people(spark).repartition(2), target)
+    seal(spark, target)
+    return target
+
+
+def findings(spark: SparkSession, path: str, **options: str) -> list[tuple[str, str]]:
+    """Return file name and condition of each finding."""
+    rows = pme.verify(spark, path, options=KMS | options).collect()
+    return sorted((Path(row.file).name, row.condition) for row in rows)
+
+
+def test_a_sealed_table_has_no_findings(spark: SparkSession, table: str) -> None:
+    assert findings(spark, table) == []
+
+
+def test_verify_finds_missing_added_and_changed_files(spark: SparkSession, table: str) -> None:
+    [first, second] = data_files(table)
+    write(people(spark, 20, 3).coalesce(1), table, mode="append")
+    [added] = [file for file in data_files(table) if file not in (first, second)]
+    first.unlink()
+    content = second.read_bytes()
+    page = Anatomy(content).named("id").of(Kind.DATA_PAGE)[0]
+    second.write_bytes(forge.flip(content, page.offset + page.size // 2))
+    (second.parent / f".{second.name}.crc").unlink()
+    found = findings(spark, table)
+    for name in (first.name, second.name, added.name):
+        assert (name, MISMATCH) in found
+    assert (second.name, "PME_NOT_AUTHENTIC") in found
+    assert [name for name, condition in findings(spark, table, snapshot="off")] == [second.name]
+
+
+def test_verify_reports_a_snapshot_that_is_not_authentic(spark: SparkSession, table: str) -> None:
+    manifest = Path(table) / "_pme_snapshots" / "snapshot-0000000001.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"rows":20', b'"rows":21'))
+    assert (Path(table).name, "PME_SNAPSHOT_NOT_AUTHENTIC") in findings(spark, table)
+
+
+def test_a_rotation_of_a_sealed_table_is_refused_unless_snapshots_are_off(spark: SparkSession, target: str) -> None:
+    kms = pme.PythonKms(Remembering())
+    write_under(people(spark), target, kms)
+    pme.seal(spark, target, kms=kms)
+    new = {"pii": "pii-2"}
+    with refused("PME_UNSUPPORTED", "the table is sealed", "snapshot=off"):
+        pme.rotate(spark, target, kms=kms, master_keys=new)
+    pme.rotate(spark, target, kms=kms, master_keys=new, options={"snapshot": "off"})
+    with refused(MISMATCH):
+        spark.read.format("pme-parquet").options(**kms.options()).load(target).collect()
+    with refused("PME_UNSUPPORTED", "differ in their keys"):
+        write_under(people(spark, 20), f"{target}-other", kms)
+        other = data_files(f"{target}-other")[0]
+        (Path(target) / other.name).write_bytes(other.read_bytes())
+        pme.seal(spark, target, kms=kms)
+    (Path(target) / other.name).unlink()
+    assert pme.seal(spark, target, kms=kms).opened > 0
+    assert spark.read.format("pme-parquet").options(**kms.options()).load(target).count() == 20
+
+
+def test_encrypting_a_sealed_table_in_place_is_refused(spark: SparkSession, target: str) -> None:
+    people(spark).coalesce(1).write.parquet(target)
+    pme.seal(spark, target, options=KMS | {"plaintextFiles": "allow", "footerKey": "footer"})
+    encryption = pme.Encryption(kms=pme.KmsClass(KMS["kms"]), footer_key="footer")
+    with refused("PME_UNSUPPORTED", "the table is sealed"):
+        pme.encrypt(spark, target, None, encryption, in_place=True)
+
+
+def test_a_copy_of_a_sealed_table_compares_it_with_its_snapshot_first(spark: SparkSession, table: str) -> None:
+    encryption = pme.Encryption(kms=pme.KmsClass(KMS["kms"]), footer_key="other")
+    pme.rekey(spark, table, f"{table}-copy", encryption, kms=pme.KmsClass(KMS["kms"]))
+    assert ids(spark, f"{table}-copy") == list(range(20))
+    data_files(table)[0].unlink()
+    with refused(MISMATCH, "it is missing"):
+        pme.rekey(spark, table, f"{table}-second", encryption, kms=pme.KmsClass(KMS["kms"]))
+    assert not Path(f"{table}-second").exists()
