@@ -79,12 +79,12 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
     )
 
   /** For a write whose data is committed. */
-  def writtenNotSealed(table: String, failed: PmeException): PmeException =
+  def writtenNotSealed(table: String, why: String, cause: Throwable): PmeException =
     fail(
-      failed.condition,
-      s"$table: the data is written, but the table is not sealed: ${failed.problem} Once that is solved, seal the table " +
-        "(pme.seal). Until then reads refuse what this write changed.",
-      failed
+      SnapshotMismatch,
+      s"$table: the data is written, but the table is not sealed, so reads refuse it: $why. Solve that, and seal the " +
+        "table (pme.seal).",
+      cause
     )
 
   def cannotSealWrite: PmeException =

@@ -94,7 +94,10 @@ final class NewVersion(
     catch { case NonFatal(second) => failed.addSuppressed(second) }
 
   /** The files of each part to be, with the old part that covers the same range of paths. */
-  private def slices(files: Vector[SealedFile], old: Seq[PartEntry]): Vector[(Vector[SealedFile], Option[PartEntry])] = {
+  private def slices(
+      files: Vector[SealedFile],
+      old: Seq[PartEntry]
+  ): Vector[(Vector[SealedFile], Option[PartEntry])] = {
     val starts = old.map(_.first)
     def rangeOf(file: SealedFile) = starts.lastIndexWhere(SealedFiles.compare(_, file.path) <= 0)
     // Paths are in order, so neighbours have the same range.
@@ -126,6 +129,9 @@ object NewVersion {
     else {
       val keys = items.map(key)
       val starts = items.indices.filter(at => at == 0 || keys(at) != keys(at - 1))
-      starts.zip(starts.drop(1) :+ items.size).map { case (from, until) => keys(from) -> items.slice(from, until) }.toVector
+      starts
+        .zip(starts.drop(1) :+ items.size)
+        .map { case (from, until) => keys(from) -> items.slice(from, until) }
+        .toVector
     }
 }

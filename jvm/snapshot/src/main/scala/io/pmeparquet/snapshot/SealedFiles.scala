@@ -21,7 +21,12 @@ private[snapshot] final class SealedFiles(
     footerKey: Option[String]
 ) extends FileSeal {
 
-  override def require(path: Path, length: Long, footerSha256: Array[Byte], footerKey: Option[String]): Unit = {
+  override def require(
+      path: Path,
+      length: Long,
+      footerSha256: Array[Byte],
+      footerKey: Option[String]
+  ): Unit = {
     def mismatch(why: String) = PmeErrors.snapshotMismatch(path.toString, why)
     val entry = SealedFiles
       .relative(table, path)
@@ -65,5 +70,7 @@ object SealedFiles {
     Arrays.compareUnsigned(one.getBytes(UTF_8), other.getBytes(UTF_8))
 
   private[snapshot] def areOrdered(files: Seq[SealedFile]): Boolean =
-    files.isEmpty || files.iterator.zip(files.iterator.drop(1)).forall { case (one, next) => byPath.lt(one, next) }
+    files.isEmpty || files.iterator.zip(files.iterator.drop(1)).forall { case (one, next) =>
+      byPath.lt(one, next)
+    }
 }

@@ -47,10 +47,16 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
   def part(entry: PartEntry): Array[Byte] = {
     val file = partPath(entry.name)
     if (entry.length > MostPartBytes)
-      throw PmeErrors.snapshotDamaged(file.toString, s"a part is ${entry.length} bytes long, more than any part is")
+      throw PmeErrors.snapshotDamaged(
+        file.toString,
+        s"a part is ${entry.length} bytes long, more than any part is"
+      )
     val bytes = read(file, Some(entry.length))
     if (Sha256.hex(Sha256.ofBytes(bytes)) != entry.sha256)
-      throw PmeErrors.snapshotNotAuthentic(file.toString, "the part has another digest than the manifest states")
+      throw PmeErrors.snapshotNotAuthentic(
+        file.toString,
+        "the part has another digest than the manifest states"
+      )
     bytes
   }
 
@@ -94,12 +100,14 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
     } catch {
       case missing: FileNotFoundException => throw damaged("the file is missing", missing)
       case cut: EOFException => throw damaged("the file is cut", cut)
-      case failed: org.apache.hadoop.fs.ChecksumException => throw damaged("its checksum does not match", failed)
+      case failed: org.apache.hadoop.fs.ChecksumException =>
+        throw damaged("its checksum does not match", failed)
     }
   }
 
   private def fileStatus(file: Path): FileStatus = {
-    if (OwnFiles.find(file, conf) == Found.Other) throw PmeErrors.snapshotDamaged(file.toString, "it is a link")
+    if (OwnFiles.find(file, conf) == Found.Other)
+      throw PmeErrors.snapshotDamaged(file.toString, "it is a link")
     val status = file.getFileSystem(conf).getFileStatus(file)
     if (status.isDirectory) throw PmeErrors.snapshotDamaged(file.toString, "it is a directory")
     status

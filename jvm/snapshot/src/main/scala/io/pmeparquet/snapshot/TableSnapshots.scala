@@ -1,6 +1,5 @@
 package io.pmeparquet.snapshot
 
-
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, Sha256}

@@ -2,8 +2,8 @@ package io.pmeparquet.parquet.bytes
 
 import java.nio.charset.StandardCharsets.US_ASCII
 
-import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.cipher.ModuleFrame
 
 /**
  * The bytes of a file's footer, read but not yet authenticated: those before the length and magic at the end of the

@@ -156,9 +156,13 @@ private[pmeparquet] object OwnFiles {
       if (target.isLocal) LocalFiles.publish(source.local, target.local)
       else if (target.fs.getUri.getScheme == Place.Hdfs)
         FileContext.getFileContext(target.fs.getUri, conf).rename(source.path, target.path, Rename.NONE)
-      else throw PmeErrors.unsupported(to.toString, "sealing a table in this file system",
-        "only local file systems and HDFS have a step that publishes a file without replacing one",
-        "Set snapshotLocation to a directory there.")
+      else
+        throw PmeErrors.unsupported(
+          to.toString,
+          "sealing a table in this file system",
+          "only local file systems and HDFS have a step that publishes a file without replacing one",
+          "Set snapshotLocation to a directory there."
+        )
       true
     } catch { case there: IOException if isThere(there) => false }
     finally delete(from, conf)

@@ -2,15 +2,18 @@ package io.pmeparquet.parquet.inspect
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.column.statistics.Statistics
-import org.apache.parquet.schema.LogicalTypeAnnotation.{DateLogicalTypeAnnotation, TimestampLogicalTypeAnnotation}
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DateLogicalTypeAnnotation,
+  TimestampLogicalTypeAnnotation
+}
 
+import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes, ReadCounters}
 import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.{PmeErrors, Sha256}
 
 /**
  * What identifies a file, what protects it, and what it can contain. ''Crosses the wire.''
@@ -95,7 +98,8 @@ object FileFacts {
     else {
       val chunks = (0 until file.rowGroupCount).flatMap(file.chunks(_, Seq(path), counters).chunks)
       val isRepeated = chunks.exists(_.descriptor.getMaxRepetitionLevel > 0)
-      if (isRepeated || !chunks.forall(isBounded) || (isOfOldCalendar(file) && isDateOrTime(chunks.head))) None
+      if (isRepeated || !chunks.forall(isBounded) || (isOfOldCalendar(file) && isDateOrTime(chunks.head)))
+        None
       else {
         val all = merged(chunks.map(_.meta.getStatistics))
         val bounds = if (all.hasNonNullValue) Some(all.getMinBytes -> all.getMaxBytes) else None
@@ -107,7 +111,9 @@ object FileFacts {
   private def isOfOldCalendar(file: OpenFile) = {
     val entries = file.fileMetaData.getKeyValueMetaData
     entries.containsKey("org.apache.spark.legacyDateTime") ||
-    Option(entries.get("org.apache.spark.version")).exists(version => version.startsWith("2.") || version.startsWith("1."))
+    Option(entries.get("org.apache.spark.version")).exists(version =>
+      version.startsWith("2.") || version.startsWith("1.")
+    )
   }
 
   private def isDateOrTime(chunk: Chunk) = chunk.descriptor.getPrimitiveType.getLogicalTypeAnnotation match {

@@ -43,7 +43,14 @@ final case class TablePolicy(footerKey: Option[String], columns: Seq[(Seq[String
  * @param first the first path that it lists
  * @param last the last path that it lists
  */
-final case class PartEntry(name: String, length: Long, sha256: String, files: Long, first: String, last: String)
+final case class PartEntry(
+    name: String,
+    length: Long,
+    sha256: String,
+    files: Long,
+    first: String,
+    last: String
+)
 
 /**
  * An index: a group of columns in the parts.

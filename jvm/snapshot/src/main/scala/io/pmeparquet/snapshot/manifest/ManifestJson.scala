@@ -161,10 +161,12 @@ private[snapshot] object ManifestJson {
 
   private def index(fields: Fields): IndexEntry = {
     val kind = fields.text("kind")
-    if (kind != IndexEntry.MinMax) throw fields.unusable(s"'$kind' is not a kind of index of this format version")
+    if (kind != IndexEntry.MinMax)
+      throw fields.unusable(s"'$kind' is not a kind of index of this format version")
     val index = IndexEntry(fields.texts("column"), fields.text("field"), fields.text("type"))
     fields.end()
-    if (!index.field.matches("index_[0-9]{1,4}")) throw fields.unusable("an index has a field that no index has")
+    if (!index.field.matches("index_[0-9]{1,4}"))
+      throw fields.unusable("an index has a field that no index has")
     index
   }
 
@@ -180,7 +182,8 @@ private[snapshot] object ManifestJson {
       // Jackson's message may repeat content.
       case bad: IOException =>
         throw PmeErrors.snapshotDamaged(where, s"the manifest is not JSON (${bad.getClass.getSimpleName})")
-      case _: StackOverflowError => throw PmeErrors.snapshotDamaged(where, "the manifest is nested too deeply")
+      case _: StackOverflowError =>
+        throw PmeErrors.snapshotDamaged(where, "the manifest is nested too deeply")
     }
 
   private def texts(array: ArrayNode, values: Seq[String]): Unit = values.foreach(array.add)
@@ -212,12 +215,18 @@ private final class Fields(node: JsonNode, what: String, where: String) {
   def optional[A](name: String)(read: String => A): Option[A] = if (node.has(name)) Some(read(name)) else None
 
   /** @throws io.pmeparquet.PmeException if there are fields that nobody has read */
-  def end(): Unit = left.headOption.foreach(name => throw unusable(s"it has a field '${name.take(40)}' that is not known"))
+  def end(): Unit =
+    left.headOption.foreach(name => throw unusable(s"it has a field '${name.take(40)}' that is not known"))
 
-  def unusable(why: String): io.pmeparquet.PmeException = PmeErrors.snapshotDamaged(where, s"$what cannot be used: $why")
+  def unusable(why: String): io.pmeparquet.PmeException =
+    PmeErrors.snapshotDamaged(where, s"$what cannot be used: $why")
 
   private def elements(name: String, of: String)(fits: JsonNode => Boolean): Seq[JsonNode] =
-    this.of(name, s"a list of $of")(one => one.isArray && one.elements.asScala.forall(fits)).elements.asScala.toVector
+    this
+      .of(name, s"a list of $of")(one => one.isArray && one.elements.asScala.forall(fits))
+      .elements
+      .asScala
+      .toVector
 
   private def of(name: String, kind: String)(fits: JsonNode => Boolean): JsonNode = {
     left -= name

@@ -3,7 +3,13 @@ package io.pmeparquet.snapshot.parts
 import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
 
-import org.apache.parquet.io.{DelegatingSeekableInputStream, InputFile, OutputFile, PositionOutputStream, SeekableInputStream}
+import org.apache.parquet.io.{
+  DelegatingSeekableInputStream,
+  InputFile,
+  OutputFile,
+  PositionOutputStream,
+  SeekableInputStream
+}
 
 /** A Parquet file that is written in memory, so that its digest is known before it has a place. */
 private[parts] final class MemoryOutput extends OutputFile {

@@ -6,17 +6,17 @@ import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.{FileDecryptionProperties, FileEncryptionProperties}
-import org.apache.parquet.example.data.Group
 import org.apache.parquet.example.data.simple.SimpleGroupFactory
-import org.apache.parquet.hadoop.ParquetReader
+import org.apache.parquet.example.data.Group
 import org.apache.parquet.hadoop.api.ReadSupport
 import org.apache.parquet.hadoop.example.{ExampleParquetWriter, GroupReadSupport}
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
+import org.apache.parquet.hadoop.ParquetReader
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
-import io.pmeparquet.PmeErrors
 import io.pmeparquet.snapshot.manifest.IndexEntry
+import io.pmeparquet.PmeErrors
 
 /** The rows of a part, as the bytes of a Parquet file (docs/snapshots.md, "Format"). */
 private[snapshot] object PartFile {
@@ -148,7 +148,8 @@ private[snapshot] object PartFile {
       val map = group.getGroup("partition_values", 0)
       (0 until map.getFieldRepetitionCount("key_value")).map { at =>
         val entry = map.getGroup("key_value", at)
-        val value = if (entry.getFieldRepetitionCount("value") == 0) None else Some(entry.getString("value", 0))
+        val value =
+          if (entry.getFieldRepetitionCount("value") == 0) None else Some(entry.getString("value", 0))
         entry.getString("key", 0) -> value
       }
     }

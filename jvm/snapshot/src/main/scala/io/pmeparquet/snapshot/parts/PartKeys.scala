@@ -10,8 +10,8 @@ import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, NamePattern, UnlistedColumns}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings, WriteSettings}
-import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
+import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
 
 /**

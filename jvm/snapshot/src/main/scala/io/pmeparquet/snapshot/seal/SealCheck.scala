@@ -76,4 +76,3 @@ final class SealCheck(
   private val Ed25519Bytes = 64
   private val MostShown = 100
 }
-

@@ -25,7 +25,8 @@ object VerifyKey {
     val key = Block.findAllMatchIn(text.insecureValue).toList match {
       case List(block) =>
         val bytes =
-          Try(Base64.getMimeDecoder.decode(block.group(2))).getOrElse(throw unusable("its block is not base64"))
+          Try(Base64.getMimeDecoder.decode(block.group(2)))
+            .getOrElse(throw unusable("its block is not base64"))
         if (block.group(1) == Certificate) ofCertificate(bytes) else PublicKeys.parse(bytes)
       case Nil => throw unusable("it has no PEM block PUBLIC KEY or CERTIFICATE")
       case _ => throw unusable("it has more than one key")
@@ -35,7 +36,8 @@ object VerifyKey {
 
   private def ofCertificate(bytes: Array[Byte]): Option[PublicKey] =
     try {
-      val certificate = CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(bytes))
+      val certificate =
+        CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(bytes))
       PublicKeys.parse(certificate.getPublicKey.getEncoded)
     } catch { case _: GeneralSecurityException => None }
 

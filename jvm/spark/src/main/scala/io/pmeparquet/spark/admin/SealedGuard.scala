@@ -17,7 +17,12 @@ private[admin] object SealedGuard {
    * @param path the table, a partition or a file
    * @param operation with an article, for the message
    */
-  def refuseChange(session: SparkSession, options: Map[String, String], path: Path, operation: String): Unit = {
+  def refuseChange(
+      session: SparkSession,
+      options: Map[String, String],
+      path: Path,
+      operation: String
+  ): Unit = {
     val snapshots = new ConfResolver(session).snapshots(options)
     if (!snapshots.settings.isOff) {
       val table = TableFiles.tableOf(path, snapshots.conf)

@@ -19,7 +19,9 @@ private[admin] object SealedPolicy {
     val footers = before.toSeq.map(_.footerKey -> "the files of the version before") ++
       facts.map { case (file, found) => found.footerKey -> file.path }
     val footerKey = one(table, "the footer", footers)
-    val columns = before.toSeq.flatMap(_.columns.map { case (path, key) => path -> (key -> "the files of the version before") }) ++
+    val columns = before.toSeq.flatMap(_.columns.map { case (path, key) =>
+      path -> (key -> "the files of the version before")
+    }) ++
       facts.flatMap { case (file, found) =>
         found.columns.map { case (path, protection) => path.toSeq -> (keyOf(protection, found) -> file.path) }
       }
@@ -40,7 +42,9 @@ private[admin] object SealedPolicy {
       case Seq() => None
       case Seq((key, _)) => key
       case several =>
-        val places = several.map { case (key, files) => s"${key.fold("no key")(id => s"'$id'")} in ${files.head._2}" }
+        val places = several.map { case (key, files) =>
+          s"${key.fold("no key")(id => s"'$id'")} in ${files.head._2}"
+        }
         throw PmeErrors.unsupported(
           table,
           "sealing a table whose files differ in their keys",
@@ -66,8 +70,14 @@ private[admin] object SealedPolicy {
       throw PmeErrors.unknownColumn(path.mkString("."), columns.map(_.mkString(".")))
     }
     val types: Map[Seq[String], String] =
-      facts.flatMap(_.ranges.map { case (path, range) => (path: Seq[String]) -> range.columnType }).reverse.toMap
-    val before = previous.toSeq.flatMap(_.version.manifest.indexes).map(index => index.column.toSeq -> index.columnType).toMap
+      facts
+        .flatMap(_.ranges.map { case (path, range) => (path: Seq[String]) -> range.columnType })
+        .reverse
+        .toMap
+    val before = previous.toSeq
+      .flatMap(_.version.manifest.indexes)
+      .map(index => index.column.toSeq -> index.columnType)
+      .toMap
     wanted.zipWithIndex.flatMap { case (path, number) =>
       before.get(path).orElse(types.get(path)).map(of => IndexEntry(path, s"index_$number", of))
     }

@@ -60,7 +60,10 @@ private[spark] final class SealingJob(
         val listed = listFiles().map(file => relative(file) -> file.length).toMap
         if (listed != known) {
           val file = (listed.toSet -- known ++ (known.toSet -- listed)).map(_._1).min
-          throw PmeErrors.snapshotMismatch(new Path(table, file).toString, "the file was added, removed or replaced")
+          throw PmeErrors.snapshotMismatch(
+            new Path(table, file).toString,
+            "the file was added, removed or replaced"
+          )
         }
       }
     }
@@ -77,10 +80,12 @@ private[spark] final class SealingJob(
     val facts = look(unknown, wanted)
     val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
     val indexes = SealedPolicy.indexes(wanted, facts.map(_._2), previous, policy)
-    val files = (known ++ facts.map { case (file, found) => sealedFile(file, found, indexes) }).sorted(SealedFiles.byPath)
+    val files = (known ++ facts.map { case (file, found) => sealedFile(file, found, indexes) })
+      .sorted(SealedFiles.byPath)
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
-    val version = new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
-      .publish(files, policy, partitions, indexes, SealingJob.writer)
+    val version =
+      new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
+        .publish(files, policy, partitions, indexes, SealingJob.writer)
     SessionSnapshots.of(session).seen.made(directory, version)
     new SealedSnapshot(
       version.number,
@@ -98,7 +103,11 @@ private[spark] final class SealingJob(
   private def requireTable(): Unit = {
     val owner = TableFiles.tableOf(table, conf)
     if (TableFiles.statusOf(table, conf).isFile || owner != table)
-      throw PmeErrors.badSource(table.toString, s"it is a part of the table at $owner", "Seal the table's directory.")
+      throw PmeErrors.badSource(
+        table.toString,
+        s"it is a part of the table at $owner",
+        "Seal the table's directory."
+      )
   }
 
   private def versionBefore(): Option[TableSnapshot] = {
@@ -171,7 +180,8 @@ private[spark] final class SealingJob(
 }
 
 /** ''Crosses the wire'', with the scope. */
-private final class SealingTask(scope: ReadScope, wanted: List[List[String]], step: ProgressStep) extends Serializable {
+private final class SealingTask(scope: ReadScope, wanted: List[List[String]], step: ProgressStep)
+    extends Serializable {
   def apply(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
     step.counting(file.length)(FileFacts.of(scope, file, wanted, conf))
   }

@@ -3,6 +3,7 @@ package io.pmeparquet.spark.admin
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.verify.Finding
@@ -10,7 +11,6 @@ import io.pmeparquet.spark.admin.job.FileJob
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.{SealedTable, SnapshotReads}
-import io.pmeparquet.{PmeErrors, PmeException}
 
 /**
  * Compares a table with its snapshot: missing files, files that the snapshot does not list, and the bytes of each file,
@@ -32,7 +32,11 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
   def failuresOf(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[PmeException] =
     failures(path, all, chosen).map(_._2)
 
-  private def failures(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[(String, PmeException)] = {
+  private def failures(
+      path: Path,
+      all: Seq[ListedFile],
+      chosen: Seq[ListedFile]
+  ): Seq[(String, PmeException)] = {
     val named = TableFiles.qualified(path.toString, conf)
     val isFile = TableFiles.statusOf(named, conf).isFile
     val found = Kept(named.toString) {
@@ -53,10 +57,13 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
       val full = file.toUri.getPath
       full == below || full.startsWith(below.stripSuffix("/") + "/")
     }
-    val extra = there.toSeq.sortBy(_._1).filterNot { case (name, _) => listed.contains(name) }.map { case (_, file) =>
-      file.path -> PmeErrors.snapshotMismatch(file.path, s"the file is not in the list of version $version")
-    }
-    val missing = table.snapshot.files.filterNot(file => there.contains(file.path)).map(file => new Path(table.directory, file.path))
+    val extra =
+      there.toSeq.sortBy(_._1).filterNot { case (name, _) => listed.contains(name) }.map { case (_, file) =>
+        file.path -> PmeErrors.snapshotMismatch(file.path, s"the file is not in the list of version $version")
+      }
+    val missing = table.snapshot.files
+      .filterNot(file => there.contains(file.path))
+      .map(file => new Path(table.directory, file.path))
     extra ++ missing.filter(isBelow).map { file =>
       file.toString ->
         PmeErrors.snapshotMismatch(file.toString, s"version $version lists the file, and it is missing")
@@ -64,7 +71,8 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
   }
 
   private def bytes(table: SealedTable, chosen: Seq[ListedFile]): Seq[(String, PmeException)] = {
-    val listed = chosen.filter(file => table.relative(new Path(file.path)).exists(table.snapshot.byPath.contains))
+    val listed =
+      chosen.filter(file => table.relative(new Path(file.path)).exists(table.snapshot.byPath.contains))
     FileJob
       .each(session, conf, listed, FileJob.MaxTasks)((file, conf) => FileFacts.wholeFile(file, conf))
       .flatMap { case (file, answer) =>
@@ -72,7 +80,9 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
         answer match {
           case Right(sha256) if java.util.Arrays.equals(sha256, sealedFile.sha256) => None
           case Right(_) =>
-            Some(file.path -> PmeErrors.snapshotMismatch(file.path, "its bytes are not those that were sealed"))
+            Some(
+              file.path -> PmeErrors.snapshotMismatch(file.path, "its bytes are not those that were sealed")
+            )
           case Left(failed) =>
             Some(file.path -> PmeErrors.snapshotMismatch(file.path, s"it cannot be read: ${failed.message}"))
         }

@@ -145,7 +145,8 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   }
 
   /** Whether a write with these options seals the table after its commit. */
-  def sealsAfterWrite(options: Map[String, String]): Boolean = SnapshotSettings.sealsAfterWrite(valuesOf(options))
+  def sealsAfterWrite(options: Map[String, String]): Boolean =
+    SnapshotSettings.sealsAfterWrite(valuesOf(options))
 
   /** A KMS sees no option from a stored definition, unless the session trusts the table. */
   private def kmsResolver(options: Map[String, String]): KmsResolver =

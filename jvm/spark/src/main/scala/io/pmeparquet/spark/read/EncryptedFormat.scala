@@ -43,7 +43,8 @@ private[spark] final case class FormatState(
    * What decides whether two formats are equal. Column ids do not count: Spark gives the columns of each scan of a
    * table new ids.
    */
-  def identity: (Seq[Expression], Option[Set[String]], FormatOrigin, Option[PreparedWrite], Option[Seq[String]]) =
+  def identity
+      : (Seq[Expression], Option[Set[String]], FormatOrigin, Option[PreparedWrite], Option[Seq[String]]) =
     (filters.map(FormatState.withoutIds), conditions, whose, write, sealState.digests)
 
   /** The state; unknown in a deserialized instance, because the field is transient. */
@@ -176,7 +177,8 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
       options,
       hadoopConf
     )
-    val seal = SealOfRead.of(session, resolver.snapshots(spelled).settings, state.sealState, hadoopConf, sessionRules)
+    val seal =
+      SealOfRead.of(session, resolver.snapshots(spelled).settings, state.sealState, hadoopConf, sessionRules)
     val opening = FileOpening(session, hadoopConf, scope, requiredSchema, seal)
     if (resolver.usesPages(spelled)) {
       val result = StructType(partitionSchema.fields ++ requiredSchema.fields)

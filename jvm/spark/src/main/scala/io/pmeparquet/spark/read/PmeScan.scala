@@ -39,7 +39,8 @@ private[spark] final case class FileOpeningOf(
   def apply(columns: StructType): FileOpening =
     of(SparkAccess.hadoopConf(session, options.asCaseSensitiveMap().asScala.toMap), columns)
 
-  def of(conf: Configuration, columns: StructType): FileOpening = FileOpening(session, conf, scope, columns, seal)
+  def of(conf: Configuration, columns: StructType): FileOpening =
+    FileOpening(session, conf, scope, columns, seal)
 
   def usesPages: Boolean =
     new ConfResolver(session).usesPages(options.asCaseSensitiveMap().asScala.toMap)

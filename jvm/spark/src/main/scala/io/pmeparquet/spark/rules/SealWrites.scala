@@ -5,14 +5,18 @@ import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.{FileIndex, InsertIntoHadoopFsRelationCommand, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.{
+  FileIndex,
+  InsertIntoHadoopFsRelationCommand,
+  PartitionDirectory
+}
 import org.apache.spark.sql.types.StructType
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.spark.admin.SealingJob
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.{PmeErrors, PmeException}
 
 /**
  * `snapshot=update` of a write: the write seals the table after its commit. What can fail is tried here, before Spark
@@ -76,7 +80,9 @@ private final class SealOnRefresh(table: Path, spark: Option[FileIndex], job: Se
       ()
     } catch {
       case failed: Throwable =>
-        throw PmeException.find(failed).fold(failed)(PmeErrors.writtenNotSealed(table.toString, _))
+        throw PmeException.find(failed).fold(failed) { ours =>
+          PmeErrors.writtenNotSealed(table.toString, ours.problem.stripSuffix("."), ours)
+        }
     }
   }
 }

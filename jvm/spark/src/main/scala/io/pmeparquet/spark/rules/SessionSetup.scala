@@ -13,7 +13,15 @@ import io.pmeparquet.spark.session.{FormatName, SparkAccess}
  * sources that accept filters on nested fields.
  */
 private[spark] object SessionSetup extends SessionRules {
-  private val rules = Seq(TellOrigins, UseSnapshots, OtherFormats, PreWriteCheck, SealWrites, AggregatePushDown, ConditionColumns)
+  private val rules = Seq(
+    TellOrigins,
+    UseSnapshots,
+    OtherFormats,
+    PreWriteCheck,
+    SealWrites,
+    AggregatePushDown,
+    ConditionColumns
+  )
   private val strategies = Seq(KeepFilters, PlanFunctions)
 
   override def install(): Unit =

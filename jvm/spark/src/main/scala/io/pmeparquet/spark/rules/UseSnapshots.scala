@@ -2,14 +2,19 @@ package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.{
+  FileIndex,
+  HadoopFsRelation,
+  LogicalRelation,
+  PartitioningAwareFileIndex
+}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.{FileSkipping, SealedIndex, SealState, SnapshotReads}
+import io.pmeparquet.spark.snapshots.{FileSkipping, SealState, SealedIndex, SnapshotReads}
 
 /**
  * Reads tables by their snapshots: finds the snapshot of each relation of ours, compares its files with those that Spark
@@ -31,7 +36,11 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
       }
   }
 
-  private def judged(relation: LogicalRelation, files: HadoopFsRelation, format: EncryptedFormat): LogicalPlan = {
+  private def judged(
+      relation: LogicalRelation,
+      files: HadoopFsRelation,
+      format: EncryptedFormat
+  ): LogicalPlan = {
     val session = SparkSession.active
     val resolver = new ConfResolver(session, format.origin)
     val reads = new SnapshotReads(session, resolver, ConfResolver.spelled(files.options))

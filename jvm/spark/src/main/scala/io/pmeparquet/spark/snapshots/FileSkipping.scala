@@ -9,7 +9,10 @@ import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewr
 import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
 import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, ColumnPath, CompressionCodecName}
 import org.apache.parquet.schema.{MessageType, MessageTypeParser, PrimitiveType}
-import org.apache.parquet.schema.LogicalTypeAnnotation.{DateLogicalTypeAnnotation, TimestampLogicalTypeAnnotation}
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DateLogicalTypeAnnotation,
+  TimestampLogicalTypeAnnotation
+}
 import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.execution.datasources.DataSourceUtils
@@ -44,7 +47,8 @@ private[spark] final class FileSkipping(conf: SQLConf, schema: StructType, rebas
    * @return whether a file has no such row
    */
   def of(table: SealedTable, filters: Seq[Expression]): SealedFile => Boolean = {
-    val indexes = if (isOn && filters.nonEmpty) table.snapshot.version.manifest.indexes.flatMap(typed) else Nil
+    val indexes =
+      if (isOn && filters.nonEmpty) table.snapshot.version.manifest.indexes.flatMap(typed) else Nil
     val predicates = filters.filterNot(readsMetadata).flatMap(predicateOf(_, indexes))
     if (predicates.isEmpty) _ => false
     else {
@@ -95,9 +99,16 @@ private[spark] final class FileSkipping(conf: SQLConf, schema: StructType, rebas
   }
 
   /** A file without the range of a column that the predicate names proves nothing. */
-  private def proves(predicate: FilterPredicate, file: SealedFile, ranges: Map[Seq[String], Ranges]): Boolean = {
+  private def proves(
+      predicate: FilterPredicate,
+      file: SealedFile,
+      ranges: Map[Seq[String], Ranges]
+  ): Boolean = {
     val columns = pathsOf(predicate).map(path => ranges.get(path).flatMap(_.chunk(file)))
-    columns.nonEmpty && columns.forall(_.isDefined) && StatisticsFilter.canDrop(predicate, columns.flatten.asJava)
+    columns.nonEmpty && columns.forall(_.isDefined) && StatisticsFilter.canDrop(
+      predicate,
+      columns.flatten.asJava
+    )
   }
 }
 
@@ -111,7 +122,8 @@ private object FileSkipping {
     /** None for a column whose name or type the text of a schema cannot hold. */
     def of(entry: IndexEntry): Option[TypedIndex] = Try {
       val groups = entry.column.dropRight(1)
-      val text = groups.map(name => s"optional group $name { ").mkString + entry.columnType + ";" + " }" * groups.size
+      val text =
+        groups.map(name => s"optional group $name { ").mkString + entry.columnType + ";" + " }" * groups.size
       MessageTypeParser.parseMessageType(s"message file { $text }")
     }.toOption
       .filter(schema => schema.getPaths.asScala.map(_.toSeq).toSeq == Seq(entry.column))

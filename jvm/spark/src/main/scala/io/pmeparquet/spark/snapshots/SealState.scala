@@ -36,7 +36,12 @@ private[spark] object SealState {
 
 /** The seals of several tables. Files of other tables have none. ''Crosses the wire.'' */
 private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)]) extends FileSeal {
-  override def require(path: Path, length: Long, footerSha256: Array[Byte], footerKey: Option[String]): Unit = {
+  override def require(
+      path: Path,
+      length: Long,
+      footerSha256: Array[Byte],
+      footerKey: Option[String]
+  ): Unit = {
     val file = path.toUri.getPath
     seals.foreach { case (table, seal) =>
       if (file.startsWith(table.stripSuffix("/") + "/")) seal.require(path, length, footerSha256, footerKey)

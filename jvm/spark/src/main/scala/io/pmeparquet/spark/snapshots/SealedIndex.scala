@@ -2,7 +2,12 @@ package io.pmeparquet.spark.snapshots
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, FileIndex, PartitionDirectory, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  FileIndex,
+  PartitionDirectory,
+  PartitioningAwareFileIndex
+}
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.spark.session.PmeSparkException
@@ -34,7 +39,10 @@ private[spark] final class SealedIndex(
       dataFilters: Seq[Expression]
   ): Seq[PartitionDirectory] = skipped(listed(partitionFilters, dataFilters), dataFilters)
 
-  private def skipped(directories: Seq[PartitionDirectory], filters: Seq[Expression]): Seq[PartitionDirectory] = {
+  private def skipped(
+      directories: Seq[PartitionDirectory],
+      filters: Seq[Expression]
+  ): Seq[PartitionDirectory] = {
     val judges = tables.map(table => table -> skipping.of(table, filters))
     def isSkipped(file: Path) = judges.exists { case (table, holdsNone) =>
       table.relative(file).flatMap(table.snapshot.byPath.get).exists(holdsNone)

@@ -15,13 +15,18 @@ private[spark] final class SessionSnapshots {
 
   /** The lists of files that were read last. */
   private val lists =
-    new RecentValues[SessionSnapshots.ListKey, TableSnapshot](SessionSnapshots.MostLists, SessionSnapshots.LifetimeMillis)
+    new RecentValues[SessionSnapshots.ListKey, TableSnapshot](
+      SessionSnapshots.MostLists,
+      SessionSnapshots.LifetimeMillis
+    )
 
   /**
    * @param version verified for this read
    * @param scope whose keys open the list
    */
-  def files(version: Version, indexes: Seq[IndexEntry], scope: ReadScope)(read: => TableSnapshot): TableSnapshot =
+  def files(version: Version, indexes: Seq[IndexEntry], scope: ReadScope)(
+      read: => TableSnapshot
+  ): TableSnapshot =
     lists.get(SessionSnapshots.ListKey(version.digest, indexes.map(_.field).sorted, scope.id))(read)
 }
 
@@ -36,5 +41,6 @@ private[spark] object SessionSnapshots {
   private val ofSession =
     Collections.synchronizedMap(new WeakHashMap[SparkSession, SessionSnapshots])
 
-  def of(session: SparkSession): SessionSnapshots = ofSession.computeIfAbsent(session, _ => new SessionSnapshots)
+  def of(session: SparkSession): SessionSnapshots =
+    ofSession.computeIfAbsent(session, _ => new SessionSnapshots)
 }

@@ -4,16 +4,20 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.options.{ConfResolver, SnapshotResolver}
-import io.pmeparquet.{PmeErrors, PmeException}
 
 /**
  * START HERE. Finds the tables that a read reads by a snapshot. ''Driver only.''
  *
  * @param options of the read
  */
-private[spark] final class SnapshotReads(session: SparkSession, resolver: ConfResolver, options: Map[String, String]) {
+private[spark] final class SnapshotReads(
+    session: SparkSession,
+    resolver: ConfResolver,
+    options: Map[String, String]
+) {
   import SnapshotReads._
 
   private lazy val snapshots: SnapshotResolver = resolver.snapshots(options)
@@ -68,7 +72,12 @@ private[spark] final class SnapshotReads(session: SparkSession, resolver: ConfRe
    * @param isOfCatalog whether a catalog says which partitions the table has
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH`
    */
-  def require(tables: Seq[SealedTable], roots: Seq[Path], listed: Seq[FileStatus], isOfCatalog: Boolean): Unit =
+  def require(
+      tables: Seq[SealedTable],
+      roots: Seq[Path],
+      listed: Seq[FileStatus],
+      isOfCatalog: Boolean
+  ): Unit =
     tables.foreach { table =>
       val own = listed.filter(file => table.holds(file.getPath))
       table.requireListed(own)
