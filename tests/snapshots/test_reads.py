@@ -279,3 +279,44 @@ def test_a_table_in_plaintext_is_sealed_with_the_footer_key_of_the_options(spark
 def test_saving_and_sealing_leave_nothing_else(spark: SparkSession, table: str) -> None:
     names = {file.name.split("-")[0] for file in (Path(table) / "_pme_snapshots").iterdir() if file.suffix != ".crc"}
     assert names == {"snapshot", "part"}
+
+
+def test_a_planted_directory_of_snapshots_does_not_hide_those_of_the_table(
+    spark: SparkSession, partitioned: str
+) -> None:
+    (Path(partitioned) / "country=fr" / "_pme_snapshots").mkdir()
+    write(people(spark, 20, 9).coalesce(1), partitioned, "country", mode="append")
+    with refused(MISMATCH, "is not in the list"):
+        ids(spark, f"{partitioned}/country=fr")
+
+
+def test_a_version_that_does_not_continue_the_one_that_was_read_is_refused(
+    spark: SparkSession, table: str, tmp_path: Path
+) -> None:
+    snapshots = Path(table) / "_pme_snapshots"
+    shutil.copytree(table, tmp_path / "first")
+    write(people(spark, 20, 5).coalesce(1), table, mode="append")
+    seal(spark, table)
+    assert len(ids(spark, table)) == 25
+    # The table goes back to its first version, and somebody who does not know that seals it twice.
+    shutil.rmtree(table)
+    shutil.copytree(tmp_path / "first", table)
+    other = spark.newSession()
+    for version in (2, 3):
+        assert seal(other, table).version == version
+    assert len(list(snapshots.glob("snapshot-*.json"))) == 3
+    with refused(NOT_AUTHENTIC, "it does not continue version 2"):
+        ids(spark, table)
+
+
+def test_a_version_that_continues_later_is_read(spark: SparkSession, table: str) -> None:
+    assert len(ids(spark, table)) == 20
+    other = spark.newSession()
+    for _ in range(3):
+        seal(other, table)
+    assert len(ids(spark, table)) == 20
+
+
+def test_sealing_respects_min_snapshot(spark: SparkSession, table: str) -> None:
+    with refused(NOT_AUTHENTIC, "minSnapshot=2"):
+        pme.seal(spark, table, options=KMS | {"minSnapshot": "2"})

@@ -1,5 +1,6 @@
 package io.pmeparquet.snapshot
 
+import java.io.IOException
 import java.time.temporal.ChronoUnit
 import java.time.Instant
 import java.util.{Arrays, UUID}
@@ -80,7 +81,7 @@ final class NewVersion(
       val content = ManifestJson.content(manifest)
       val seal = sealer.seal(content, directory.manifestPath(number).toString)
       val bytes = ManifestJson.file(content, seal)
-      if (!directory.publish(number, bytes)) throw PmeErrors.snapshotConflict(directory.table.toString)
+      publish(number, bytes)
       Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
     } catch {
       case failed: Throwable =>
@@ -88,6 +89,17 @@ final class NewVersion(
         throw failed
     }
   }
+
+  /** Whatever a storage answers, what is there under the name decides. */
+  private def publish(number: Long, bytes: Array[Byte]): Unit = {
+    def isThere = Arrays.equals(directory.manifest(number), bytes)
+    val isFree =
+      try directory.publish(number, bytes)
+      catch { case failed: IOException if !hasManifest(number) || !isThere => throw failed }
+    if (!isFree && !isThere) throw PmeErrors.snapshotConflict(directory.table.toString)
+  }
+
+  private def hasManifest(number: Long) = directory.versions.contains(number)
 
   private def remove(part: String, failed: Throwable): Unit =
     try directory.delete(part)

@@ -11,19 +11,25 @@ final class SeenSnapshots {
   /**
    * Notes a version that a read has found.
    *
+   * @param continues whether a version continues an earlier one
+   *
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC` if the session has seen a newer one, or another one
    *   of the same number
    */
-  def note(directory: SnapshotDirectory, found: Version): Unit = {
+  def note(directory: SnapshotDirectory, found: Version)(continues: (Version, Version) => Boolean): Unit = {
     newest.compute(
       directory.path.toString,
       (_, seen) =>
-        if (seen == null || (seen.number < found.number && seen.manifest.table == found.manifest.table)) found
+        if (seen == null) found
         else if (seen.digest == found.digest) seen
+        else if (isNewer(seen, found) && continues(found, seen)) found
         else throw refusal(directory, seen, found)
     )
     ()
   }
+
+  private def isNewer(seen: Version, found: Version) =
+    seen.number < found.number && seen.manifest.table == found.manifest.table
 
   private def refusal(directory: SnapshotDirectory, seen: Version, found: Version) =
     PmeErrors.oldSnapshot(
@@ -31,7 +37,9 @@ final class SeenSnapshots {
       if (seen.manifest.table != found.manifest.table)
         s"it begins a new history, and this session has read version ${seen.number} of another"
       else if (seen.number == found.number) s"this session has read another version ${seen.number}"
-      else s"it is version ${found.number}, and this session has read version ${seen.number}"
+      else if (found.number < seen.number)
+        s"it is version ${found.number}, and this session has read version ${seen.number}"
+      else s"it does not continue version ${seen.number}, which this session has read"
     )
 
   /** @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC` if the session has read the table by a snapshot */

@@ -1,9 +1,11 @@
 package io.pmeparquet.snapshot
 
+import scala.annotation.tailrec
+
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, Sha256}
-import io.pmeparquet.options.{ReadSettings, SnapshotChoice, SnapshotSettings}
+import io.pmeparquet.options.{PmeOptions, ReadSettings, SnapshotChoice, SnapshotSettings}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, PartEntry}
 import io.pmeparquet.snapshot.parts.{PartFile, PartKeys, SealedFile}
@@ -45,15 +47,50 @@ final class TableSnapshots(
           // The newest must verify: falling back to an older one would let anybody roll the table back.
           case _ => verified(newest)
         }
-        settings.minimum.filter(_ > version.number).foreach { minimum =>
-          throw PmeErrors.oldSnapshot(table, s"it is version ${version.number}, and minSnapshot=$minimum")
-        }
+        requireMinimum(version)
         version
       }
     }
 
-  /** The newest version, whatever the settings choose; none if there is none. */
-  def newest(): Option[Version] = directory.versions.lastOption.map(verified)
+  private def requireMinimum(version: Version): Unit =
+    settings.minimum.filter(_ > version.number).foreach { minimum =>
+      throw PmeErrors.oldSnapshot(table, s"it is version ${version.number}, and minSnapshot=$minimum")
+    }
+
+  /**
+   * The newest version, whatever `snapshot` chooses, for whoever makes the next one: `minSnapshot` holds for it too, or
+   * an earlier state of the table that somebody put back would be sealed anew.
+   *
+   * @return none if there is none
+   */
+  def newest(): Option[Version] = {
+    val found = directory.versions.lastOption.map(verified)
+    found.foreach(requireMinimum)
+    if (found.isEmpty && settings.minimum.isDefined)
+      throw PmeErrors.noSnapshot(table, PmeOptions.MinSnapshot.name)
+    found
+  }
+
+  /**
+   * Whether a version continues another: its chain of digests leads back to it.
+   *
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_DAMAGED` if a manifest between them is missing
+   */
+  def continues(version: Version, earlier: Version): Boolean =
+    leadsBack(version.number - 1, version.manifest.previous, earlier)
+
+  /** @param digest of the manifest with this number, by which it is trusted */
+  @tailrec
+  private def leadsBack(number: Long, digest: Option[String], earlier: Version): Boolean =
+    if (number <= earlier.number) number == earlier.number && digest.contains(earlier.digest)
+    else {
+      val where = directory.manifestPath(number).toString
+      val bytes = directory.manifest(number)
+      if (!digest.contains(digestOf(bytes)))
+        throw PmeErrors.snapshotNotAuthentic(where, "the version after it states another digest")
+      val before = ManifestJson.manifest(ManifestJson.lines(bytes, where)._1, where).previous
+      leadsBack(number - 1, before, earlier)
+    }
 
   private def ofDigest(prefix: String, versions: Seq[Long]): Version =
     versions.reverseIterator

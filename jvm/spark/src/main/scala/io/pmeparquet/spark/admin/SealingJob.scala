@@ -113,7 +113,7 @@ private[spark] final class SealingJob(
   private def versionBefore(): Option[TableSnapshot] = {
     val reader = snapshots.ownSnapshots(directory)
     reader.newest().map { version =>
-      SessionSnapshots.of(session).seen.note(directory, version)
+      SessionSnapshots.of(session).seen.note(directory, version)(reader.continues)
       reader.files(version, version.manifest.indexes)
     }
   }

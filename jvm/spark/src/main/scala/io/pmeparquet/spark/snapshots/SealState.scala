@@ -64,7 +64,7 @@ private[spark] final class UnsealedOnly(conf: Broadcast[SerializableConfiguratio
     }
 
   private def requireNone(path: Path, conf: Configuration): Unit =
-    TableDirectories.withSnapshots(TableDirectories.of(path, isFile = true), conf).foreach { table =>
+    TableDirectories.withSnapshots(TableDirectories.of(path, isFile = true), conf).headOption.foreach { table =>
       throw PmeErrors.unsupported(
         table.toString,
         "the first query of a session over another session's view",

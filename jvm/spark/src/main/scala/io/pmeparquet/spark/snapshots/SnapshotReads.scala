@@ -34,21 +34,23 @@ private[spark] final class SnapshotReads(
     if (snapshots.settings.isOff) Nil
     else {
       val candidates = roots.map(root => TableDirectories.of(root, isFile(root))).distinct
-      candidates.map(tableOf).distinct.flatMap(sealedTable)
+      candidates.map(directories).distinct.flatMap(sealedTable)
     }
 
-  /** The directory of the table, of which there may be snapshots. */
-  private def tableOf(candidates: Seq[Path]): Path =
-    if (snapshots.settings.location.isDefined) candidates.last
-    else TableDirectories.withSnapshots(candidates, snapshots.conf).getOrElse(candidates.last)
+  /** The directories that may have the table's snapshots, the outermost first: anybody can make one further in. */
+  private def directories(candidates: Seq[Path]): Seq[Path] =
+    if (snapshots.settings.location.isDefined) Seq(candidates.last)
+    else candidates.reverse
 
-  private def sealedTable(table: Path): Option[SealedTable] = {
-    val directory = snapshots.directory(table)
+  private def sealedTable(candidates: Seq[Path]): Option[SealedTable] = {
+    val named = candidates.map(snapshots.directory)
+    val directory = named.find(_.versions.nonEmpty).getOrElse(named.head)
+    val table = directory.table
     val reader = snapshots.snapshots(directory)
     val found = reader.chosen()
-    if (found.isEmpty) remembered.seen.requireNone(directory)
+    if (found.isEmpty) named.foreach(remembered.seen.requireNone)
     found.map { version =>
-      if (snapshots.settings.isNewest) remembered.seen.note(directory, version)
+      if (snapshots.settings.isNewest) remembered.seen.note(directory, version)(reader.continues)
       def files(indexes: Seq[IndexEntry]) =
         remembered.files(version, indexes, snapshots.scope)(reader.files(version, indexes))
       def withIndex(index: IndexEntry) =

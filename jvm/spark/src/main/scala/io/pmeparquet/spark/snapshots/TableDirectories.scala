@@ -10,7 +10,7 @@ private[spark] object TableDirectories {
 
   /**
    * The directories of which one is the table's, for a path that is the table, a partition or a file of it: the nearest
-   * first. The last is the table's unless a nearer one has snapshots.
+   * first. The last is the table's, unless only a nearer one has snapshots.
    */
   def of(path: Path, isFile: Boolean): Seq[Path] = {
     val directory = if (isFile) path.getParent else path
@@ -19,7 +19,7 @@ private[spark] object TableDirectories {
     partitions ++ above.take(1)
   }
 
-  /** The directory with snapshots among these, the nearest. */
-  def withSnapshots(directories: Seq[Path], conf: Configuration): Option[Path] =
-    directories.find(SnapshotDirectory.isIn(_, conf))
+  /** The directories among these with snapshots, or with anything of that name. */
+  def withSnapshots(directories: Seq[Path], conf: Configuration): Seq[Path] =
+    directories.filter(SnapshotDirectory.isIn(_, conf))
 }
