@@ -71,6 +71,13 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
       s"$where: another process sealed the table at the same time, and its version stands. Seal the table again (pme.seal)."
     )
 
+  /** @param columns the columns of the table */
+  def unknownIndexColumn(table: String, column: String, columns: Seq[String]): PmeException =
+    fail(
+      UnknownColumn,
+      s"$table: the table has no column '$column' to index. Its columns are: ${listed(columns)}. Name one of them."
+    )
+
   def badVerifyKey(option: String, why: String): PmeException =
     fail(
       BadOption,

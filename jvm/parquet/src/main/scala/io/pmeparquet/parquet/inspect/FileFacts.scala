@@ -1,5 +1,7 @@
 package io.pmeparquet.parquet.inspect
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
@@ -22,7 +24,8 @@ import io.pmeparquet.parquet.scope.ReadScope
  * @param aadFileUnique none for a file without encryption
  * @param sha256 of the whole file
  * @param footerKey the master key of the footer's key; none for a file without encryption
- * @param columns what protects each leaf column, by its path
+ * @param types the type of each leaf column in Parquet, as text, by its path
+ * @param columns what protects each leaf column of its row groups, by its path
  * @param ranges the range of each wanted column that the file has and that has statistics, by its path
  */
 final case class FileFacts(
@@ -32,6 +35,7 @@ final case class FileFacts(
     sha256: Array[Byte],
     rows: Long,
     footerKey: Option[String],
+    types: List[(List[String], String)],
     columns: List[(List[String], ColumnProtection)],
     ranges: List[(List[String], ColumnRange)]
 )
@@ -72,6 +76,7 @@ object FileFacts {
       sha256,
       opened.footer.getNum_rows,
       opened.footerMasterKey,
+      opened.schema.getColumns.asScala.map(column => column.getPath.toList -> column.getPrimitiveType.toString).toList,
       opened.protections.map { case (path, protection) => path.toList -> protection }.toList,
       wanted.flatMap(path => rangeOf(opened, path, counters).map(path.toList -> _)).toList
     )

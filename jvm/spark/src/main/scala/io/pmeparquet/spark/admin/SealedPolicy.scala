@@ -60,26 +60,22 @@ private[admin] object SealedPolicy {
    * @throws io.pmeparquet.PmeException `PME_UNKNOWN_COLUMN` if the table has no such column
    */
   def indexes(
+      table: String,
       wanted: Seq[Seq[String]],
       facts: Seq[FileFacts],
-      previous: Option[TableSnapshot],
-      policy: TablePolicy
+      previous: Option[TableSnapshot]
   ): Seq[IndexEntry] = {
-    val columns = policy.columns.map(_._1)
-    wanted.filterNot(columns.contains).foreach { path =>
-      throw PmeErrors.unknownColumn(path.mkString("."), columns.map(_.mkString(".")))
-    }
-    val types: Map[Seq[String], String] =
-      facts
-        .flatMap(_.ranges.map { case (path, range) => (path: Seq[String]) -> range.columnType })
-        .reverse
-        .toMap
-    val before = previous.toSeq
-      .flatMap(_.version.manifest.indexes)
-      .map(index => index.column.toSeq -> index.columnType)
-      .toMap
-    wanted.zipWithIndex.flatMap { case (path, number) =>
-      before.get(path).orElse(types.get(path)).map(of => IndexEntry(path, s"index_$number", of))
+    val before = previous.toSeq.flatMap(_.version.manifest.indexes)
+    val types: Map[Seq[String], String] = (facts.reverseIterator.flatMap(_.types) ++
+      before.iterator.map(index => index.column.toList -> index.columnType)).map { case (path, of) =>
+      (path: Seq[String]) -> of
+    }.toMap
+    wanted.zipWithIndex.map { case (path, number) =>
+      val columnType = types.getOrElse(
+        path,
+        throw PmeErrors.unknownIndexColumn(table, path.mkString("."), types.keys.map(_.mkString(".")).toSeq.sorted)
+      )
+      IndexEntry(path, s"index_$number", columnType)
     }
   }
 }

@@ -79,7 +79,7 @@ private[spark] final class SealingJob(
     val (known, unknown) = split(listFiles(), previous.filter(_ => wanted == before))
     val facts = look(unknown, wanted)
     val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
-    val indexes = SealedPolicy.indexes(wanted, facts.map(_._2), previous, policy)
+    val indexes = SealedPolicy.indexes(table.toString, wanted, facts.map(_._2), previous)
     val files = (known ++ facts.map { case (file, found) => sealedFile(file, found, indexes) })
       .sorted(SealedFiles.byPath)
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
