@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SEALED = pme.Sealed(2, "ab" * 32, "/people/_pme_snapshots", 12, 1000, 123456, 1, "Ed25519", "sign\x1b[2Jer")
+SEALED = pme.Sealed(2, "ab" * 32, "/people/_pme_snapshots", 12, 1000, 123456, 1, 0, 2, 1, "Ed25519", "sign\x1b[2Jer")
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
 
 def test_seal_prints_what_was_sealed(sealed: dict[str, Any]) -> None:
     done = run("seal", "people")
-    assert done.out.splitlines()[0].startswith("people: version 2: 12 files (1 opened), 1,000 rows, 120.6 KiB; sealed")
+    assert done.out.splitlines()[0].startswith("people: version 2: 12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB; sealed")
     assert "\x1b" not in done.out
     assert (sealed["index"], sealed["signing"], sealed["verify_key"], sealed["location"]) == (None,) * 4
     document = run("seal", "people", "--json").document

@@ -19,6 +19,9 @@ DONE = {
     "files": 12,
     "rows": 1000,
     "bytes": 123456,
+    "added": 1,
+    "removed": 0,
+    "replaced": 2,
     "opened": 1,
     "algorithm": "Ed25519",
     "key": "signer",
@@ -119,7 +122,7 @@ def test_indexes_are_values() -> None:
 
 def test_what_was_sealed_is_shown_in_lines() -> None:
     assert str(SEALED).splitlines() == [
-        "version 2: 12 files (1 opened), 1,000 rows, 120.6 KiB; sealed with Ed25519, key 'signer'",
+        "version 2: 12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB; sealed with Ed25519, key 'signer'",
         f"digest {'ab' * 32}",
         "in /warehouse/people/_pme_snapshots",
     ]

@@ -55,6 +55,9 @@ class Sealed:
         files: number of data files.
         rows: number of rows in them.
         bytes: their size.
+        added: number of files that the version before did not list.
+        removed: number of files that only the version before listed.
+        replaced: number of files that have other bytes than in the version before.
         opened: number of files that were opened. What is known of the others is from the version before.
         algorithm: of the seal: `Ed25519`, `SHA256withECDSA` or `HMAC-SHA256`.
         key: the id of the signing key or, for HMAC, of the footer's master key.
@@ -66,12 +69,16 @@ class Sealed:
     files: int
     rows: int
     bytes: int
+    added: int
+    removed: int
+    replaced: int
     opened: int
     algorithm: str
     key: str
 
     def __str__(self) -> str:
-        counts = f"{number(self.files, 'file')} ({self.opened:,} opened), {number(self.rows, 'row')}"
+        changes = f"{self.added:,} added, {self.removed:,} removed, {self.replaced:,} replaced"
+        counts = f"{number(self.files, 'file')} ({changes}), {number(self.rows, 'row')}"
         return (
             f"version {self.version}: {counts}, {size(self.bytes)}; sealed with {self.algorithm}, key '{self.key}'\n"
             f"digest {self.digest}\n"
@@ -131,6 +138,9 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
         files=done.files(),
         rows=done.rows(),
         bytes=done.bytes(),
+        added=done.added(),
+        removed=done.removed(),
+        replaced=done.replaced(),
         opened=done.opened(),
         algorithm=done.algorithm(),
         key=done.key(),

@@ -29,8 +29,8 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
   def snapshotsGone(table: String, version: String): PmeException =
     fail(
       SnapshotNotAuthentic,
-      s"$table: the table has no snapshot, but this session has read version $version. If you wrote the table anew, seal " +
-        "it (pme.seal). If not, find out who removed its snapshots. To read the table without a snapshot, set snapshot=off."
+      s"$table: the table has no snapshot, but this session has read version $version. If you overwrote the table, " +
+        "seal it (pme.seal). If not, find out who removed its snapshots. To read the table without a snapshot, set snapshot=off."
     )
 
   def snapshotNotAuthentic(where: String, why: String, cause: Throwable = null): PmeException =

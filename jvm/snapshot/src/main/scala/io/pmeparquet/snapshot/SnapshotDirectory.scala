@@ -25,8 +25,12 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
     named.getFileSystem(conf).makeQualified(named)
   }
 
-  /** The path of the table with links resolved, as manifests state it. */
-  lazy val tableLocation: String = OwnFiles.resolved(table, conf).toUri.getPath
+  /** The table with links resolved, as manifests state it: its path, and before it the bucket or cluster if there is one. */
+  lazy val tableLocation: String = {
+    val place = OwnFiles.resolved(table, conf).toUri
+    Option(place.getAuthority).filter(_.nonEmpty).fold("")(authority => s"//$authority") + place.getPath
+      .stripSuffix("/")
+  }
 
   /** The versions that have a manifest, in ascending order; none if there is no directory. */
   def versions: Seq[Long] = {

@@ -1,5 +1,7 @@
 package io.pmeparquet.snapshot
 
+import java.io.IOException
+
 import scala.annotation.tailrec
 
 import org.apache.hadoop.conf.Configuration
@@ -138,7 +140,12 @@ final class TableSnapshots(
   ): Vector[SealedFile] = {
     val path = directory.partPath(entry.name)
     val bytes = directory.part(entry)
-    val keys = if (isEncrypted) PartKeys.forRead(scope, path, conf) else None
+    val keys =
+      try if (isEncrypted) PartKeys.forRead(scope, path, conf) else None
+      catch {
+        case failed: IOException =>
+          throw PmeErrors.snapshotDamaged(path.toString, "the part cannot be read", failed)
+      }
     val files = PartFile.read(bytes, indexes, keys, path.toString)
     val isAsStated = files.size.toLong == entry.files && files.headOption.exists(_.path == entry.first) &&
       files.lastOption.exists(_.path == entry.last)

@@ -76,7 +76,9 @@ object FileFacts {
       sha256,
       opened.footer.getNum_rows,
       opened.footerMasterKey,
-      opened.schema.getColumns.asScala.map(column => column.getPath.toList -> column.getPrimitiveType.toString).toList,
+      opened.schema.getColumns.asScala
+        .map(column => column.getPath.toList -> column.getPrimitiveType.toString)
+        .toList,
       opened.protections.map { case (path, protection) => path.toList -> protection }.toList,
       wanted.flatMap(path => rangeOf(opened, path, counters).map(path.toList -> _)).toList
     )

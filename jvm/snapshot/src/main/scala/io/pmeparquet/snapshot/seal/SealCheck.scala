@@ -67,6 +67,8 @@ final class SealCheck(
         throw PmeErrors.snapshotNotAuthentic(where, "the KMS does not unwrap the key of its HMAC", refused)
       case Left(refused) => throw refused
     }
+    if (!Seals.isOfSeals(key))
+      throw PmeErrors.snapshotNotAuthentic(where, "the key of its HMAC is not one that seals are made with")
     if (!MessageDigest.isEqual(Seals.hmac(key, content), seal.value))
       throw PmeErrors.snapshotNotAuthentic(where, "its HMAC does not match")
   }

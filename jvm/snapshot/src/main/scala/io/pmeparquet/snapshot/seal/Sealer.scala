@@ -2,9 +2,9 @@ package io.pmeparquet.snapshot.seal
 
 import java.security.SecureRandom
 
-import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.keys.{KeySource, SigningKey}
 import io.pmeparquet.snapshot.manifest.SealLine
+import io.pmeparquet.PmeErrors
 
 /** Makes the seals of manifests. ''Driver only.'' */
 trait Sealer {
@@ -30,7 +30,7 @@ final class SignatureSealer(id: String, key: SigningKey) extends Sealer {
 /** Makes HMACs under a random key that the master key of footers wraps. Who can use that master key can make one. */
 final class HmacSealer(footerKey: String, keys: KeySource) extends Sealer {
   override def seal(content: Array[Byte], where: String): SealLine = {
-    val key = AesKey.random(Seals.HmacKeyBits, new SecureRandom)
+    val key = Seals.newKey(new SecureRandom, where)
     val wrapped = keys.wrap(key, footerKey, where)
     SealLine(Seals.Hmac, footerKey, Some(wrapped), Seals.hmac(key, content))
   }

@@ -1,6 +1,7 @@
 package io.pmeparquet.snapshot.seal
 
 import java.nio.charset.StandardCharsets.US_ASCII
+import java.security.{MessageDigest, SecureRandom}
 import javax.crypto.spec.SecretKeySpec
 import javax.crypto.Mac
 
@@ -10,7 +11,6 @@ import io.pmeparquet.keys.PublicKeys
 /** What is sealed, and how (docs/snapshots.md, "Format"). */
 private[seal] object Seals {
   val Hmac = "HMAC-SHA256"
-  val HmacKeyBits = 256
 
   /** The names in manifests, which are those of JCA. */
   val Signatures: Seq[String] = Seq(PublicKeys.Ed25519, PublicKeys.EcdsaP256)
@@ -19,15 +19,25 @@ private[seal] object Seals {
   def message(content: Array[Byte]): Array[Byte] =
     s"pme-parquet snapshot 1\n${Sha256.hex(Sha256.ofBytes(content))}".getBytes(US_ASCII)
 
-  /** Under a key derived for this use, so that a wrapped key of a file is not a key of seals. */
-  def hmac(key: AesKey, content: Array[Byte]): Array[Byte] = {
-    val derived = mac(key.insecureBytes, "pme-parquet snapshot seal".getBytes(US_ASCII))
-    mac(derived, message(content))
+  /** A new key of an HMAC: it names its use, so that no key of a file, which is random, is one. */
+  def newKey(random: SecureRandom, where: String): AesKey = {
+    val secret = new Array[Byte](SecretBytes)
+    random.nextBytes(secret)
+    AesKey.of(Use ++ secret, where)
   }
 
-  private def mac(key: Array[Byte], message: Array[Byte]) = {
-    val mac = Mac.getInstance("HmacSHA256")
-    mac.init(new SecretKeySpec(key, "HmacSHA256"))
-    mac.doFinal(message)
+  /** Whether a key was made by [[newKey]]. */
+  def isOfSeals(key: AesKey): Boolean = {
+    val bytes = key.insecureBytes
+    bytes.length == Use.length + SecretBytes && MessageDigest.isEqual(bytes.take(Use.length), Use)
   }
+
+  def hmac(key: AesKey, content: Array[Byte]): Array[Byte] = {
+    val mac = Mac.getInstance("HmacSHA256")
+    mac.init(new SecretKeySpec(key.insecureBytes, "HmacSHA256"))
+    mac.doFinal(message(content))
+  }
+
+  private val Use = "pme snapshot key".getBytes(US_ASCII)
+  private val SecretBytes = 16
 }

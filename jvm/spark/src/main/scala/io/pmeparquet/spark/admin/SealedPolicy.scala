@@ -73,7 +73,11 @@ private[admin] object SealedPolicy {
     wanted.zipWithIndex.map { case (path, number) =>
       val columnType = types.getOrElse(
         path,
-        throw PmeErrors.unknownIndexColumn(table, path.mkString("."), types.keys.map(_.mkString(".")).toSeq.sorted)
+        throw PmeErrors.unknownIndexColumn(
+          table,
+          path.mkString("."),
+          types.keys.map(_.mkString(".")).toSeq.sorted
+        )
       )
       IndexEntry(path, s"index_$number", columnType)
     }

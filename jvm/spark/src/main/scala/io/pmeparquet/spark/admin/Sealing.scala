@@ -5,6 +5,8 @@ import scala.collection.JavaConverters._
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.ColumnKeys
+import io.pmeparquet.snapshot.parts.SealedFile
+import io.pmeparquet.snapshot.TableSnapshot
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.PmeSparkException
@@ -51,6 +53,7 @@ object Sealing {
  * @param location the directory of the snapshots
  * @param bytes of all files
  * @param opened how many files were opened; the version before knew the others
+ * @param changes against the version before
  * @param algorithm of its seal
  * @param key id of the signing key, or of the master key of an HMAC
  */
@@ -62,6 +65,26 @@ final class SealedSnapshot(
     val rows: Long,
     val bytes: Long,
     val opened: Long,
+    changes: SealedChanges,
     val algorithm: String,
     val key: String
-)
+) {
+  def added: Long = changes.added
+  def removed: Long = changes.removed
+  def replaced: Long = changes.replaced
+}
+
+/**
+ * How many files a version lists that the version before does not, does not list any more, or lists with other bytes. Who
+ * seals blesses them all.
+ */
+final class SealedChanges(val added: Long, val removed: Long, val replaced: Long)
+
+private[admin] object SealedChanges {
+  def of(previous: Option[TableSnapshot], files: Seq[SealedFile]): SealedChanges = {
+    val before = previous.fold(Map.empty[String, SealedFile])(_.byPath)
+    val kept = files.flatMap(file => before.get(file.path).map(_ -> file))
+    val replaced = kept.count { case (old, file) => !java.util.Arrays.equals(old.sha256, file.sha256) }
+    new SealedChanges(files.size.toLong - kept.size, before.size.toLong - kept.size, replaced.toLong)
+  }
+}

@@ -87,6 +87,7 @@ private[spark] final class SealingJob(
       new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
         .publish(files, policy, partitions, indexes, SealingJob.writer)
     SessionSnapshots.of(session).seen.made(directory, version)
+    val changes = SealedChanges.of(previous, files)
     new SealedSnapshot(
       version.number,
       version.digest,
@@ -95,6 +96,7 @@ private[spark] final class SealingJob(
       version.manifest.rows,
       version.manifest.bytes,
       facts.size.toLong,
+      changes,
       version.algorithm,
       version.key
     )

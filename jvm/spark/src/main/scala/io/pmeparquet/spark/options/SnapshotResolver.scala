@@ -73,12 +73,6 @@ private[spark] final class SnapshotResolver(
    */
   def sealer(footerKey: Option[String]): Sealer = signingKey match {
     case Some((id, key)) =>
-      if (verifyKey.exists(_ != key.publicKey))
-        throw PmeErrors.contradiction(
-          "signingKey and verifyKey",
-          s"verifyKey is not the public key of '$id'",
-          "Set verifyKey to the public key of signingKey, or remove it."
-        )
       new SignatureSealer(id, key)
     case None if verifyKey.isDefined =>
       throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table with verifyKey")

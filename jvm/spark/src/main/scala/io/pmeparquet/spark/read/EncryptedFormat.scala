@@ -180,7 +180,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
     val seal =
       SealOfRead.of(session, resolver.snapshots(spelled).settings, state.sealState, hadoopConf, sessionRules)
     val opening = FileOpening(session, hadoopConf, scope, requiredSchema, seal)
-    if (resolver.usesPages(spelled)) {
+    if (resolver.usesPages(spelled) || SealOfRead.needsPages(state.sealState.isSealed)) {
       val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)

@@ -43,7 +43,8 @@ private[spark] final case class FileOpeningOf(
     FileOpening(session, conf, scope, columns, seal)
 
   def usesPages: Boolean =
-    new ConfResolver(session).usesPages(options.asCaseSensitiveMap().asScala.toMap)
+    new ConfResolver(session).usesPages(options.asCaseSensitiveMap().asScala.toMap) ||
+      SealOfRead.needsPages(seal.isDefined)
 }
 
 /**
@@ -58,9 +59,9 @@ private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: Fi
   override def pushedFilters: Array[Predicate] = spark.pushedFilters
 
   // If a read may mask columns, nobody can have the statistics of a masked one. If only some files refuse it, an
-  // aggregate would show values of the others.
+  // aggregate would show values of the others. If the table is sealed, Spark would read footers that nobody compares.
   override def pushAggregation(aggregation: Aggregation): Boolean =
-    opening.scope.settings.masking.isEmpty && spark.pushAggregation(aggregation)
+    opening.scope.settings.masking.isEmpty && opening.seal.isEmpty && spark.pushAggregation(aggregation)
   override def build(): Scan = PmeScan(spark.build(), opening)
 }
 

@@ -7,6 +7,7 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.options.SnapshotSettings
 import io.pmeparquet.parquet.file.FileSeal
+import io.pmeparquet.spark.options.PipelineCheck
 import io.pmeparquet.spark.snapshots.{SealState, TablesSeal, UnsealedOnly}
 import io.pmeparquet.PmeErrors
 
@@ -32,6 +33,23 @@ private[read] object SealOfRead {
       val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
       Some(session.sparkContext.broadcast[FileSeal](new UnsealedOnly(shared)))
     case other => broadcast(session, other)
+  }
+
+  /**
+   * Whether a read must go through our pages whatever `reader` says: Spark's own reader opens a file again after it was
+   * compared with the snapshot, and by then it may be another one. Pages are bound to the footer that was compared.
+   *
+   * @throws io.pmeparquet.PmeException if our pages do not work with this Spark
+   */
+  def needsPages(isSealed: Boolean): Boolean = {
+    if (isSealed && !PipelineCheck.fits())
+      throw PmeErrors.unsupported(
+        "snapshot",
+        "reading a sealed table",
+        "the page pipeline does not work with this Spark, and Spark's own reader opens files again after the comparison",
+        "To read the table without its snapshot, set snapshot=off."
+      )
+    isSealed
   }
 
   def broadcast(session: SparkSession, state: SealState): Option[Broadcast[FileSeal]] = state match {

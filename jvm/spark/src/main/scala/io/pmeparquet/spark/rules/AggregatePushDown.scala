@@ -15,7 +15,6 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.{EncryptedFormat, PmeScan}
 import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.spark.snapshots.SealedIndex
 
 /**
  * Uses Spark's V2 scan for aggregates that footers can answer, if the user turned that on in Spark. Spark pushes
@@ -43,11 +42,11 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  // If a catalog lists the files, the read stays on Spark's V1 path, as it does for Spark's own source.
+  // A sealed table stays there too: Spark would read footers that nobody compares. If a catalog lists the files, the read stays on Spark's V1 path, as it does for Spark's own source.
   private def eligible(leaf: LogicalRelation): Option[(HadoopFsRelation, EncryptedFormat)] =
     leaf.relation match {
       case relation: HadoopFsRelation
-          if SealedIndex.plain(relation.location).isInstanceOf[InMemoryFileIndex] &&
+          if relation.location.isInstanceOf[InMemoryFileIndex] &&
             !leaf.isStreaming && leaf.output.size == relation.schema.size =>
         relation.fileFormat match {
           case ours: EncryptedFormat if PmeSparkException.translated(allowsV2Scan(relation, ours)) =>

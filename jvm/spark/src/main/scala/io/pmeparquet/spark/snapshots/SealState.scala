@@ -13,6 +13,8 @@ private[spark] sealed trait SealState {
 
   /** What tells states apart; none if nobody has looked. */
   def digests: Option[Seq[String]]
+
+  def isSealed: Boolean = digests.exists(_.nonEmpty)
 }
 
 private[spark] object SealState {

@@ -77,12 +77,3 @@ private[spark] final class SealedIndex(
   override def hashCode(): Int = spark.hashCode()
   override def toString: String = s"Sealed(${spark.toString})"
 }
-
-private[spark] object SealedIndex {
-
-  /** Spark's own index. */
-  def plain(index: FileIndex): FileIndex = index match {
-    case sealedIndex: SealedIndex => sealedIndex.spark
-    case other => other
-  }
-}
