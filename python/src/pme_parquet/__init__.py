@@ -17,6 +17,7 @@ from pme_parquet._kms.static import Static
 from pme_parquet._kms.vault import Vault
 from pme_parquet._operations.copied import Copied
 from pme_parquet._operations.copies import decrypt, encrypt, rekey
+from pme_parquet._operations.expiry import ExpiredSnapshots, expire_snapshots
 from pme_parquet._operations.frames import read, write
 from pme_parquet._operations.key_usage import key_usage
 from pme_parquet._operations.plan import plan
@@ -65,6 +66,7 @@ __all__ = [
     "DamagedFileError",
     "Diagnosis",
     "Encryption",
+    "ExpiredSnapshots",
     "GcpKms",
     "HadoopKms",
     "Inspection",
@@ -110,6 +112,7 @@ __all__ = [
     "doctor",
     "encrypt",
     "env",
+    "expire_snapshots",
     "file",
     "hadoop_credential",
     "inspect",

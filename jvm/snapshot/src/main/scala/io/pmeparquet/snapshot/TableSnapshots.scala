@@ -1,6 +1,5 @@
 package io.pmeparquet.snapshot
 
-
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, Sha256}
@@ -46,15 +45,31 @@ final class TableSnapshots(
           // The newest must verify: falling back to an older one would let anybody roll the table back.
           case _ => verified(newest)
         }
-        settings.minimum.filter(_ > version.number).foreach { minimum =>
-          throw PmeErrors.oldSnapshot(table, s"it is version ${version.number}, and minSnapshot=$minimum")
-        }
+        requireMinimum(version)
         version
       }
     }
 
   /** The newest version, whatever the settings choose; none if there is none. */
   def newest(): Option[Version] = directory.versions.lastOption.map(verified)
+
+  /**
+   * All versions, the newest first, whatever version the settings choose.
+   *
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…` if one of them does not verify, or a required one is missing
+   */
+  def all(): Seq[Version] = {
+    val found = directory.versions
+    if (found.isEmpty) settings.requiredBy.foreach(option => throw PmeErrors.noSnapshot(table, option))
+    val versions = found.reverse.map(verified)
+    versions.headOption.foreach(requireMinimum)
+    versions
+  }
+
+  private def requireMinimum(version: Version): Unit =
+    settings.minimum.filter(_ > version.number).foreach { minimum =>
+      throw PmeErrors.oldSnapshot(table, s"it is version ${version.number}, and minSnapshot=$minimum")
+    }
 
   private def ofDigest(prefix: String, versions: Seq[Long]): Version =
     versions.reverseIterator
@@ -63,7 +78,8 @@ final class TableSnapshots(
       .filter(_.digest.startsWith(prefix))
       .getOrElse(throw PmeErrors.snapshotMismatch(table, s"no version has the digest $prefix"))
 
-  private def verified(number: Long): Version = {
+  /** A version with a manifest: its seal is verified, and it is a version of this table. */
+  private[snapshot] def verified(number: Long): Version = {
     val where = directory.manifestPath(number).toString
     val bytes = directory.manifest(number)
     val (content, seal) = ManifestJson.lines(bytes, where)
