@@ -1,4 +1,4 @@
-"""The history of a sealed table: old versions expire."""
+"""The history of a sealed table: old versions expire, and indexes are dropped."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.test_reads import KMS, ids, seal, write
+from tests.snapshots.test_reads import KMS, ids, load, seal, write
 from tests.support.canary import data_files
 from tests.support.expect import refused, untouched
 from tests.support.frames import people
+from tests.support.tables import Remembering
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -172,3 +173,83 @@ def test_snapshots_elsewhere_expire(spark: SparkSession, target: str) -> None:
     assert expire(spark, target, 1, location=location) == (2, 0)
     assert str(pme.ExpiredSnapshots(2, 1)) == "deleted 2 versions and 1 part"
     assert len(ids(spark, target, snapshotLocation=location, snapshot="require")) == 20
+
+
+def opened(spark: SparkSession, table: str, condition: str) -> tuple[list[int], int]:
+    """Return the ids of rows that a filter selects, and how many files the read opened for them."""
+    frame = load(spark, table).where(condition).select("id")
+    found = sorted(row.id for row in frame.collect())
+    scan = frame._jdf.queryExecution().executedPlan().collectLeaves().head()
+    return found, int(scan.metrics().apply("numFiles").value())
+
+
+def drop(spark: SparkSession, path: str, *columns: str, **arguments: Any) -> pme.Sealed:
+    return pme.drop_index(spark, path, *columns, options=KMS, **arguments)
+
+
+@pytest.fixture
+def indexed(spark: SparkSession, target: str) -> str:
+    """Return a table of two files, with indexes of three columns."""
+    write(people(spark).repartitionByRange(2, "id"), target)
+    seal(spark, target, index=[pme.MinMax("id", "salary", "name")])
+    return target
+
+
+def columns(table: str) -> list[tuple[str, str, str | None]]:
+    return [(".".join(index.column), index.field, index.key) for index in pme.describe_index(table)]
+
+
+def test_an_index_is_dropped_without_opening_a_file(spark: SparkSession, indexed: str) -> None:
+    assert columns(indexed) == [("id", "index_0", "footer"), ("salary", "index_1", "pay"), ("name", "index_2", "pii")]
+    made = drop(spark, indexed, "id")
+    assert (made.version, made.files, made.opened) == (2, 2, 0)
+    assert columns(indexed) == [("salary", "index_0", "pay"), ("name", "index_1", "pii")]
+    assert len(ids(spark, indexed, snapshot="require")) == 20
+    assert drop(spark, indexed, "salary", "name").opened == 0
+    assert columns(indexed) == []
+    assert pme.snapshots(indexed).problems == ()
+
+
+def test_the_other_indexes_keep_their_ranges(spark: SparkSession, indexed: str) -> None:
+    assert opened(spark, indexed, "id < 3") == ([0, 1, 2], 1)
+    assert opened(spark, indexed, "salary < 4") == ([0, 1, 2], 1)
+    drop(spark, indexed, "id")
+    assert opened(spark, indexed, "id < 3") == ([0, 1, 2], 2)
+    assert opened(spark, indexed, "salary < 4") == ([0, 1, 2], 1)
+    assert opened(spark, indexed, "salary > 26") == ([18, 19], 1)
+    assert opened(spark, indexed, "name = 'name-0'") == ([0], 1)
+
+
+def test_sealing_with_fewer_indexes_opens_only_new_files(spark: SparkSession, indexed: str) -> None:
+    write(people(spark, 20, 5).coalesce(1), indexed, mode="append")
+    assert seal(spark, indexed, index=[pme.MinMax("salary")]).opened == 1
+    assert opened(spark, indexed, "salary < 4") == ([0, 1, 2], 1)
+    assert opened(spark, indexed, "salary > 36") == ([], 0)
+    assert opened(spark, indexed, "salary > 35") == ([24], 1)
+    assert seal(spark, indexed, index=[pme.MinMax("salary", "id")]).opened == 3
+    assert opened(spark, indexed, "id > 23") == ([24], 1)
+
+
+def test_dropping_an_index_does_not_need_its_key(spark: SparkSession, target: str) -> None:
+    every = pme.PythonKms(Remembering())
+    enc = pme.Encryption(kms=every, footer_key="footer", column_keys={"pii": "name"})
+    pme.write(people(spark).coalesce(1), target, enc)
+    pme.seal(spark, target, kms=every, index=[pme.MinMax("id", "name")])
+    lacks = pme.PythonKms(Remembering(lacks=["pii"]))
+    with refused("PME_KEY_NOT_FOUND", "pii"):
+        pme.drop_index(spark, target, "id", kms=lacks)
+    assert pme.drop_index(spark, target, "name", kms=lacks).opened == 0
+    assert columns(target) == [("id", "index_0", "footer")]
+
+
+def test_a_column_without_an_index_has_none_to_drop(spark: SparkSession, indexed: str) -> None:
+    with untouched(indexed), refused("PME_UNKNOWN_COLUMN", "column 'ssn' has no index", "id, salary, name"):
+        drop(spark, indexed, "id", "ssn")
+    with refused("PME_BAD_OPTION", "it names no column"):
+        drop(spark, indexed)
+
+
+def test_a_table_that_is_not_sealed_has_no_index_to_drop(spark: SparkSession, target: str) -> None:
+    write(people(spark), target)
+    with untouched(target), refused("PME_BAD_OPTION", "it has no snapshot"):
+        drop(spark, target, "id")

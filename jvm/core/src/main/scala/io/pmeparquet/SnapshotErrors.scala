@@ -71,6 +71,14 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
       s"$where: another process sealed the table at the same time, and its version stands. Seal the table again (pme.seal)."
     )
 
+  /** @param indexed the columns that have one */
+  def noIndex(table: String, column: String, indexed: Seq[String]): PmeException =
+    fail(
+      UnknownColumn,
+      s"$table: column '$column' has no index to drop. " +
+        (if (indexed.isEmpty) "No column has one." else s"The columns with one are: ${listed(indexed)}.")
+    )
+
   def badVerifyKey(option: String, why: String): PmeException =
     fail(
       BadOption,

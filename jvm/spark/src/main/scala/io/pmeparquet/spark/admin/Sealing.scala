@@ -2,7 +2,7 @@ package io.pmeparquet.spark.admin
 
 import scala.collection.JavaConverters._
 
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{Row, SparkSession}
 
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.spark.admin.job.Progress
@@ -28,9 +28,26 @@ object Sealing {
       options: Map[String, String],
       minMax: Option[Seq[String]] = None
   ): SealedSnapshot = PmeSparkException.translated {
-    val columns = minMax.map(_.map(ColumnKeys.parsePattern(_).names.map(_.text)))
-    new SealingJob(session, path, options).run(columns)
+    new SealingJob(session, path, options).run(minMax.map(_.map(columnPath)))
   }
+
+  /**
+   * Makes the next version without some indexes. No file that the version before lists is opened.
+   *
+   * @param options as for [[seal]]
+   * @param columns whose indexes to drop
+   * @throws io.pmeparquet.PmeException if the table is not sealed, or a column has no index
+   */
+  def dropIndexes(
+      session: SparkSession,
+      path: String,
+      options: Map[String, String],
+      columns: Seq[String]
+  ): SealedSnapshot = PmeSparkException.translated {
+    new SealingJob(session, path, options).dropIndexes(columns.map(columnPath))
+  }
+
+  private def columnPath(name: String): Seq[String] = ColumnKeys.parsePattern(name).names.map(_.text)
 
   /** For Python. Null stands for an argument that the user did not give. */
   def seal(
@@ -41,26 +58,22 @@ object Sealing {
   ): SealedSnapshot = Progress.unwatching {
     seal(session, path, options.asScala.toMap, Option(minMax).map(_.asScala.toSeq))
   }
-}
 
-/**
- * The version that a seal made.
- *
- * @param digest SHA-256 of its manifest, in hexadecimal digits
- * @param location the directory of the snapshots
- * @param bytes of all files
- * @param opened how many files were opened; the version before knew the others
- * @param algorithm of its seal
- * @param key id of the signing key, or of the master key of an HMAC
- */
-final class SealedSnapshot(
-    val version: Long,
-    val digest: String,
-    val location: String,
-    val files: Long,
-    val rows: Long,
-    val bytes: Long,
-    val opened: Long,
-    val algorithm: String,
-    val key: String
-)
+  /** For Python. */
+  def dropIndexes(
+      session: SparkSession,
+      path: String,
+      options: java.util.Map[String, String],
+      columns: java.util.List[String]
+  ): SealedSnapshot = Progress.unwatching {
+    dropIndexes(session, path, options.asScala.toMap, columns.asScala.toSeq)
+  }
+
+  /** In SQL: one row with the schema of [[SealedSnapshot]]. */
+  private[admin] def rows(
+      session: SparkSession,
+      path: String,
+      options: Map[String, String],
+      minMax: Option[Seq[String]]
+  ): Seq[Row] = Seq(seal(session, path, options, minMax).row)
+}

@@ -9,7 +9,7 @@ import org.apache.spark.util.SerializableConfiguration
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.snapshot.{NewVersion, SealedFiles, SnapshotDirectory, TableSnapshot}
+import io.pmeparquet.snapshot.{NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
 import io.pmeparquet.spark.admin.doctor.Connector
@@ -25,23 +25,46 @@ private[admin] final class SealingJob(session: SparkSession, path: String, optio
   private val conf = SparkAccess.hadoopConf(session, options)
   private val snapshots = resolver.snapshots(options)
   private val table = TableFiles.qualified(path, conf)
+  private lazy val directory = snapshots.directory(table)
+  private lazy val reader = snapshots.ownSnapshots(directory)
 
   /** @param minMax paths of the columns to index; none: those of the version before */
   def run(minMax: Option[Seq[Seq[String]]]): SealedSnapshot = {
-    requireTable()
-    val directory = snapshots.directory(table)
-    val previous = versionBefore(directory)
-    val before = previous.fold(Seq.empty[Seq[String]])(indexedColumns)
-    // The fields of known files are those of the version before.
-    val wanted = minMax.map(_.distinct).filter(_.toSet != before.toSet).getOrElse(before)
-    val (known, unknown) = split(listFiles(), previous.filter(_ => wanted == before))
+    SealedGuard.requireTable(table, conf)
+    val before = reader.newest()
+    before.foreach(SessionSnapshots.of(session).seen.note(directory, _))
+    val indexed = before.fold(Seq.empty[Seq[String]])(indexedColumns)
+    // The same set of columns needs no new parts, whatever their order.
+    seal(before, minMax.map(_.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed))
+  }
+
+  /** @param columns whose indexes the next version does not have */
+  def dropIndexes(columns: Seq[Seq[String]]): SealedSnapshot = {
+    SealedGuard.requireTable(table, conf)
+    val before = SealedGuard.requireNewest(session, reader)
+    val indexed = indexedColumns(before)
+    columns.filterNot(indexed.contains).foreach { path =>
+      throw PmeErrors.noIndex(table.toString, path.mkString("."), indexed.map(_.mkString(".")))
+    }
+    seal(Some(before), indexed.filterNot(columns.contains))
+  }
+
+  private def seal(before: Option[Version], wanted: Seq[Seq[String]]): SealedSnapshot = {
+    val old = before.toSeq.flatMap(_.manifest.indexes).filter(index => wanted.contains(index.column))
+    val previous = before.map(reader.files(_, old))
+    // The version before has no ranges of a new index, so all files are opened for it.
+    val hasRanges = wanted.forall(path => old.exists(_.column == path))
+    val (known, unknown) = split(listFiles(), previous.filter(_ => hasRanges))
     val facts = look(unknown, wanted)
     val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
     val indexes = SealedPolicy.indexes(wanted, facts.map(_._2), previous, policy)
-    val files = (known ++ facts.map { case (file, found) => sealedFile(file, found, indexes) }).sorted(SealedFiles.byPath)
+    val stay = known.map(SealingJob.renumbered(_, old, indexes))
+    val files = (stay ++ facts.map { case (file, found) => sealedFile(file, found, indexes) })
+      .sorted(SealedFiles.byPath)
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
-    val version = new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
-      .publish(files, policy, partitions, indexes, SealingJob.writer)
+    val version =
+      new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
+        .publish(files, policy, partitions, indexes, SealingJob.writer)
     SessionSnapshots.of(session).seen.made(directory, version)
     new SealedSnapshot(
       version.number,
@@ -56,21 +79,7 @@ private[admin] final class SealingJob(session: SparkSession, path: String, optio
     )
   }
 
-  private def requireTable(): Unit = {
-    val owner = TableFiles.tableOf(table, conf)
-    if (TableFiles.statusOf(table, conf).isFile || owner != table)
-      throw PmeErrors.badSource(table.toString, s"it is a part of the table at $owner", "Seal the table's directory.")
-  }
-
-  private def versionBefore(directory: SnapshotDirectory): Option[TableSnapshot] = {
-    val reader = snapshots.ownSnapshots(directory)
-    reader.newest().map { version =>
-      SessionSnapshots.of(session).seen.note(directory, version)
-      reader.files(version, version.manifest.indexes)
-    }
-  }
-
-  private def indexedColumns(snapshot: TableSnapshot) = snapshot.version.manifest.indexes.map(_.column)
+  private def indexedColumns(version: Version) = version.manifest.indexes.map(_.column)
 
   private def listFiles(): Seq[ListedFile] = {
     val found = TableFiles.list(table, conf)
@@ -132,13 +141,26 @@ private[admin] final class SealingJob(session: SparkSession, path: String, optio
 }
 
 /** ''Crosses the wire'', with the scope. */
-private final class SealingTask(scope: ReadScope, wanted: List[List[String]], step: ProgressStep) extends Serializable {
+private final class SealingTask(scope: ReadScope, wanted: List[List[String]], step: ProgressStep)
+    extends Serializable {
   def apply(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
     step.counting(file.length)(FileFacts.of(scope, file, wanted, conf))
   }
 }
 
 private object SealingJob {
+
+  /** A file of the version before, with the fields that the indexes have now. */
+  def renumbered(file: SealedFile, before: Seq[IndexEntry], now: Seq[IndexEntry]): SealedFile = {
+    val fieldOf = before.map(index => index.column -> index.field).toMap
+    val ranges = for {
+      index <- now
+      field <- fieldOf.get(index.column)
+      range <- file.ranges.get(field)
+    } yield index.field -> range
+    file.copy(ranges = ranges.toMap)
+  }
+
   def writer: String = "pme-parquet" + Connector.loaded.fold("")(connector => s" ${connector.version}")
 
   /** The values of partition columns, from the directories of a path. */
