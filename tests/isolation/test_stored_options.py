@@ -290,13 +290,16 @@ def test_our_functions_in_a_stored_view_take_no_kms_and_change_no_file(
     spark: SparkSession, listener: Listener, files: str, table: str
 ) -> None:
     options = f"map('kms', 'vault', 'kms.vault.url', '{listener.url}', 'kms.vault.token', 'env:{PASSWORD_VARIABLE}')"
-    for call in ("pme_verify('{}', options => {})", "pme_key_usage('{}', options => {})"):
+    for function in ("pme_verify", "pme_key_usage", "pme_snapshots"):
+        call = f"{function}('{{}}', options => {{}})"
         if stores_view(spark, f"{table}_v", call.format(files, options)):
             with refused("PME_BAD_OPTION", "kms"):
                 spark.table(f"{table}_v").collect()
-    if stores_view(spark, f"{table}_v", f"pme_rotate('{files}')"):
-        with refused("PME_UNSUPPORTED", "pme_rotate"):
-            spark.table(f"{table}_v").collect()
+    for function in ("pme_rotate", "pme_seal"):
+        if stores_view(spark, f"{table}_v", f"{function}('{files}')"):
+            with refused("PME_UNSUPPORTED", function):
+                spark.table(f"{table}_v").collect()
+    assert not (Path(files) / "_pme_snapshots").exists()
     assert listener.requests == []
 
 

@@ -134,20 +134,29 @@ def test_a_replaced_version_breaks_the_chain(directory: Path) -> None:
     assert problem.startswith("snapshot-0000000002.json: the chain of versions is broken: version 1 is not the file")
 
 
-def test_missing_versions_are_a_problem(directory: Path) -> None:
-    chain(directory, 6)
-    for version in (1, 2, 4):
+def test_missing_versions_between_others_are_a_problem(directory: Path) -> None:
+    chain(directory, 7)
+    for version in (2, 3, 5):
         (directory / f"snapshot-{version:010}.json").unlink()
     assert problems(directory) == [
-        "versions 1 to 2 are missing: a later version exists. Find out who deleted them, or restore them.",
-        "version 4 is missing: a later version exists. Find out who deleted them, or restore them.",
+        "versions 2 to 3 are missing: an earlier and a later one exist. Find out who deleted them, or restore them.",
+        "version 5 is missing: an earlier and a later one exist. Find out who deleted them, or restore them.",
     ]
 
 
+def test_the_oldest_versions_may_be_missing(directory: Path) -> None:
+    chain(directory, 4)
+    for version in (1, 2):
+        (directory / f"snapshot-{version:010}.json").unlink()
+    assert problems(directory) == []
+    assert [version.version for version in pme.snapshots(directory.parent)] == [3, 4]
+
+
 def test_the_highest_number_is_answered_at_once(directory: Path) -> None:
+    chain(directory, 1)
     put(directory, 9_999_999_999, manifest(content(9_999_999_999, "ab" * 32)))
     [problem] = problems(directory)
-    assert problem.startswith("versions 1 to 9999999998 are missing")
+    assert problem.startswith("versions 2 to 9999999998 are missing")
 
 
 def test_a_version_of_another_table_is_a_problem(directory: Path) -> None:
@@ -232,9 +241,9 @@ def test_only_the_last_versions_are_shown(directory: Path) -> None:
 
 def test_many_problems_are_counted(directory: Path) -> None:
     chain(directory, 60)
-    for version in range(1, 60, 2):
+    for version in range(2, 60, 2):
         (directory / f"snapshot-{version:010}.json").unlink()
-    assert "and 10 more problems" in str(pme.snapshots(directory.parent))
+    assert "and 9 more problems" in str(pme.snapshots(directory.parent))
 
 
 def test_to_dict_is_json_and_has_everything(directory: Path) -> None:

@@ -17,6 +17,8 @@ from pme_parquet._kms.static import Static
 from pme_parquet._kms.vault import Vault
 from pme_parquet._operations.copied import Copied
 from pme_parquet._operations.copies import decrypt, encrypt, rekey
+from pme_parquet._operations.dropping import drop_index
+from pme_parquet._operations.expiry import ExpiredSnapshots, expire_snapshots
 from pme_parquet._operations.frames import read, write
 from pme_parquet._operations.key_usage import key_usage
 from pme_parquet._operations.plan import plan
@@ -26,7 +28,7 @@ from pme_parquet._operations.verify import Opened, Sample, verify
 from pme_parquet._plan.parts import PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._plan.planned import Plan
 from pme_parquet._report import report
-from pme_parquet._snapshots import Snapshots, SnapshotVersion, snapshots
+from pme_parquet._snapshots import Index, Indexes, Snapshots, SnapshotVersion, describe_index, snapshots
 from pme_parquet._spark.errors import install_errors
 from pme_parquet._spark.jars import jar_path
 from pme_parquet._spark.session import configure, spark_config
@@ -65,8 +67,11 @@ __all__ = [
     "DamagedFileError",
     "Diagnosis",
     "Encryption",
+    "ExpiredSnapshots",
     "GcpKms",
     "HadoopKms",
+    "Index",
+    "Indexes",
     "Inspection",
     "KeyDeniedError",
     "KeyMetadataError",
@@ -107,9 +112,12 @@ __all__ = [
     "conf",
     "configure",
     "decrypt",
+    "describe_index",
     "doctor",
+    "drop_index",
     "encrypt",
     "env",
+    "expire_snapshots",
     "file",
     "hadoop_credential",
     "inspect",

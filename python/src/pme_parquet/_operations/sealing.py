@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pme_parquet._arguments import KmsLike, PathLike
 
 _WHERE = "pme.seal"
-_WHOLE_OR_NOT = (
+WHOLE_OR_NOT = (
     "the new version is there as a whole or not at all; pme.snapshots lists the versions. The data was not changed. "
     "Run it again."
 )
@@ -129,8 +129,13 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
         PmeError: something is wrong with the arguments, the keys or a file. No version was made.
     """
     sealing = Operation(spark, _WHERE, "Sealing", "seal")
-    reading = joined(_own(signing, verify_key, location), sealing.reading(kms, options), _WHERE)
-    done = sealing.run(sealing.path(path), reading, _columns(index), progress=progress, interrupted=_WHOLE_OR_NOT)
+    reading = joined(own_options(_WHERE, signing, verify_key, location), sealing.reading(kms, options), _WHERE)
+    done = sealing.run(sealing.path(path), reading, _columns(index), progress=progress, interrupted=WHOLE_OR_NOT)
+    return sealed_of(done)
+
+
+def sealed_of(done: Any) -> Sealed:  # noqa: ANN401 py4j is untyped
+    """The version that the connector made."""
     return Sealed(
         version=done.version(),
         digest=done.digest(),
@@ -147,15 +152,17 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     )
 
 
-def _own(signing: str | None, verify_key: object, location: PathLike | None) -> dict[str, str]:
-    """The arguments that are options of the format."""
+def own_options(
+    where: str, signing: str | None = None, verify_key: object = None, location: PathLike | None = None
+) -> dict[str, str]:
+    """The arguments of a function that are options of the format."""
     own: dict[str, str] = {}
     if signing is not None:
         own["signingKey"] = signing
     if verify_key is not None:
-        own["verifyKey"] = str(require_reference(verify_key, f"{_WHERE}(verify_key)"))
+        own["verifyKey"] = str(require_reference(verify_key, f"{where}(verify_key)"))
     if location is not None:
-        own["snapshotLocation"] = path_of(location, f"{_WHERE}(location)")
+        own["snapshotLocation"] = path_of(location, f"{where}(location)")
     return own
 
 

@@ -1,7 +1,10 @@
-"""`pme.snapshots`: the versions of a sealed table, without a key, a JVM or Spark. Start at `snapshots`.
+"""`pme.snapshots` and `pme.describe_index`: a sealed table's versions, without a key, a JVM or Spark.
+
+Start at `snapshots`.
 
 `listing` finds and reads manifests; `fields` reads JSON strictly, and `manifest` what a version states with it, as
-`version` defines it; `chain` compares versions; `problems` has the texts. `listed` is the answer, and `view` shows it.
+`version` defines it; `chain` compares versions; `problems` has the texts. `listed` is the answer, and `view` shows it;
+`indexes` is that of `describe_index`.
 docs/snapshots.md specifies the format. Seals are not checked here: the connector does that.
 """
 
@@ -10,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
+from pme_parquet._snapshots.indexes import Index, Indexes, indexes_of
 from pme_parquet._snapshots.listed import Snapshots
 from pme_parquet._snapshots.version import SnapshotVersion
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import PathLike
 
-__all__ = ["SnapshotVersion", "Snapshots", "snapshots"]
+__all__ = ["Index", "Indexes", "SnapshotVersion", "Snapshots", "describe_index", "snapshots"]
 
 
 def snapshots(
@@ -26,9 +30,9 @@ def snapshots(
 ) -> Snapshots:
     """List the snapshots of a sealed table, without any key.
 
-    It checks the form of each version, that each version names the one before it, and that no version or part is
-        missing. It checks no seal: anyone who can write to the storage can forge what a version states. A read with
-        `snapshot=require`, or `pme.verify`, checks the seal.
+    It checks the form of each version, that each version names the one before it, and that no part is missing and no
+    version between two others. It checks no seal: anyone who can write to the storage can forge what a version states.
+    A read with `snapshot=require`, or `pme.verify`, checks the seal.
 
     Example:
         versions = pme.snapshots("s3://bucket/people")
@@ -54,3 +58,39 @@ def snapshots(
     where = "pme.snapshots"
     elsewhere = None if location is None else path_of(location, f"{where}(location)")
     return listed(path_of(path, where), elsewhere, storage_options)
+
+
+def describe_index(
+    path: PathLike, *, location: PathLike | None = None, storage_options: Mapping[str, Any] | None = None
+) -> Indexes:
+    """List the indexes of a sealed table, as its newest snapshot states them, without any key.
+
+    It checks no seal: anyone who can write to the storage can forge what a version states.
+
+    Example:
+        print(pme.describe_index("s3://bucket/people"))
+
+    Args:
+        path: as for `snapshots`.
+        location: as for `snapshots`.
+        storage_options: as for `snapshots`.
+
+    Returns:
+        The indexes; empty if the table has none or is not sealed.
+
+    Raises:
+        BadOptionError: there is no table at the path, or nothing at the location.
+        SnapshotDamagedError: the newest version is damaged.
+        UnsupportedError: the newest version has a newer format, or the package for the file system is not installed.
+        PmeError: the storage cannot list the directory or read the version.
+    """
+    from pme_parquet._inspect.storage import shown  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._snapshots.listing import newest  # noqa: PLC0415 as above
+
+    where = "pme.describe_index"
+    elsewhere = None if location is None else path_of(location, f"{where}(location)")
+    table = path_of(path, where)
+    version = newest(table, elsewhere, storage_options)
+    if version is None:
+        return Indexes(shown(table), None, ())
+    return Indexes(shown(table), version.version, indexes_of(version))

@@ -35,9 +35,9 @@ def differences(manifests: Sequence[Manifest], parts: Mapping[str, int]) -> Iter
     before: Manifest | None = None
     table: str | None = None
     for manifest in manifests:
-        expected = before.number + 1 if before else 1
-        if manifest.number > expected:
-            yield problems.versions_missing(expected, manifest.number - 1)
+        # The oldest versions may have expired.
+        if before and manifest.number > before.number + 1:
+            yield problems.versions_missing(before.number + 1, manifest.number - 1)
         version = manifest.version
         if version is not None:
             if before and before.number == version.version - 1 and before.digest not in {None, version.previous}:

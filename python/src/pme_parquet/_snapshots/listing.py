@@ -15,9 +15,10 @@ from pme_parquet._snapshots.manifest import MAX_BYTES, OtherFormatError, digest,
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pme_parquet._inspect.storage import Found, Storage
+    from pme_parquet._snapshots.version import SnapshotVersion
 
 DIRECTORY = "_pme_snapshots"
 _NAME = re.compile(r"snapshot-([0-9]{10})\.json")
@@ -34,20 +35,53 @@ def listed(table: str, location: str | None, options: Mapping[str, Any] | None) 
     """
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 slow to import
 
-    directory = location or f"{table.rstrip('/')}/{DIRECTORY}"
-    files, found = _files(directory, options)
-    if files is None and location is not None:
-        raise BadOptionError(f"{shown(directory)}: there is nothing at this path. Check the location of the snapshots.")
+    directory = _directory(table, location)
+    files, found = _found(table, location, options)
     if files is None:
-        _require_table(table, options)
         return Snapshots(shown(table), shown(directory), ())
-    named = [(int(match[1]), file) for file in found if (match := _NAME.fullmatch(file.shown))]
+    named = _named(found)
     with ThreadPoolExecutor(_THREADS) as threads:
         manifests = sorted(threads.map(lambda one: _manifest(files, *one), named), key=lambda one: one.number)
     others = {file.shown: file.bytes for file in found if file.regular}
     wrong = [manifest.problem for manifest in manifests if manifest.problem]
     versions = tuple(manifest.version for manifest in manifests if manifest.version)
     return Snapshots(shown(table), shown(directory), versions, (*wrong, *differences(manifests, others)))
+
+
+def newest(table: str, location: str | None, options: Mapping[str, Any] | None) -> SnapshotVersion | None:
+    """The newest version of a table; None for a table that is not sealed. Arguments as for `listed`.
+
+    Raises:
+        PmeError: the newest version cannot be read. An older one does not take its place.
+    """
+    files, found = _found(table, location, options)
+    named = _named(found)
+    if files is None or not named:
+        return None
+    manifest = _manifest(files, *max(named, key=lambda one: one[0]))
+    if manifest.version is None:
+        raise problems.error_of(manifest.problem or "")
+    return manifest.version
+
+
+def _directory(table: str, location: str | None) -> str:
+    return location or f"{table.rstrip('/')}/{DIRECTORY}"
+
+
+def _found(table: str, location: str | None, options: Mapping[str, Any] | None) -> tuple[Storage | None, list[Found]]:
+    """The files in the directory of snapshots; no storage if the table has no such directory."""
+    directory = _directory(table, location)
+    files, found = _files(directory, options)
+    if files is None and location is not None:
+        raise BadOptionError(f"{shown(directory)}: there is nothing at this path. Check the location of the snapshots.")
+    if files is None:
+        _require_table(table, options)
+    return files, found
+
+
+def _named(found: Iterable[Found]) -> list[tuple[int, Found]]:
+    """The manifests, with their numbers."""
+    return [(int(match[1]), file) for file in found if (match := _NAME.fullmatch(file.shown))]
 
 
 def _files(directory: str, options: Mapping[str, Any] | None) -> tuple[Storage | None, list[Found]]:

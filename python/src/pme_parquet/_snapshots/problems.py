@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pme_parquet._display.words import printable
-from pme_parquet.errors import PmeError, SnapshotDamagedError, UnsupportedError
+from pme_parquet.errors import BY_CONDITION, PmeError, SnapshotDamagedError, UnsupportedError
 
 
 def damaged(manifest: str, why: str) -> str:
@@ -22,10 +22,12 @@ def other_format(manifest: str, version: int) -> str:
 
 
 def versions_missing(first: int, last: int) -> str:
-    """A later version exists, but not these."""
+    """An earlier and a later version exist, but not these."""
     which = f"version {first} is" if first == last else f"versions {first} to {last} are"
     return _text(
-        SnapshotDamagedError(f"{which} missing: a later version exists. Find out who deleted them, or restore them.")
+        SnapshotDamagedError(
+            f"{which} missing: an earlier and a later one exist. Find out who deleted them, or restore them."
+        )
     )
 
 
@@ -56,6 +58,11 @@ def part_missing(manifest: str, part: str, why: str) -> str:
 def of_error(error: PmeError) -> str:
     """The text of an error, for example of the storage."""
     return _text(error)
+
+
+def error_of(text: str) -> PmeError:
+    """The error that a problem is the text of."""
+    return BY_CONDITION.get(text[1:].partition("]")[0], PmeError)(text)
 
 
 def _text(error: PmeError) -> str:

@@ -78,6 +78,14 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
       s"$table: the table has no column '$column' to index. Its columns are: ${listed(columns)}. Name one of them."
     )
 
+  /** @param indexed the columns that have one */
+  def noIndex(table: String, column: String, indexed: Seq[String]): PmeException =
+    fail(
+      UnknownColumn,
+      s"$table: column '$column' has no index to drop. " +
+        (if (indexed.isEmpty) "No column has one." else s"The columns with one are: ${listed(indexed)}.")
+    )
+
   def badVerifyKey(option: String, why: String): PmeException =
     fail(
       BadOption,

@@ -20,7 +20,7 @@ import io.pmeparquet.snapshot.seal.Sealer
  * Makes the next version of a table: parts first, then the manifest, which appears in one step. A process that is killed
  * leaves the version before, and perhaps parts that no manifest names. ''Driver only.''
  *
- * @param previous the version before, with the ranges of all its indexes
+ * @param previous the version before, with the ranges of the indexes that stay
  */
 final class NewVersion(
     directory: SnapshotDirectory,
@@ -61,33 +61,53 @@ final class NewVersion(
       old.filter(isSame(_, some)).getOrElse(written(some))
     }
     val added = parts.map(_.name).toSet -- kept.fold(Seq.empty[PartEntry])(_.parts).map(_.name)
-    try {
-      val manifest = Manifest(
-        number,
-        previous.map(_.version.digest),
-        previous.fold(UUID.randomUUID.toString)(_.version.manifest.table),
-        directory.tableLocation,
-        Instant.now.truncatedTo(ChronoUnit.SECONDS).toString,
-        UserGroupInformation.getCurrentUser.getShortUserName,
-        writer,
-        policy,
-        partitionColumns,
-        files.size.toLong,
-        files.iterator.map(_.rows).sum,
-        files.iterator.map(_.length).sum,
-        parts,
-        indexes
-      )
-      val content = ManifestJson.content(manifest)
-      val seal = sealer.seal(content, directory.manifestPath(number).toString)
-      val bytes = ManifestJson.file(content, seal)
-      publish(number, bytes)
-      Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
-    } catch {
-      case failed: Throwable =>
-        added.foreach(remove(_, failed))
-        throw failed
+    def withdraw(failed: Throwable): Unit = added.foreach(remove(_, failed))
+    val made =
+      try {
+        val manifest = Manifest(
+          number,
+          previous.map(_.version.digest),
+          previous.fold(UUID.randomUUID.toString)(_.version.manifest.table),
+          directory.tableLocation,
+          Instant.now.truncatedTo(ChronoUnit.SECONDS).toString,
+          UserGroupInformation.getCurrentUser.getShortUserName,
+          writer,
+          policy,
+          partitionColumns,
+          files.size.toLong,
+          files.iterator.map(_.rows).sum,
+          files.iterator.map(_.length).sum,
+          parts,
+          indexes
+        )
+        val content = ManifestJson.content(manifest)
+        val seal = sealer.seal(content, directory.manifestPath(number).toString)
+        val bytes = ManifestJson.file(content, seal)
+        publish(number, bytes)
+        Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
+      } catch {
+        case failed: Throwable =>
+          withdraw(failed)
+          throw failed
+      }
+    if (!isLast(made)) {
+      val conflict = PmeErrors.snapshotConflict(directory.table.toString)
+      directory.deleteManifest(number)
+      withdraw(conflict)
+      throw conflict
     }
+    made
+  }
+
+  /**
+   * Whether no other process made versions after `previous` before this one did. Their numbers can be free again, if the
+   * versions have expired meanwhile.
+   */
+  private def isLast(made: Version): Boolean = directory.versions.find(_ > made.number).forall { next =>
+    val where = directory.manifestPath(next).toString
+    val (content, _) = ManifestJson.lines(directory.manifest(next), where)
+    // Without its seal: this only finds out whose version counts, and readers check the seal.
+    next == made.number + 1 && ManifestJson.manifest(content, where).previous.contains(made.digest)
   }
 
   /** Whatever a storage answers, what is there under the name decides. */

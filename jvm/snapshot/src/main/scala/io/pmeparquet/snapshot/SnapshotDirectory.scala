@@ -33,12 +33,20 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
   }
 
   /** The versions that have a manifest, in ascending order; none if there is no directory. */
-  def versions: Seq[Long] = {
-    val names =
-      try path.getFileSystem(conf).listStatus(path).toSeq.map(_.getPath.getName)
-      catch { case _: FileNotFoundException => Nil }
-    names.collect { case ManifestName(number) => number.toLong }.filter(_ > 0).sorted
+  def versions: Seq[Long] =
+    list().map(_.getPath.getName).collect { case ManifestName(number) => number.toLong }.filter(_ > 0).sorted
+
+  /** The parts that are there, and files that were being written as one. */
+  private[snapshot] def parts: Seq[StoredPart] = list().filter(_.isFile).flatMap { file =>
+    file.getPath.getName match {
+      case name @ PartName(staged) => Some(StoredPart(name, staged != null, file.getModificationTime))
+      case _ => None
+    }
   }
+
+  private def list(): Seq[FileStatus] =
+    try path.getFileSystem(conf).listStatus(path).toSeq
+    catch { case _: FileNotFoundException => Nil }
 
   def manifestPath(version: Long): Path = new Path(path, f"snapshot-$version%010d.json")
 
@@ -79,12 +87,14 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
 
   /** @return false if another process has published this version */
   def publish(version: Long, bytes: Array[Byte]): Boolean = {
-    val staged = s".pme-${newPart()}"
+    val staged = s"$Staged${newPart()}"
     write(staged, bytes)
     OwnFiles.publish(new Path(path, staged), manifestPath(version), conf)
   }
 
   def delete(name: String): Unit = OwnFiles.delete(new Path(path, name), conf)
+
+  def deleteManifest(version: Long): Unit = OwnFiles.delete(manifestPath(version), conf)
 
   private def read(file: Path, expected: Option[Long]): Array[Byte] = {
     def damaged(why: String, cause: Throwable = null) = PmeErrors.snapshotDamaged(file.toString, why, cause)
@@ -118,12 +128,21 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
   }
 }
 
+/**
+ * @param isStaged whether it has no name of its own yet
+ * @param modified in milliseconds since 1970
+ */
+private[snapshot] final case class StoredPart(name: String, isStaged: Boolean, modified: Long)
+
 object SnapshotDirectory {
 
   /** The usual directory. Engines pass over names that begin with an underscore. */
   val Name = "_pme_snapshots"
 
   private val ManifestName = "snapshot-([0-9]{10})\\.json".r
+  private val Staged = ".pme-"
+  // Exact, because nothing else in the directory may be deleted.
+  private val PartName = "(\\.pme-)?part-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.parquet".r
   private val MostManifestBytes = 16 * 1024 * 1024
   private val MostPartBytes = 256 * 1024 * 1024
 

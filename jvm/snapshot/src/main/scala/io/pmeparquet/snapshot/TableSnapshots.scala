@@ -94,6 +94,19 @@ final class TableSnapshots(
       leadsBack(number - 1, before, earlier)
     }
 
+  /**
+   * All versions, the newest first, whatever version the settings choose.
+   *
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…` if one of them does not verify, or a required one is missing
+   */
+  def all(): Seq[Version] = {
+    val found = directory.versions
+    if (found.isEmpty) settings.requiredBy.foreach(option => throw PmeErrors.noSnapshot(table, option))
+    val versions = found.reverse.map(verified)
+    versions.headOption.foreach(requireMinimum)
+    versions
+  }
+
   private def ofDigest(prefix: String, versions: Seq[Long]): Version =
     versions.reverseIterator
       .find(number => digestOf(directory.manifest(number)).startsWith(prefix))
@@ -101,7 +114,8 @@ final class TableSnapshots(
       .filter(_.digest.startsWith(prefix))
       .getOrElse(throw PmeErrors.snapshotMismatch(table, s"no version has the digest $prefix"))
 
-  private def verified(number: Long): Version = {
+  /** A version with a manifest: its seal is verified, and it is a version of this table. */
+  private[snapshot] def verified(number: Long): Version = {
     val where = directory.manifestPath(number).toString
     val bytes = directory.manifest(number)
     val (content, seal) = ManifestJson.lines(bytes, where)

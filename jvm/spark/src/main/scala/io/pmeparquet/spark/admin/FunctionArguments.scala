@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   RuntimeReplaceable,
   Unevaluable
 }
-import org.apache.spark.sql.catalyst.util.MapData
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -32,6 +32,12 @@ private[admin] final class FunctionArguments private (function: String, byName: 
     case (_: NumericType, number: Number) => number.doubleValue
   }
 
+  def texts(name: String): Option[Seq[String]] = constant(name, "an array of strings") {
+    case (ArrayType(_: StringType, _), array: ArrayData) => elements(name, array)
+    // Spark does not know the type of array().
+    case (_, array: ArrayData) if array.numElements() == 0 => Nil
+  }
+
   def map(name: String): Option[Map[String, String]] = constant(name, "a map of strings") {
     case (MapType(_: StringType, _: StringType, _), map: MapData) => entries(name, map)
     // Spark does not know the type of map().
@@ -40,6 +46,11 @@ private[admin] final class FunctionArguments private (function: String, byName: 
 
   def bad(name: String, why: String, remedy: String): PmeException =
     PmeErrors.badArgument(function, name, why, remedy)
+
+  private def elements(name: String, array: ArrayData): Seq[String] = (0 until array.numElements()).map { i =>
+    if (array.isNullAt(i)) throw bad(name, s"element ${i + 1} is NULL", "Remove it, or give a value.")
+    array.getUTF8String(i).toString
+  }
 
   private def entries(name: String, map: MapData): Map[String, String] = {
     val (keys, values) = (map.keyArray(), map.valueArray())

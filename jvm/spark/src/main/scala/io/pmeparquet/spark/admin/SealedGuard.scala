@@ -1,10 +1,13 @@
 package io.pmeparquet.spark.admin
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.snapshot.{TableSnapshots, Version}
 import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.snapshots.SessionSnapshots
 import io.pmeparquet.PmeErrors
 
 /** Operations on sealed tables. ''Driver only.'' */
@@ -28,6 +31,29 @@ private[admin] object SealedGuard {
       val table = TableFiles.tableOf(path, snapshots.conf)
       if (snapshots.directory(table).versions.nonEmpty) throw PmeErrors.sealedTable(operation, table.toString)
     }
+  }
+
+  /** @throws io.pmeparquet.PmeException if the path is not the directory of a whole table, as snapshots are of one */
+  def requireTable(table: Path, conf: Configuration): Unit = {
+    val owner = TableFiles.tableOf(table, conf)
+    if (TableFiles.statusOf(table, conf).isFile || owner != table)
+      throw PmeErrors.badSource(
+        table.toString,
+        s"it is a part of the table at $owner",
+        "Give the table's directory."
+      )
+  }
+
+  /** The newest version of a table that must have one: verified, and not older than what the session has seen. */
+  def requireNewest(session: SparkSession, snapshots: TableSnapshots): Version = {
+    val seen = SessionSnapshots.of(session).seen
+    val table = snapshots.directory.table.toString
+    val newest = snapshots.newest().getOrElse {
+      seen.requireNone(snapshots.directory)
+      throw PmeErrors.badSource(table, "it has no snapshot", "Check the path, and where its snapshots are.")
+    }
+    seen.note(snapshots.directory, newest)(snapshots.continues)
+    newest
   }
 
   /**

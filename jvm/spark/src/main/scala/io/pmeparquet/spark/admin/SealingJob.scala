@@ -9,7 +9,7 @@ import org.apache.spark.util.SerializableConfiguration
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.snapshot.{NewVersion, SealedFiles, TableSnapshot}
+import io.pmeparquet.snapshot.{NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
 import io.pmeparquet.spark.admin.doctor.Connector
@@ -34,15 +34,23 @@ private[spark] final class SealingJob(
   private val conf = SparkAccess.hadoopConf(session, options)
   private val snapshots = resolver.snapshots(options)
   private val table = TableFiles.qualified(path, conf)
-
   private lazy val directory = snapshots.directory(table)
+  private lazy val reader = snapshots.ownSnapshots(directory)
+
+  private lazy val before: Option[Version] = reader.newest().map { version =>
+    SessionSnapshots.of(session).seen.note(directory, version)(reader.continues)
+    version
+  }
 
   /** The version before. An overwrite removes snapshots that lie in the table, so a write asks for it first. */
-  private lazy val previous = versionBefore()
+  private lazy val whole: Option[TableSnapshot] = listOf(_ => true)
+
+  private def listOf(keep: IndexEntry => Boolean): Option[TableSnapshot] =
+    before.map(version => reader.files(version, version.manifest.indexes.filter(keep)))
 
   /** @param minMax paths of the columns to index; none: those of the version before */
   def run(minMax: Option[Seq[Seq[String]]]): SealedSnapshot = {
-    requireTable()
+    SealedGuard.requireTable(table, conf)
     sealedWith(minMax)
   }
 
@@ -54,7 +62,7 @@ private[spark] final class SealingJob(
    */
   def prepare(replacesAll: Boolean): Unit = {
     snapshots.requireSigner()
-    previous.foreach { snapshot =>
+    whole.foreach { snapshot =>
       if (!replacesAll) {
         val known = snapshot.files.iterator.map(file => file.path -> file.length).toMap
         val listed = listFiles().map(file => relative(file) -> file.length).toMap
@@ -72,15 +80,30 @@ private[spark] final class SealingJob(
   /** Seals the table after a write. */
   def seal(): SealedSnapshot = sealedWith(None)
 
+  /** @param columns whose indexes the next version does not have */
+  def dropIndexes(columns: Seq[Seq[String]]): SealedSnapshot = {
+    SealedGuard.requireTable(table, conf)
+    val indexed = indexedColumns(SealedGuard.requireNewest(session, reader))
+    columns.filterNot(indexed.contains).foreach { path =>
+      throw PmeErrors.noIndex(table.toString, path.mkString("."), indexed.map(_.mkString(".")))
+    }
+    sealedWith(Some(indexed.filterNot(columns.contains)))
+  }
+
   private def sealedWith(minMax: Option[Seq[Seq[String]]]): SealedSnapshot = {
-    val before = previous.fold(Seq.empty[Seq[String]])(indexedColumns)
-    // The fields of known files are those of the version before.
-    val wanted = minMax.map(_.distinct).filter(_.toSet != before.toSet).getOrElse(before)
-    val (known, unknown) = split(listFiles(), previous.filter(_ => wanted == before))
+    val indexed = before.fold(Seq.empty[Seq[String]])(indexedColumns)
+    // The same set of columns needs no new parts, whatever their order.
+    val wanted = minMax.map(_.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
+    // An index that is given up needs no key any more.
+    val previous = if (indexed == wanted) whole else listOf(index => wanted.contains(index.column))
+    val old = before.toSeq.flatMap(_.manifest.indexes)
+    // The version before has no ranges of a new index, so all files are opened for it.
+    val (known, unknown) = split(listFiles(), previous.filter(_ => wanted.forall(indexed.contains)))
     val facts = look(unknown, wanted)
     val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
     val indexes = SealedPolicy.indexes(table.toString, wanted, facts.map(_._2), previous)
-    val files = (known ++ facts.map { case (file, found) => sealedFile(file, found, indexes) })
+    val stay = known.map(SealingJob.renumbered(_, old, indexes))
+    val files = (stay ++ facts.map { case (file, found) => sealedFile(file, found, indexes) })
       .sorted(SealedFiles.byPath)
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
     val version =
@@ -102,25 +125,7 @@ private[spark] final class SealingJob(
     )
   }
 
-  private def requireTable(): Unit = {
-    val owner = TableFiles.tableOf(table, conf)
-    if (TableFiles.statusOf(table, conf).isFile || owner != table)
-      throw PmeErrors.badSource(
-        table.toString,
-        s"it is a part of the table at $owner",
-        "Seal the table's directory."
-      )
-  }
-
-  private def versionBefore(): Option[TableSnapshot] = {
-    val reader = snapshots.ownSnapshots(directory)
-    reader.newest().map { version =>
-      SessionSnapshots.of(session).seen.note(directory, version)(reader.continues)
-      reader.files(version, version.manifest.indexes)
-    }
-  }
-
-  private def indexedColumns(snapshot: TableSnapshot) = snapshot.version.manifest.indexes.map(_.column)
+  private def indexedColumns(version: Version) = version.manifest.indexes.map(_.column)
 
   private def listFiles(): Seq[ListedFile] = {
     val found = TableFiles.list(table, conf)
@@ -190,6 +195,18 @@ private final class SealingTask(scope: ReadScope, wanted: List[List[String]], st
 }
 
 private object SealingJob {
+
+  /** A file of the version before, with the fields that the indexes have now. */
+  def renumbered(file: SealedFile, before: Seq[IndexEntry], now: Seq[IndexEntry]): SealedFile = {
+    val fieldOf = before.map(index => index.column -> index.field).toMap
+    val ranges = for {
+      index <- now
+      field <- fieldOf.get(index.column)
+      range <- file.ranges.get(field)
+    } yield index.field -> range
+    file.copy(ranges = ranges.toMap)
+  }
+
   def writer: String = "pme-parquet" + Connector.loaded.fold("")(connector => s" ${connector.version}")
 
   /** The values of partition columns, from the directories of a path. */

@@ -12,11 +12,13 @@ import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
- * Rotation, key usage, verification and the doctor, for users who have only SQL.
+ * Rotation, key usage, verification, sealing and the doctor, for users who have only SQL.
  * {{{
  * SELECT * FROM pme_rotate('s3a://…/table', master_keys => map('2024', '2025'), options => map('kms', 'vault', …))
  * SELECT * FROM pme_key_usage('s3a://…/table')
  * SELECT * FROM pme_verify('s3a://…/table', files => 0.1)
+ * SELECT * FROM pme_seal('s3a://…/table', min_max => array('id'))
+ * SELECT * FROM pme_snapshots('s3a://…/table')
  * SELECT * FROM pme_doctor(options => map('kms', 'vault', …))
  * }}}
  * A function checks its arguments when Spark analyses the statement, and runs when Spark asks for its rows. ''Driver
@@ -25,7 +27,7 @@ import io.pmeparquet.PmeErrors
 private[spark] object TableFunctions {
   type Function = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 
-  private def all: Seq[Function] = Seq(rotate, keyUsage, verify, doctor)
+  private def all: Seq[Function] = Seq(rotate, keyUsage, verify, seal, snapshots, doctor)
 
   /**
    * The functions for a session extension. Some versions of Spark prefer an extension's function to one that the user
@@ -105,6 +107,28 @@ private[spark] object TableFunctions {
     }
   }
 
+  private def seal: Function = {
+    val usage =
+      "_FUNC_(path, options => map, min_max => array) - Seals a table, and returns a row for the version that it made."
+    ofPath("pme_seal", usage, Seq(Path, Options, "min_max"), SealedSnapshot.schema) { arguments =>
+      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      val columns = arguments.texts("min_max")
+      refuseInDefinition("pme_seal")
+      checkNames(options)
+      (session, path) => Sealing.rows(session, path, options, columns)
+    }
+  }
+
+  private def snapshots: Function = {
+    val usage =
+      "_FUNC_(path, options => map) - Checks the seals of all versions of a sealed table, and returns a row for each version."
+    ofPath("pme_snapshots", usage, Seq(Path, Options), SnapshotHistory.schema) { arguments =>
+      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      checkNames(options)
+      (session, path) => SnapshotHistory.rows(session, path, options)
+    }
+  }
+
   private def doctor: Function = {
     val usage =
       "_FUNC_(options => map, wheel => string) - Checks that everything the format needs is installed and compatible, " +
@@ -155,7 +179,7 @@ private[spark] object TableFunctions {
       throw PmeErrors.unsupported(
         function,
         "a call in a stored view or function",
-        "it would change files with the keys of everybody who reads the view",
+        "it would change or seal files with the keys of everybody who reads the view",
         "Call it in a statement of its own."
       )
 }

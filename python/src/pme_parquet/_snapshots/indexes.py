@@ -1,0 +1,90 @@
+"""The indexes of a sealed table, as `pme.describe_index` returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from pme_parquet._display.content import Shown, Table
+from pme_parquet._display.showable import Showable
+from pme_parquet._display.words import printable
+
+if TYPE_CHECKING:
+    from pme_parquet._snapshots.version import SnapshotVersion
+
+_HEADER = ("column", "kind", "field", "type", "key")
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index for skipping files.
+
+    Attributes:
+        column: path of the leaf column.
+        kind: `minMax`.
+        field: the column group in the parts of the list of files.
+        type: of the column, in Parquet's notation.
+        key: the master key of its values; None for a table without encryption.
+    """
+
+    column: tuple[str, ...]
+    kind: str
+    field: str
+    type: str
+    key: str | None
+
+
+@dataclass(frozen=True)
+class Indexes(Showable, Sequence[Index]):
+    """The indexes of the newest version of a table: `len(indexes)`, `indexes[0]`, `for index in indexes`.
+
+    No seal was checked, so anyone who can write to the storage may have written what is listed.
+
+    Attributes:
+        path: the table's directory.
+        version: number of the version; None for a table that is not sealed.
+        indexes: each index.
+    """
+
+    path: str
+    version: int | None
+    indexes: tuple[Index, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Index: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Index, ...]: ...
+    def __getitem__(self, index: int | slice) -> Index | tuple[Index, ...]:
+        return self.indexes[index]
+
+    def __len__(self) -> int:
+        return len(self.indexes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as for JSON."""
+        return {"path": self.path, "version": self.version, "indexes": [asdict(index) for index in self.indexes]}
+
+    @property
+    def _shown(self) -> Shown:
+        if self.version is None:
+            return Shown(f"{printable(self.path)}: no snapshots")
+        count = "1 index" if len(self.indexes) == 1 else f"{len(self.indexes) or 'no'} indexes"
+        title = f"{printable(self.path)}: version {self.version} has {count}"
+        return Shown(title, (Table(_HEADER, tuple(map(_row, self.indexes))),) if self.indexes else ())
+
+
+def _row(index: Index) -> tuple[str, ...]:
+    name = ".".join(index.column)
+    return tuple(map(printable, (name, index.kind, index.field, index.type, index.key or "not encrypted")))
+
+
+def indexes_of(version: SnapshotVersion) -> tuple[Index, ...]:
+    """The indexes of a version, each with the key that its values are under."""
+    keys = {column.column: column.key for column in version.policy.columns}
+    footer = version.policy.footer_key
+    # In an encrypted table, the index of a plaintext column is under the footer's key.
+    return tuple(
+        Index(index.column, index.kind, index.field, index.type, keys.get(index.column) or footer)
+        for index in version.indexes
+    )

@@ -1,0 +1,75 @@
+"""`pme.describe_index`: which indexes it lists, under which keys."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.snapshots.made import chain, content, manifest, put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "people" / "_pme_snapshots"
+
+
+def index(*column: str, field: str = "index_0") -> dict[str, object]:
+    """Return an index as a manifest states it."""
+    return {"kind": "minMax", "column": list(column), "field": field, "type": f"optional int64 {column[-1]}"}
+
+
+def test_an_index_has_the_key_of_its_column_and_otherwise_the_footers(directory: Path) -> None:
+    indexes = [index("address", "zip"), index("n", field="index_1"), index("city", field="index_7")]
+    put(directory, 1, manifest(content(indexes=indexes)))
+    found = pme.describe_index(directory.parent)
+    assert list(found) == [
+        pme.Index(("address", "zip"), "minMax", "index_0", "optional int64 zip", "pii"),
+        pme.Index(("n",), "minMax", "index_1", "optional int64 n", "footer"),
+        pme.Index(("city",), "minMax", "index_7", "optional int64 city", "footer"),
+    ]
+    assert (found.version, len(found), found[-1]) == (1, 3, found.indexes[2])
+    assert json.loads(json.dumps(found.to_dict()))["indexes"][0]["key"] == "pii"
+    lines = str(found).splitlines()
+    assert lines[0] == f"{directory.parent}: version 1 has 3 indexes"
+    assert "address.zip" in lines[3]
+
+
+def test_a_table_in_plaintext_has_indexes_without_keys(directory: Path) -> None:
+    policy = {"footerKey": None, "columns": [{"column": ["id"], "key": None}]}
+    put(directory, 1, manifest(content(policy=policy, indexes=[index("id")])))
+    [found] = pme.describe_index(directory.parent)
+    assert found.key is None
+    assert "not encrypted" in str(pme.describe_index(directory.parent))
+
+
+def test_the_newest_version_counts_and_no_older_one_takes_its_place(directory: Path) -> None:
+    first, _ = chain(directory, 2)
+    assert pme.describe_index(directory.parent).version == 2
+    put(directory, 2, first)
+    with pytest.raises(pme.SnapshotDamagedError, match="its name and its content, version 1, differ"):
+        pme.describe_index(directory.parent)
+    put(directory, 2, manifest(content(formatVersion=2)))
+    with pytest.raises(pme.UnsupportedError, match="format 2 of snapshots"):
+        pme.describe_index(directory.parent)
+
+
+def test_a_table_that_is_not_sealed_has_no_indexes(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"")
+    found = pme.describe_index(tmp_path)
+    assert (list(found), found.version, str(found)) == ([], None, f"{tmp_path}: no snapshots")
+    with pytest.raises(pme.BadOptionError, match="there is nothing at this path"):
+        pme.describe_index(tmp_path / "nowhere")
+
+
+def test_snapshots_may_be_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "people").mkdir()
+    put(tmp_path / "lists", 1, manifest(content(indexes=[])))
+    found = pme.describe_index(tmp_path / "people", location=tmp_path / "lists")
+    assert (found.version, list(found)) == (1, [])
+    assert str(found).endswith("version 1 has no indexes")
