@@ -11,7 +11,7 @@ import io.pmeparquet.options.{PmeOptions, ReadSettings, SnapshotChoice, Snapshot
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, PartEntry}
 import io.pmeparquet.snapshot.parts.{PartFile, PartKeys, SealedFile}
-import io.pmeparquet.snapshot.seal.SealCheck
+import io.pmeparquet.snapshot.seal.{SealCheck, Seals}
 
 /**
  * START HERE. The snapshots of one table, for one reader: which version it gets, and the files that this version lists.
@@ -127,6 +127,13 @@ final class TableSnapshots(
       throw PmeErrors.snapshotNotAuthentic(
         where,
         s"it was made for the table at ${manifest.location}, and this table is at ${directory.tableLocation}"
+      )
+    // Whoever has another master key must not list files under this one.
+    if (seal.algorithm == Seals.Hmac && manifest.policy.footerKey.exists(_ != seal.key))
+      throw PmeErrors.snapshotNotAuthentic(
+        where,
+        s"its HMAC is under master key '${seal.key}', and the key of its files' footers is " +
+          s"'${manifest.policy.footerKey.get}'"
       )
     Version(manifest, digestOf(bytes), seal.algorithm, seal.key)
   }

@@ -65,6 +65,8 @@ final class SealCheck(
       case Right(lent) => lent.key
       case Left(refused) if refused.condition == Condition.NotAuthentic =>
         throw PmeErrors.snapshotNotAuthentic(where, "the KMS does not unwrap the key of its HMAC", refused)
+      case Left(refused) if refused.condition == Condition.KeyMetadata =>
+        throw PmeErrors.snapshotDamaged(where, "the wrapped key of its HMAC is malformed", refused)
       case Left(refused) => throw refused
     }
     if (!Seals.isOfSeals(key))

@@ -9,7 +9,7 @@ import io.pmeparquet.{AesKey, Sha256}
 import io.pmeparquet.keys.PublicKeys
 
 /** What is sealed, and how (docs/snapshots.md, "Format"). */
-private[seal] object Seals {
+private[snapshot] object Seals {
   val Hmac = "HMAC-SHA256"
 
   /** The names in manifests, which are those of JCA. */

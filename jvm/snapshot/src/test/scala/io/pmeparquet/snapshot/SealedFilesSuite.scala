@@ -1,0 +1,83 @@
+package io.pmeparquet.snapshot
+
+import org.apache.hadoop.fs.Path
+
+import io.pmeparquet.parquet.file.FileSeal
+import io.pmeparquet.snapshot.manifest.{Manifest, TablePolicy}
+import io.pmeparquet.snapshot.TableSuite.Mismatch
+
+class SealedFilesSuite extends TableSuite {
+  private val listed = file("day=1/a.parquet")
+
+  private def seal(footerKey: Option[String] = Some("footer")): FileSeal = {
+    val policy = TablePolicy(footerKey, Nil)
+    val manifest = Manifest(7, None, "id", "/t", "", "", "", policy, Nil, 1, 1, 1, Nil, Nil)
+    val version = Version(manifest, "ab", "Ed25519", "signer")
+    SealedFiles.of(new Path("file:/t"), new TableSnapshot(version, Vector(listed)))
+  }
+
+  private def require(
+      path: String = "file:/t/day=1/a.parquet",
+      length: Long = listed.length,
+      footer: Array[Byte] = listed.footerSha256,
+      key: Option[String] = Some("footer"),
+      by: FileSeal = seal()
+  ): Unit = by.require(new Path(path), length, footer, key)
+
+  test("a file that is as listed is accepted, whatever the scheme of its path") {
+    require()
+    require(path = "/t/day=1/a.parquet")
+    require(path = "file:///t/day=1/a.parquet")
+    require(key = None, by = seal(footerKey = None))
+  }
+
+  test("a file elsewhere is refused") {
+    Seq(
+      "/t/a.parquet",
+      "/t/day=2/a.parquet",
+      "/t/day=1/a.parquet.bak",
+      "/u/day=1/a.parquet",
+      "/tt/day=1/a.parquet",
+      "/t/t/day=1/a.parquet",
+      "/day=1/a.parquet"
+    ).foreach { path =>
+      refused(Mismatch, path, "not in the list")(require(path = path))
+    }
+  }
+
+  test("another length, footer or footer key is refused") {
+    refused(Mismatch, "999 bytes", "1000 bytes")(require(length = 999))
+    refused(Mismatch, "another footer")(require(footer = digest("other")))
+    refused(Mismatch, "another footer")(require(footer = listed.footerSha256.take(31)))
+    refused(Mismatch, "'other'", "'footer'")(require(key = Some("other")))
+    refused(Mismatch, "no key", "'footer'")(require(key = None))
+    refused(Mismatch, "'footer'", "none")(require(by = seal(footerKey = None)))
+  }
+
+  test("it crosses the wire, and its text shows only how many files it has") {
+    val bytes = new java.io.ByteArrayOutputStream
+    new java.io.ObjectOutputStream(bytes).writeObject(seal())
+    val in = new java.io.ObjectInputStream(new java.io.ByteArrayInputStream(bytes.toByteArray))
+    val copy = in.readObject().asInstanceOf[FileSeal]
+    require(by = copy)
+    refused(Mismatch)(require(length = 1, by = copy))
+    assertEquals(copy.toString, "SealedFiles(1)")
+  }
+
+  test("a path is relative to its table only below it") {
+    assertEquals(SealedFiles.relative("/t", new Path("file:/t/a/b")), Some("a/b"))
+    assertEquals(SealedFiles.relative("/t/", new Path("/t/a")), Some("a"))
+    assertEquals(SealedFiles.relative("/", new Path("/a")), Some("a"))
+    Seq("/t", "/tt/a", "/").foreach(path => assertEquals(SealedFiles.relative("/t", new Path(path)), None))
+  }
+
+  test("paths are in the order of the bytes of UTF-8, which is not that of Java's characters") {
+    val paths = Seq("A", "a", "a/b", "a0", "z", "é", "\uffff", "\ud83d\ude00")
+    assert(SealedFiles.areOrdered(paths.map(file(_))))
+    assert(paths.last < paths(paths.size - 2))
+    assertEquals(paths.reverse.map(file(_)).sorted(SealedFiles.byPath).map(_.path), paths)
+    assert(SealedFiles.areOrdered(Nil))
+    assert(!SealedFiles.areOrdered(Seq(file("a"), file("a"))))
+    assert(!SealedFiles.areOrdered(Seq(file("a"), file("c"), file("b"))))
+  }
+}

@@ -1,0 +1,381 @@
+package io.pmeparquet.snapshot
+
+import java.nio.file.{Files, Path => LocalPath}
+import java.security.{KeyPairGenerator, Signature}
+
+import io.pmeparquet.{PmeException, Sha256}
+import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
+import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, SealLine, TablePolicy}
+import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
+import io.pmeparquet.snapshot.seal.{HmacSealer, SealCheck, Sealer}
+import io.pmeparquet.snapshot.TableSuite._
+
+/** Versions of a table, as they are made and as they are read. */
+class TableSnapshotsSuite extends TableSuite {
+  private val masterKeys = Seq("footer", "pii")
+  private val policy = TablePolicy(Some("footer"), Seq(Seq("id") -> Some("pii")))
+  private val index = IndexEntry(Seq("id"), "index_0", "optional int64 id")
+  private val range = SealedRange(Some(Array[Byte](1) -> Array[Byte](2)), 0)
+  private val ownSealer = new HmacSealer("footer", keys(masterKeys: _*))
+  private val day1 = file("day=1/a.parquet")
+  private val day2 = file("day=2/a.parquet")
+
+  private def settings(options: (String, String)*) = SnapshotSettings.of(
+    new OptionValues(Map(Level.Option -> options.map { case (name, value) =>
+      name.toLowerCase -> value
+    }.toMap))
+  )
+
+  private def reader(root: LocalPath, options: (String, String)*): TableSnapshots = {
+    val chosen = settings(options: _*)
+    val check = new SealCheck(None, chosen.footerKey, None, keys(masterKeys: _*))
+    new TableSnapshots(directoryOf(root), chosen, check, scope(masterKeys: _*), conf)
+  }
+
+  /** The newest version with its files and all ranges, as whoever seals the next one reads it. */
+  private def newest(root: LocalPath): Option[TableSnapshot] = {
+    val snapshots = reader(root)
+    snapshots.newest().map(version => snapshots.files(version, version.manifest.indexes))
+  }
+
+  private def publish(
+      root: LocalPath,
+      files: Seq[SealedFile],
+      policy: TablePolicy = policy,
+      indexes: Seq[IndexEntry] = Nil,
+      sealer: Sealer = ownSealer
+  ): Version = new NewVersion(directoryOf(root), newest(root), sealer, kms(masterKeys: _*), conf)
+    .publish(files.toVector.sorted(SealedFiles.byPath), policy, Seq("day"), indexes, "tests")
+
+  private def paths(root: LocalPath, options: (String, String)*): Seq[String] = {
+    val snapshots = reader(root, options: _*)
+    snapshots.files(snapshots.chosen().get).files.map(_.path)
+  }
+
+  private def parts(root: LocalPath) = namesIn(root).filter(_.startsWith("part-"))
+
+  private def manifestOf(root: LocalPath, version: Long) =
+    snapshotsOf(root).resolve(f"snapshot-$version%010d.json")
+
+  /** A sealer that fails, as a process that is killed between the parts and the manifest. */
+  private val killed: Sealer = new Sealer {
+    override def seal(content: Array[Byte], where: String): SealLine = throw new Error("killed")
+  }
+
+  table.test("the first version lists its files") { root =>
+    val made = publish(root, Seq(day2, day1))
+    assertEquals(made.number, 1L)
+    assertEquals(made.manifest.previous, None)
+    assertEquals(made.manifest.location, root.toString)
+    assertEquals(made.manifest.files, 2L)
+    assertEquals(made.manifest.rows, 20L)
+    assertEquals(made.manifest.bytes, day1.length + day2.length)
+    assertEquals((made.algorithm, made.key), ("HMAC-SHA256", "footer"))
+    assertEquals(reader(root).chosen(), Some(made))
+    assertEquals(newest(root).get.files.map(plain), Vector(day1, day2).map(plain))
+    assertEquals(namesIn(root).size, 2)
+  }
+
+  table.test("each version names the one before by its digest, and the same table") { root =>
+    val made = (1 to 4).map(number => publish(root, Seq(file("a.parquet", number))))
+    assertEquals(made.map(_.number), Seq(1L, 2L, 3L, 4L))
+    assertEquals(made.map(_.manifest.previous), None +: made.init.map(one => Some(one.digest)))
+    assertEquals(made.map(_.manifest.table).distinct.size, 1)
+    assertEquals(reader(root).chosen(), Some(made.last))
+  }
+
+  table.test("a table without files is sealed too") { root =>
+    publish(root, Nil)
+    assertEquals(paths(root), Nil)
+    publish(root, Seq(day1))
+    assertEquals(paths(root), Seq(day1.path))
+  }
+
+  table.test("a table without encryption has plaintext parts") { root =>
+    publish(root, Seq(day1, day2), policy = TablePolicy(None, Nil))
+    assertEquals(paths(root), Seq(day1.path, day2.path))
+    val part = Files.readAllBytes(snapshotsOf(root).resolve(parts(root).head))
+    assert(part.startsWith("PAR1".getBytes))
+  }
+
+  table.test("a part whose files are the same is used again, and not written") { root =>
+    val first = publish(root, Seq(day1, day2))
+    val part = snapshotsOf(root).resolve(parts(root).head)
+    val written = Files.readAllBytes(part).toSeq
+    val second = publish(root, Seq(day1, day2.copy(modified = 1)))
+    assertEquals(second.manifest.parts, first.manifest.parts)
+    assertEquals(parts(root).size, 1)
+    assertEquals(Files.readAllBytes(part).toSeq, written)
+  }
+
+  table.test("only the part that changes is written again") { root =>
+    val many = (0 until 40001).map(number => file(f"f-$number%05d.parquet"))
+    val first = publish(root, many)
+    assertEquals(first.manifest.parts.map(_.files), Seq(20000L, 20000L, 1L))
+    val changes: Seq[(Int, Seq[SealedFile])] = Seq(
+      0 -> many.tail,
+      1 -> (many.take(30000) ++ (file("f-29999x.parquet") +: many.drop(30000))),
+      1 -> many.updated(30000, file("f-30000.parquet", 1)),
+      2 -> (many :+ file("g.parquet"))
+    )
+    changes.foreach { case (changed, files) =>
+      val before = newest(root).get.version.manifest.parts
+      assertEquals(before, publish(root, many).manifest.parts)
+      val after = publish(root, files).manifest.parts
+      assertEquals(after.size, 3)
+      after.indices.foreach(at => assertEquals(after(at) != before(at), at == changed, s"part $at"))
+      assertEquals(newest(root).get.files.map(_.path), files.map(_.path).toVector)
+      Files.delete(manifestOf(root, newest(root).get.version.number))
+    }
+  }
+
+  table.test("another policy or other indexes write all parts again") { root =>
+    val first = publish(root, Seq(day1))
+    val other = policy.copy(columns = Seq(Seq("id") -> Some("footer")))
+    val second = publish(root, Seq(day1), policy = other)
+    val third =
+      publish(root, Seq(day1.copy(ranges = Map(index.field -> range))), policy = other, indexes = Seq(index))
+    val all = Seq(first, second, third).flatMap(_.manifest.parts.map(_.name))
+    assertEquals(all.distinct.size, 3)
+    assertEquals(newest(root).get.files.head.ranges.keySet, Set(index.field))
+  }
+
+  table.test("indexes are read only where they are asked for") { root =>
+    publish(root, Seq(day1.copy(ranges = Map(index.field -> range))), indexes = Seq(index))
+    val snapshots = reader(root)
+    val version = snapshots.chosen().get
+    assertEquals(snapshots.files(version).files.head.ranges, Map.empty[String, SealedRange])
+    val read = snapshots.files(version, Seq(index)).files.head.ranges(index.field)
+    assertEquals(read.bounds.get._2.toSeq, Seq[Byte](2))
+  }
+
+  table.test("whoever comes second gets a conflict, and its parts are gone") { root =>
+    publish(root, Seq(day1))
+    val before = newest(root)
+    val winner = publish(root, Seq(day1, day2))
+    val left = namesIn(root)
+    val second = new NewVersion(directoryOf(root), before, ownSealer, kms(masterKeys: _*), conf)
+    refused(Conflict, root.toString)(second.publish(Vector(day2), policy, Seq("day"), Nil, "tests"))
+    assertEquals(namesIn(root), left)
+    assertEquals(reader(root).chosen(), Some(winner))
+    assertEquals(paths(root), Seq(day1.path, day2.path))
+  }
+
+  table.test("a conflict keeps the parts that it would have used again") { root =>
+    publish(root, Seq(day1))
+    val before = newest(root)
+    publish(root, Seq(day1))
+    val second = new NewVersion(directoryOf(root), before, ownSealer, kms(masterKeys: _*), conf)
+    refused(Conflict)(second.publish(Vector(day1), policy, Seq("day"), Nil, "tests"))
+    assertEquals(paths(root), Seq(day1.path))
+    assertEquals(paths(root, "snapshot" -> "1"), Seq(day1.path))
+  }
+
+  table.test("a process that stops between parts and manifest leaves the version before, and no new part") {
+    root =>
+      intercept[Error](publish(root, Seq(day1), sealer = killed))
+      assertEquals(namesIn(root), Set.empty[String])
+      val first = publish(root, Seq(day1))
+      val left = namesIn(root)
+      intercept[Error](publish(root, Seq(day2), sealer = killed))
+      assertEquals(namesIn(root), left)
+      assertEquals(reader(root).chosen(), Some(first))
+      assertEquals(paths(root), Seq(day1.path))
+      assertEquals(publish(root, Seq(day2)).number, 2L)
+  }
+
+  table.test("without snapshots a read gets none, unless an option requires one") { root =>
+    assertEquals(reader(root).chosen(), None)
+    assertEquals(reader(root).newest(), None)
+    Seq("snapshot" -> "require", "snapshot" -> "1", "snapshot" -> "ab" * 32, "minSnapshot" -> "1").foreach {
+      option =>
+        refused(Mismatch, option._1, root.toString)(reader(root, option).chosen())
+    }
+    refused(Mismatch, "verifyKey")(reader(root, "verifyKey" -> "file:/k.pem").chosen())
+  }
+
+  table.test("snapshot=off looks at nothing") { root =>
+    publish(root, Seq(day1))
+    Files.write(manifestOf(root, 1), Array[Byte](0))
+    assertEquals(reader(root, "snapshot" -> "off").chosen(), None)
+  }
+
+  table.test("a version is chosen by its number or its digest") { root =>
+    val made = Seq(publish(root, Seq(day1)), publish(root, Seq(day2)))
+    made.foreach { version =>
+      Seq(version.number.toString, version.digest, version.digest.take(12).toUpperCase).foreach { choice =>
+        assertEquals(reader(root, "snapshot" -> choice).chosen(), Some(version))
+      }
+    }
+    assertEquals(paths(root, "snapshot" -> "1"), Seq(day1.path))
+    refused(Mismatch, "version 3", "newest is 2")(reader(root, "snapshot" -> "3").chosen())
+    val absent = made.head.digest.reverse
+    refused(Mismatch, absent)(reader(root, "snapshot" -> absent).chosen())
+  }
+
+  table.test("a version that is older than the least is refused, chosen ones too") { root =>
+    val digests = Seq(publish(root, Seq(day1)), publish(root, Seq(day2))).map(_.digest)
+    assertEquals(reader(root, "minSnapshot" -> "2").chosen().map(_.number), Some(2L))
+    refused(NotAuthentic, "version 2", "minSnapshot=3")(reader(root, "minSnapshot" -> "3").chosen())
+    refused(NotAuthentic)(reader(root, "minSnapshot" -> "2", "snapshot" -> digests.head).chosen())
+    refused("PME_BAD_OPTION")(reader(root, "minSnapshot" -> "2", "snapshot" -> "1"))
+  }
+
+  table.test("a read does not fall back to an older version if the newest does not verify") { root =>
+    publish(root, Seq(day1))
+    Seq("snapshot-0000000002.json", "snapshot-9999999999.json").foreach { name =>
+      val planted = snapshotsOf(root).resolve(name)
+      Files.write(planted, "{}\n{}\n".getBytes)
+      refused(Damaged, name)(reader(root).chosen())
+      refused(Damaged, name)(reader(root).newest())
+      assertEquals(reader(root, "snapshot" -> "1").chosen().map(_.number), Some(1L))
+      Files.delete(planted)
+    }
+  }
+
+  table.test("a version continues those that its chain of digests leads back to, and no others") { root =>
+    val made = (1 to 4).map(number => publish(root, Seq(file("a.parquet", number))))
+    val snapshots = reader(root)
+    for (later <- made; earlier <- made if earlier.number < later.number)
+      assert(snapshots.continues(later, earlier), s"$later $earlier")
+    val other = made.head.copy(digest = made.head.digest.reverse)
+    made.tail.foreach(later => assert(!snapshots.continues(later, other)))
+    val second = Files.readAllBytes(manifestOf(root, 2))
+    Files.write(manifestOf(root, 2), Files.readAllBytes(manifestOf(root, 1)))
+    refused(NotAuthentic, "another digest")(snapshots.continues(made.last, made.head))
+    assert(snapshots.continues(made(2), made(1)))
+    Files.delete(manifestOf(root, 2))
+    refused(Damaged, "missing")(snapshots.continues(made.last, made.head))
+    Files.write(manifestOf(root, 2), second)
+    assert(snapshots.continues(made.last, made.head))
+  }
+
+  table.test("whoever seals the next version finds at least the version that minSnapshot says") { root =>
+    refused(Mismatch, "minSnapshot")(reader(root, "minSnapshot" -> "1").newest())
+    publish(root, Seq(day1))
+    assertEquals(reader(root, "minSnapshot" -> "1").newest().map(_.number), Some(1L))
+    refused(NotAuthentic, "version 1", "minSnapshot=2")(reader(root, "minSnapshot" -> "2").newest())
+  }
+
+  table.test("a version under another number is refused") { root =>
+    publish(root, Seq(day1))
+    Files.copy(manifestOf(root, 1), manifestOf(root, 2))
+    refused(NotAuthentic, "snapshot-0000000002.json", "it is version 1")(reader(root).chosen())
+  }
+
+  table.test("a manifest of a table at another place is refused") { root =>
+    val (here, there) =
+      (Files.createDirectory(root.resolve("here")), Files.createDirectory(root.resolve("there")))
+    publish(here, Seq(day1))
+    Files.move(snapshotsOf(here), snapshotsOf(there))
+    refused(NotAuthentic, here.toString, there.toString)(reader(there).chosen())
+    val link = Files.createSymbolicLink(root.resolve("link"), here)
+    Files.move(snapshotsOf(there), snapshotsOf(here))
+    assertEquals(reader(link).chosen().map(_.number), Some(1L))
+  }
+
+  table.test("a manifest with any byte altered is refused") { root =>
+    publish(root, Seq(day1))
+    val original = Files.readAllBytes(manifestOf(root, 1))
+    original.indices.by(5).foreach { at =>
+      val altered = original.clone()
+      altered(at) = (altered(at) ^ 1).toByte
+      Files.write(manifestOf(root, 1), altered)
+      val failed = intercept[PmeException](reader(root).chosen())
+      // The name of the master key may become that of a key which is not there.
+      val conditions = Set(Damaged, NotAuthentic, "PME_KEY_NOT_FOUND")
+      assert(conditions(failed.getCondition()), s"byte $at: ${failed.getMessage}")
+    }
+  }
+
+  table.test("a part that is altered, missing, cut or another one is refused") { root =>
+    publish(root, Seq(day1))
+    val part = snapshotsOf(root).resolve(parts(root).head)
+    val original = Files.readAllBytes(part)
+    original.indices.by(101).foreach { at =>
+      Files.write(part, original.updated(at, (original(at) ^ 1).toByte))
+      refused(NotAuthentic, part.getFileName.toString)(paths(root))
+    }
+    Files.write(part, original.dropRight(1))
+    refused(Damaged)(paths(root))
+    Files.delete(part)
+    refused(Damaged, "missing")(paths(root))
+  }
+
+  /** Seals content that no sealer of ours makes, with the right key. */
+  private def forge(
+      root: LocalPath,
+      like: Version,
+      change: String => String,
+      sealer: Sealer = ownSealer
+  ): Unit = {
+    val content = change(new String(ManifestJson.content(like.manifest), "UTF-8")).getBytes("UTF-8")
+    val number = manifestOf(root, like.number)
+    Files.write(number, ManifestJson.file(content, sealer.seal(content, "t")))
+    ()
+  }
+
+  table.test("a part that does not list what the manifest states is damaged") { root =>
+    val made = publish(root, Seq(day1, day2))
+    val entry = made.manifest.parts.head
+    Seq(entry.copy(files = 3), entry.copy(first = "day=0/a"), entry.copy(last = "day=3/a")).foreach { other =>
+      val manifest = made.manifest.copy(parts = Seq(other), files = other.files)
+      forge(root, made.copy(manifest = manifest), identity)
+      refused(Damaged, "does not list the files")(paths(root))
+    }
+  }
+
+  table.test("parts that list a file twice, or not in order, are damaged") { root =>
+    val made = publish(root, Seq(day1, day2))
+    val twice = made.manifest.copy(parts = made.manifest.parts ++ made.manifest.parts, files = 4)
+    forge(root, made.copy(manifest = twice), identity)
+    refused(Damaged, "in order")(paths(root))
+  }
+
+  table.test("a seal is checked before the content is understood") { root =>
+    val made = publish(root, Seq(day1))
+    val content = "{not json"
+    val seal = ownSealer.seal("other".getBytes, "t")
+    Files.write(manifestOf(root, made.number), ManifestJson.file(content.getBytes, seal))
+    refused(NotAuthentic)(reader(root).chosen())
+    forge(root, made, _ => content)
+    refused(Damaged)(reader(root).chosen())
+  }
+
+  table.test("an HMAC must be under the master key of the files' footers") { root =>
+    // Who has the key of a column can make an HMAC under it, and list files of others as it likes.
+    val forger = new HmacSealer("pii", keys("pii"))
+    publish(root, Seq(day1, day2))
+    publish(root, Seq(day1), sealer = forger)
+    refused(NotAuthentic, "'pii'", "'footer'")(reader(root).chosen())
+    refused(NotAuthentic)(reader(root).newest())
+  }
+
+  table.test(
+    "an HMAC of a table without encryption may be under any master key that the read does not exclude"
+  ) { root =>
+    val made =
+      publish(root, Seq(day1), policy = TablePolicy(None, Nil), sealer = new HmacSealer("pii", keys("pii")))
+    assertEquals(reader(root).chosen(), Some(made))
+    refused(NotAuthentic)(reader(root, "footerKey" -> "footer").chosen())
+  }
+
+  table.test("a signed version is read with the public key only") { root =>
+    val pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair()
+    val sealer: Sealer = new Sealer {
+      override def seal(content: Array[Byte], where: String): SealLine = {
+        val signature = Signature.getInstance("Ed25519")
+        signature.initSign(pair.getPrivate)
+        val hash = Sha256.hex(Sha256.ofBytes(content))
+        signature.update(s"pme-parquet snapshot 1\n$hash".getBytes("US-ASCII"))
+        SealLine("Ed25519", "signer", None, signature.sign())
+      }
+    }
+    val made = publish(root, Seq(day1), sealer = sealer)
+    refused(NotAuthentic, "verifyKey")(reader(root).chosen())
+    val check = new SealCheck(Some(pair.getPublic), None, None, keys(masterKeys: _*))
+    val own = new TableSnapshots(directoryOf(root), settings(), check, scope(masterKeys: _*), conf)
+    assertEquals(own.chosen(), Some(made))
+    assertEquals(own.files(made).files.map(_.path), Vector(day1.path))
+  }
+}
