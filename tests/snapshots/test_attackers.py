@@ -5,6 +5,7 @@ Each row of the tables is something that someone does to a table, and its cells 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.conftest import QUICK
-from tests.snapshots.sealed import MISMATCH, NOT_AUTHENTIC
+from tests.snapshots.sealed import MISMATCH, NOT_AUTHENTIC, READERS
 from tests.support.canary import data_files
 from tests.support.errors import DONE, innermost_condition, outcome
 from tests.support.files import bend
@@ -24,9 +25,9 @@ from tests.support.session import PASSWORD_VARIABLE, set_secrets
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 BROKEN = "PME_NOT_AUTHENTIC"
 DAMAGED = "PME_SNAPSHOT_DAMAGED"
@@ -125,9 +126,9 @@ class Attacked:
         people(self.spark, first).write.format(FORMAT).options(**POLICY, **store.options()).save(str(forged))
         return data_files(forged)[0]
 
-    def forge(self, **signing: str) -> bool:
+    def forge(self, **signing: Any) -> bool:
         """Seal the table as the attacker can, and return whether it worked."""
-        done = outcome(lambda: pme.seal(self.session(), self.path, kms=self.keys, **signing))  # type: ignore[arg-type]
+        done = outcome(lambda: pme.seal(self.session(), self.path, kms=self.keys, **signing))
         return done == DONE
 
     def read(self, path: Path | None = None, **options: str) -> str:
@@ -143,6 +144,9 @@ class Attacked:
         return BY_VERIFY if found else NO
 
 
+# Pages without a tag, a checksum and a dictionary: each of their bytes is a value.
+CLEAR = {"parquet.enable.dictionary": "false", "parquet.page.write-checksum.enabled": "false"}
+CTR = {"algorithm": "AES_GCM_CTR_V1"}
 POLICY = {"footerKey": "footer", "columnKeys": "pii: name", "compression": "none"}
 
 
@@ -222,6 +226,20 @@ def delete_part(table: Attacked) -> None:
         part.unlink()
 
 
+def log_a_file_elsewhere(table: Attacked) -> None:
+    """Make the table look as if a stream had written it: Spark then reads the files that the stream's log names."""
+    elsewhere = table.path.with_name("elsewhere")
+    elsewhere.mkdir()
+    shutil.copy(table.files[0], elsewhere / "part-99999.parquet")
+    log = table.path / "_spark_metadata"
+    log.mkdir()
+    lines = []
+    for file in [*table.files, elsewhere / "part-99999.parquet"]:
+        state = {"path": file.as_uri(), "size": file.stat().st_size, "isDir": False, "modificationTime": 1}
+        lines.append(json.dumps(state | {"blockReplication": 1, "blockSize": 1 << 25, "action": "add"}))
+    (log / "0").write_text("\n".join(["v1", *lines]))
+
+
 def cut_footer(table: Attacked) -> None:
     file = table.files[0]
     bend.replace(file, file.read_bytes()[:-1])
@@ -240,8 +258,9 @@ WITH_HMAC: dict[Any, tuple[str, str, str, str]] = {
     drop: (MISMATCH, MISMATCH, NO, NO),
     rename: (MISMATCH, MISMATCH, NO, NO),
     swap: (MISMATCH, MISMATCH, NO, NO),
-    replace: (MISMATCH, MISMATCH, BROKEN, NO),
-    replace_all: (MISMATCH, MISMATCH, BROKEN, NO),
+    # The schema comes from the footer of a file, which is under another key.
+    replace: (BROKEN, BROKEN, BROKEN, NO),
+    replace_all: (BROKEN, BROKEN, BROKEN, NO),
     put_back_a_file: (MISMATCH, MISMATCH, NO, NO),
     delete_snapshots: (NO, NO, NO, NO),
     # These break what is there. Who can seal takes the list away first.
@@ -249,7 +268,7 @@ WITH_HMAC: dict[Any, tuple[str, str, str, str]] = {
     alter_seal: (NOT_AUTHENTIC,) * 4,
     rename_manifest: (NOT_AUTHENTIC,) * 4,
     alter_part: (NOT_AUTHENTIC,) * 4,
-    cut_footer: (MISMATCH,) * 4,
+    cut_footer: ("PME_DAMAGED_FILE",) * 4,
     alter_footer: (BROKEN,) * 4,
 }
 
@@ -264,7 +283,9 @@ def tables(spark: SparkSession, keyring: Keyring, tmp_path_factory: pytest.TempP
         table = directory / "table"
         signing = {"signing": "signer"} if signed else {}
         for first in (0, 10):
-            people(spark, first).write.format(FORMAT).options(**POLICY, **owner.options()).mode("append").save(str(table))
+            people(spark, first).write.format(FORMAT).options(**POLICY, **owner.options()).mode("append").save(
+                str(table)
+            )
         pme.seal(spark.newSession(), table, kms=owner, **signing)  # type: ignore[arg-type]
         shutil.copytree(table, directory / "older")
         other = directory / "other"
@@ -316,7 +337,7 @@ def test_what_a_reader_notices_of_a_table_with_an_hmac(attacked: Attacked, actio
 @pytest.mark.parametrize("action", [*WITH_HMAC, delete_part], ids=lambda action: action.__name__)
 def test_a_reader_with_the_public_key_refuses_every_altered_table(attacked: Attacked, action: Any) -> None:
     action(attacked)
-    refused = {MISMATCH, NOT_AUTHENTIC, DAMAGED, BROKEN}
+    refused = {MISMATCH, NOT_AUTHENTIC, DAMAGED, BROKEN, "PME_DAMAGED_FILE"}
     assert attacked.read() in refused
     # Whoever has keys forges another list: with an HMAC, and with a key of their own.
     for signing in ({}, {"signing": "mallory"}):
@@ -409,6 +430,19 @@ def test_deleted_snapshots_are_missed_only_by_who_requires_them(attacked: Attack
 
 
 @both
+@pytest.mark.parametrize("holder", ["outsider"])
+@pytest.mark.parametrize("how", READERS.values(), ids=READERS)
+def test_the_log_of_a_stream_adds_no_file_that_lies_elsewhere(attacked: Attacked, how: dict[str, str]) -> None:
+    log_a_file_elsewhere(attacked)
+    found: list[Row] = []
+    needed = ({"verifyKey": attacked.keyring.verify_key} if attacked.signed else {}) | how | {"snapshot": "require"}
+    source = attacked.session().read.format(FORMAT).options(**attacked.keyring.of("readers").options(), **needed)
+    done = outcome(lambda: found.extend(source.load(str(attacked.path)).collect()), innermost_condition)
+    assert done in {DONE, MISMATCH}
+    assert len(found) in {0, 20}, "a file that no list has was read"
+
+
+@both
 @holders
 def test_an_altered_page_is_refused_by_its_tag(attacked: Attacked) -> None:
     bend.flip_in_module(attacked.files[0], 1)
@@ -419,18 +453,16 @@ def test_an_altered_page_is_refused_by_its_tag(attacked: Attacked) -> None:
 
 
 @pytest.fixture(scope="module")
-def untagged(
-    spark: SparkSession, keyring: Keyring, tmp_path_factory: pytest.TempPathFactory
-) -> dict[bool, Path]:
+def untagged(spark: SparkSession, keyring: Keyring, tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
     """Return tables whose pages have no tags."""
     made = {}
     owner = keyring.of("owner")
     for signed in (False, True):
         table = made[signed] = tmp_path_factory.mktemp("ctr") / "table"
-        options = POLICY | {"algorithm": "AES_GCM_CTR_V1", "parquet.enable.dictionary": "false"} | owner.options()
+        options = POLICY | CTR | CLEAR | owner.options()
         people(spark, 0).write.format(FORMAT).options(**options).save(str(table))
         signing = {"signing": "signer"} if signed else {}
-        pme.seal(spark.newSession(), table, kms=owner, **signing)  # type: ignore[arg-type]
+        pme.seal(spark.newSession(), table, kms=owner, options=CTR, **signing)  # type: ignore[arg-type]
     return made
 
 
@@ -445,8 +477,8 @@ def test_an_altered_page_without_a_tag_is_found_by_verify(
     offset, size = bend.modules(content)[1]
     # Within the values of the first column, which are numbers: each is as good as another.
     bend.flip(file, offset + size - 1)
-    assert table.read() == BY_VERIFY
+    assert table.read(**CTR) == BY_VERIFY
     if not signed:
         os.utime(file)
-        assert table.forge()
-        assert table.read() == NO
+        assert table.forge(options=CTR)
+        assert table.read(**CTR) == NO

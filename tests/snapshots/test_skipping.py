@@ -208,7 +208,9 @@ def test_each_reader_has_the_same_rows(
     assert files_read(found) == (FILES if "scan" in how else needed), "scan=v2 skips no file"
 
 
-@pytest.mark.parametrize(("name", "sensitive", "needed"), [("N", "false", 1), ("n", "true", 1), ("Inner.N", "false", 1)])
+@pytest.mark.parametrize(
+    ("name", "sensitive", "needed"), [("N", "false", 1), ("n", "true", 1), ("Inner.N", "false", 1)]
+)
 def test_the_case_of_names_counts_as_in_the_session(
     spark: SparkSession, table: str, conf: Conf, name: str, sensitive: str, needed: int
 ) -> None:
@@ -239,7 +241,11 @@ def test_other_queries_over_the_table_lose_no_row(spark: SparkSession, table: st
         assert rows(query(sealed)) == rows(query(plain)), name
     spark.createDataFrame([(5,)], "x long").createOrReplaceTempView("wanted")
     sealed.createOrReplaceTempView("sealed_table")
-    for condition in ("n = (SELECT max(x) FROM wanted)", "n IN (SELECT x FROM wanted)", "EXISTS (SELECT 1 FROM wanted WHERE x = n)"):
+    for condition in (
+        "n = (SELECT max(x) FROM wanted)",
+        "n IN (SELECT x FROM wanted)",
+        "EXISTS (SELECT 1 FROM wanted WHERE x = n)",
+    ):
         assert [row.id for row in spark.sql(f"SELECT id FROM sealed_table WHERE {condition}").collect()] == [5]
 
 
@@ -357,7 +363,12 @@ def test_dates_and_times_in_the_old_calendar_are_found(spark: SparkSession, targ
         with conf(CALENDAR | {f"spark.sql.parquet.{name}": mode for name in names}):
             save(spark.range(number, number + 1, 1, 1).selectExpr(*old), target, mode="append")
     seal(spark, target, "day", "at")
-    for condition in ("day = DATE'1500-01-01'", "at = TIMESTAMP'1500-01-01 00:00:00'", "day < DATE'1500-01-02'", "day >= DATE'1500-01-01'"):
+    for condition in (
+        "day = DATE'1500-01-01'",
+        "at = TIMESTAMP'1500-01-01 00:00:00'",
+        "day < DATE'1500-01-02'",
+        "day >= DATE'1500-01-01'",
+    ):
         for how in READERS.values():
             assert ids(load(spark, target, **how).where(condition)) == [0, 1], (condition, how)
 
@@ -381,14 +392,30 @@ def test_dates_of_an_unknown_writer_are_found_in_the_calendar_that_the_reader_na
 
 def test_values_that_other_writers_leave_out_of_statistics_are_found(spark: SparkSession, tmp_path: Path) -> None:
     # Arrow does not count NaN in the least and the greatest value. In Spark NaN is greater than any other.
-    values = pa.table({"id": [1, 2, 3], "x": [1.0, math.nan, 2.0], "word": ["a" * 100, "żółw", None], "big": pa.array([1, 2**63, 5], pa.uint64())})
+    values = pa.table(
+        {
+            "id": [1, 2, 3],
+            "x": [1.0, math.nan, 2.0],
+            "word": ["a" * 100, "żółw", None],
+            "big": pa.array([1, 2**63, 5], pa.uint64()),
+        }
+    )
     (tmp_path / "table").mkdir()
     pq.write_table(values, tmp_path / "table" / "a.parquet")
     path = str(tmp_path / "table")
     pme.seal(spark, path, options=FOOTER | {"plaintextFiles": "allow"}, index=[pme.MinMax("id", "x", "word", "big")])
     for how in READERS.values():
         read = {"plaintextFiles": "allow"} | how
-        for condition in ("x > 100.0D", "x = double('NaN')", "isnan(x)", "x <> 1.0D", "NOT (x <= 2.0D)", "word > 'b'", "big > 100", "x = 0.5D"):
+        for condition in (
+            "x > 100.0D",
+            "x = double('NaN')",
+            "isnan(x)",
+            "x <> 1.0D",
+            "NOT (x <= 2.0D)",
+            "word > 'b'",
+            "big > 100",
+            "x = 0.5D",
+        ):
             found = ids(load(spark, path, **read).where(condition))
             assert found == ids(load(spark, path, snapshot="off", **read).where(condition)), (how, condition)
 
@@ -396,7 +423,11 @@ def test_values_that_other_writers_leave_out_of_statistics_are_found(spark: Spar
 @pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="strings with a collation need Spark 4")
 @pytest.mark.parametrize("how", READERS.values(), ids=READERS)
 def test_collated_strings_lose_no_row(spark: SparkSession, target: str, how: dict[str, str]) -> None:
-    columns = "id", "CAST(concat(IF(id < 10, 'a', 'B'), id) AS STRING COLLATE UTF8_LCASE) AS word", "concat('A', id) AS plain"
+    columns = (
+        "id",
+        "CAST(concat(IF(id < 10, 'a', 'B'), id) AS STRING COLLATE UTF8_LCASE) AS word",
+        "concat('A', id) AS plain",
+    )
     save(spark.range(0, 20, 1, 2).selectExpr(*columns), target)
     seal(spark, target, "id", "word", "plain")
     for condition, found in (
