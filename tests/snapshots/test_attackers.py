@@ -10,18 +10,17 @@ import os
 import shutil
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - fields of a dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pme_parquet as pme
-from tests.conftest import QUICK
 from tests.snapshots.sealed import MISMATCH, NOT_AUTHENTIC, READERS
 from tests.support.canary import data_files
 from tests.support.errors import DONE, innermost_condition, outcome
 from tests.support.files import bend
-from tests.support.session import PASSWORD_VARIABLE, set_secrets
+from tests.support.session import PASSWORD_VARIABLE, QUICK, set_secrets
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
@@ -47,7 +46,8 @@ MASTER_KEYS = ("footer", "pii")
 def keytool(*arguments: str, store: Path) -> None:
     """Run keytool on a keystore."""
     secret = ["-storetype", "PKCS12", "-storepass:env", PASSWORD_VARIABLE]
-    subprocess.run(["keytool", *arguments, "-keystore", str(store), *secret], check=True, capture_output=True)
+    command = ["keytool", *arguments, "-keystore", str(store), *secret]
+    subprocess.run(command, check=True, capture_output=True)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class Attacked:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("JAVA_TOOL_OPTIONS", QUICK)
             store = pme.Keystore(str(own), password=pme.env(PASSWORD_VARIABLE))
-            store.add(*sorted(set(MASTER_KEYS) - set(HOLDERS[self.holder]))) if len(HOLDERS[self.holder]) < 2 else None
+            if lacking := sorted(set(MASTER_KEYS) - set(HOLDERS[self.holder])):
+                store.add(*lacking)
         people(self.spark, first).write.format(FORMAT).options(**POLICY, **store.options()).save(str(forged))
         return data_files(forged)[0]
 
@@ -131,11 +132,11 @@ class Attacked:
         done = outcome(lambda: pme.seal(self.session(), self.path, kms=self.keys, **signing))
         return done == DONE
 
-    def read(self, path: Path | None = None, **options: str) -> str:
-        """Return what a new session of a reader makes of the table: the condition of its error, or what verify finds."""
+    def read(self, *elsewhere: Path, **options: str) -> str:
+        """Return the condition that a reader's new session fails with, or else whether verify finds anything."""
         session, readers = self.session(), self.keyring.of("readers")
         needed = ({"verifyKey": self.keyring.verify_key} if self.signed else {}) | options
-        at = str(path or self.path)
+        at = str([self.path, *elsewhere][-1])
         source = session.read.format(FORMAT).options(**readers.options(), **needed)
         done = outcome(lambda: source.load(at).collect(), innermost_condition)
         if done != DONE:
@@ -249,8 +250,8 @@ def alter_footer(table: Attacked) -> None:
     bend.flip(table.files[0], -40)
 
 
-# An attacker who can seals the table again afterwards. With the footer's key alone one can make a list of any files, but
-# no file whose other columns readers accept.
+# Whoever can seals the table again afterwards. With the footer's key alone one can make a list of any files,
+# but no file whose other columns readers accept.
 WITH_HMAC: dict[Any, tuple[str, str, str, str]] = {
     #                 outsider       column         footer         readers
     copy: (MISMATCH, MISMATCH, NO, NO),
@@ -283,9 +284,8 @@ def tables(spark: SparkSession, keyring: Keyring, tmp_path_factory: pytest.TempP
         table = directory / "table"
         signing = {"signing": "signer"} if signed else {}
         for first in (0, 10):
-            people(spark, first).write.format(FORMAT).options(**POLICY, **owner.options()).mode("append").save(
-                str(table)
-            )
+            writer = people(spark, first).write.format(FORMAT).options(**POLICY, **owner.options())
+            writer.mode("append").save(str(table))
         pme.seal(spark.newSession(), table, kms=owner, **signing)  # type: ignore[arg-type]
         shutil.copytree(table, directory / "older")
         other = directory / "other"
@@ -298,7 +298,11 @@ def tables(spark: SparkSession, keyring: Keyring, tmp_path_factory: pytest.TempP
 
 @pytest.fixture
 def attacked(
-    spark: SparkSession, keyring: Keyring, tables: dict[bool, Path], holder: str, signed: bool
+    spark: SparkSession,
+    keyring: Keyring,
+    tables: dict[bool, Path],
+    holder: str,
+    signed: bool,  # noqa: FBT001
 ) -> Iterator[Attacked]:
     """Return the table, which is put back afterwards: a snapshot states its place."""
     directory = tables[signed]
@@ -468,7 +472,10 @@ def untagged(spark: SparkSession, keyring: Keyring, tmp_path_factory: pytest.Tem
 
 @pytest.mark.parametrize("signed", [False, True], ids=["hmac", "signature"])
 def test_an_altered_page_without_a_tag_is_found_by_verify(
-    spark: SparkSession, keyring: Keyring, untagged: dict[bool, Path], signed: bool
+    spark: SparkSession,
+    keyring: Keyring,
+    untagged: dict[bool, Path],
+    signed: bool,  # noqa: FBT001
 ) -> None:
     path = untagged[signed]
     table = Attacked(spark, keyring, path, path, "readers", signed)
