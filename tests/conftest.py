@@ -18,6 +18,7 @@ from tests.support.session import (
     ALIASES,
     NEWEST,
     PASSWORD_VARIABLE,
+    QUICK,
     SPARK_VERSION,
     builder,
     kms_settings,
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 
 os.environ["TZ"] = "UTC"
 os.environ |= archive.VARIABLES
-
-# A keystore derives keys from its password, which is slow on purpose, and thousands of queries open this one.
-QUICK = "-Dkeystore.pkcs12.keyPbeIterationCount=100 -Dkeystore.pkcs12.macIterationCount=100"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.pages.kinds import BY_NAME, Field, Kind, quoted, text
+from tests.support.generated.kinds import BY_NAME, Field, Kind, quoted, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from tests.pages.tables import Sample
+    from tests.support.generated.tables import Sample
 
 COMPARISONS = ("=", "=", "<=>", "<", "<=", ">", ">=", "<>")
 

@@ -1,0 +1,63 @@
+"""Sealed tables, read and judged: what the tests of snapshots share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pme_parquet as pme
+from tests.support.metrics import scan_metrics
+from tests.support.session import TEST_KMS
+from tests.support.source import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+KMS = {"kms": TEST_KMS}
+FOOTER = KMS | {"footerKey": "footer"}
+READERS = {
+    "pages": {"reader": "pages"},
+    "spark": {"reader": "spark"},
+    "v2": {"scan": "v2"},
+    "v2 spark": {"scan": "v2", "reader": "spark"},
+}
+
+MISMATCH = "PME_SNAPSHOT_MISMATCH"
+NOT_AUTHENTIC = "PME_SNAPSHOT_NOT_AUTHENTIC"
+
+
+def save(frame: DataFrame, path: str, *partitions: str, mode: str = "error", **options: str) -> None:
+    """Write the frame, by default with the footer's key for all columns."""
+    frame.write.format(FORMAT).options(**FOOTER | options).mode(mode).partitionBy(*partitions).save(path)
+
+
+def load(spark: SparkSession, path: str, **options: str) -> DataFrame:
+    """Load the path with the KMS of the tests."""
+    return spark.read.format(FORMAT).options(**KMS | options).load(path)
+
+
+def seal(spark: SparkSession, path: str, *index: str, **given: Any) -> pme.Sealed:
+    """Seal the table, with a min/max index on columns if there are any."""
+    indexes = {"index": [pme.MinMax(*index)]} if index else {}
+    return pme.seal(spark, path, **{"options": KMS} | indexes | given)
+
+
+def ids(frame: DataFrame) -> list[int]:
+    """Return the ids of the rows, sorted."""
+    return sorted(row.id for row in frame.select("id").collect())
+
+
+def files_read(frame: DataFrame) -> int:
+    """Run the query and return how many files its only scan was given."""
+    plan: Any = frame._jdf.queryExecution().executedPlan()
+    leaf = plan.collectLeaves().apply(0)
+    kind = leaf.getClass().getSimpleName()
+    if kind == "LocalTableScanExec":
+        # Spark knows that no row passes, and scans nothing.
+        return 0
+    if kind == "BatchScanExec":
+        partitions: Sequence[Any] = list(leaf.batch().planInputPartitions())
+        frame.collect()
+        return len({file.urlEncodedPath() for part in partitions for file in part.files()})
+    return scan_metrics(frame, ["numFiles"])["numFiles"]

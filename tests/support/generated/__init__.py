@@ -1,0 +1,1 @@
+"""Random tables, conditions over them, and reads. The same seed gives the same."""
