@@ -15,6 +15,8 @@ from pme_parquet._snapshots.version import (
 )
 
 MAX_BYTES = 16 * 1024 * 1024
+# Of the seal with its line feeds.
+MAX_SEAL_BYTES = 64 * 1024
 FORMAT, FORMAT_VERSION = "pme-parquet snapshot", 1
 HMAC = "HMAC-SHA256"
 # The length of a seal's value: a DER signature of P-256 has at most 72 bytes, and two numbers of at least one.
@@ -109,6 +111,8 @@ def _lines(manifest: bytes) -> tuple[bytes, bytes]:
     lines = manifest.split(b"\n", 3)
     if len(lines) != 3 or lines[2]:  # noqa: PLR2004 the third is what follows the second
         raise MalformedError("it does not have exactly two lines, each with a line break at its end")
+    if len(lines[1]) + 2 > MAX_SEAL_BYTES:
+        raise MalformedError(f"its seal has {len(lines[1]):,} bytes, more than any seal has")
     return lines[0], lines[1]
 
 

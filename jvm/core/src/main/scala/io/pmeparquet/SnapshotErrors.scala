@@ -86,6 +86,16 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
         (if (indexed.isEmpty) "No column has one." else s"The columns with one are: ${listed(indexed)}.")
     )
 
+  def outsideSealedTable(file: String): PmeException =
+    snapshotMismatch(file, "the file is outside the table's directory, and a snapshot lists only files in it")
+
+  def snapshotTooLarge(table: String): PmeException =
+    refused(
+      table,
+      "the table's snapshot would be too large to be read: it has too many columns, or indexes of very long values",
+      "Seal it with fewer indexes, or split the table."
+    )
+
   def badVerifyKey(option: String, why: String): PmeException =
     fail(
       BadOption,

@@ -46,6 +46,7 @@ final class NewVersion(
     def written(some: Vector[SealedFile]): PartEntry = {
       val name = directory.newPart()
       val bytes = PartFile.write(some, indexes, encryption(directory.partPath(name)))
+      if (bytes.length > SnapshotDirectory.MostPartBytes) throw PmeErrors.snapshotTooLarge(directory.table.toString)
       directory.write(name, bytes)
       PartEntry(
         name,
@@ -83,6 +84,8 @@ final class NewVersion(
         val content = ManifestJson.content(manifest)
         val seal = sealer.seal(content, directory.manifestPath(number).toString)
         val bytes = ManifestJson.file(content, seal)
+        if (bytes.length > SnapshotDirectory.MostManifestBytes)
+          throw PmeErrors.snapshotTooLarge(directory.table.toString)
         publish(number, bytes)
         Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
       } catch {

@@ -143,8 +143,8 @@ object SnapshotDirectory {
   private val Staged = ".pme-"
   // Exact, because nothing else in the directory may be deleted.
   private val PartName = "(\\.pme-)?part-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.parquet".r
-  private val MostManifestBytes = 16 * 1024 * 1024
-  private val MostPartBytes = 256 * 1024 * 1024
+  private[snapshot] val MostManifestBytes = 16 * 1024 * 1024
+  private[snapshot] val MostPartBytes = 256 * 1024 * 1024
 
   /** Whether a directory has the usual directory of snapshots. */
   @throws[IOException]

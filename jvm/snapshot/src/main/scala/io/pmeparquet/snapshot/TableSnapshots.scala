@@ -76,7 +76,7 @@ final class TableSnapshots(
   /**
    * Whether a version continues another: its chain of digests leads back to it.
    *
-   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_DAMAGED` if a manifest between them is missing
+   * @throws io.pmeparquet.PmeException if a manifest between them is missing
    */
   def continues(version: Version, earlier: Version): Boolean =
     leadsBack(version.number - 1, version.manifest.previous, earlier)
@@ -87,6 +87,12 @@ final class TableSnapshots(
     if (number <= earlier.number) number == earlier.number && digest.contains(earlier.digest)
     else {
       val where = directory.manifestPath(number).toString
+      if (!directory.versions.contains(number))
+        throw PmeErrors.oldSnapshot(
+          table,
+          s"this session has read version ${earlier.number}, and version $number, which would show that the newest one " +
+            "continues it, is gone"
+        )
       val bytes = directory.manifest(number)
       if (!digest.contains(digestOf(bytes)))
         throw PmeErrors.snapshotNotAuthentic(where, "the version after it states another digest")

@@ -110,9 +110,14 @@ object FileFacts {
       else {
         val all = merged(chunks.map(_.meta.getStatistics))
         val bounds = if (all.hasNonNullValue) Some(all.getMinBytes -> all.getMaxBytes) else None
-        Some(ColumnRange(chunks.head.descriptor.getPrimitiveType.toString, bounds, all.getNumNulls))
+        val isLong = bounds.exists { case (min, max) => min.length.max(max.length) > MostBoundBytes }
+        val columnType = chunks.head.descriptor.getPrimitiveType.toString
+        if (isLong) None else Some(ColumnRange(columnType, bounds, all.getNumNulls))
       }
     }
+
+  /** Longer values would make the list of a large table too large. */
+  private val MostBoundBytes = 1024
 
   /** Whether Spark wrote dates and times in the calendar of Spark 2, which readers convert. */
   private def isOfOldCalendar(file: OpenFile) = {

@@ -80,6 +80,8 @@ private[snapshot] object ManifestJson {
     val end = file.indexOf('\n'.toByte)
     val isWhole = end >= 0 && file.last == '\n' && file.indexOf('\n'.toByte, end + 1) == file.length - 1
     if (!isWhole) throw PmeErrors.snapshotDamaged(where, "the manifest is not two whole lines")
+    // It is parsed before anything is verified.
+    if (file.length - end > MostSealBytes) throw PmeErrors.snapshotDamaged(where, "its seal is longer than any seal is")
     val seal = new Fields(parsed(file.slice(end + 1, file.length - 1), where), "the seal", where)
     val value = seal.text("value")
     val line = SealLine(
@@ -131,6 +133,8 @@ private[snapshot] object ManifestJson {
     manifest
   }
 
+  private val MostSealBytes = 64 * 1024
+
   private def policy(fields: Fields): TablePolicy = {
     val policy = TablePolicy(
       fields.nullable("footerKey"),
@@ -180,7 +184,7 @@ private[snapshot] object ManifestJson {
       }
     catch {
       // Jackson's message may repeat content.
-      case bad: IOException =>
+      case bad @ (_: IOException | _: IllegalStateException) =>
         throw PmeErrors.snapshotDamaged(where, s"the manifest is not JSON (${bad.getClass.getSimpleName})")
       case _: StackOverflowError =>
         throw PmeErrors.snapshotDamaged(where, "the manifest is nested too deeply")

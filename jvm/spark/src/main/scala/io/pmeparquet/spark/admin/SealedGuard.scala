@@ -56,9 +56,16 @@ private[admin] object SealedGuard {
     newest
   }
 
+  /** Requires that a second listing of a source has no other files than those that were compared. */
+  def requireSame(compared: Seq[ListedFile], listed: Seq[Path]): Unit = {
+    val known = compared.map(file => new Path(file.path)).toSet
+    listed.find(!known.contains(_)).foreach(file => throw PmeErrors.changedMeanwhile(file.toString))
+  }
+
   /**
    * Compares a source with its snapshot before it is copied: the list of files, and the bytes of each.
    *
+   * @return whether it has a snapshot
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…`
    */
   def requireAsSealed(
@@ -66,8 +73,9 @@ private[admin] object SealedGuard {
       options: Map[String, String],
       path: Path,
       files: Seq[ListedFile]
-  ): Unit = {
-    val found = new SnapshotFindings(session, options).failuresOf(path, files, files)
-    found.headOption.foreach(failure => throw failure)
+  ): Boolean = {
+    val findings = new SnapshotFindings(session, options)
+    findings.failuresOf(path, files, files).headOption.foreach(failure => throw failure)
+    findings.isSealed(path)
   }
 }

@@ -131,6 +131,15 @@ private[spark] final class SealingJob(
     val found = TableFiles.list(table, conf)
     TableFiles.requireNoLinks(table, found, conf)
     found.marks.headOption.foreach(mark => throw PmeErrors.otherUnderWay(table.toString, mark.toString))
+    // A read finds the table of a partition by the names of directories.
+    found.files.find(file => relative(file).split('/').dropRight(1).exists(!_.contains('='))).foreach { file =>
+      throw PmeErrors.unsupported(
+        file.path,
+        "sealing a table with directories that are no partitions",
+        "a read of such a directory would not find the snapshot",
+        "Move the file to the table's directory or to a partition, or seal its directory as a table."
+      )
+    }
     found.files
   }
 

@@ -26,8 +26,19 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
    */
   def of(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[Finding] =
     failures(path, all, chosen).map { case (file, failed) =>
-      Finding(file, condition = failed.condition.name, message = failed.getMessage)
+      Finding(file, condition = failed.condition.name, message = failed.problem)
     }
+
+  /** @throws io.pmeparquet.PmeException if the snapshot is not acceptable */
+  def isSealed(path: Path): Boolean = {
+    val named = TableFiles.qualified(path.toString, conf)
+    tablesOf(named).nonEmpty
+  }
+
+  private def tablesOf(named: Path) = {
+    val isFile = TableFiles.statusOf(named, conf).isFile
+    new SnapshotReads(session, new ConfResolver(session), options).tables(Seq(named), _ => isFile)
+  }
 
   def failuresOf(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[PmeException] =
     failures(path, all, chosen).map(_._2)
@@ -38,10 +49,7 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
       chosen: Seq[ListedFile]
   ): Seq[(String, PmeException)] = {
     val named = TableFiles.qualified(path.toString, conf)
-    val isFile = TableFiles.statusOf(named, conf).isFile
-    val found = Kept(named.toString) {
-      new SnapshotReads(session, new ConfResolver(session), options).tables(Seq(named), _ => isFile)
-    }
+    val found = Kept(named.toString)(tablesOf(named))
     found match {
       case Left(failed) => Seq(failed)
       case Right(tables) => tables.flatMap(table => listing(table, named, all) ++ bytes(table, chosen))

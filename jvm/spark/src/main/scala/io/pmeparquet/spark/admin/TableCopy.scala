@@ -50,8 +50,9 @@ private[admin] final class TableCopy(
     val isFile = TableFiles.statusOf(from, readConf).isFile
     val listed = TableFiles.list(from, readConf)
     refuseOthersTables(listed)
-    SealedGuard.requireAsSealed(session, readOptions, from, listed.files)
+    val isSealed = SealedGuard.requireAsSealed(session, readOptions, from, listed.files)
     val found = filesOf(source)
+    if (isSealed) SealedGuard.requireSame(listed.files, found)
     if (found.isEmpty)
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     val directory = if (isFile) from.getParent else from

@@ -151,7 +151,9 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
       files: Seq[FileStatus]
   ): Option[StructType] = PmeSparkException.translated {
     val options = ConfResolver.spelled(parameters)
-    SchemaInference.infer(session, options, files, new ConfResolver(session, origin).read(options))
+    val resolver = new ConfResolver(session, origin)
+    val sealOf = SealOfRead.ofFile(session, resolver, options) _
+    SchemaInference.infer(session, options, files, resolver.read(options), sealOf)
   }
 
   override def buildReaderWithPartitionValues(

@@ -19,7 +19,7 @@ import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.spark.snapshots.{SealState, SnapshotReads}
+import io.pmeparquet.spark.snapshots.{NothingSkipped, SealState, SnapshotReads}
 
 /** The V2 side of the format, as rules know it. It only reads. ''Driver only.'' */
 abstract class EncryptedTable private[spark] (
@@ -38,7 +38,9 @@ abstract class EncryptedTable private[spark] (
 
   override def inferSchema(files: Seq[FileStatus]): Option[StructType] = PmeSparkException.translated {
     val spelled = spelledOptions(tableOptions)
-    SchemaInference.infer(session, spelled, files, new ConfResolver(session, origin).read(spelled))
+    val resolver = new ConfResolver(session, origin)
+    val sealOf = SealOfRead.ofFile(session, resolver, spelled) _
+    SchemaInference.infer(session, spelled, files, resolver.read(spelled), sealOf)
   }
 
   override def newScanBuilder(scanOptions: CaseInsensitiveStringMap): ScanBuilder =
@@ -50,11 +52,13 @@ abstract class EncryptedTable private[spark] (
       } ++ scan
       val scope = new ConfResolver(session, origin).scan(spelled, dataSchema)
       val ours = PmeCryptoFactory.readProperties(scope) + EncryptedTable.NothingSkipped
+      val seal = sealOf(spelled)
+      val read = if (seal.isDefined) NothingSkipped.in(spelled) else spelled
       val options = new CaseInsensitiveStringMap(
-        (spelled.filterNot(_._1.equalsIgnoreCase(EncryptedTable.NothingSkipped._1)) ++ ours).asJava
+        (read.filterNot(_._1.equalsIgnoreCase(EncryptedTable.NothingSkipped._1)) ++ ours).asJava
       )
       val spark = new ParquetScanBuilder(session, fileIndex, schema, dataSchema, options)
-      new PmeScanBuilder(spark, FileOpeningOf(session, options, scope, sessionRules, sealOf(spelled)))
+      new PmeScanBuilder(spark, FileOpeningOf(session, options, scope, sessionRules, seal))
     }
 
   /** What snapshots say of the files, compared with what Spark has listed. */
@@ -63,7 +67,7 @@ abstract class EncryptedTable private[spark] (
     val listed = fileIndex.allFiles()
     val files = listed.iterator.map(_.getPath).toSet
     val tables = reads.tables(fileIndex.rootPaths, files.contains)
-    reads.require(tables, fileIndex.rootPaths, listed, isOfCatalog = false)
+    reads.require(tables, fileIndex.rootPaths, listed, catalog = None)
     SealOfRead.broadcast(session, SealState.of(tables))
   }
 

@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.parquet.file.SplitReader
+import io.pmeparquet.parquet.file.{FileSeal, SplitReader}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -27,11 +27,13 @@ import io.pmeparquet.PmeErrors
  */
 private[spark] object SchemaInference {
 
+  /** @param sealOf what the snapshot of a file's table says of its files */
   def infer(
       session: SparkSession,
       options: Map[String, String],
       files: Seq[FileStatus],
-      scope: ReadScope
+      scope: ReadScope,
+      sealOf: Path => Option[FileSeal]
   ): Option[StructType] = {
     val sqlConf = SparkAccess.sqlConf(session)
     val merge = new ParquetOptions(options, sqlConf).mergeSchema
@@ -40,9 +42,11 @@ private[spark] object SchemaInference {
     val data = if (others.isEmpty) judged(summaries, scope) else others
     val conf = SparkAccess.hadoopConf(session, options)
     SparkAccess.setSchemaFlags(conf, sqlConf)
+    // Before a rule can judge the read.
+    val seal = data.headOption.flatMap(sealOf)
     val footers =
-      if (merge && data.size > 1) readOnExecutors(session, data, conf, scope)
-      else data.headOption.map(readSchema(_, conf, scope)).toSeq
+      if (merge && data.size > 1) readOnExecutors(session, data, conf, scope, seal)
+      else data.headOption.map(readSchema(_, conf, scope, seal)).toSeq
     val leftOut = footers.flatMap(_.leftOut)
     if (leftOut.nonEmpty)
       scope.settings.masking.foreach(masking =>
@@ -70,11 +74,12 @@ private[spark] object SchemaInference {
       session: SparkSession,
       files: Seq[Path],
       conf: Configuration,
-      scope: ReadScope
+      scope: ReadScope,
+      seal: Option[FileSeal]
   ): Seq[Inferred] = {
     val broadcast = session.sparkContext.broadcast(new SerializableConfiguration(conf))
     val slices = files.size.min(session.sparkContext.defaultParallelism)
-    val read = new ReadSchemas(broadcast.value, scope)
+    val read = new ReadSchemas(broadcast.value, scope, seal)
     session.sparkContext
       .parallelize(files.map(_.toString), slices)
       .map { file =>
@@ -87,16 +92,21 @@ private[spark] object SchemaInference {
   }
 
   /** ''Crosses the wire'', with the scope. */
-  private final class ReadSchemas(conf: SerializableConfiguration, scope: ReadScope)
+  private final class ReadSchemas(conf: SerializableConfiguration, scope: ReadScope, seal: Option[FileSeal])
       extends (Path => Inferred)
       with Serializable {
     override def apply(file: Path): Inferred = PmeSparkException.translated {
-      readSchema(file, conf.value, scope)
+      readSchema(file, conf.value, scope, seal)
     }
   }
 
-  private def readSchema(file: Path, conf: Configuration, scope: ReadScope): Inferred = {
-    val opened = new SplitReader(scope, file, conf)
+  private def readSchema(
+      file: Path,
+      conf: Configuration,
+      scope: ReadScope,
+      seal: Option[FileSeal]
+  ): Inferred = {
+    val opened = new SplitReader(scope, file, conf, seal)
     try {
       val metadata = new ParquetMetadata(opened.metadata, Collections.emptyList[BlockMetaData])
       val schema =

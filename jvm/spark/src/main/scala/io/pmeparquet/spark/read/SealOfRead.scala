@@ -1,14 +1,15 @@
 package io.pmeparquet.spark.read
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.options.SnapshotSettings
 import io.pmeparquet.parquet.file.FileSeal
-import io.pmeparquet.spark.options.PipelineCheck
-import io.pmeparquet.spark.snapshots.{SealState, TablesSeal, UnsealedOnly}
+import io.pmeparquet.spark.options.{ConfResolver, PipelineCheck}
+import io.pmeparquet.spark.snapshots.{SealState, SnapshotReads, TablesSeal, UnsealedOnly}
 import io.pmeparquet.PmeErrors
 
 /** Gives the tasks of a read what snapshots say of its files. ''Driver only.'' */
@@ -52,10 +53,18 @@ private[read] object SealOfRead {
     isSealed
   }
 
-  def broadcast(session: SparkSession, state: SealState): Option[Broadcast[FileSeal]] = state match {
-    case SealState.Sealed(tables) =>
-      val seals = tables.map(table => table.directory.toUri.getPath -> table.seal)
-      Some(session.sparkContext.broadcast[FileSeal](new TablesSeal(seals)))
+  /** What the snapshot of a file's table says of its files; none if it has no snapshot. */
+  def ofFile(session: SparkSession, resolver: ConfResolver, options: Map[String, String])(
+      file: Path
+  ): Option[FileSeal] =
+    sealOf(SealState.of(new SnapshotReads(session, resolver, options).tables(Seq(file), _ => true)))
+
+  def broadcast(session: SparkSession, state: SealState): Option[Broadcast[FileSeal]] =
+    sealOf(state).map(session.sparkContext.broadcast(_))
+
+  private def sealOf(state: SealState): Option[FileSeal] = state match {
+    case SealState.Sealed(tables, isWhole) =>
+      Some(new TablesSeal(tables.map(table => table.directory.toUri.getPath -> table.seal), isWhole))
     case _ => None
   }
 

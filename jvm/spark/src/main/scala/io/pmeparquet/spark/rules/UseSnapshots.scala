@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.rules
 
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{
@@ -14,7 +15,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.{FileSkipping, SealState, SealedIndex, SnapshotReads}
+import io.pmeparquet.spark.snapshots.{FileSkipping, SealState, NothingSkipped, SealedIndex, SnapshotReads}
 
 /**
  * Reads tables by their snapshots: finds the snapshot of each relation of ours, compares its files with those that Spark
@@ -44,22 +45,31 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     val session = SparkSession.active
     val resolver = new ConfResolver(session, format.origin)
     val reads = new SnapshotReads(session, resolver, ConfResolver.spelled(files.options))
-    val tables = reads.tables(files.location.rootPaths, filesOf(files.location))
+    // A catalog can say that partitions are elsewhere, but not that the table has no snapshot.
+    val own = relation.catalogTable.flatMap(_.storage.locationUri).map(new Path(_))
+    val tables = reads.tables(files.location.rootPaths ++ own.map(qualified(session, _)), filesOf(files.location))
     if (tables.isEmpty) PlanFields.withFormat(relation)(_.withSeal(SealState.Unsealed))
     else {
-      val isOfCatalog = relation.catalogTable.exists(_.tracksPartitionsInCatalog)
-      val index = new SealedIndex(files.location, reads, tables, isOfCatalog, skippingOf(session, files))
+      val catalog = relation.catalogTable
+      val index = new SealedIndex(files.location, reads, tables, catalog, skippingOf(session, files))
       index.requireListed()
-      PlanFields.withRelation(relation)(one =>
-        one.copy(location = index, fileFormat = format.withSeal(SealState.Sealed(tables)))(one.sparkSession)
-      )
+      PlanFields.withRelation(relation) { one =>
+        one.copy(
+          location = index,
+          fileFormat = format.withSeal(SealState.Sealed(tables, catalog.isDefined)),
+          options = NothingSkipped.in(one.options)
+        )(one.sparkSession)
+      }
     }
   }
+
+  private def qualified(session: SparkSession, path: Path) =
+    path.getFileSystem(SparkAccess.hadoopConf(session, Map.empty)).makeQualified(path)
 
   private def skippingOf(session: SparkSession, files: HadoopFsRelation) = {
     val conf = SparkAccess.sqlConf(session)
     val rebaseMode = new ParquetOptions(ConfResolver.spelled(files.options), conf).datetimeRebaseModeInRead
-    new FileSkipping(conf, files.dataSchema, rebaseMode)
+    new FileSkipping(conf, files.dataSchema, files.partitionSchema, rebaseMode)
   }
 
   /** Whether a root is a file. Spark has listed the roots of a read by path. */
@@ -67,6 +77,6 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     case listed: PartitioningAwareFileIndex =>
       val files = listed.allFiles().iterator.map(_.getPath).toSet
       files.contains _
-    case _ => (_: org.apache.hadoop.fs.Path) => false
+    case _ => (_: Path) => false
   }
 }

@@ -29,15 +29,28 @@ private[spark] object SealState {
     override def digests: Option[Seq[String]] = Some(Nil)
   }
 
-  final case class Sealed(tables: Seq[SealedTable]) extends SealState {
+  /** @param isWhole whether all files must be of these tables */
+  final case class Sealed(tables: Seq[SealedTable], isWhole: Boolean) extends SealState {
     override def digests: Option[Seq[String]] = Some(tables.map(_.digest))
   }
 
-  def of(tables: Seq[SealedTable]): SealState = if (tables.isEmpty) Unsealed else Sealed(tables)
+  def of(tables: Seq[SealedTable]): SealState = if (tables.isEmpty) Unsealed else Sealed(tables, isWhole = false)
 }
 
-/** The seals of several tables. Files of other tables have none. ''Crosses the wire.'' */
-private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)]) extends FileSeal {
+/** Spark's options for reads that skip no file, whatever its session says. ''Driver only.'' */
+private[spark] object NothingSkipped {
+  private val Names = Seq("ignoreMissingFiles", "ignoreCorruptFiles")
+
+  def in(options: Map[String, String]): Map[String, String] =
+    options.filterNot { case (name, _) => Names.exists(_.equalsIgnoreCase(name)) } ++ Names.map(_ -> "false")
+}
+
+/**
+ * The seals of several tables. ''Crosses the wire.''
+ *
+ * @param isWhole whether a file of no such table is refused
+ */
+private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)], isWhole: Boolean) extends FileSeal {
   override def require(
       path: Path,
       length: Long,
@@ -45,9 +58,9 @@ private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)]) extends Fi
       footerKey: Option[String]
   ): Unit = {
     val file = path.toUri.getPath
-    seals.foreach { case (table, seal) =>
-      if (file.startsWith(table.stripSuffix("/") + "/")) seal.require(path, length, footerSha256, footerKey)
-    }
+    val own = seals.filter { case (table, _) => file.startsWith(table.stripSuffix("/") + "/") }
+    if (isWhole && own.isEmpty) throw PmeErrors.outsideSealedTable(path.toString)
+    own.foreach { case (_, seal) => seal.require(path, length, footerSha256, footerKey) }
   }
 }
 

@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.snapshots
 
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
@@ -22,7 +23,7 @@ private[spark] final class SealedIndex(
     val spark: FileIndex,
     reads: SnapshotReads,
     val tables: Seq[SealedTable],
-    isOfCatalog: Boolean,
+    catalog: Option[CatalogTable],
     skipping: FileSkipping
 ) extends FileIndex {
   private[snapshots] def digests: Seq[String] = tables.map(_.digest)
@@ -51,9 +52,9 @@ private[spark] final class SealedIndex(
   }
 
   private def listed(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]) = spark match {
-    case catalog: CatalogFileIndex =>
+    case lazily: CatalogFileIndex =>
       // The catalog's partitions that the filters leave, with their paths.
-      val left = catalog.filterPartitions(partitionFilters)
+      val left = lazily.filterPartitions(partitionFilters)
       require(left.rootPaths, left.allFiles())
       left.listFiles(Nil, dataFilters)
     case _ => spark.listFiles(partitionFilters, dataFilters)
@@ -66,7 +67,7 @@ private[spark] final class SealedIndex(
   }
 
   private def require(roots: Seq[Path], files: Seq[FileStatus]): Unit = PmeSparkException.translated {
-    reads.require(tables, roots, files, isOfCatalog)
+    reads.require(tables, roots, files, catalog)
   }
 
   // Spark plans equal scans only once.

@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.snapshots
 
+import scala.collection.mutable
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
@@ -84,28 +86,24 @@ private[spark] final class SealedTable(
     }
   }
 
-  /** Requires files that this read did not list: a pattern of paths must not hide what was removed. */
+  /**
+   * Requires the directories of files that this read did not list: a pattern of paths must not hide a partition that was
+   * removed. Whoever removes files of a directory that is read is noticed above.
+   */
   private def requireThere(files: Seq[String], conf: Configuration): Unit = {
-    val there = SealedListing.below(directory, conf)
-    files.find(!there.contains(_)).foreach { file =>
+    val there = mutable.HashMap.empty[Path, Set[String]]
+    def exists(below: Path): Boolean = below == directory || {
+      val parent = below.getParent
+      exists(parent) && there.getOrElseUpdate(parent, namesIn(parent, conf)).contains(below.getName)
+    }
+    files.map(file => new Path(directory, file).getParent).distinct.find(!exists(_)).foreach { missing =>
       throw PmeErrors.snapshotMismatch(
-        new Path(directory, file).toString,
-        s"version ${snapshot.version.number} lists the file, and it is missing"
+        missing.toString,
+        s"version ${snapshot.version.number} lists files in this directory, and it is missing"
       )
     }
   }
-}
 
-private[spark] object SealedListing {
-
-  /** The paths of all files below a table's directory, relative to it. */
-  def below(table: Path, conf: Configuration): Set[String] = {
-    val fs = table.getFileSystem(conf)
-    val root = fs.makeQualified(table).toUri.getPath
-    def files(directory: Path): Seq[Path] = {
-      val (inner, here) = fs.listStatus(directory).toSeq.partition(_.isDirectory)
-      here.map(_.getPath) ++ inner.flatMap(one => files(one.getPath))
-    }
-    files(table).flatMap(SealedFiles.relative(root, _)).toSet
-  }
+  private def namesIn(parent: Path, conf: Configuration): Set[String] =
+    parent.getFileSystem(conf).listStatus(parent).iterator.filter(_.isDirectory).map(_.getPath.getName).toSet
 }

@@ -1,10 +1,12 @@
 package io.pmeparquet.spark.snapshots
 
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.snapshot.{TableSnapshots, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.options.{ConfResolver, SnapshotResolver}
 
@@ -50,7 +52,7 @@ private[spark] final class SnapshotReads(
     val found = reader.chosen()
     if (found.isEmpty) named.foreach(remembered.seen.requireNone)
     found.map { version =>
-      if (snapshots.settings.isNewest) remembered.seen.note(directory, version)(reader.continues)
+      if (snapshots.settings.isNewest) note(reader, version)
       def files(indexes: Seq[IndexEntry]) =
         remembered.files(version, indexes, snapshots.scope)(reader.files(version, indexes))
       def withIndex(index: IndexEntry) =
@@ -66,25 +68,41 @@ private[spark] final class SnapshotReads(
     }
   }
 
+  /** Notes a version that was found, unless this session has made a newer one meanwhile. */
+  private def note(reader: TableSnapshots, found: Version): Unit =
+    try remembered.seen.note(reader.directory, found)(reader.continues)
+    catch {
+      case refused: PmeException =>
+        if (reader.newest().forall(_.number <= found.number)) throw refused
+        throw PmeErrors.changedSinceListed(reader.directory.table.toString)
+    }
+
   /**
    * Compares what Spark has listed with the snapshots.
    *
    * @param roots the paths of the read
    * @param listed the files below them
-   * @param isOfCatalog whether a catalog says which partitions the table has
+   * @param catalog what a catalog says of the table, if the read is of a catalog's table
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH`
    */
   def require(
       tables: Seq[SealedTable],
       roots: Seq[Path],
       listed: Seq[FileStatus],
-      isOfCatalog: Boolean
-  ): Unit =
+      catalog: Option[CatalogTable]
+  ): Unit = {
+    // A catalog can say that a partition is elsewhere.
+    if (catalog.isDefined && tables.nonEmpty)
+      listed.find(file => !tables.exists(_.holds(file.getPath))).foreach { file =>
+        throw PmeErrors.outsideSealedTable(file.getPath.toString)
+      }
     tables.foreach { table =>
       val own = listed.filter(file => table.holds(file.getPath))
       table.requireListed(own)
+      val isOfCatalog = catalog.exists(_.tracksPartitionsInCatalog)
       table.requireComplete(own, roots, isFiltered, isOfCatalog, snapshots.conf)
     }
+  }
 
   private def isFiltered: Boolean = options.keys.exists(name => Filters.exists(_.equalsIgnoreCase(name)))
 }
