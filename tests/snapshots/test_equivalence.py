@@ -126,7 +126,9 @@ def test_a_read_by_indexes_has_the_rows_of_every_other_read(spark: SparkSession,
             expected = sorted(row.id for row in rows if row[at + 1])
             # SQL has one zero, and the filters that Spark's reader uses have two: if both occur it loses rows.
             is_told = way == "spark" and (signed_zeros or "-0.0" in asked[at])
-            if found != without or (found != expected and not is_told):
+            # Some conditions are another thing to Spark as a filter than as a column: NaN IN (30 values and NULL).
+            is_other = found != expected and not is_told and found != answers(frame, asked[at : at + 1])[0]
+            if found != without or is_other:
                 wrong.append(f"{way}: {asked[at]}\n  sealed {found}\n  off    {without}\n  memory {expected}")
     assert not wrong, f"seed {seed}, {len(table.rows)} rows in {files} files\n" + "\n".join(wrong)
 
