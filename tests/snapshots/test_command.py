@@ -102,7 +102,8 @@ def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
 
 def test_seal_prints_what_was_sealed(sealed: dict[str, Any]) -> None:
     done = run("seal", "people")
-    assert done.out.splitlines()[0].startswith("people: version 2: 12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB; sealed")
+    counts = "12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB"
+    assert done.out.splitlines()[0].startswith(f"people: version 2: {counts}; sealed")
     assert "\x1b" not in done.out
     assert (sealed["index"], sealed["signing"], sealed["verify_key"], sealed["location"]) == (None,) * 4
     document = run("seal", "people", "--json").document

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.test_reads import KMS, ids, load, seal, write
+from tests.snapshots.tables import KMS, ids, load, seal, write
 from tests.support.canary import data_files
 from tests.support.expect import refused, untouched
 from tests.support.frames import people

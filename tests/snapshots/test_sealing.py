@@ -121,8 +121,9 @@ def test_indexes_are_values() -> None:
 
 
 def test_what_was_sealed_is_shown_in_lines() -> None:
+    changes = "1 added, 0 removed, 2 replaced"
     assert str(SEALED).splitlines() == [
-        "version 2: 12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB; sealed with Ed25519, key 'signer'",
+        f"version 2: 12 files ({changes}), 1,000 rows, 120.6 KiB; sealed with Ed25519, key 'signer'",
         f"digest {'ab' * 32}",
         "in /warehouse/people/_pme_snapshots",
     ]

@@ -48,7 +48,7 @@ class Signer:
 @pytest.fixture(scope="module")
 def signer(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Signer:
     """Return the signer of this file's tests."""
-    assert spark
+    assert spark is not None  # It has set the password in the environment.
     return Signer(tmp_path_factory.mktemp("signer"))
 
 
@@ -140,7 +140,7 @@ def test_a_signed_table_is_not_sealed_on_with_an_hmac_or_another_key(
 def test_rows_of_an_hmac_are_not_taken_over_by_a_signature(
     spark: SparkSession, signer: Signer, public: pme.SecretReference, target: str
 ) -> None:
-    assert public
+    assert public.kind == "file"
     write(spark, signer, target)
     seal(spark, signer, target)
     with refused(NOT_AUTHENTIC, "HMAC-SHA256"):

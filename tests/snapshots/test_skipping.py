@@ -537,7 +537,7 @@ def test_indexes_are_kept_and_only_new_files_are_opened(spark: SparkSession, tar
     assert seal(spark, target, "n", "id").opened == 3
     assert files_read(load(spark, target).where("n = 5")) == 1
     assert seal(spark, target, "id", "n").opened == 0
-    assert seal(spark, target, index=[]).opened == 3
+    assert seal(spark, target, index=[]).opened == 0
     assert files_read(load(spark, target).where("n = 5")) == 3
     assert seal(spark, target).opened == 0
     assert files_read(load(spark, target).where("n = 5")) == 3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.test_reads import KMS, ids, load, seal, write
+from tests.snapshots.tables import KMS, ids, load, seal, write
 from tests.support.expect import refused, untouched
 from tests.support.frames import people
 from tests.support.sql import call

@@ -46,7 +46,8 @@ final class NewVersion(
     def written(some: Vector[SealedFile]): PartEntry = {
       val name = directory.newPart()
       val bytes = PartFile.write(some, indexes, encryption(directory.partPath(name)))
-      if (bytes.length > SnapshotDirectory.MostPartBytes) throw PmeErrors.snapshotTooLarge(directory.table.toString)
+      if (bytes.length > SnapshotDirectory.MostPartBytes)
+        throw PmeErrors.snapshotTooLarge(directory.table.toString)
       directory.write(name, bytes)
       PartEntry(
         name,

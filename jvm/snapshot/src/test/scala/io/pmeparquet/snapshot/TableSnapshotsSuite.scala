@@ -245,7 +245,7 @@ class TableSnapshotsSuite extends TableSuite {
     refused(NotAuthentic, "another digest")(snapshots.continues(made.last, made.head))
     assert(snapshots.continues(made(2), made(1)))
     Files.delete(manifestOf(root, 2))
-    refused(Damaged, "missing")(snapshots.continues(made.last, made.head))
+    refused(NotAuthentic, "version 2", "is gone")(snapshots.continues(made.last, made.head))
     Files.write(manifestOf(root, 2), second)
     assert(snapshots.continues(made.last, made.head))
   }

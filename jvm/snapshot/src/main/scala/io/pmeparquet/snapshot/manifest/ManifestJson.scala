@@ -81,7 +81,8 @@ private[snapshot] object ManifestJson {
     val isWhole = end >= 0 && file.last == '\n' && file.indexOf('\n'.toByte, end + 1) == file.length - 1
     if (!isWhole) throw PmeErrors.snapshotDamaged(where, "the manifest is not two whole lines")
     // It is parsed before anything is verified.
-    if (file.length - end > MostSealBytes) throw PmeErrors.snapshotDamaged(where, "its seal is longer than any seal is")
+    if (file.length - end > MostSealBytes)
+      throw PmeErrors.snapshotDamaged(where, "its seal is longer than any seal is")
     val seal = new Fields(parsed(file.slice(end + 1, file.length - 1), where), "the seal", where)
     val value = seal.text("value")
     val line = SealLine(

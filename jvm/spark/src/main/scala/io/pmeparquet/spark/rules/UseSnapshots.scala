@@ -15,7 +15,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.{FileSkipping, SealState, NothingSkipped, SealedIndex, SnapshotReads}
+import io.pmeparquet.spark.snapshots.{FileSkipping, NothingSkipped, SealState, SealedIndex, SnapshotReads}
 
 /**
  * Reads tables by their snapshots: finds the snapshot of each relation of ours, compares its files with those that Spark
@@ -47,7 +47,8 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     val reads = new SnapshotReads(session, resolver, ConfResolver.spelled(files.options))
     // A catalog can say that partitions are elsewhere, but not that the table has no snapshot.
     val own = relation.catalogTable.flatMap(_.storage.locationUri).map(new Path(_))
-    val tables = reads.tables(files.location.rootPaths ++ own.map(qualified(session, _)), filesOf(files.location))
+    val tables =
+      reads.tables(files.location.rootPaths ++ own.map(qualified(session, _)), filesOf(files.location))
     if (tables.isEmpty) PlanFields.withFormat(relation)(_.withSeal(SealState.Unsealed))
     else {
       val catalog = relation.catalogTable

@@ -34,7 +34,12 @@ import io.pmeparquet.spark.decode.VectorizedLink
  * @param partitions the columns whose values are those of directories, whatever files say
  * @param rebaseMode how the read converts dates and times of unknown writers
  */
-private[spark] final class FileSkipping(conf: SQLConf, schema: StructType, partitions: StructType, rebaseMode: String) {
+private[spark] final class FileSkipping(
+    conf: SQLConf,
+    schema: StructType,
+    partitions: StructType,
+    rebaseMode: String
+) {
   import FileSkipping._
 
   // Filters name columns. If Spark finds columns by id, a name may belong to another column.
@@ -93,7 +98,9 @@ private[spark] final class FileSkipping(conf: SQLConf, schema: StructType, parti
 
   /** An index whose type can be read; none for dates and times that the read converts. */
   private def typed(entry: IndexEntry): Option[TypedIndex] = TypedIndex.of(entry).filterNot { index =>
-    partitions.exists(_.name.equalsIgnoreCase(entry.column.head)) || rebaseMode.equalsIgnoreCase("LEGACY") && (index.leaf.getLogicalTypeAnnotation match {
+    partitions.exists(_.name.equalsIgnoreCase(entry.column.head)) || rebaseMode.equalsIgnoreCase(
+      "LEGACY"
+    ) && (index.leaf.getLogicalTypeAnnotation match {
       case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
       case _ => false
     })

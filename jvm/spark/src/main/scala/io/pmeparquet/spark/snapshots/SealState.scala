@@ -34,7 +34,8 @@ private[spark] object SealState {
     override def digests: Option[Seq[String]] = Some(tables.map(_.digest))
   }
 
-  def of(tables: Seq[SealedTable]): SealState = if (tables.isEmpty) Unsealed else Sealed(tables, isWhole = false)
+  def of(tables: Seq[SealedTable]): SealState =
+    if (tables.isEmpty) Unsealed else Sealed(tables, isWhole = false)
 }
 
 /** Spark's options for reads that skip no file, whatever its session says. ''Driver only.'' */
