@@ -137,10 +137,8 @@ def test_a_signed_table_is_not_sealed_on_with_an_hmac_or_another_key(
         count(spark, signer, target, verifyKey=public)
 
 
-def test_rows_of_an_hmac_are_not_taken_over_by_a_signature(
-    spark: SparkSession, signer: Signer, public: pme.SecretReference, target: str
-) -> None:
-    assert public.kind == "file"
+@pytest.mark.usefixtures("public")
+def test_rows_of_an_hmac_are_not_taken_over_by_a_signature(spark: SparkSession, signer: Signer, target: str) -> None:
     write(spark, signer, target)
     seal(spark, signer, target)
     with refused(NOT_AUTHENTIC, "HMAC-SHA256"):
