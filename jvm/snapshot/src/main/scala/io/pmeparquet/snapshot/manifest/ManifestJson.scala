@@ -4,7 +4,6 @@ import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
-import scala.collection.JavaConverters._
 import scala.util.Try
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonParser}
@@ -83,7 +82,7 @@ private[snapshot] object ManifestJson {
     // It is parsed before anything is verified.
     if (file.length - end > MostSealBytes)
       throw PmeErrors.snapshotDamaged(where, "its seal is longer than any seal is")
-    val seal = new Fields(parsed(file.slice(end + 1, file.length - 1), where), "the seal", where)
+    val seal = new JsonFields(parsed(file.slice(end + 1, file.length - 1), where), "the seal", where)
     val value = seal.text("value")
     val line = SealLine(
       seal.text("algorithm"),
@@ -100,7 +99,7 @@ private[snapshot] object ManifestJson {
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_DAMAGED`
    */
   def manifest(content: Array[Byte], where: String): Manifest = {
-    val fields = new Fields(parsed(content, where), "the manifest", where)
+    val fields = new JsonFields(parsed(content, where), "the manifest", where)
     if (fields.text("format") != FormatName) throw fields.unusable(s"it is not a '$FormatName'")
     val format = fields.number("formatVersion")
     if (format != FormatVersion)
@@ -136,7 +135,7 @@ private[snapshot] object ManifestJson {
 
   private val MostSealBytes = 64 * 1024
 
-  private def policy(fields: Fields): TablePolicy = {
+  private def policy(fields: JsonFields): TablePolicy = {
     val policy = TablePolicy(
       fields.nullable("footerKey"),
       fields.objects("columns").map { column =>
@@ -149,7 +148,7 @@ private[snapshot] object ManifestJson {
     policy
   }
 
-  private def part(fields: Fields): PartEntry = {
+  private def part(fields: JsonFields): PartEntry = {
     val part = PartEntry(
       fields.text("name"),
       fields.number("length"),
@@ -164,7 +163,7 @@ private[snapshot] object ManifestJson {
     part
   }
 
-  private def index(fields: Fields): IndexEntry = {
+  private def index(fields: JsonFields): IndexEntry = {
     val kind = fields.text("kind")
     if (kind != IndexEntry.MinMax)
       throw fields.unusable(s"'$kind' is not a kind of index of this format version")
@@ -194,47 +193,4 @@ private[snapshot] object ManifestJson {
   private def texts(array: ArrayNode, values: Seq[String]): Unit = values.foreach(array.add)
 
   private val LineEnd = "\n".getBytes(UTF_8)
-}
-
-/** The fields of a JSON object, each of which must be read. */
-private final class Fields(node: JsonNode, what: String, where: String) {
-  private val left = scala.collection.mutable.LinkedHashSet(node.fieldNames.asScala.toSeq: _*)
-
-  def text(name: String): String = of(name, "text")(_.isTextual).asText
-
-  def nullable(name: String): Option[String] =
-    Some(of(name, "text or null")(one => one.isTextual || one.isNull)).filter(_.isTextual).map(_.asText)
-
-  /** A number that is not negative. */
-  def number(name: String): Long =
-    of(name, "a whole number")(one => one.isIntegralNumber && one.canConvertToLong && one.asLong >= 0).asLong
-
-  def texts(name: String): Seq[String] = elements(name, "texts")(_.isTextual).map(_.asText)
-
-  def objects(name: String): Seq[Fields] =
-    elements(name, "objects")(_.isObject).map(new Fields(_, s"'$name' of $what", where))
-
-  def inner(name: String): Fields = new Fields(of(name, "an object")(_.isObject), s"'$name' of $what", where)
-
-  /** @param read reads the field if it is there */
-  def optional[A](name: String)(read: String => A): Option[A] = if (node.has(name)) Some(read(name)) else None
-
-  /** @throws io.pmeparquet.PmeException if there are fields that nobody has read */
-  def end(): Unit =
-    left.headOption.foreach(name => throw unusable(s"it has a field '${name.take(40)}' that is not known"))
-
-  def unusable(why: String): io.pmeparquet.PmeException =
-    PmeErrors.snapshotDamaged(where, s"$what cannot be used: $why")
-
-  private def elements(name: String, of: String)(fits: JsonNode => Boolean): Seq[JsonNode] =
-    this
-      .of(name, s"a list of $of")(one => one.isArray && one.elements.asScala.forall(fits))
-      .elements
-      .asScala
-      .toVector
-
-  private def of(name: String, kind: String)(fits: JsonNode => Boolean): JsonNode = {
-    left -= name
-    Option(node.get(name)).filter(fits).getOrElse(throw unusable(s"'$name' is not $kind"))
-  }
 }

@@ -1,21 +1,17 @@
 package io.pmeparquet.spark.admin
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
-import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.snapshot.{NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
-import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
 import io.pmeparquet.spark.admin.doctor.Connector
-import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep}
+import io.pmeparquet.spark.admin.job.{FileJob, Progress}
 import io.pmeparquet.spark.options.ConfResolver
-import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.SessionSnapshots
 import io.pmeparquet.PmeErrors
 
@@ -102,9 +98,10 @@ private[spark] final class SealingJob(
     val facts = look(unknown, wanted)
     val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
     val indexes = SealedPolicy.indexes(table.toString, wanted, facts.map(_._2), previous)
-    val stay = known.map(SealingJob.renumbered(_, old, indexes))
-    val files = (stay ++ facts.map { case (file, found) => sealedFile(file, found, indexes) })
-      .sorted(SealedFiles.byPath)
+    val stay = known.map(SealedRows.renumbered(_, old, indexes))
+    val files =
+      (stay ++ facts.map { case (file, found) => SealedRows.of(relative(file), file, found, indexes) })
+        .sorted(SealedFiles.byPath)
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
     val version =
       new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
@@ -168,61 +165,12 @@ private[spark] final class SealingJob(
         .toSeq
     }
 
-  private def sealedFile(file: ListedFile, facts: FileFacts, indexes: Seq[IndexEntry]): SealedFile = {
-    val path = relative(file)
-    val ranges = for {
-      index <- indexes
-      (_, range) <- facts.ranges.find(_._1 == index.column)
-      // Bounds of another type say nothing.
-      if range.columnType == index.columnType
-    } yield index.field -> SealedRange(range.bounds, range.nulls)
-    SealedFile(
-      path,
-      facts.length,
-      file.modified,
-      facts.footerSha256,
-      facts.aadFileUnique,
-      facts.sha256,
-      facts.rows,
-      SealingJob.partition(path),
-      ranges.toMap
-    )
-  }
-
   private def relative(file: ListedFile): String =
     SealedFiles
       .relative(table.toUri.getPath, new Path(file.path))
       .getOrElse(throw new IllegalStateException(s"internal error: ${file.path} is not below $table"))
 }
 
-/** ''Crosses the wire'', with the scope. */
-private final class SealingTask(scope: ReadScope, wanted: List[List[String]], step: ProgressStep)
-    extends Serializable {
-  def apply(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
-    step.counting(file.length)(FileFacts.of(scope, file, wanted, conf))
-  }
-}
-
 private object SealingJob {
-
-  /** A file of the version before, with the fields that the indexes have now. */
-  def renumbered(file: SealedFile, before: Seq[IndexEntry], now: Seq[IndexEntry]): SealedFile = {
-    val fieldOf = before.map(index => index.column -> index.field).toMap
-    val ranges = for {
-      index <- now
-      field <- fieldOf.get(index.column)
-      range <- file.ranges.get(field)
-    } yield index.field -> range
-    file.copy(ranges = ranges.toMap)
-  }
-
   def writer: String = "pme-parquet" + Connector.loaded.fold("")(connector => s" ${connector.version}")
-
-  /** The values of partition columns, from the directories of a path. */
-  def partition(path: String): Seq[(String, Option[String])] =
-    path.split('/').toSeq.dropRight(1).filter(_.contains('=')).map { directory =>
-      val value = ExternalCatalogUtils.unescapePathName(directory.substring(directory.indexOf('=') + 1))
-      ExternalCatalogUtils.unescapePathName(directory.takeWhile(_ != '=')) ->
-        Some(value).filter(_ != ExternalCatalogUtils.DEFAULT_PARTITION_NAME)
-    }
 }
