@@ -107,6 +107,16 @@ def test_sql_example_reads_what_it_inserted(tmp_path: Path) -> None:
     assert_no_canaries(tmp_path / "warehouse", ["Grace", "555-0102", "phone"])
 
 
+def test_sealed_example_refuses_what_the_publisher_did_not_sign(tmp_path: Path) -> None:
+    shown = example("sealed_table.py", tmp_path)
+    assert "sealed with Ed25519, key 'publisher'" in shown
+    assert "order 700: 1400" in shown
+    assert "a file is removed: PME_SNAPSHOT_MISMATCH" in shown
+    assert "a file is added twice: PME_SNAPSHOT_MISMATCH" in shown
+    assert "a reader seals the table: PME_SNAPSHOT_NOT_AUTHENTIC" in shown
+    assert_no_canaries(tmp_path / "orders", ["customer-1"])
+
+
 def test_notebook_runs_and_shows_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
