@@ -5,6 +5,7 @@ import java.time.temporal.ChronoUnit
 import java.time.Instant
 import java.util.{Arrays, UUID}
 
+import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -42,12 +43,14 @@ final class NewVersion(
       writer: String
   ): Version = {
     val number = previous.fold(1L)(_.version.number + 1)
+    val added = mutable.ArrayBuffer.empty[String]
     lazy val encryption = PartKeys.forWrite(policy, indexes, use, directory.path, conf)
     def written(some: Vector[SealedFile]): PartEntry = {
       val name = directory.newPart()
       val bytes = PartFile.write(some, indexes, encryption(directory.partPath(name)))
       if (bytes.length > SnapshotDirectory.MostPartBytes)
         throw PmeErrors.snapshotTooLarge(directory.table.toString)
+      added += name
       directory.write(name, bytes)
       PartEntry(
         name,
@@ -59,13 +62,12 @@ final class NewVersion(
       )
     }
     val kept = previous.map(_.version.manifest).filter(old => old.policy == policy && old.indexes == indexes)
-    val parts = slices(files, kept.fold(Seq.empty[PartEntry])(_.parts)).map { case (some, old) =>
-      old.filter(isSame(_, some)).getOrElse(written(some))
-    }
-    val added = parts.map(_.name).toSet -- kept.fold(Seq.empty[PartEntry])(_.parts).map(_.name)
     def withdraw(failed: Throwable): Unit = added.foreach(remove(_, failed))
     val made =
       try {
+        val parts = slices(files, kept.fold(Seq.empty[PartEntry])(_.parts)).map { case (some, old) =>
+          old.filter(isSame(_, some)).getOrElse(written(some))
+        }
         val manifest = Manifest(
           number,
           previous.map(_.version.digest),

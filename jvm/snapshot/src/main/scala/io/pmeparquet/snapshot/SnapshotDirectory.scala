@@ -3,6 +3,8 @@ package io.pmeparquet.snapshot
 import java.io.{EOFException, FileNotFoundException, IOException}
 import java.util.UUID
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
@@ -88,7 +90,13 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
   /** @return false if another process has published this version */
   def publish(version: Long, bytes: Array[Byte]): Boolean = {
     val staged = s"$Staged${newPart()}"
-    write(staged, bytes)
+    try write(staged, bytes)
+    catch {
+      case failed: Throwable =>
+        try delete(staged)
+        catch { case NonFatal(second) => failed.addSuppressed(second) }
+        throw failed
+    }
     OwnFiles.publish(new Path(path, staged), manifestPath(version), conf)
   }
 
