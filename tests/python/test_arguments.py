@@ -45,6 +45,11 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "doctor": lambda spark, _, kms: pme.doctor(spark, kms),
     "write": lambda spark, path, kms: pme.write(spark, path, pme.Encryption(kms=kms, uniform_key="k")),
     "inspect": lambda _, path, __: pme.inspect(path),
+    "snapshots": lambda _, path, __: pme.snapshots(path),
+    "describe_index": lambda _, path, __: pme.describe_index(path),
+    "seal": lambda spark, path, kms: pme.seal(spark, path, kms=kms),
+    "drop_index": lambda spark, path, kms: pme.drop_index(spark, path, "id", kms=kms),
+    "expire_snapshots": lambda spark, path, kms: pme.expire_snapshots(spark, path, keep=1, kms=kms),
     "plan": lambda spark, _, kms: pme.plan(spark, pme.Encryption(kms=kms, uniform_key="k")),
 }
 
@@ -83,7 +88,8 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pme_parquet._operations.operation.watched", lambda _, work, **__: work())
     monkeypatch.setattr("pme_parquet._doctor.python.checks", lambda _: ())
     monkeypatch.setattr("pme_parquet._doctor.classic.checks", lambda _, options: stop(options))
-    monkeypatch.setattr("pme_parquet._inspect.storage.storage", lambda path, _: stop(path))
+    for module in ("_inspect.storage", "_snapshots.listing"):
+        monkeypatch.setattr(f"pme_parquet.{module}.storage", lambda path, _: stop(path))
     monkeypatch.setattr("pme_parquet._report.make.target_of", lambda *_: Path("page.html"))
     monkeypatch.setattr("pme_parquet._report.make.gather", lambda table, _, keyed: stop(table, keyed.usage(())))
 

@@ -64,7 +64,8 @@ private[read] object SealOfRead {
 
   private def sealOf(state: SealState): Option[FileSeal] = state match {
     case SealState.Sealed(tables, isWhole) =>
-      Some(new TablesSeal(tables.map(table => table.directory.toUri.getPath -> table.seal), isWhole))
+      // A list, because this crosses the wire: Scala 2.12 makes a lazy stream for a sequence.
+      Some(new TablesSeal(tables.toList.map(table => table.directory.toUri.getPath -> table.seal), isWhole))
     case _ => None
   }
 

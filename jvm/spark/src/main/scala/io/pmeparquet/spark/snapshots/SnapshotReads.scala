@@ -36,7 +36,7 @@ private[spark] final class SnapshotReads(
     if (snapshots.settings.isOff) Nil
     else {
       val candidates = roots.map(root => TableDirectories.of(root, isFile(root))).distinct
-      candidates.map(directories).distinct.flatMap(sealedTable)
+      candidates.map(directories).distinct.toVector.flatMap(sealedTable)
     }
 
   /** The directories that may have the table's snapshots, the outermost first: anybody can make one further in. */
