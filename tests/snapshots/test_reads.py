@@ -320,3 +320,12 @@ def test_a_version_that_continues_later_is_read(spark: SparkSession, table: str)
 def test_sealing_respects_min_snapshot(spark: SparkSession, table: str) -> None:
     with refused(NOT_AUTHENTIC, "minSnapshot=2"):
         pme.seal(spark, table, options=KMS | {"minSnapshot": "2"})
+
+
+def test_a_file_that_disappears_after_loading_is_not_skipped(spark: SparkSession, table: str, conf: Conf) -> None:
+    with conf({"spark.sql.files.ignoreMissingFiles": "true"}):
+        frame = load(spark, table, ignoreMissingFiles="true")
+        assert frame.count() == 20
+        data_files(table)[0].unlink()
+        with pytest.raises(Exception, match=r"FileNotFound|FILE_NOT_EXIST|FILE_NOT_FOUND|does not exist"):
+            frame.collect()
