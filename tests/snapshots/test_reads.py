@@ -93,7 +93,7 @@ def test_a_file_with_another_footer_of_the_same_length_is_refused(
         if len(twin) == len(original):
             break
     else:
-        pytest.skip("no twin of the same length")
+        pytest.fail("no twin of the same length")
     data_files(table)[0].write_bytes(twin)
     (data_files(table)[0].parent / f".{data_files(table)[0].name}.crc").unlink()
     with refused(MISMATCH, "another footer"):

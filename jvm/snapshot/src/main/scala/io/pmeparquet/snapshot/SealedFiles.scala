@@ -63,6 +63,12 @@ object SealedFiles {
     if (full.startsWith(below)) Some(full.substring(below.length)) else None
   }
 
+  /** Whether a file is at a path, or below it. */
+  def isAtOrBelow(root: Path, file: Path): Boolean = {
+    val path = root.toUri.getPath
+    file.toUri.getPath == path || relative(path, file).isDefined
+  }
+
   /** By the bytes of UTF-8, which is the order of readers in all languages. */
   val byPath: Ordering[SealedFile] = (one, other) => compare(one.path, other.path)
 

@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.parquet.files.{Found, OwnFiles}
-import io.pmeparquet.snapshot.manifest.PartEntry
+import io.pmeparquet.snapshot.manifest.{ManifestJson, PartEntry}
 
 /**
  * The directory of a table's snapshots, as names and bytes. Nothing that it reads is trusted yet. ''Driver only.''
@@ -150,7 +150,7 @@ object SnapshotDirectory {
   private val ManifestName = "snapshot-([0-9]{10})\\.json".r
   private val Staged = ".pme-"
   // Exact, because nothing else in the directory may be deleted.
-  private val PartName = "(\\.pme-)?part-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.parquet".r
+  private val PartName = s"(\\.pme-)?${ManifestJson.PartName}".r
   private[snapshot] val MostManifestBytes = 16 * 1024 * 1024
   private[snapshot] val MostPartBytes = 256 * 1024 * 1024
 

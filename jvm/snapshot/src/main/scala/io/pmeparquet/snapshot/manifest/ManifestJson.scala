@@ -174,7 +174,7 @@ private[snapshot] object ManifestJson {
     index
   }
 
-  val PartName = "part-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.parquet"
+  val PartName = "part-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.parquet"
 
   private def parsed(bytes: Array[Byte], where: String): JsonNode =
     try

@@ -74,8 +74,8 @@ private[admin] object SealedGuard {
       path: Path,
       files: Seq[ListedFile]
   ): Boolean = {
-    val findings = new SnapshotFindings(session, options)
-    findings.failuresOf(path, files, files).headOption.foreach(failure => throw failure)
-    findings.isSealed(path)
+    val differences = new SnapshotFindings(session, options).differences(path, files, files)
+    differences.flatMap(_.headOption).foreach { case (_, failure) => throw failure }
+    differences.isDefined
   }
 }

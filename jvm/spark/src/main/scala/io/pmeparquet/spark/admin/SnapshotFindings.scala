@@ -4,9 +4,11 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.keys.Kms
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.verify.Finding
+import io.pmeparquet.snapshot.SealedFiles
 import io.pmeparquet.spark.admin.job.FileJob
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
@@ -25,34 +27,24 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
    * @param chosen those whose bytes to compare
    */
   def of(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[Finding] =
-    failures(path, all, chosen).map { case (file, failed) =>
+    differences(path, all, chosen).getOrElse(Nil).map { case (file, failed) =>
       Finding(file, condition = failed.condition.name, message = failed.problem)
     }
 
-  /** @throws io.pmeparquet.PmeException if the snapshot is not acceptable */
-  def isSealed(path: Path): Boolean = {
-    val named = TableFiles.qualified(path.toString, conf)
-    tablesOf(named).nonEmpty
-  }
-
-  private def tablesOf(named: Path) = {
-    val isFile = TableFiles.statusOf(named, conf).isFile
-    new SnapshotReads(session, new ConfResolver(session), options).tables(Seq(named), _ => isFile)
-  }
-
-  def failuresOf(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[PmeException] =
-    failures(path, all, chosen).map(_._2)
-
-  private def failures(
+  /** What differs, with the file that each failure is about; none if there is no snapshot to compare with. */
+  def differences(
       path: Path,
       all: Seq[ListedFile],
       chosen: Seq[ListedFile]
-  ): Seq[(String, PmeException)] = {
+  ): Option[Seq[(String, PmeException)]] = {
     val named = TableFiles.qualified(path.toString, conf)
-    val found = Kept(named.toString)(tablesOf(named))
-    found match {
-      case Left(failed) => Seq(failed)
-      case Right(tables) => tables.flatMap(table => listing(table, named, all) ++ bytes(table, chosen))
+    val isFile = TableFiles.statusOf(named, conf).isFile
+    val reads = new SnapshotReads(session, new ConfResolver(session), options)
+    Kms.answer(reads.tables(Seq(named), _ => isFile)) match {
+      case Left(failed) => Some(Seq(named.toString -> failed))
+      case Right(Seq()) => None
+      case Right(tables) =>
+        Some(tables.flatMap(table => listing(table, named, all) ++ bytes(table, chosen)))
     }
   }
 
@@ -60,11 +52,6 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
     val there = all.flatMap(file => table.relative(new Path(file.path)).map(_ -> file)).toMap
     val listed = table.snapshot.byPath
     val version = table.snapshot.version.number
-    val below = path.toUri.getPath
-    def isBelow(file: Path) = {
-      val full = file.toUri.getPath
-      full == below || full.startsWith(below.stripSuffix("/") + "/")
-    }
     val extra =
       there.toSeq.sortBy(_._1).filterNot { case (name, _) => listed.contains(name) }.map { case (_, file) =>
         file.path -> PmeErrors.snapshotMismatch(file.path, s"the file is not in the list of version $version")
@@ -72,7 +59,7 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
     val missing = table.snapshot.files
       .filterNot(file => there.contains(file.path))
       .map(file => new Path(table.directory, file.path))
-    extra ++ missing.filter(isBelow).map { file =>
+    extra ++ missing.filter(SealedFiles.isAtOrBelow(path, _)).map { file =>
       file.toString ->
         PmeErrors.snapshotMismatch(file.toString, s"version $version lists the file, and it is missing")
     }
@@ -95,13 +82,5 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
             Some(file.path -> PmeErrors.snapshotMismatch(file.path, s"it cannot be read: ${failed.message}"))
         }
       }
-  }
-
-  private object Kept {
-
-    /** A failure of ours as a value. */
-    def apply[A](where: String)(step: => A): Either[(String, PmeException), A] =
-      try Right(step)
-      catch { case failed: PmeException => Left(where -> failed) }
   }
 }

@@ -16,13 +16,14 @@ import io.pmeparquet.PmeErrors
 private[read] object SealOfRead {
 
   /**
+   * @param settings looked at only if no rule has judged the read
    * @param state what `UseSnapshots` found
    * @param rules adds that rule to a session without it, for the session's next query
    * @throws io.pmeparquet.PmeException if that rule has not run, and the options require a snapshot
    */
   def of(
       session: SparkSession,
-      settings: SnapshotSettings,
+      settings: => SnapshotSettings,
       state: SealState,
       conf: Configuration,
       rules: SessionRules

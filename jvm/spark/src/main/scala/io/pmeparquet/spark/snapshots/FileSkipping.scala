@@ -92,7 +92,7 @@ private[spark] final class FileSkipping(
           // Ranges are of files in the calendar of today.
           DataSourceUtils.datetimeRebaseSpec(ofThisSpark, "CORRECTED")
         )
-        Option(PushedFilters.of(filter).orNull).flatMap(spark.createFilter(_))
+        PushedFilters.of(filter).flatMap(spark.createFilter(_))
       }
       .map(LogicalInverseRewriter.rewrite)
 

@@ -6,6 +6,7 @@ import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.file.FileSeal
+import io.pmeparquet.snapshot.SealedFiles
 import io.pmeparquet.PmeErrors
 
 /** Whether a relation is read by snapshots. ''Driver only.'' */
@@ -58,8 +59,7 @@ private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)], isWhole: B
       footerSha256: Array[Byte],
       footerKey: Option[String]
   ): Unit = {
-    val file = path.toUri.getPath
-    val own = seals.filter { case (table, _) => file.startsWith(table.stripSuffix("/") + "/") }
+    val own = seals.filter { case (table, _) => SealedFiles.relative(table, path).isDefined }
     if (isWhole && own.isEmpty) throw PmeErrors.outsideSealedTable(path.toString)
     own.foreach { case (_, seal) => seal.require(path, length, footerSha256, footerKey) }
   }

@@ -71,11 +71,7 @@ private[spark] final class SealedTable(
     val names = listed.iterator.flatMap(file => relative(file.getPath)).toSet
     val missing = snapshot.files.iterator.map(_.path).filterNot(names.contains).toVector
     if (missing.nonEmpty) {
-      val roots = below.map(_.toUri.getPath)
-      def isBelow(file: String) = roots.exists { root =>
-        val full = s"${path.stripSuffix("/")}/$file"
-        full == root || full.startsWith(root.stripSuffix("/") + "/")
-      }
+      def isBelow(file: String) = below.exists(SealedFiles.isAtOrBelow(_, new Path(directory, file)))
       if (!isFiltered) missing.find(isBelow).foreach { file =>
         throw PmeErrors.snapshotMismatch(
           new Path(directory, file).toString,
