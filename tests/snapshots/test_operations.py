@@ -9,7 +9,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.snapshots.tables import KMS, MISMATCH, ids, seal, write
-from tests.support.canary import data_files
+from tests.support.canary import assert_no_canaries, data_files
 from tests.support.expect import refused
 from tests.support.files import forge
 from tests.support.files.anatomy import Anatomy, Kind
@@ -97,3 +97,9 @@ def test_a_copy_of_a_sealed_table_compares_it_with_its_snapshot_first(spark: Spa
     with refused(MISMATCH, "it is missing"):
         pme.rekey(spark, table, f"{table}-second", encryption, kms=pme.KmsClass(KMS["kms"]))
     assert not Path(f"{table}-second").exists()
+
+
+def test_an_index_leaves_no_value_of_a_protected_column_readable(spark: SparkSession, target: str) -> None:
+    write(people(spark).coalesce(1), target)
+    seal(spark, target, index=[pme.MinMax("name", "ssn", "address.street")])
+    assert_no_canaries(target, ["name-", "ssn-", "street-"])
