@@ -168,7 +168,7 @@ def test_options_go_to_fsspec_and_are_never_shown(storage: Recorded, monkeypatch
 
 
 def test_passwords_and_signatures_of_urls_are_not_shown() -> None:
-    from pme_parquet._inspect.storage import shown
+    from pme_parquet._storage import shown
 
     assert shown("https://user:pw@host/a?sig=s") == "https://host/a"
     assert shown("ftp://user:pw@host/a") == "ftp://host/a"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pme_parquet._arguments import PathLike
-    from pme_parquet._inspect.storage import Found, Storage
+    from pme_parquet._storage import Found, Storage
 
 __all__ = ["Inspection", "inspect"]
 
@@ -44,7 +44,7 @@ def inspect(path: PathLike, *, storage_options: Mapping[str, Any] | None = None)
         UnsupportedError: the package for the file system is not installed; the message names it.
         PmeError: the storage cannot list the path. A file that cannot be read is a finding.
     """
-    from pme_parquet._inspect.storage import storage  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._storage import storage  # noqa: PLC0415 nothing that is not needed at import
 
     where = path_of(path, "pme.inspect")
     files = storage(where, storage_options)
@@ -57,7 +57,7 @@ def inspection(where: str, files: Storage, found: Iterable[Found]) -> Inspection
 
     from pme_parquet._inspect.differences import drift, groups, with_intruders  # noqa: PLC0415 as above
     from pme_parquet._inspect.look import look  # noqa: PLC0415 as above
-    from pme_parquet._inspect.storage import shown  # noqa: PLC0415 as above
+    from pme_parquet._storage import shown  # noqa: PLC0415 as above
 
     with ThreadPoolExecutor(_THREADS) as threads:
         looked = with_intruders(tuple(threads.map(lambda one: look(files, one), found)))

@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._inspect.problems import not_read
-from pme_parquet._inspect.storage import shown, storage
 from pme_parquet._snapshots import problems
 from pme_parquet._snapshots.chain import Manifest, differences
 from pme_parquet._snapshots.fields import MalformedError
 from pme_parquet._snapshots.listed import Snapshots
 from pme_parquet._snapshots.manifest import MAX_BYTES, OtherFormatError, digest, version_of
+from pme_parquet._storage import not_read, shown, storage
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pme_parquet._inspect.storage import Found, Storage
     from pme_parquet._snapshots.version import SnapshotVersion
+    from pme_parquet._storage import Found, Storage
 
 DIRECTORY = "_pme_snapshots"
 _NAME = re.compile(r"snapshot-([0-9]{10})\.json")

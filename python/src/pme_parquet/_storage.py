@@ -11,7 +11,8 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pme_parquet._inspect import problems
+from pme_parquet._display.words import printable
+from pme_parquet.errors import BadOptionError, PmeError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,7 +90,7 @@ class _Local:
     def __init__(self, root: str) -> None:
         self._root = os.path.expanduser(root)  # noqa: PTH111 paths stay texts
         if not os.path.lexists(self._root):
-            raise problems.nothing(root)
+            raise nothing(root)
 
     def files(self) -> Iterator[Found]:
         if not os.path.isdir(self._root):  # noqa: PTH112 as above
@@ -133,17 +134,17 @@ class _Remote:
         try:
             self._files, self._root = url_to_fs(url, **options)
         except ImportError as missing:
-            raise problems.no_package(self._url, _package(url, missing)) from missing
+            raise no_package(self._url, _package(url, missing)) from missing
         except Exception as failed:
-            raise problems.not_read(self._url, failed) from failed
+            raise not_read(self._url, failed) from failed
 
     def files(self) -> Iterator[Found]:
         try:
             yield from self._listed()
         except FileNotFoundError:
-            raise problems.nothing(self._url) from None
+            raise nothing(self._url) from None
         except Exception as failed:
-            raise problems.not_read(self._url, failed) from failed
+            raise not_read(self._url, failed) from failed
 
     def _listed(self) -> Iterator[Found]:
         info = self._files.info(self._root)
@@ -177,3 +178,22 @@ def _package(url: str, missing: ImportError) -> str:
     if package.startswith("fsspec"):
         package = getattr(missing.__cause__ or missing, "name", None) or str(missing)
     return package.split(".", 1)[0]
+
+
+def not_read(file: str, failed: Exception) -> PmeError:
+    """The storage failed; each storage has errors of its own."""
+    first_line = (str(failed).splitlines() or [""])[0]
+    return PmeError(
+        f"{file}: it cannot be read: the storage failed with {type(failed).__name__}: {printable(first_line)}. Check "
+        "the path and the settings of its file system."
+    )
+
+
+def nothing(path: str) -> PmeError:
+    """There is no file and no directory."""
+    return BadOptionError(f"{path}: there is nothing at this path. Check the path.")
+
+
+def no_package(path: str, package: str) -> PmeError:
+    """The package of a file system is missing."""
+    return UnsupportedError(f"{path}: this needs the package {package}, which is not installed. pip install {package}.")
