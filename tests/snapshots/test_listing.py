@@ -15,7 +15,7 @@ from rich.console import Console
 
 import pme_parquet as pme
 from pme_parquet.errors import BY_CONDITION
-from tests.snapshots.made import INDEX, PART, chain, content, digest, index, manifest, part, put
+from tests.support.files.manifests import INDEX, PART, chain, content, digest, index, manifest, part, put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pme_parquet._display.words import printable
@@ -25,12 +25,21 @@ _URL = re.compile(r"([A-Za-z][\w+.-]+):/(?!/)|([A-Za-z][\w+.-]+)://|[a-z0-9+]+::
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file: its full path, the part below the inspected path, its size, and whether it is a regular file."""
+    """A file.
+
+    Attributes:
+        path: its full path.
+        shown: the part below the listed path.
+        bytes: its size.
+        regular: whether it is a regular file.
+        alone: whether it is what the listed path names.
+    """
 
     path: str
     shown: str
     bytes: int
     regular: bool = True
+    alone: bool = False
 
     @property
     def name(self) -> str:
@@ -94,7 +103,7 @@ class _Local:
 
     def files(self) -> Iterator[Found]:
         if not os.path.isdir(self._root):  # noqa: PTH112 as above
-            yield _local_file(self._root, os.path.basename(self._root))  # noqa: PTH119 as above
+            yield replace(_local_file(self._root, os.path.basename(self._root)), alone=True)  # noqa: PTH119 as above
             return
         seen: set[tuple[int, int]] = set()
         for directory, directories, names in os.walk(self._root, followlinks=True, onerror=_raise):
@@ -149,7 +158,7 @@ class _Remote:
     def _listed(self) -> Iterator[Found]:
         info = self._files.info(self._root)
         if info["type"] == "file":
-            yield Found(self._root, self._root.rsplit("/", 1)[-1], info["size"])
+            yield Found(self._root, self._root.rsplit("/", 1)[-1], info["size"], alone=True)
             return
         root = self._root.rstrip("/") + "/"
         for path, found in sorted(self._files.find(self._root, detail=True).items()):

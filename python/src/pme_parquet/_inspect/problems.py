@@ -9,6 +9,7 @@ from pme_parquet.errors import (
     NotAuthenticError,
     PlaintextFileError,
     PmeError,
+    SnapshotMismatchError,
     UnsupportedError,
 )
 
@@ -45,6 +46,14 @@ def key_metadata(where: str, why: str) -> PmeError:
     return KeyMetadataError(
         f"{where}: the key metadata cannot be used: {why}. Check how the file was written, and that its key material "
         "is complete."
+    )
+
+
+def not_as_listed(where: str, version: int, listed: str, found: str) -> PmeError:
+    """The files of a table are not those that its newest snapshot lists."""
+    return SnapshotMismatchError(
+        f"{where}: version {version} lists {listed}, but the table has {found}. Readers refuse the table. Find out who "
+        "changed its files. If the change was intended, seal the table again with pme.seal."
     )
 
 

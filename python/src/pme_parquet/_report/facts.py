@@ -59,7 +59,7 @@ def gather(where: str, storage_options: Mapping[str, Any] | None, keyed: Keyed |
     """Inspects a table; with keys, verifies all of it or a sample."""
     files = storage(where, storage_options)
     found = tuple(files.files())
-    seen = inspection(where, files, found)
+    seen = inspection(where, files, found, storage_options)
     names = {one.file for one in seen.files}
     verified, opened = keyed.verified(names) if keyed else ((), None)
     usage, protection = keyed.usage(names) if keyed else (None, None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Index:
     field: str
     type: str
     key: str | None
-    parameters: dict[str, str] = field(default_factory=dict, hash=False)
+    parameters: dict[str, str] = attribute(default_factory=dict, hash=False)
 
     @property
     def name(self) -> str:

@@ -44,7 +44,7 @@ def _count(versions: Sequence[SnapshotVersion]) -> str:
 def _row(version: SnapshotVersion) -> Row:
     return (
         f"{version.version:,}",
-        version.created[:16].replace("T", " "),
+        minute(version.created),
         f"{version.files:,}",
         f"{version.rows:,}",
         f"{version.algorithm}: {printable(version.key)}",
@@ -61,6 +61,11 @@ def _last(version: SnapshotVersion) -> Iterator[tuple[str, str]]:
     yield "columns", "; ".join(_columns(version.policy))
     yield "partitions", ", ".join(version.partition_columns)
     yield "indexes", indexes_in_words(version.indexes)
+
+
+def minute(time: str) -> str:
+    """A time of a manifest without its seconds."""
+    return time[:16].replace("T", " ")
 
 
 def indexes_in_words(indexes: Sequence[Index]) -> str:
