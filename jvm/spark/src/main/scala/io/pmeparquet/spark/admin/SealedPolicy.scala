@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
-import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
+import io.pmeparquet.snapshot.manifest.TablePolicy
 import io.pmeparquet.snapshot.TableSnapshot
 import io.pmeparquet.PmeErrors
 
@@ -52,34 +52,4 @@ private[admin] object SealedPolicy {
           "Give all files the same keys (pme.rekey), or find out who wrote those that differ."
         )
     }
-
-  /**
-   * @param wanted paths of the columns to index
-   * @param facts of the files that were opened
-   * @param previous the version before, whose indexes keep their types
-   * @throws io.pmeparquet.PmeException `PME_UNKNOWN_COLUMN` if the table has no such column
-   */
-  def indexes(
-      table: String,
-      wanted: Seq[Seq[String]],
-      facts: Seq[FileFacts],
-      previous: Option[TableSnapshot]
-  ): Seq[IndexEntry] = {
-    val before = previous.toSeq.flatMap(_.version.manifest.indexes)
-    val types: Map[Seq[String], String] = (facts.reverseIterator.flatMap(_.types) ++
-      before.iterator.map(index => index.column.toList -> index.columnType)).map { case (path, of) =>
-      (path: Seq[String]) -> of
-    }.toMap
-    wanted.zipWithIndex.map { case (path, number) =>
-      val columnType = types.getOrElse(
-        path,
-        throw PmeErrors.unknownIndexColumn(
-          table,
-          path.mkString("."),
-          types.keys.map(_.mkString(".")).toSeq.sorted
-        )
-      )
-      IndexEntry(path, s"index_$number", columnType)
-    }
-  }
 }

@@ -20,8 +20,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.parquet.schema.PredicateColumns
+import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.IndexEntry
-import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
+import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.spark.decode.VectorizedLink
 
 /**
@@ -61,7 +62,7 @@ private[spark] final class FileSkipping(
       val used = predicates.flatMap(pathsOf).toSet
       val ranges = indexes
         .filter(index => used(index.entry.column))
-        .flatMap(index => table.ranges(index.entry).map(index -> _))
+        .flatMap(index => table.summaries(index.entry).map(index -> _))
         .map { case (index, found) => index.entry.column -> new Ranges(index, found) }
         .toMap
       file => predicates.exists(proves(_, file, ranges))
@@ -139,8 +140,8 @@ private object FileSkipping {
   }
 
   /** The ranges of one column, as metadata of column chunks. */
-  final class Ranges(index: TypedIndex, of: String => Option[SealedRange]) {
-    def chunk(file: SealedFile): Option[ColumnChunkMetaData] = of(file.path).map { range =>
+  final class Ranges(index: TypedIndex, of: String => Option[ColumnSummary]) {
+    def chunk(file: SealedFile): Option[ColumnChunkMetaData] = of(file.path).collect { case range: ColumnSummary.Range =>
       val builder = Statistics.getBuilderForReading(index.leaf)
       range.bounds.foreach { case (min, max) => builder.withMin(min).withMax(max) }
       ColumnChunkMetaData.get(
