@@ -38,10 +38,6 @@ private[spark] final class SealedTable(
 
   def indexes: Seq[IndexEntry] = snapshot.version.manifest.indexes
 
-  /** What an index says of each file, by the file's path; none if the index cannot be read. */
-  def summaries(index: IndexEntry): Option[String => Option[ColumnSummary]] =
-    ranges(index).map(of => path => of(path).map(range => ColumnSummary.Range(range.bounds, range.nulls)))
-
   def relative(file: Path): Option[String] = SealedFiles.relative(path, file)
 
   def holds(file: Path): Boolean = relative(file).isDefined
