@@ -29,7 +29,7 @@ private[admin] object SealedIndexes {
       keys: Option[ColumnKeys]
   ): Seq[IndexEntry] = {
     val before = previous.toSeq.flatMap(_.version.manifest.indexes)
-    val types: Map[Seq[String], String] = (facts.reverseIterator.flatMap(_.types) ++
+    val types: Map[Seq[String], String] = (facts.map(_.types).distinct.reverseIterator.flatten ++
       before.iterator.map(index => index.column.toList -> index.columnType)).map { case (path, of) =>
       (path: Seq[String]) -> of
     }.toMap

@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.admin
 
+import scala.collection.mutable
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 
@@ -35,10 +37,29 @@ private[admin] object SealedRows {
     }
 }
 
-/** Looks at one file. ''Crosses the wire'', with the scope. */
+/** Looks at files. ''Crosses the wire'', with the scope. */
 private[admin] final class SealingTask(scope: ReadScope, wanted: List[WantedSummary], step: ProgressStep)
     extends Serializable {
-  def apply(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
+
+  /** What is found in each file. */
+  def apply(files: Iterator[ListedFile], conf: Configuration): Iterator[(ListedFile, FileFacts)] = {
+    val shared = new SharedFacts
+    files.map(file => file -> shared.in(of(file, conf)))
+  }
+
+  private def of(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
     step.counting(file.length)(FileFacts.of(scope, file, wanted, conf))
   }
+}
+
+/**
+ * Makes equal descriptions of columns one object: a table of many files has few, and they are most of what is known of a
+ * file. They stay one object on their way to the driver.
+ */
+private[admin] final class SharedFacts {
+  private val known = mutable.HashMap.empty[AnyRef, AnyRef]
+
+  def in(facts: FileFacts): FileFacts = facts.copy(types = one(facts.types), columns = one(facts.columns))
+
+  private def one[A <: AnyRef](value: A): A = known.getOrElseUpdate(value, value).asInstanceOf[A]
 }

@@ -164,11 +164,12 @@ private[spark] final class SealingJob(
       step.begin()
       val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
       val task = new SealingTask(resolver.read(options), wanted.toList, step)
-      session.sparkContext
+      val found = session.sparkContext
         .parallelize(files, files.size.min(FileJob.MaxTasks))
-        .map(file => file -> task(file, shared.value.value))
+        .mapPartitions(task(_, shared.value.value))
         .collect()
-        .toSeq
+      val ofAll = new SharedFacts
+      found.map { case (file, facts) => file -> ofAll.in(facts) }.toVector
     }
 
   private def relative(file: ListedFile): String =

@@ -114,11 +114,11 @@ private[spark] object TableFunctions {
         "of some columns, and returns a row for the version that it made."
     ofPath("pme_seal", usage, Seq(Path, Options) ++ IndexArguments.map(_._1), SealedSnapshot.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
-      val given = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }
-      val indexes = given.flatMap { case (kind, columns) => columns.map(IndexRequests.of(_, kind)) }
+      val named = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }
+      val indexes = named.flatMap { case (kind, columns) => columns.map(IndexRequests.of(_, kind)) }
       refuseInDefinition("pme_seal")
       checkNames(options)
-      (session, path) => Sealing.rows(session, path, options, if (given.isEmpty) None else Some(indexes))
+      (session, path) => Sealing.rows(session, path, options, if (named.isEmpty) None else Some(indexes))
     }
   }
 

@@ -36,6 +36,8 @@ private[spark] final class SealedTable(
   def summaries(index: IndexEntry): Option[String => Option[ColumnSummary]] =
     contents.computeIfAbsent(index, contentOf(_)).map(content => path => content.of(path))
 
+  def indexes: Seq[IndexEntry] = snapshot.version.manifest.indexes
+
   def relative(file: Path): Option[String] = SealedFiles.relative(path, file)
 
   def holds(file: Path): Boolean = relative(file).isDefined
