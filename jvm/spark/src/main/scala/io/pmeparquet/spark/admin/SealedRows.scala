@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.summary.{ColumnSummary, FoundSummary, WantedSummary}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
 import io.pmeparquet.spark.admin.job.ProgressStep
@@ -14,14 +15,17 @@ import io.pmeparquet.spark.session.PmeSparkException
 /** Makes the rows of a snapshot from what tasks found in files. ''Driver only.'' */
 private[admin] object SealedRows {
 
-  /** @param path relative to the table's directory */
+  /**
+   * @param path relative to the table's directory
+   * @param facts with a summary for each of the indexes
+   */
   def of(path: String, file: ListedFile, facts: FileFacts, indexes: Seq[IndexEntry]): SealedFile = {
-    val ranges = for {
-      index <- indexes
-      (_, range) <- facts.ranges.find(_._1 == index.column)
-      // Bounds of another type say nothing.
-      if range.columnType == index.columnType
-    } yield index.field -> SealedRange(range.bounds, range.nulls)
+    // Bounds of another type say nothing.
+    val ranges = indexes.zip(facts.summaries).collect {
+      case (index, Some(FoundSummary(columnType, ColumnSummary.Range(bounds, nulls))))
+          if columnType == index.columnType =>
+        index.field -> SealedRange(bounds, nulls)
+    }
     SealedFile(
       path,
       facts.length,
@@ -56,7 +60,7 @@ private[admin] object SealedRows {
 }
 
 /** Looks at one file. ''Crosses the wire'', with the scope. */
-private[admin] final class SealingTask(scope: ReadScope, wanted: List[List[String]], step: ProgressStep)
+private[admin] final class SealingTask(scope: ReadScope, wanted: List[WantedSummary], step: ProgressStep)
     extends Serializable {
   def apply(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
     step.counting(file.length)(FileFacts.of(scope, file, wanted, conf))

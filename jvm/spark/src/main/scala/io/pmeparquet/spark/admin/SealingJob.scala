@@ -6,6 +6,7 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
+import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.snapshot.{NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
@@ -157,7 +158,8 @@ private[spark] final class SealingJob(
       val step = Progress.step(session, "sealing", files.size, files.map(_.length).sum)
       step.begin()
       val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
-      val task = new SealingTask(resolver.read(options), wanted.map(_.toList).toList, step)
+      val ranges = wanted.map(path => WantedSummary(path.toList, SummaryKind.MinMax)).toList
+      val task = new SealingTask(resolver.read(options), ranges, step)
       session.sparkContext
         .parallelize(files, files.size.min(FileJob.MaxTasks))
         .map(file => file -> task(file, shared.value.value))
