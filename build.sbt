@@ -268,9 +268,23 @@ lazy val hadoopKmsServer = (project in file("target/modules/hadoop-kms")).settin
   libraryDependencies += "org.apache.hadoop" % "hadoop-kms" % hadoopKms
 )
 
+/**
+ * What Spark needs to read and write S3, which tests put on its class path. `hadoop-aws` asks for the whole SDK of AWS,
+ * 600 MB; S3A uses these modules. Nothing of it is shipped.
+ */
+lazy val s3a = (project in file("target/modules/s3a")).settings(
+  publish / skip := true,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies += ("org.apache.hadoop" % "hadoop-aws" % hadoopAws)
+    .exclude("software.amazon.awssdk", "bundle"),
+  libraryDependencies ++= Seq("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
+    .map("software.amazon.awssdk" % _ % awsSdkOfS3a)
+)
+
 lazy val jars =
   taskKey[Unit](
-    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS and Amazon's to folders there"
+    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, S3A and Amazon's provider to folders there"
   )
 
 lazy val root = (project in file("."))
@@ -308,12 +322,14 @@ lazy val root = (project in file("."))
         (kmsGcp / Compile / packageBin).value,
         (kmsAzure / Compile / packageBin).value
       )
+      val store = (s3a / update).value.select(configurationFilter("runtime"))
       val server = (hadoopKmsServer / update).value.select(configurationFilter("runtime"))
       val corretto = (accp / update).value.select(configurationFilter("compile"))
       connectors.foreach(jar => IO.copyFile(jar, target / jar.getName))
       kits.foreach(jar => IO.copyFile(jar, target / "testkit" / jar.getName))
       clients.foreach(jar => IO.copyFile(jar, target / "kms" / jar.getName))
       server.foreach(jar => IO.copyFile(jar, target / "hadoop-kms" / jar.getName))
+      store.foreach(jar => IO.copyFile(jar, target / "s3a" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
     }
   )

@@ -11,7 +11,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 
-import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.{Condition, PmeErrors, PmeException, Sha256}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.snapshot.manifest.{IndexEntry, Manifest, ManifestJson, PartEntry, TablePolicy}
 import io.pmeparquet.snapshot.parts.{PartFile, PartKeys, SealedFile}
@@ -42,6 +42,7 @@ final class NewVersion(
       indexes: Seq[IndexEntry],
       writer: String
   ): Version = {
+    directory.requirePublishing()
     val number = previous.fold(1L)(_.version.number + 1)
     val added = mutable.ArrayBuffer.empty[String]
     lazy val encryption = PartKeys.forWrite(policy, indexes, use, directory.path, conf)
@@ -89,27 +90,41 @@ final class NewVersion(
         val bytes = ManifestJson.file(content, seal)
         if (bytes.length > SnapshotDirectory.MostManifestBytes)
           throw PmeErrors.snapshotTooLarge(directory.table.toString)
-        publish(number, bytes)
-        Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
+        bytes -> Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
       } catch {
         case failed: Throwable =>
           withdraw(failed)
           throw failed
       }
-    if (!isLast(made)) {
+    val (bytes, version) = made
+    try publish(number, bytes)
+    catch {
+      // After other failures the manifest may still appear: a store can get a request whose sender has given up.
+      case conflict: PmeException if conflict.condition == Condition.SnapshotConflict =>
+        withdraw(conflict)
+        throw conflict
+    }
+    val there = directory.versions
+    if (!isLast(version, there)) {
       val conflict = PmeErrors.snapshotConflict(directory.table.toString)
-      directory.deleteManifest(number)
-      withdraw(conflict)
+      // If it is gone already, it has expired, and newer versions may use its parts.
+      if (there.contains(number)) {
+        directory.deleteManifest(number)
+        withdraw(conflict)
+      }
       throw conflict
     }
-    made
+    version
   }
 
   /**
    * Whether no other process made versions after `previous` before this one did. Their numbers can be free again, if the
    * versions have expired meanwhile.
+   *
+   * @param there the versions after it was made
    */
-  private def isLast(made: Version): Boolean = directory.versions.find(_ > made.number).forall { next =>
+  private def isLast(made: Version, there: Seq[Long]): Boolean = there.contains(made.number) &&
+    there.find(_ > made.number).forall { next =>
     val where = directory.manifestPath(next).toString
     val (content, _) = ManifestJson.lines(directory.manifest(next), where)
     // Without its seal: this only finds out whose version counts, and readers check the seal.

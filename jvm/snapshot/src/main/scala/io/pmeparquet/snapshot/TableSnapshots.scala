@@ -6,7 +6,8 @@ import scala.annotation.tailrec
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.{PmeErrors, PmeException, Sha256}
+import io.pmeparquet.Condition.SnapshotDamaged
 import io.pmeparquet.options.{PmeOptions, ReadSettings, SnapshotChoice, SnapshotSettings}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, PartEntry}
@@ -153,12 +154,21 @@ final class TableSnapshots(
    */
   def files(version: Version, indexes: Seq[IndexEntry] = Nil): TableSnapshot = {
     val isEncrypted = version.manifest.policy.footerKey.isDefined
-    val files = version.manifest.parts.iterator.flatMap(partFiles(_, indexes, isEncrypted)).toVector
+    val files =
+      try version.manifest.parts.iterator.flatMap(partFiles(_, indexes, isEncrypted)).toVector
+      catch {
+        case failed: PmeException if failed.condition == SnapshotDamaged && hasExpired(version) =>
+          throw PmeErrors.snapshotExpired(table, version.number.toString, failed)
+      }
     // The order of paths makes each path unique.
     if (!SealedFiles.areOrdered(files))
       throw PmeErrors.snapshotDamaged(directory.path.toString, "its parts do not list their files in order")
     new TableSnapshot(version, files)
   }
+
+  /** Whether a version that was there is gone: manifests are deleted before parts. */
+  private def hasExpired(version: Version) =
+    directory.versions.exists(_ > version.number) && !directory.versions.contains(version.number)
 
   private def partFiles(
       entry: PartEntry,

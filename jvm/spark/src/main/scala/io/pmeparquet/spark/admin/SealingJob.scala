@@ -58,6 +58,7 @@ private[spark] final class SealingJob(
    */
   def prepare(replacesAll: Boolean): Unit = {
     snapshots.requireSigner()
+    directory.requirePublishing()
     whole.foreach { snapshot =>
       if (!replacesAll) {
         val known = snapshot.files.iterator.map(file => file.path -> file.length).toMap
@@ -87,6 +88,8 @@ private[spark] final class SealingJob(
   }
 
   private def sealedWith(minMax: Option[Seq[Seq[String]]]): SealedSnapshot = {
+    // Before all files are opened.
+    directory.requirePublishing()
     val indexed = before.fold(Seq.empty[Seq[String]])(indexedColumns)
     // The same set of columns needs no new parts, whatever their order.
     val wanted = minMax.map(_.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
