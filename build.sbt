@@ -269,17 +269,20 @@ lazy val hadoopKmsServer = (project in file("target/modules/hadoop-kms")).settin
 )
 
 /**
- * What Spark needs to read and write S3, which tests put on its class path. `hadoop-aws` asks for the whole SDK of AWS,
- * 600 MB; S3A uses these modules. Nothing of it is shipped.
+ * What Spark lacks to read and write S3, for tests: 17 MB. `hadoop-aws` asks for the whole SDK of AWS, 600 MB, of which
+ * S3A needs these modules. Nothing of it is shipped.
  */
 lazy val s3a = (project in file("target/modules/s3a")).settings(
   publish / skip := true,
   crossPaths := false,
   autoScalaLibrary := false,
   libraryDependencies += ("org.apache.hadoop" % "hadoop-aws" % hadoopAws)
-    .exclude("software.amazon.awssdk", "bundle"),
-  libraryDependencies ++= Seq("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
-    .map("software.amazon.awssdk" % _ % awsSdkOfS3a)
+    .exclude("software.amazon.awssdk", "bundle")
+    .exclude("org.wildfly.openssl", "wildfly-openssl"),
+  libraryDependencies ++= Seq("s3", "s3-transfer-manager", "apache-client", "netty-nio-client")
+    .map("software.amazon.awssdk" % _ % awsSdkOfS3a),
+  // Spark brings them.
+  excludeDependencies ++= Seq(ExclusionRule("io.netty"), ExclusionRule("org.slf4j"))
 )
 
 lazy val jars =

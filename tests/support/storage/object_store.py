@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
@@ -14,7 +15,6 @@ from tests.support.kms.certificates import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from typing_extensions import Self
 
@@ -36,15 +36,14 @@ class _Quiet(WSGIRequestHandler):
 
 
 class ObjectStore:
-    """A store with one bucket, from ``with`` to its end.
+    """A store from ``with`` to its end.
 
     Attributes:
         obeys: whether it honours conditions of writes.
         requests: everything that it answered.
     """
 
-    def __init__(self, bucket: str) -> None:
-        self.bucket = bucket
+    def __init__(self) -> None:
         self.obeys = True
         self.requests: list[Request] = []
         self._lock = threading.Lock()
@@ -57,7 +56,6 @@ class ObjectStore:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self.client.create_bucket(Bucket=self.bucket)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -65,7 +63,7 @@ class ObjectStore:
         self._http.server_close()
         self._thread.join()
 
-    @property
+    @cached_property
     def client(self) -> Any:
         """An S3 client of Python."""
         import boto3  # noqa: PLC0415 - it takes a second, which only these tests need
@@ -73,8 +71,9 @@ class ObjectStore:
         reached = {"aws_access_key_id": "nobody", "aws_secret_access_key": "nothing", "region_name": "us-east-1"}
         return boto3.client("s3", endpoint_url=self.url, **reached)
 
-    def settings(self) -> dict[str, str]:
-        """Return Hadoop's settings for it; they are those of its bucket alone."""
+    def make(self, bucket: str) -> dict[str, str]:
+        """Make a bucket, and return Hadoop's settings for it."""
+        self.client.create_bucket(Bucket=bucket)
         named = {
             "endpoint": self.url,
             "endpoint.region": "us-east-1",
@@ -83,30 +82,22 @@ class ObjectStore:
             "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
             "access.key": "nobody",
             "secret.key": "nothing",
-            "attempts.maximum": "2",
         }
-        return {f"fs.s3a.bucket.{self.bucket}.{name}": value for name, value in named.items()}
+        return {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in named.items()}
 
     def storage_options(self) -> dict[str, Any]:
         """Return the options of fsspec for it."""
         return {"key": "nobody", "secret": "nothing", "endpoint_url": self.url}
 
-    def names(self, prefix: str) -> list[str]:
+    def names(self, bucket: str, prefix: str) -> set[str]:
         """Return the keys below a prefix, without it."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
-        return [found["Key"][len(prefix) :] for page in pages for found in page.get("Contents", [])]
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+        return {found["Key"][len(prefix) :] for page in pages for found in page.get("Contents", [])}
 
-    def get(self, key: str) -> bytes:
+    def get(self, bucket: str, key: str) -> bytes:
         """Return an object."""
-        content: bytes = self.client.get_object(Bucket=self.bucket, Key=key)["Body"].read()
+        content: bytes = self.client.get_object(Bucket=bucket, Key=key)["Body"].read()
         return content
-
-    def copy_to(self, prefix: str, directory: Path) -> None:
-        """Copy the objects below a prefix into a directory."""
-        for name in self.names(prefix):
-            path = directory / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(self.get(prefix + name))
 
     @contextmanager
     def counted(self) -> Iterator[list[Request]]:
@@ -132,13 +123,12 @@ class ObjectStore:
         try:
             yield
         finally:
-            if of in self._losing:
-                self._losing.remove(of)
-                pytest_fail = "no such request arrived"
-                raise AssertionError(pytest_fail)
+            arrived = of not in self._losing
+            self._losing[:] = [one for one in self._losing if one is not of]
+        assert arrived, "no such request arrived"
 
     def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        operation, key = _asked(environ, self.bucket)
+        operation, key = _asked(environ)
         for hook in list(self._hooks):
             hook(operation, key)
         if not self.obeys and operation == "PUT":
@@ -163,10 +153,10 @@ class ObjectStore:
         return [body]
 
 
-def _asked(environ: dict[str, Any], bucket: str) -> tuple[str, str]:
+def _asked(environ: dict[str, Any]) -> tuple[str, str]:
     """Return the operation that a request asks for, and the key, or the prefix of a listing."""
     query = parse_qs(environ["QUERY_STRING"], keep_blank_values=True)
-    path = environ["PATH_INFO"].removeprefix(f"/{bucket}").lstrip("/")
+    _, _, path = environ["PATH_INFO"].lstrip("/").partition("/")
     method = environ["REQUEST_METHOD"]
     if method == "GET" and "list-type" in query:
         return "LIST", query.get("prefix", [""])[0]

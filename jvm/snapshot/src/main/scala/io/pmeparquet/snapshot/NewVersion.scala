@@ -125,11 +125,11 @@ final class NewVersion(
    */
   private def isLast(made: Version, there: Seq[Long]): Boolean = there.contains(made.number) &&
     there.find(_ > made.number).forall { next =>
-    val where = directory.manifestPath(next).toString
-    val (content, _) = ManifestJson.lines(directory.manifest(next), where)
-    // Without its seal: this only finds out whose version counts, and readers check the seal.
-    next == made.number + 1 && ManifestJson.manifest(content, where).previous.contains(made.digest)
-  }
+      val where = directory.manifestPath(next).toString
+      val (content, _) = ManifestJson.lines(directory.manifest(next), where)
+      // Without its seal: this only finds out whose version counts, and readers check the seal.
+      next == made.number + 1 && ManifestJson.manifest(content, where).previous.contains(made.digest)
+    }
 
   /** Whatever a storage answers, what is there under the name decides. */
   private def publish(number: Long, bytes: Array[Byte]): Unit = {

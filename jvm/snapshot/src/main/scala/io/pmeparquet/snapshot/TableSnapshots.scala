@@ -7,12 +7,12 @@ import scala.annotation.tailrec
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, PmeException, Sha256}
-import io.pmeparquet.Condition.SnapshotDamaged
 import io.pmeparquet.options.{PmeOptions, ReadSettings, SnapshotChoice, SnapshotSettings}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, PartEntry}
 import io.pmeparquet.snapshot.parts.{PartFile, PartKeys, SealedFile}
 import io.pmeparquet.snapshot.seal.{SealCheck, Seals}
+import io.pmeparquet.Condition.SnapshotDamaged
 
 /**
  * START HERE. The snapshots of one table, for one reader: which version it gets, and the files that this version lists.

@@ -49,7 +49,8 @@ class ObjectStoreSuite extends TableSuite {
       new NewVersion(directory, previous, sealer, kms(masterKeys: _*), conf)
         .publish(files(content), policy, Nil, Nil, "tests")
     }
-    private def files(content: Int): Vector[SealedFile] = Vector(file("a.parquet", content), file("b.parquet"))
+    private def files(content: Int): Vector[SealedFile] =
+      Vector(file("a.parquet", content), file("b.parquet"))
 
     def expire(keep: Int, now: Long = System.currentTimeMillis): Expired = new Expiry(reader).run(keep, now)
 
@@ -77,7 +78,9 @@ class ObjectStoreSuite extends TableSuite {
   }
 
   /** Calls a step that is killed before each of its changes in turn, and at last is not. */
-  private def atEveryPoint(prepared: () => Table)(step: Table => Any)(after: (Table, Boolean) => Unit): Unit = {
+  private def atEveryPoint(
+      prepared: () => Table
+  )(step: Table => Any)(after: (Table, Boolean) => Unit): Unit = {
     val killed = Iterator
       .from(0)
       .map { changes =>
@@ -99,7 +102,9 @@ class ObjectStoreSuite extends TableSuite {
   private def atEachChange(prepared: () => Table)(step: Table => Any, other: Table => Any)(
       after: (Table, Option[PmeException]) => Unit
   ): Unit = {
-    val length = { val table = prepared(); val before = table.bucket.changes; step(table); table.bucket.changes - before }
+    val length = {
+      val table = prepared(); val before = table.bucket.changes; step(table); table.bucket.changes - before
+    }
     assert(length > 1, "no point was tried")
     (0 until length).foreach { point =>
       val table = prepared()
@@ -243,7 +248,8 @@ class ObjectStoreSuite extends TableSuite {
   test("a seal whose answer is lost has succeeded") {
     val table = new Table("s3a", MemoryStore.Conditional)
     table.seal(1)
-    table.bucket.before = () => if (table.names.count(_.startsWith("part-")) == 2) table.bucket.losesAnswer = true
+    table.bucket.before =
+      () => if (table.names.count(_.startsWith("part-")) == 2) table.bucket.losesAnswer = true
     assertEquals(table.seal(2).number, 2L)
     assertEquals(table.content, Some(2))
     assertEquals(table.names, table.used)

@@ -99,14 +99,13 @@ private[pmeparquet] object OwnFiles {
   }
 
   /** What exists under this name, without following links. */
-  def find(path: Path, conf: Configuration): Found = {
+  def find(path: Path, conf: Configuration): Found =
     if (hasLinks(path, conf)) LocalFiles.find(LocalFiles.of(path))
     else
       try {
         val status = path.getFileSystem(conf).getFileStatus(path)
         if (status.isDirectory) Found.Directory else Found.File(status.getLen)
       } catch { case _: java.io.FileNotFoundException => Found.Nothing }
-  }
 
   /** Whether there can be links where a path is. */
   def hasLinks(path: Path, conf: Configuration): Boolean = Place.isLocal(path.getFileSystem(conf))

@@ -4,8 +4,8 @@ import java.io.{ByteArrayOutputStream, FileNotFoundException, IOException}
 import java.net.URI
 import java.util.concurrent.ConcurrentHashMap
 
-import scala.collection.JavaConverters._
 import scala.collection.concurrent.TrieMap
+import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
@@ -73,7 +73,8 @@ class MemoryStore extends FileSystem {
   }
 
   override def delete(path: Path, recursive: Boolean): Boolean = {
-    val found = bucket.objects.keys.filter(one => one == key(path) || one.startsWith(below(path))).toSeq.sorted
+    val found =
+      bucket.objects.keys.filter(one => one == key(path) || one.startsWith(below(path))).toSeq.sorted
     found.foreach(one => bucket.change(bucket.objects.remove(one)))
     found.nonEmpty
   }
@@ -157,7 +158,7 @@ object MemoryStore {
     def revive(): Unit = synchronized { left = Int.MaxValue }
     def ask(): Unit = {
       asked()
-      synchronized { if (left < 0) throw new Killed }
+      synchronized(if (left < 0) throw new Killed)
     }
 
     def change[A](made: => A): A = {

@@ -233,7 +233,9 @@ class ManifestJsonSuite extends FunSuite {
   test("a seal's value must be base64, in the only form of its bytes") {
     def altered(value: String) = text(file).replace("AQID", value).getBytes(UTF_8)
     assertEquals(ManifestJson.lines(altered("AQI="), "m")._2.value.length, 2)
-    Seq("*", "AQI", "AQJ=", "AQ=ID", "AQID\\n", " AQID").foreach(value => damaged(read(altered(value)), "base64"))
+    Seq("*", "AQI", "AQJ=", "AQ=ID", "AQID\\n", " AQID").foreach(value =>
+      damaged(read(altered(value)), "base64")
+    )
   }
 
   test("a message never repeats what is in a manifest that cannot be parsed") {
