@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
+import s3fs
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -64,16 +65,13 @@ class ObjectStore:
         self._thread.join()
 
     @cached_property
-    def client(self) -> Any:
-        """An S3 client of Python."""
-        import boto3  # noqa: PLC0415 - it takes a second, which only these tests need
-
-        reached = {"aws_access_key_id": "nobody", "aws_secret_access_key": "nothing", "region_name": "us-east-1"}
-        return boto3.client("s3", endpoint_url=self.url, **reached)
+    def files(self) -> s3fs.S3FileSystem:
+        """A client of Python."""
+        return s3fs.S3FileSystem(**self.storage_options(), use_listings_cache=False, skip_instance_cache=True)
 
     def make(self, bucket: str) -> dict[str, str]:
         """Make a bucket, and return Hadoop's settings for it."""
-        self.client.create_bucket(Bucket=bucket)
+        self.files.mkdir(bucket)
         named = {
             "endpoint": self.url,
             "endpoint.region": "us-east-1",
@@ -91,13 +89,8 @@ class ObjectStore:
 
     def names(self, bucket: str, prefix: str) -> set[str]:
         """Return the keys below a prefix, without it."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-        return {found["Key"][len(prefix) :] for page in pages for found in page.get("Contents", [])}
-
-    def get(self, bucket: str, key: str) -> bytes:
-        """Return an object."""
-        content: bytes = self.client.get_object(Bucket=bucket, Key=key)["Body"].read()
-        return content
+        whole = f"{bucket}/{prefix}"
+        return {found.removeprefix(whole) for found in self.files.find(whole)}
 
     @contextmanager
     def counted(self) -> Iterator[list[Request]]:
