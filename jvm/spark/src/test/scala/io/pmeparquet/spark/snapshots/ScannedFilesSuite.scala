@@ -21,7 +21,8 @@ class ScannedFilesSuite extends munit.FunSuite {
 
   test("the text adds up tables, and names three indexes at most") {
     val one = scanned(10, 5, skippedBy("minMax", 1, "a"), skippedBy("minMax", 4, "b"))
-    val other = scanned(5, 1, skippedBy("minMax", 4, "a"), skippedBy("bloom", 1, "c"), skippedBy("bloom", 1, "d"))
+    val other =
+      scanned(5, 1, skippedBy("minMax", 4, "a"), skippedBy("bloom", 1, "c"), skippedBy("bloom", 1, "d"))
     assertEquals(
       ScannedFiles.text(Seq(one, other), atMost = true),
       "at most 6 of 15 files, by minMax(a), minMax(b), bloom(c) and 1 more"
