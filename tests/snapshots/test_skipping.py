@@ -20,14 +20,12 @@ from tests.snapshots.sealed import (
     KMS,
     MISMATCH,
     READERS,
-    explained,
     files_read,
     ids,
     load,
     paths_listed,
     save,
     seal,
-    statistics,
 )
 from tests.support.canary import data_files
 from tests.support.expect import refused
@@ -254,9 +252,7 @@ CONDITIONS = (
 
 
 @pytest.mark.parametrize("how", [{}, {"scan": "v2"}], ids=["v1", "v2"])
-def test_only_files_that_may_have_a_matching_row_are_read(
-    spark: SparkSession, table: str, how: dict[str, str]
-) -> None:
+def test_only_files_that_may_have_a_matching_row_are_read(spark: SparkSession, table: str, how: dict[str, str]) -> None:
     asked = list(CONDITIONS)
     needed = numbers_read([load(spark, table, **how).where(condition) for condition in asked])
     assert dict(zip(asked, needed, strict=True)) == CONDITIONS

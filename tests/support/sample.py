@@ -62,8 +62,6 @@ RULES = {
     "tests/fuzz/": Rule(OLDEST, EVERY),
     "tests/pages/test_predicates": Rule(SPLIT, 8),
     "tests/verify/test_flipped_bytes": Rule(SPLIT, 2),
-    # Conditions over one table, half a second each.
-    "tests/snapshots/test_skipping": Rule(SPLIT, 40),
     # A second or two each: every action by someone, and everyone at something.
     "tests/snapshots/test_attackers": Rule(SPLIT, 20),
     # A KMS client works the same below each Spark.
