@@ -65,8 +65,6 @@ RULES = {
     # S3A is of the newest Spark's Hadoop.
     "tests/snapshots/test_object_stores": Rule(NEWEST, EVERY),
     "tests/snapshots/test_killed": Rule(NEWEST, 4),
-    # Conditions over one table, half a second each.
-    "tests/snapshots/test_skipping": Rule(SPLIT, 40),
     # A second or two each: every action by someone, and everyone at something.
     "tests/snapshots/test_attackers": Rule(SPLIT, 20),
     # A KMS client works the same below each Spark.

@@ -102,10 +102,18 @@ private[spark] final class SealingJob(
     val facts = look(unknown, wanted)
     val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
     val indexes =
-      SealedIndexes.of(table.toString, wanted, facts.map(_._2), previous, policy, snapshots.settings.indexKeys)
+      SealedIndexes.of(
+        table.toString,
+        wanted,
+        facts.map(_._2),
+        previous,
+        policy,
+        snapshots.settings.indexKeys
+      )
     val found = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
     val files =
-      (known ++ facts.map { case (file, one) => SealedRows.of(relative(file), file, one) }).sorted(SealedFiles.byPath)
+      (known ++ facts.map { case (file, one) => SealedRows.of(relative(file), file, one) })
+        .sorted(SealedFiles.byPath)
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
     val version =
       new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
