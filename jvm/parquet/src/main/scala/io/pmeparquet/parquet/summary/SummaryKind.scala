@@ -55,9 +55,8 @@ object SummaryKind {
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if there is no such kind, or a parameter is unknown or not valid
    */
   def parse(name: String, parameters: Seq[(String, String)]): SummaryKind = {
-    parameters.groupBy(_._1).collectFirst { case (twice, all) if all.size > 1 => twice }.foreach {
-      twice =>
-        throw bad(s"$name, $twice", parameters.filter(_._1 == twice).map(_._2).mkString(", "), "one value")
+    parameters.groupBy(_._1).collectFirst { case (twice, all) if all.size > 1 => twice }.foreach { twice =>
+      throw bad(s"$name, $twice", parameters.filter(_._1 == twice).map(_._2).mkString(", "), "one value")
     }
     val values = parameters.toMap
     name match {
