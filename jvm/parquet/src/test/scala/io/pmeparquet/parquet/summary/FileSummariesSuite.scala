@@ -124,7 +124,7 @@ class FileSummariesSuite extends FunSuite {
     assert(!ofTexts(Seq.fill(65)(1024): _*))
   }
 
-  test("a column with NaN has no list and no Bloom filter, and bounds only of writers that mind NaN") {
+  test("a column with NaN has no bounds, no list and no Bloom filter") {
     def ofDoubles(values: Double*) = {
       val path =
         write("required double v;", values.map { value => (row: Group) => row.append("v", value); () })(
@@ -134,6 +134,18 @@ class FileSummariesSuite extends FunSuite {
     }
     assertEquals(ofDoubles(1, 2), Seq(true, true, true))
     assertEquals(ofDoubles(1, Double.NaN), Seq(false, false, false))
+  }
+
+  test("bounds of floats are only taken of writers that have none if there is NaN") {
+    val (double, int) = (ColumnKind("double v", Nil).leaf("v"), ColumnKind("int32 v", Nil).leaf("v"))
+    val arrow = "parquet-cpp-arrow version 14.0.2"
+    val known =
+      Seq("parquet-mr version 1.13.1 (build abc)", "parquet-mr version 1.17.1", "parquet-mr version 1.8.0rc4")
+    val others =
+      Seq(arrow, "parquet-mr version 1.18.0 (build abc)", "parquet-mr version 2.0.0", "parquet-mr", "", null)
+    known.foreach(writer => assert(ChunkRange.boundsNaN(double, writer), writer))
+    others.foreach(writer => assert(!ChunkRange.boundsNaN(double, writer), writer))
+    (known ++ others).foreach(writer => assert(ChunkRange.boundsNaN(int, writer), writer))
   }
 
   test("INT96 and old calendars have no summary; a boolean has no Bloom filter") {

@@ -108,6 +108,7 @@ private[summary] object RandomPredicates {
       case user: Operators.UserDefined[_, _] => keeps(user, of(user.getColumn)._2)
       case not: Operators.LogicalNotUserDefined[_, _] =>
         !keeps(not.getUserDefined, of(not.getUserDefined.getColumn)._2)
+      case other => throw new IllegalArgumentException(other.toString)
     }
   }
 
