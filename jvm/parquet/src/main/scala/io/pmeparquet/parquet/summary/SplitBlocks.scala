@@ -87,6 +87,9 @@ private[summary] object SplitBlocks {
     else folded(bits).flatMap(folded(_, bytes))
 
   /** The filter of the values of two filters of one size. */
-  def union(one: Array[Byte], other: Array[Byte]): Array[Byte] =
-    one.zip(other).map { case (a, b) => (a | b).toByte }
+  def union(one: Array[Byte], other: Array[Byte]): Array[Byte] = {
+    val both = one.clone()
+    both.indices.foreach(at => both(at) = (both(at) | other(at)).toByte)
+    both
+  }
 }

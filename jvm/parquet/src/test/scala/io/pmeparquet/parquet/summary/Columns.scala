@@ -127,7 +127,7 @@ private[summary] final class SmallColumn(val kind: ColumnKind, val name: String,
     if (Leaves.isHashed(leaf)) collected(new BloomCollector(0.01, None)) else None
 
   def known(summaries: (SummaryKind, Option[ColumnSummary])*): (Seq[String], KnownColumn) =
-    Seq(name) -> new KnownColumn(leaf, summaries.collect { case (kind, Some(summary)) => kind -> summary })
+    Seq(name) -> new KnownColumn(leaf, summaries.collect { case (of, Some(summary)) => of -> summary })
 }
 
 private[summary] object SmallColumn {

@@ -56,6 +56,7 @@ private[spark] final class SealingJob(
    */
   def prepare(replacesAll: Boolean): Unit = {
     snapshots.requireSigner()
+    directory.requirePublishing()
     previous.foreach { snapshot =>
       if (!replacesAll) {
         val known = snapshot.files.iterator.map(file => file.path -> file.length).toMap
@@ -91,6 +92,8 @@ private[spark] final class SealingJob(
   private def wantedAs(index: IndexEntry) = WantedSummary(index.column.toList, index.kind)
 
   private def sealedWith(asked: Option[Seq[WantedSummary]]): SealedSnapshot = {
+    // Before all files are opened.
+    directory.requirePublishing()
     val indexed = before.toSeq.flatMap(_.manifest.indexes).map(wantedAs)
     // The same set of indexes needs no new files, whatever their order.
     val wanted = asked.map(IndexRequests.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
