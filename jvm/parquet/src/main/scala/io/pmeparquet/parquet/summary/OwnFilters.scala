@@ -23,20 +23,21 @@ private[summary] object OwnFilters {
     else {
       val headers = chunks.map(filters.header)
       val bytes = headers.map(_.bitsetBytes)
+      val common = Iterator.iterate(bytes.min)(_ / 2).find(_ <= SplitBlocks.MaxBytes).get
       if (bytes.max > MaxOwnBytes) None
       else
         // One at a time: only the folded ones stay.
         chunks.iterator
           .zip(headers.iterator)
-          .map { case (chunk, header) => SplitBlocks.folded(filters.bits(chunk, header), bytes.min) }
+          .map { case (chunk, header) => SplitBlocks.folded(filters.bits(chunk, header), common) }
           .reduceLeft((all, more) => for (one <- all; other <- more) yield SplitBlocks.union(one, other))
           .flatMap(fitted(_, fpp))
     }
 
   /** A filter of the wanted quality, as small as it can be; none if the column's values give a better one. */
   private def fitted(bits: Array[Byte], fpp: Double): Option[Array[Byte]] =
-    if (bits.length > SplitBlocks.MaxBytes) SplitBlocks.folded(bits).flatMap(fitted(_, fpp))
-    else if (SplitBlocks.falsePositives(bits) <= fpp) Some(smallest(bits, fpp))
+    if (SplitBlocks.falsePositives(bits) <= fpp) Some(smallest(bits, fpp))
+    // The column's values would make the same one.
     else if (bits.length * 2 > SplitBlocks.MaxBytes) Some(bits)
     else None
 

@@ -26,7 +26,7 @@ private[summary] object SplitBlocks {
   /** The most distinct values for which [[MaxBytes]] are enough. */
   def mostValues(fpp: Double): Int = {
     val blocks = MaxBytes / BlockBytes
-    least(1, MaxBytes)(ndv => expected(ndv.toLong, blocks) > fpp) - 1
+    least(1, MaxBytes * 8)(ndv => expected(ndv.toLong, blocks) > fpp) - 1
   }
 
   /** The least number for which a condition holds that holds for all greater ones, or else `to`. */
@@ -87,6 +87,9 @@ private[summary] object SplitBlocks {
     else folded(bits).flatMap(folded(_, bytes))
 
   /** The filter of the values of two filters of one size. */
-  def union(one: Array[Byte], other: Array[Byte]): Array[Byte] =
-    one.zip(other).map { case (a, b) => (a | b).toByte }
+  def union(one: Array[Byte], other: Array[Byte]): Array[Byte] = {
+    val both = one.clone()
+    both.indices.foreach(at => both(at) = (both(at) | other(at)).toByte)
+    both
+  }
 }

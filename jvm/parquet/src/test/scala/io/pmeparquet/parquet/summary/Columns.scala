@@ -112,6 +112,7 @@ private[summary] final class SmallColumn(val kind: ColumnKind, val name: String,
       case double: java.lang.Double => statistics.updateStats(double)
       case boolean: java.lang.Boolean => statistics.updateStats(boolean)
       case binary: Binary => statistics.updateStats(binary)
+      case other => throw new IllegalArgumentException(other.toString)
     }
     val bounds = if (values.isEmpty) None else Some(statistics.getMinBytes -> statistics.getMaxBytes)
     if (values.exists(Collector.isNaN)) None else Some(ColumnSummary.Range(bounds, nulls))
@@ -127,7 +128,7 @@ private[summary] final class SmallColumn(val kind: ColumnKind, val name: String,
     if (Leaves.isHashed(leaf)) collected(new BloomCollector(0.01, None)) else None
 
   def known(summaries: (SummaryKind, Option[ColumnSummary])*): (Seq[String], KnownColumn) =
-    Seq(name) -> new KnownColumn(leaf, summaries.collect { case (kind, Some(summary)) => kind -> summary })
+    Seq(name) -> new KnownColumn(leaf, summaries.collect { case (of, Some(summary)) => of -> summary })
 }
 
 private[summary] object SmallColumn {

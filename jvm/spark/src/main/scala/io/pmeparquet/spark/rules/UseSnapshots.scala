@@ -76,7 +76,8 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
 
   private def skippingOf(session: SparkSession, files: HadoopFsRelation, tables: Seq[SealedTable]) = {
     val options = ConfResolver.spelled(files.options)
-    val judge = FileSkipping.of(session, options, files.dataSchema, files.partitionSchema)
+    val masks = new ConfResolver(session).masking(options).isDefined
+    val judge = FileSkipping.of(session, options, files.dataSchema, files.partitionSchema, masks)
     new Skipping(tables, files.location.rootPaths, judge)
   }
 
