@@ -458,6 +458,20 @@ def test_dates_and_times_in_the_old_calendar_are_found(spark: SparkSession, targ
             assert ids(load(spark, target, **how).where(condition)) == [0, 1], (condition, how)
 
 
+def test_days_that_the_calendar_left_out_are_compared_as_others(spark: SparkSession, target: str, conf: Conf) -> None:
+    days = "IF(id = 0, DATE'1582-10-10', DATE'1582-10-17') AS day", "IF(id = 0, 0, 7) AS n"
+    with conf(CALENDAR):
+        save(spark.range(0, 2, 1, 2).selectExpr("id", *days, "timestamp_seconds(n - 12219897600) AS at"), target)
+    seal(spark, target, "day", "at")
+    for condition, files in (
+        ("day = DATE'1582-10-10'", "0"),
+        ("day > DATE'1582-10-10'", "1"),
+        ("at = TIMESTAMP'1582-10-08 00:00:00'", "0"),
+        ("at <= TIMESTAMP'1582-10-08 00:00:00'", "0"),
+    ):
+        assert numbers_read([load(spark, target).where(condition)]) == [files], condition
+
+
 @pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
 def test_dates_of_an_unknown_writer_are_found_in_the_calendar_that_the_reader_names(
     spark: SparkSession, tmp_path: Path, mode: str
