@@ -617,8 +617,8 @@ def test_an_index_that_a_reader_may_read_says_nothing_of_a_column_that_it_may_no
 ) -> None:
     frame = spark.range(0, 20, 1, 2).selectExpr("id", "id AS salary")
     frame.write.format(FORMAT).options(**keyed(Client()), footerKey="footer", columnKeys="pay: salary").save(target)
-    given = {"options": keyed(Client()), "index_keys": {"stats": ["salary", "id"]}}
-    pme.seal(spark, target, index=[pme.MinMax("salary", "id")], **given)
+    index = [pme.MinMax("salary", "id")]
+    pme.seal(spark, target, options=keyed(Client()), index=index, index_keys={"stats": ["salary", "id"]})
     masked = keyed(Guarded("pay")) | {"deniedColumns": "null", "deniedPredicates": "null"} | how
     denied = spark.read.format(FORMAT).options(**masked).load(target)
     assert ids(denied.where("salary IS NULL")) == list(range(20))
