@@ -48,7 +48,7 @@ def index_file(table: str, column: str) -> Path:
     [field] = [index["field"] for index in content["indexes"] if index["column"] == [column]]
     [part] = content["parts"]
     [name] = [index["name"] for index in part["indexes"] if index["field"] == field]
-    return manifest.parent / name
+    return manifest.with_name(name)
 
 
 def missing(table: str) -> None:

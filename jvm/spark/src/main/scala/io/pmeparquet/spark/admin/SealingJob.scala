@@ -56,7 +56,8 @@ private[spark] final class SealingJob(
    */
   def prepare(replacesAll: Boolean): Unit = {
     snapshots.requireSigner()
-    directory.requirePublishing()
+    // A trial would leave a directory, and Spark would find that the table exists.
+    if (before.isEmpty) directory.requireStep() else directory.requirePublishing()
     previous.foreach { snapshot =>
       if (!replacesAll) {
         val known = snapshot.files.iterator.map(file => file.path -> file.length).toMap
