@@ -161,10 +161,10 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
     )
 
   /** @param at what was done: "a seal" or "a query" */
-  def summaryClassFailed(className: String, at: String, cause: Throwable): PmeException =
+  def summaryClassFailed(className: String, at: String, why: String, cause: Throwable): PmeException =
     fail(
       BadOption,
-      s"index class $className: the class failed in $at: ${cause.getClass.getName}: ${cause.getMessage}. Correct the " +
+      s"index class $className: the class failed in $at: $why. Correct the " +
         "class or its settings, or drop its indexes (pme.drop_index).",
       cause
     )
