@@ -34,9 +34,13 @@ def warnings(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
     appender.start()
     root = log4j.LogManager.getRootLogger()
     root.addAppender(appender)
+    # The tests turn Spark's log off.
+    levels = log4j.core.config.Configurator
+    levels.setLevel("io.pmeparquet", log4j.Level.WARN)
     try:
         yield lambda: [line for line in written.toString().splitlines() if "no file is skipped by index" in line]
     finally:
+        levels.setLevel("io.pmeparquet", log4j.Level.OFF)
         root.removeAppender(appender)
         appender.stop()
 
