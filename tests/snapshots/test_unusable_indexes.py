@@ -86,9 +86,9 @@ def test_a_damaged_index_costs_skipping_and_one_warning(
         with warnings(spark) as logged:
             frame = load(spark, target, **how).where("id = 5 AND id < 100")
             assert files_read(frame) == 2
-            assert ids(frame) == [5]
             assert len(logged()) == 1
             assert "minMax(id)" in logged()[0]
+        assert ids(frame) == [5]
         with warnings(spark) as logged:
             assert files_read(load(spark, target, **how).where("id = 5 AND n = 5")) == 1
             assert files_read(load(spark, target, **how).where("n = 5")) == 1
