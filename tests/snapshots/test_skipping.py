@@ -257,7 +257,7 @@ def test_only_files_that_may_have_a_matching_row_are_read(spark: SparkSession, t
     needed = numbers_read([load(spark, table, **how).where(condition) for condition in asked])
     assert dict(zip(asked, needed, strict=True)) == CONDITIONS
     columns = [f"({condition}) AS c{at}" for at, condition in enumerate(asked)]
-    everything = load(spark, table, snapshot="off").selectExpr("id", *columns).collect()
+    everything = load(spark, table, snapshot="off").selectExpr("id", *columns).orderBy("id").collect()
     for first in range(0, len(asked), TOGETHER):
         numbered = list(enumerate(asked[first : first + TOGETHER], first))
         frames = [load(spark, table, **how).where(one).selectExpr(f"{at} AS at", "id") for at, one in numbered]
