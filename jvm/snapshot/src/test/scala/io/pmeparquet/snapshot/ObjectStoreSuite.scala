@@ -221,8 +221,9 @@ class ObjectStoreSuite extends TableSuite {
         _.seal(8),
         table => { table.seal(9); table.seal(9); table.expire(keep = 1) }
       ) { (table, failed) =>
-        assert(failed.forall(_.condition == Condition.SnapshotConflict), failed)
-        assertEquals(table.content, Some(9))
+        // Without a failure, it came after the others.
+        assertEquals(table.content, Some(if (failed.isEmpty) 8 else 9))
+        failed.filterNot(_.getMessage.contains("has expired while it was read")).foreach(conflict)
         table.requireChain()
         assertEquals(table.names, table.used)
       }
