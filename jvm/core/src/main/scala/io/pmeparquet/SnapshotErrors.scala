@@ -86,6 +86,23 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
         (if (indexed.isEmpty) "No column has one." else s"The columns with one are: ${listed(indexed)}.")
     )
 
+  /** @param at what was done: "a seal" or "a query" */
+  def summaryClassFailed(className: String, at: String, cause: Throwable): PmeException =
+    fail(
+      BadOption,
+      s"index class $className: the class failed in $at: ${cause.getClass.getName}: ${cause.getMessage}. Correct the " +
+        "class or its settings, or drop its indexes (pme.drop_index).",
+      cause
+    )
+
+  def badSummaryClass(className: String, why: String, cause: Throwable = null): PmeException =
+    fail(
+      BadOption,
+      s"index class $className: the class cannot be used: $why. Name a public class with a public constructor without " +
+        "parameters that implements io.pmeparquet.parquet.summary.SummaryClass, and put it on the class path.",
+      cause
+    )
+
   def outsideSealedTable(file: String): PmeException =
     snapshotMismatch(file, "the file is outside the table's directory, and a snapshot lists only files in it")
 

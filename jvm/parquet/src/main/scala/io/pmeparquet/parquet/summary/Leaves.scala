@@ -1,0 +1,49 @@
+package io.pmeparquet.parquet.summary
+
+import java.nio.{ByteBuffer, ByteOrder}
+
+import org.apache.parquet.schema.{ColumnOrder, PrimitiveType}
+import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
+
+/** What the type of a column means for its summaries. */
+private[summary] object Leaves {
+
+  /** Whether Parquet defines how its values compare; not of INT96 and intervals. Half floats are not known to Spark. */
+  def hasOrder(leaf: PrimitiveType): Boolean =
+    leaf.columnOrder.getColumnOrderName == ColumnOrder.ColumnOrderName.TYPE_DEFINED_ORDER &&
+      leaf.getPrimitiveTypeName != INT96 && !isHalfFloat(leaf)
+
+  // Parquet 1.13 has no class for it.
+  private def isHalfFloat(leaf: PrimitiveType) =
+    Option(leaf.getLogicalTypeAnnotation).exists(_.toString.startsWith("FLOAT16"))
+
+  /** Whether equal values have equal bytes. A decimal of variable length may have more sign bits than it needs. */
+  def hasOneForm(leaf: PrimitiveType): Boolean =
+    !(leaf.getPrimitiveTypeName == BINARY && leaf.getLogicalTypeAnnotation
+      .isInstanceOf[DecimalLogicalTypeAnnotation])
+
+  def isFloating(leaf: PrimitiveType): Boolean =
+    leaf.getPrimitiveTypeName == FLOAT || leaf.getPrimitiveTypeName == DOUBLE
+
+  /** Whether a list of its values needs bounds as well to be judged. */
+  def needsBounds(leaf: PrimitiveType): Boolean = isFloating(leaf) || leaf.getPrimitiveTypeName == BOOLEAN
+
+  /** Whether bytes can be the bound of a column: those of bytes may be cut. */
+  def canBound(leaf: PrimitiveType, bytes: Array[Byte]): Boolean =
+    leaf.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY || isValue(leaf, bytes)
+
+  /** Whether bytes are a value of a column, and not NaN. */
+  def isValue(leaf: PrimitiveType, bytes: Array[Byte]): Boolean = leaf.getPrimitiveTypeName match {
+    case BOOLEAN => bytes.length == 1
+    case INT32 => bytes.length == Integer.BYTES
+    case INT64 => bytes.length == java.lang.Long.BYTES
+    case FLOAT => bytes.length == java.lang.Float.BYTES && !little(bytes).getFloat.isNaN
+    case DOUBLE => bytes.length == java.lang.Double.BYTES && !little(bytes).getDouble.isNaN
+    case FIXED_LEN_BYTE_ARRAY => bytes.length == leaf.getTypeLength
+    case BINARY => true
+    case INT96 => false
+  }
+
+  private def little(bytes: Array[Byte]) = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
+}

@@ -1,0 +1,6 @@
+/**
+ * What one file can contain of one column, so that a query can leave the file out: kinds of summaries
+ * ({@code SummaryKind}), what proves that no row matches ({@code FileJudge}), and classes of the user's
+ * ({@code SummaryClass}). Knows nothing of snapshots. Start with {@code FileJudge}.
+ */
+package io.pmeparquet.parquet.summary;
