@@ -2,7 +2,7 @@ package io.pmeparquet.snapshot.xskipper
 
 import org.apache.parquet.column.ColumnReader
 import org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type}
-import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.BINARY
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
@@ -25,7 +25,7 @@ private[xskipper] object IndexColumn {
     def unusable(why: String): PmeException =
       PmeErrors.xskipperUnusable(where, s"column '${index.field}' $why")
     if (!schema.containsField(index.field)) throw unusable("is missing")
-    val column = schema.getType(index.field)
+    val column = schema.getType(Array(index.field): _*)
     def otherType = unusable("has not the type that its index states")
     def reader(of: StoredType, leaf: Type) =
       if (!leaf.isPrimitive) throw otherType
@@ -53,7 +53,7 @@ private[xskipper] object IndexColumn {
         )
       case StoreContent.Bloom =>
         val isBinary = column.isPrimitive && isSingle(column) &&
-          column.asPrimitiveType.getPrimitiveTypeName == PrimitiveTypeName.BINARY
+          column.asPrimitiveType.getPrimitiveTypeName == BINARY
         if (!isBinary) throw otherType
         new IndexColumn(
           index,

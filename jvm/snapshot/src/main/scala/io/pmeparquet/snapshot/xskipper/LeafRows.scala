@@ -23,7 +23,7 @@ private[xskipper] final class LeafRows[A](
 )(read: ColumnReader => A) {
   private val column =
     new ColumnReadStoreImpl(pages, new LeafRows.Ignored(schema), schema, createdBy).getColumnReader(leaf)
-  private var left = column.getTotalValueCount
+  private var left = pages.getPageReader(leaf).getTotalValueCount
 
   /** @throws IOException if there is no further row */
   def next(): LeafRows.Row[A] = {

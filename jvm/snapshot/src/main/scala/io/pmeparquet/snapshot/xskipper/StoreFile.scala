@@ -7,7 +7,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.page.PageReadStore
-import org.apache.parquet.schema.{MessageType, Type}
+import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.file.{RowGroupReader, SplitReader}
@@ -114,7 +114,7 @@ private[xskipper] final class StoreFile(
     reader.rowGroups(0L, Long.MaxValue, messageOf(fields), filter = None, vectorized = false).toVector
 
   private def messageOf(fields: Seq[String]) =
-    new MessageType(schema.getName, fields.map(schema.getType(_): Type).asJava)
+    new MessageType(schema.getName, fields.map(field => schema.getType(Array(field): _*)).asJava)
 
   private def leaf[A](pages: PageReadStore, column: Seq[String])(
       read: org.apache.parquet.column.ColumnReader => A
