@@ -28,6 +28,7 @@ import io.pmeparquet.spark.snapshots.SealState
  * @param prepared the scope that a rule has made for a write
  * @param sealing whether the relation is read by snapshots
  * @param sealsAfterWrite whether the write seals the table after its commit
+ * @param files how many files a scan reads; none if it is no scan of a sealed table
  */
 private[spark] final case class FormatState(
     filters: Seq[Expression],
@@ -36,19 +37,29 @@ private[spark] final case class FormatState(
     whose: FormatOrigin,
     @transient prepared: Option[PreparedWrite],
     @transient sealing: SealState = SealState.Unjudged,
-    sealsAfterWrite: Boolean = false
+    sealsAfterWrite: Boolean = false,
+    @transient files: Option[FilesLabel] = None
 ) {
 
   /**
    * What decides whether two formats are equal. Column ids do not count: Spark gives the columns of each scan of a
    * table new ids.
    */
-  def identity
-      : (Seq[Expression], Option[Set[String]], FormatOrigin, Option[PreparedWrite], Option[Seq[String]]) =
-    (filters.map(FormatState.withoutIds), conditions, whose, write, sealState.digests)
+  def identity: (
+      Seq[Expression],
+      Option[Set[String]],
+      FormatOrigin,
+      Option[PreparedWrite],
+      Option[Seq[String]],
+      Boolean
+  ) =
+    (filters.map(FormatState.withoutIds), conditions, whose, write, sealState.digests, label.isDefined)
 
   /** The state; unknown in a deserialized instance, because the field is transient. */
   def sealState: SealState = Option(sealing).getOrElse(SealState.Unjudged)
+
+  /** The label; none in a deserialized instance. Equal filters have equal labels, which only take time. */
+  def label: Option[FilesLabel] = Option(files).flatten
 
   /** The prepared write. A deserialized state has none, because the field is transient. */
   def write: Option[PreparedWrite] = Option(prepared).flatten
@@ -90,6 +101,9 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
   private[spark] def withFilters(filters: Seq[Expression]): EncryptedFormat = of(
     state.copy(filters = filters)
   )
+
+  /** The format of a scan that says how many files it reads. */
+  private[spark] def withFiles(files: FilesLabel): EncryptedFormat = of(state.copy(files = Some(files)))
 
   /** The format of a scan, with more columns that conditions look at: Spark plans a recursive query part by part. */
   private[spark] def withConditions(columns: Set[String]): EncryptedFormat =
@@ -136,7 +150,9 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
   private[spark] def sealState: SealState = state.sealState
 
   override def shortName(): String = FormatName.Format
-  override def toString: String = "PmeParquet"
+
+  /** What `EXPLAIN` and the SQL tab call the format of a scan. */
+  override def toString: String = "PmeParquet" + state.label.fold("")(files => s" (${files.text})")
   override def hashCode(): Int = state.identity.hashCode()
 
   // Spark keeps a plan node if its copy equals it, and plans equal scans only once.

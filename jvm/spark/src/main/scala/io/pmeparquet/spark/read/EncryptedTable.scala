@@ -5,7 +5,6 @@ import java.util
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.FileStatus
-import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.connector.catalog.TableCapability
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
@@ -15,11 +14,18 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.spark.snapshots.{NothingSkipped, SealState, SnapshotReads}
+import io.pmeparquet.spark.snapshots.{
+  FileSkipping,
+  NothingSkipped,
+  SealState,
+  SealedFileIndex,
+  SealedTable,
+  Skipping,
+  SnapshotReads
+}
 
 /** The V2 side of the format, as rules know it. It only reads. ''Driver only.'' */
 abstract class EncryptedTable private[spark] (
@@ -52,23 +58,30 @@ abstract class EncryptedTable private[spark] (
       } ++ scan
       val scope = new ConfResolver(session, origin).scan(spelled, dataSchema)
       val ours = PmeCryptoFactory.readProperties(scope) + EncryptedTable.NothingSkipped
-      val seal = sealOf(spelled)
+      val tables = sealedTables(spelled)
+      val seal = SealOfRead.broadcast(session, SealState.of(tables))
       val read = if (seal.isDefined) NothingSkipped.in(spelled) else spelled
       val options = new CaseInsensitiveStringMap(
         (read.filterNot(_._1.equalsIgnoreCase(EncryptedTable.NothingSkipped._1)) ++ ours).asJava
       )
-      val spark = new ParquetScanBuilder(session, fileIndex, schema, dataSchema, options)
+      val files = if (tables.isEmpty) fileIndex else sealedFiles(tables, spelled)
+      val spark = new ParquetScanBuilder(session, files, schema, dataSchema, options)
       new PmeScanBuilder(spark, FileOpeningOf(session, options, scope, sessionRules, seal))
     }
 
-  /** What snapshots say of the files, compared with what Spark has listed. */
-  private def sealOf(options: Map[String, String]): Option[Broadcast[FileSeal]] = {
+  private def sealedFiles(tables: Seq[SealedTable], options: Map[String, String]) = {
+    val judge = FileSkipping.of(session, options, dataSchema, fileIndex.partitionSchema)
+    new SealedFileIndex(session, fileIndex, new Skipping(tables, fileIndex.rootPaths, judge))
+  }
+
+  /** The sealed tables that the files are of, compared with what Spark has listed. */
+  private def sealedTables(options: Map[String, String]): Seq[SealedTable] = {
     val reads = new SnapshotReads(session, new ConfResolver(session, origin), options)
     val listed = fileIndex.allFiles()
     val files = listed.iterator.map(_.getPath).toSet
     val tables = reads.tables(fileIndex.rootPaths, files.contains)
     reads.require(tables, fileIndex.rootPaths, listed, catalog = None)
-    SealOfRead.broadcast(session, SealState.of(tables))
+    tables
   }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =

@@ -27,6 +27,7 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.spark.snapshots.{ChosenFiles, CountsFiles, ScannedFiles, SealedFileIndex}
 
 /** Makes, for one V2 scan, the function with which its tasks open a file. ''Driver only.'' */
 private[spark] final case class FileOpeningOf(
@@ -77,7 +78,9 @@ private[spark] final case class PmeScan(
 ) extends Scan
     with Batch
     with SupportsReportStatistics
-    with SupportsMetadata {
+    with SupportsMetadata
+    with CountsFiles {
+  import PmeScan.FilesEntry
 
   /** The columns that the scan masks, noted while it runs. */
   val masked = new MaskedColumns
@@ -89,14 +92,27 @@ private[spark] final case class PmeScan(
   def masking: Option[Masking] = opening.scope.settings.masking
 
   override def readSchema(): StructType = spark.readSchema()
-  override def description(): String = spark.description()
-  override def getMetaData(): Map[String, String] = spark.getMetaData()
+  override def description(): String =
+    spark.description() + filesText.fold("")(text => s", $FilesEntry: $text")
+  override def getMetaData(): Map[String, String] = spark.getMetaData() ++ filesText.map(FilesEntry -> _)
   override def estimateStatistics(): Statistics = spark.estimateStatistics()
   override def toBatch: Batch = this
   override def planInputPartitions(): Array[InputPartition] = spark.planInputPartitions()
 
   override def supportedCustomMetrics(): Array[CustomMetric] =
     if (readsPages) ReadMetrics.supported else Array.empty
+
+  override def scannedFiles: Seq[ScannedFiles] = chosen.getOrElse {
+    val index = spark.fileIndex
+    ChosenFiles.all(index.listFiles(spark.partitionFilters, spark.dataFilters), index.rootPaths)
+  }.counted
+
+  private def chosen: Option[ChosenFiles] = spark.fileIndex match {
+    case ours: SealedFileIndex => Some(ours.chosen(spark.partitionFilters, spark.dataFilters))
+    case _ => None
+  }
+
+  private def filesText = chosen.map(files => ScannedFiles.text(files.counted, atMost = false))
 
   private def readsPages = spark.pushedAggregate.isEmpty && opening.usesPages
 
@@ -132,6 +148,12 @@ private[spark] final case class PmeScan(
     val fileOptions = new FileSourceOptions(opening.options.asCaseSensitiveMap().asScala.toMap)
     new PagesReaderFactory(read(batches = false), read(batches = true), opened, columnar, fileOptions)
   }
+}
+
+private object PmeScan {
+
+  /** How `EXPLAIN` calls what [[ScannedFiles.text]] says. */
+  private val FilesEntry = "Files"
 }
 
 /** ''Crosses the wire'', with the scope. */

@@ -4,10 +4,11 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.{FileSourceStrategy, HadoopFsRelation, LogicalRelation}
 
-import io.pmeparquet.spark.read.EncryptedFormat
+import io.pmeparquet.spark.read.{EncryptedFormat, FilesLabel}
+import io.pmeparquet.spark.snapshots.SealedIndex
 
 /**
- * Gives our format a scan's filters as expressions. Spark gives a file format only filters that its public `Filter`
+ * Gives our format a scan's filters as expressions, and what `EXPLAIN` says of its files. Spark gives a file format only filters that its public `Filter`
  * classes can express, without `LIKE`, arithmetic or comparisons of columns. Spark plans as usual; in its plan, this
  * strategy replaces the relation's format by one that knows the filters.
  *
@@ -17,7 +18,10 @@ private[spark] object KeepFilters extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] =
     if (!readsOurs(plan)) Nil
-    else FileSourceStrategy(plan).map(_.transformUp { case scan: FileSourceScanExec => withFilters(scan) })
+    else {
+      val isStream = plan.collectLeaves().exists(_.isStreaming)
+      FileSourceStrategy(plan).map(_.transformUp { case scan: FileSourceScanExec => noted(scan, isStream) })
+    }
 
   // Spark's strategy plans projections and filters over one relation, and leaves everything else to other strategies.
   private def readsOurs(plan: LogicalPlan): Boolean = plan.collectLeaves() match {
@@ -30,10 +34,24 @@ private[spark] object KeepFilters extends SparkStrategy {
     case _ => false
   }
 
-  private def withFilters(scan: FileSourceScanExec): SparkPlan =
-    if (!isOurs(scan.relation) || scan.dataFilters.isEmpty) scan
+  private def noted(scan: FileSourceScanExec, isStream: Boolean): SparkPlan = scan.relation.fileFormat match {
+    case format: EncryptedFormat =>
+      val known = if (scan.dataFilters.isEmpty) format else format.withFilters(scan.dataFilters)
+      withFormat(scan, if (isStream) known else labelled(scan, known))
+    case _ => scan
+  }
+
+  private def labelled(scan: FileSourceScanExec, format: EncryptedFormat) = scan.relation.location match {
+    case index: SealedIndex =>
+      format.withFiles(
+        new FilesLabel(index, scan.partitionFilters, scan.dataFilters, scan.optionalBucketSet.isDefined)
+      )
+    case _ => format
+  }
+
+  private def withFormat(scan: FileSourceScanExec, format: EncryptedFormat): SparkPlan =
+    if (format eq scan.relation.fileFormat) scan
     else {
-      val format = scan.relation.fileFormat.asInstanceOf[EncryptedFormat].withFilters(scan.dataFilters)
       val relation = scan.relation.copy(fileFormat = format)(scan.relation.sparkSession)
       // Spark's case class has more fields in each version; the relation is still the first.
       val fields = scan.productIterator.map(_.asInstanceOf[AnyRef]).toArray

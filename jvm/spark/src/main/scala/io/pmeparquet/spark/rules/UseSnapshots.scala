@@ -9,13 +9,20 @@ import org.apache.spark.sql.execution.datasources.{
   LogicalRelation,
   PartitioningAwareFileIndex
 }
-import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.{FileSkipping, NothingSkipped, SealState, SealedIndex, SnapshotReads}
+import io.pmeparquet.spark.snapshots.{
+  FileSkipping,
+  NothingSkipped,
+  SealState,
+  SealedIndex,
+  SealedTable,
+  Skipping,
+  SnapshotReads
+}
 
 /**
  * Reads tables by their snapshots: finds the snapshot of each relation of ours, compares its files with those that Spark
@@ -52,7 +59,7 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     if (tables.isEmpty) PlanFields.withFormat(relation)(_.withSeal(SealState.Unsealed))
     else {
       val catalog = relation.catalogTable
-      val index = new SealedIndex(files.location, reads, tables, catalog, skippingOf(session, files))
+      val index = new SealedIndex(files.location, reads, skippingOf(session, files, tables), catalog)
       index.requireListed()
       PlanFields.withRelation(relation) { one =>
         one.copy(
@@ -67,10 +74,10 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
   private def qualified(session: SparkSession, path: Path) =
     path.getFileSystem(SparkAccess.hadoopConf(session, Map.empty)).makeQualified(path)
 
-  private def skippingOf(session: SparkSession, files: HadoopFsRelation) = {
-    val conf = SparkAccess.sqlConf(session)
-    val rebaseMode = new ParquetOptions(ConfResolver.spelled(files.options), conf).datetimeRebaseModeInRead
-    new FileSkipping(conf, files.dataSchema, files.partitionSchema, rebaseMode)
+  private def skippingOf(session: SparkSession, files: HadoopFsRelation, tables: Seq[SealedTable]) = {
+    val options = ConfResolver.spelled(files.options)
+    val judge = FileSkipping.of(session, options, files.dataSchema, files.partitionSchema)
+    new Skipping(tables, files.location.rootPaths, judge)
   }
 
   /** Whether a root is a file. Spark has listed the roots of a read by path. */

@@ -3,38 +3,34 @@ package io.pmeparquet.spark.snapshots
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-import org.apache.parquet.column.statistics.Statistics
-import org.apache.parquet.column.Encoding
-import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewriter}
-import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
-import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, ColumnPath, CompressionCodecName}
+import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
 import org.apache.parquet.schema.{MessageType, MessageTypeParser, PrimitiveType}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
   DateLogicalTypeAnnotation,
   TimestampLogicalTypeAnnotation
 }
-import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
-import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
-import org.apache.spark.sql.execution.datasources.DataSourceUtils
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetOptions, ParquetUtils}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.schema.PredicateColumns
+import io.pmeparquet.parquet.summary.{ColumnSummary, FileJudge, KnownColumn, Proof, SummaryKind}
 import io.pmeparquet.snapshot.manifest.IndexEntry
-import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
-import io.pmeparquet.spark.decode.VectorizedLink
+import io.pmeparquet.snapshot.parts.SealedFile
+import io.pmeparquet.spark.session.SparkAccess
 
 /**
- * Leaves out files that hold no row for a query, by the ranges in a snapshot. It judges a file as Spark and parquet-java
- * judge a row group: Spark makes a predicate from the query's filters, and parquet-java's filter compares it with
- * statistics, which here are those of the whole file. A file is left out only if they prove that no row matches. ''Driver
- * only.''
+ * Judges the files of a table by the indexes of its snapshot. Spark makes predicates of a query's filters
+ * ([[FilterTranslation]]), and `FileJudge` compares them with what the indexes say of a file. A file is left out only if
+ * they prove that no row matches. ''Driver only.''
  *
  * @param schema of the relation's data columns
  * @param partitions the columns whose values are those of directories, whatever files say
  * @param rebaseMode how the read converts dates and times of unknown writers
  */
-private[spark] final class FileSkipping(
+private[spark] final class FileSkipping private (
     conf: SQLConf,
     schema: StructType,
     partitions: StructType,
@@ -50,82 +46,74 @@ private[spark] final class FileSkipping(
    * Which files of a table a query needs not read.
    *
    * @param filters that each row of the result passes
-   * @return whether a file has no such row
+   * @return the proof that a file has no such row; none if it may have one
    */
-  def of(table: SealedTable, filters: Seq[Expression]): SealedFile => Boolean = {
-    val indexes =
-      if (isOn && filters.nonEmpty) table.snapshot.version.manifest.indexes.flatMap(typed) else Nil
-    val predicates = filters.filterNot(readsMetadata).flatMap(predicateOf(_, indexes))
-    if (predicates.isEmpty) _ => false
+  def of(table: SealedTable, filters: Seq[Expression]): SealedFile => Option[Proof] = {
+    val indexes = if (isOn && filters.nonEmpty) indexesOf(table) else Nil
+    val predicates = indexes.map(_.schema).reduceOption(_.union(_)).toSeq.flatMap { known =>
+      new FilterTranslation(conf, known).of(filters)
+    }
+    if (predicates.isEmpty) _ => None
     else {
-      val used = predicates.flatMap(pathsOf).toSet
-      val ranges = indexes
+      val used = predicates.flatMap(columnsOf).toSet
+      val columns = indexes
         .filter(index => used(index.entry.column))
-        .flatMap(index => table.ranges(index.entry).map(index -> _))
-        .map { case (index, found) => index.entry.column -> new Ranges(index, found) }
-        .toMap
-      file => predicates.exists(proves(_, file, ranges))
+        .flatMap(index => table.summaries(index.entry).map(new ReadIndex(index, _)))
+        .groupBy(_.index.entry.column)
+      // Together: a condition that rejects nulls helps another one of the same column.
+      val judge = new FileJudge(predicates.reduceLeft(FilterApi.and))
+      file => judge.holdsNone(known(file, columns), file.rows)
     }
   }
 
-  private def pathsOf(predicate: FilterPredicate): Seq[Seq[String]] =
+  private def known(file: SealedFile, indexes: Map[Seq[String], Seq[ReadIndex]]) =
+    indexes.flatMap { case (column, of) =>
+      val summaries = of.flatMap(one => one.summaryOf(file.path).map(one.kind -> _))
+      if (summaries.isEmpty) None else Some(column -> new KnownColumn(of.head.index.leaf, summaries))
+    }
+
+  private def columnsOf(predicate: FilterPredicate): Seq[Seq[String]] =
     PredicateColumns.of(predicate).toSeq.map(_.toArray.toSeq)
 
-  private def readsMetadata(filter: Expression) = filter.references.exists {
-    case FileSourceConstantMetadataAttribute(_) => true
-    case _ => false
+  /** The indexes that predicates may use. Those of one column are of one type: of another, they prove nothing. */
+  private def indexesOf(table: SealedTable): Seq[TypedIndex] = {
+    val typed =
+      table.indexes.flatMap(TypedIndex.of).filterNot(index => isOfPartition(index) || isRebased(index))
+    val types = typed.reverse.map(index => index.entry.column -> index.leaf).toMap
+    typed.filter(index => types(index.entry.column) == index.leaf)
   }
 
-  private def predicateOf(filter: Expression, indexes: Seq[TypedIndex]): Option[FilterPredicate] =
-    indexes
-      .map(_.schema)
-      .reduceOption(_.union(_))
-      .flatMap { known =>
-        val spark = VectorizedLink.get.parquetFilters(
-          known,
-          conf.parquetFilterPushDownDate,
-          conf.parquetFilterPushDownTimestamp,
-          conf.parquetFilterPushDownDecimal,
-          conf.parquetFilterPushDownStringPredicate,
-          conf.parquetFilterPushDownInFilterThreshold,
-          conf.caseSensitiveAnalysis,
-          // Ranges are of files in the calendar of today.
-          DataSourceUtils.datetimeRebaseSpec(ofThisSpark, "CORRECTED")
-        )
-        PushedFilters.of(filter).flatMap(spark.createFilter(_))
-      }
-      .map(LogicalInverseRewriter.rewrite)
+  private def isOfPartition(index: TypedIndex) =
+    partitions.exists(_.name.equalsIgnoreCase(index.entry.column.head))
 
-  /** An index whose type can be read; none for dates and times that the read converts. */
-  private def typed(entry: IndexEntry): Option[TypedIndex] = TypedIndex.of(entry).filterNot { index =>
-    partitions.exists(_.name.equalsIgnoreCase(entry.column.head)) || rebaseMode.equalsIgnoreCase(
-      "LEGACY"
-    ) && (index.leaf.getLogicalTypeAnnotation match {
+  private def isRebased(index: TypedIndex) = rebaseMode.equalsIgnoreCase("LEGACY") &&
+    (index.leaf.getLogicalTypeAnnotation match {
       case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
       case _ => false
     })
-  }
-
-  /** A file without the range of a column that the predicate names proves nothing. */
-  private def proves(
-      predicate: FilterPredicate,
-      file: SealedFile,
-      ranges: Map[Seq[String], Ranges]
-  ): Boolean = {
-    val columns = pathsOf(predicate).map(path => ranges.get(path).flatMap(_.chunk(file)))
-    columns.nonEmpty && columns.forall(_.isDefined) && StatisticsFilter.canDrop(
-      predicate,
-      columns.flatten.asJava
-    )
-  }
 }
 
-private object FileSkipping {
+private[spark] object FileSkipping {
+
+  /**
+   * @param options of the read, as the user spelled them
+   * @param schema of the relation's data columns
+   * @param partitions the columns of directories
+   */
+  def of(
+      session: SparkSession,
+      options: Map[String, String],
+      schema: StructType,
+      partitions: StructType
+  ): FileSkipping = {
+    val conf = SparkAccess.sqlConf(session)
+    new FileSkipping(conf, schema, partitions, new ParquetOptions(options, conf).datetimeRebaseModeInRead)
+  }
 
   /** An index, with its column's type. */
-  final class TypedIndex(val entry: IndexEntry, val schema: MessageType, val leaf: PrimitiveType)
+  private final class TypedIndex(val entry: IndexEntry, val schema: MessageType, val leaf: PrimitiveType)
 
-  object TypedIndex {
+  private object TypedIndex {
 
     /** None for a column whose name or type the text of a schema cannot hold. */
     def of(entry: IndexEntry): Option[TypedIndex] = Try {
@@ -138,29 +126,8 @@ private object FileSkipping {
       .map(schema => new TypedIndex(entry, schema, schema.getType(entry.column: _*).asPrimitiveType))
   }
 
-  /** The ranges of one column, as metadata of column chunks. */
-  final class Ranges(index: TypedIndex, of: String => Option[SealedRange]) {
-    def chunk(file: SealedFile): Option[ColumnChunkMetaData] = of(file.path).map { range =>
-      val builder = Statistics.getBuilderForReading(index.leaf)
-      range.bounds.foreach { case (min, max) => builder.withMin(min).withMax(max) }
-      ColumnChunkMetaData.get(
-        ColumnPath.get(index.entry.column: _*),
-        index.leaf,
-        CompressionCodecName.UNCOMPRESSED,
-        null,
-        NoEncodings,
-        builder.withNumNulls(range.nulls).build(),
-        0L,
-        0L,
-        file.rows,
-        0L,
-        0L
-      )
-    }
+  /** @param summaryOf what the index says of a file, by its path */
+  private final class ReadIndex(val index: TypedIndex, val summaryOf: String => Option[ColumnSummary]) {
+    val kind: SummaryKind = SummaryKind.MinMax
   }
-
-  private val NoEncodings = java.util.Collections.emptySet[Encoding]
-
-  /** What a file of this calendar says of itself. */
-  val ofThisSpark: String => String = name => if (name == "org.apache.spark.version") "4.0.0" else null
 }

@@ -22,15 +22,17 @@ import io.pmeparquet.spark.session.PmeSparkException
 private[spark] final class SealedIndex(
     val spark: FileIndex,
     reads: SnapshotReads,
-    val tables: Seq[SealedTable],
-    catalog: Option[CatalogTable],
-    skipping: FileSkipping
+    skipping: Skipping,
+    catalog: Option[CatalogTable]
 ) extends FileIndex {
-  private[snapshots] def digests: Seq[String] = tables.map(_.digest)
+  private[snapshots] def digests: Seq[String] = skipping.digests
 
   override def rootPaths: Seq[Path] = spark.rootPaths
   override def inputFiles: Array[String] = spark.inputFiles
-  override def refresh(): Unit = spark.refresh()
+  override def refresh(): Unit = {
+    spark.refresh()
+    skipping.refresh()
+  }
   override def sizeInBytes: Long = spark.sizeInBytes
   override def partitionSchema: StructType = spark.partitionSchema
   override def metadataOpsTimeNs: Option[Long] = spark.metadataOpsTimeNs
@@ -38,18 +40,13 @@ private[spark] final class SealedIndex(
   override def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]
-  ): Seq[PartitionDirectory] = skipped(listed(partitionFilters, dataFilters), dataFilters)
+  ): Seq[PartitionDirectory] = chosen(partitionFilters, dataFilters).directories
 
-  private def skipped(
-      directories: Seq[PartitionDirectory],
-      filters: Seq[Expression]
-  ): Seq[PartitionDirectory] = {
-    val judges = tables.map(table => table -> skipping.of(table, filters))
-    def isSkipped(file: Path) = judges.exists { case (table, holdsNone) =>
-      table.relative(file).flatMap(table.snapshot.byPath.get).exists(holdsNone)
+  /** The files that a scan with these filters reads, and the indexes that proved that it needs no others. */
+  def chosen(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): ChosenFiles =
+    PmeSparkException.translated {
+      skipping.choose(partitionFilters, dataFilters)(listed(partitionFilters, dataFilters))
     }
-    directories.map(one => one.copy(files = one.files.filterNot(file => isSkipped(file.getPath))))
-  }
 
   private def listed(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]) = spark match {
     case lazily: CatalogFileIndex =>
@@ -67,7 +64,7 @@ private[spark] final class SealedIndex(
   }
 
   private def require(roots: Seq[Path], files: Seq[FileStatus]): Unit = PmeSparkException.translated {
-    reads.require(tables, roots, files, catalog)
+    reads.require(skipping.tables, roots, files, catalog)
   }
 
   // Spark plans equal scans only once.

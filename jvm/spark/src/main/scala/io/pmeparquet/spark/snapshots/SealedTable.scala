@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.pmeparquet.parquet.file.FileSeal
+import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.{SealedFiles, TableSnapshot}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.snapshot.parts.SealedRange
@@ -28,9 +29,14 @@ private[spark] final class SealedTable(
 
   lazy val seal: FileSeal = SealedFiles.of(directory, snapshot)
 
-  /** The range of each file, by the file's path; none if the index cannot be read. */
-  def ranges(index: IndexEntry): Option[String => Option[SealedRange]] =
+  private def ranges(index: IndexEntry): Option[String => Option[SealedRange]] =
     withIndex(index).map(list => path => list.byPath.get(path).flatMap(_.ranges.get(index.field)))
+
+  def indexes: Seq[IndexEntry] = snapshot.version.manifest.indexes
+
+  /** What an index says of each file, by the file's path; none if the index cannot be read. */
+  def summaries(index: IndexEntry): Option[String => Option[ColumnSummary]] =
+    ranges(index).map(of => path => of(path).map(range => ColumnSummary.Range(range.bounds, range.nulls)))
 
   def relative(file: Path): Option[String] = SealedFiles.relative(path, file)
 
