@@ -38,7 +38,13 @@ private[options] trait SnapshotOptions {
     "Name of the private key in the KMS that signs snapshots: Ed25519, or ECDSA with P-256. Without one, a key that the " +
       "footer's master key wraps makes an HMAC, which stops only those who cannot use that master key."
   )
+  val XskipperStore = OptionSpec(
+    "xskipperStore",
+    Read,
+    "The directory of a Parquet metadata store of Xskipper, by which a read skips files. A store is not signed: whoever " +
+      "can write to it can hide rows from this read."
+  )
 
   protected def snapshotOptions: Seq[OptionSpec] =
-    Seq(Snapshot, SnapshotLocation, MinSnapshot, VerifyKey, SigningKey)
+    Seq(Snapshot, SnapshotLocation, MinSnapshot, VerifyKey, SigningKey, XskipperStore)
 }

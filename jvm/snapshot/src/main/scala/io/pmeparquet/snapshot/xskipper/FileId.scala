@@ -1,6 +1,6 @@
 package io.pmeparquet.snapshot.xskipper
 
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.Path
 
 /**
  * What a store calls a data file: `<path>#<modification time>`, without scheme and bucket, or `cos://<bucket>/<path>#…`.
@@ -33,21 +33,22 @@ private[pmeparquet] object FileId {
   }
 
   /**
-   * The ids that describe a file as it is now.
+   * The ids that describe a file.
    *
-   * @param store the directory of the store: an id without a bucket can only mean a file where the store itself is, or
-   *   a file of another bucket with the same path would be taken for it
+   * @param file qualified
+   * @param store the directory of the store, qualified: an id without a bucket can only mean a file where the store
+   *   itself is, or a file of another bucket with the same path would be taken for it
    */
-  def of(file: FileStatus, store: Path): Seq[FileId] = {
-    val uri = file.getPath.toUri
+  def of(file: Path, modified: Long, store: Path): Seq[FileId] = {
+    val uri = file.toUri
     def isBesideStore = {
       def place(path: Path) =
         (Option(path.toUri.getScheme).map(_.toLowerCase), Option(path.toUri.getAuthority))
-      place(file.getPath) == place(store)
+      place(file) == place(store)
     }
-    val unnamed = if (isBesideStore) Seq(FileId(None, uri.getPath, file.getModificationTime)) else Nil
+    val unnamed = if (isBesideStore) Seq(FileId(None, uri.getPath, modified)) else Nil
     val named = Option(uri.getAuthority).filter(_ => uri.getScheme == "cos").map { authority =>
-      FileId(Some(containerOf(authority)), uri.getPath, file.getModificationTime)
+      FileId(Some(containerOf(authority)), uri.getPath, modified)
     }
     unnamed ++ named
   }

@@ -1,18 +1,22 @@
 package io.pmeparquet.snapshot.xskipper
 
+import scala.collection.mutable
 import scala.collection.JavaConverters._
 
 import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate, Operators}
 import org.apache.parquet.io.api.Binary
 
 import io.pmeparquet.parquet.schema.PredicateColumns
-import io.pmeparquet.parquet.summary.{ColumnSummary, FileJudge, KnownColumn, SummaryKind}
+import io.pmeparquet.parquet.summary.{ColumnSummary, FileJudge, KnownColumn, Proof, SummaryKind}
 
-/** Whether one of Spark's sketches can hold a value: a `Long`, or a text as `Binary`. */
+/** Opens Spark's sketches. */
 private[pmeparquet] trait SketchLookup {
 
-  /** @param filter as [[StoredSummary.Sketch]] has it */
-  def mightContain(filter: Array[Byte], value: Any): Boolean
+  /**
+   * @param filter as [[StoredSummary.Sketch]] has it
+   * @return whether the filter can hold a value: a `Long`, or a text as `Binary`
+   */
+  def open(filter: Array[Byte]): Any => Boolean
 }
 
 /**
@@ -32,43 +36,55 @@ private[pmeparquet] final class StoreJudge(
 
   private val condition: Option[FilterPredicate] = conditions.reduceOption(FilterApi.and)
 
-  /** @param summaries of the file, by the paths of their columns */
-  def holdsNone(summaries: Map[Seq[String], Seq[StoredSummary]]): Boolean = condition.exists { whole =>
+  /**
+   * @param summaries of the file, by the paths of their columns
+   * @return none if a row may match
+   */
+  def holdsNone(summaries: Map[Seq[String], Seq[StoredSummary]]): Option[Proof] = condition.flatMap { whole =>
     val known = summaries.map { case (path, all) =>
       path -> all.collect { case StoredSummary.Known(of, summary) if types.get(path).contains(of) => summary }
     }
-    withoutSketched(whole, summaries).forall(left => isProved(left, known))
-  }
-
-  private def isProved(
-      predicate: FilterPredicate,
-      known: Map[Seq[String], Seq[ColumnSummary]]
-  ): Boolean = {
-    val exact = known.map { case (path, all) => path -> all.filterNot(mayLackNaN(path, _)) }
-    judged(withoutNaN(predicate), known) || judged(predicate, exact) ||
-    // A list is proved value by value: then conditions that no value fulfils count together.
-    exact.exists { case (path, some) =>
-      some.exists {
-        case ColumnSummary.ValueList(values, _) if values.nonEmpty && values.size <= MostJudgedAlone =>
-          values.forall { value =>
-            val one = ColumnSummary.Range(Some(value -> value), StoredSummary.UnknownNulls)
-            judged(predicate, exact.updated(path, Seq(one)))
-          }
-        case _ => false
-      }
+    val sketched = new Sketched(summaries)
+    sketched.left(whole) match {
+      case None => Some(Proof(sketched.uses))
+      case Some(left) => proof(left, known).map(found => Proof(found.uses ++ sketched.uses))
     }
   }
 
-  private def judged(predicate: FilterPredicate, known: Map[Seq[String], Seq[ColumnSummary]]): Boolean =
-    FileJudge
-      .holdsNone(
-        predicate,
-        known.map { case (path, all) =>
-          path -> new KnownColumn(types(path).leaf(path.last), all.map(withUnknownNulls))
-        },
-        RowsOfUnknownNumber
-      )
-      .isDefined
+  private def proof(
+      predicate: FilterPredicate,
+      known: Map[Seq[String], Seq[ColumnSummary]]
+  ): Option[Proof] = {
+    val exact = known.map { case (path, all) => path -> all.filterNot(mayLackNaN(path, _)) }
+    judged(withoutNaN(predicate), known)
+      .orElse(judged(predicate, exact))
+      .orElse(exact.iterator.flatMap { case (path, _) => byValues(predicate, path, exact) }.take(1).toSeq.headOption)
+  }
+
+  /** Proves it for each value of a list by itself: then conditions of which each value fails another one count, too. */
+  private def byValues(
+      predicate: FilterPredicate,
+      path: Seq[String],
+      known: Map[Seq[String], Seq[ColumnSummary]]
+  ): Option[Proof] = known(path)
+    .collectFirst { case ColumnSummary.ValueList(values, _) => values }
+    .filter(values => values.nonEmpty && values.size <= MostJudgedAlone)
+    .filter(_.forall { value =>
+      val one = ColumnSummary.Range(Some(value -> value), StoredSummary.UnknownNulls)
+      judged(predicate, known.updated(path, Seq(one))).isDefined
+    })
+    .map(values => Proof(Set(path -> SummaryKind.ValueList(values.size))))
+
+  private def judged(
+      predicate: FilterPredicate,
+      known: Map[Seq[String], Seq[ColumnSummary]]
+  ): Option[Proof] = FileJudge.holdsNone(
+    predicate,
+    known.map { case (path, all) =>
+      path -> new KnownColumn(types(path).leaf(path.last), all.map(withUnknownNulls))
+    },
+    RowsOfUnknownNumber
+  )
 
   private def mayLackNaN(path: Seq[String], summary: ColumnSummary) = summary match {
     case ColumnSummary.Range(_, _) => isFloating(path)
@@ -91,36 +107,49 @@ private[pmeparquet] final class StoreJudge(
     case other => other
   }
 
-  /** The predicate without comparisons that the file's Bloom filters rule out; none if nothing is left. */
-  private def withoutSketched(
-      predicate: FilterPredicate,
-      summaries: Map[Seq[String], Seq[StoredSummary]]
-  ): Option[FilterPredicate] = {
-    def left(one: FilterPredicate): Option[FilterPredicate] = one match {
+  /** What the Bloom filters of a file leave of a predicate. */
+  private final class Sketched(summaries: Map[Seq[String], Seq[StoredSummary]]) {
+    private val ruledOut = mutable.Set.empty[Seq[String]]
+    private val opened = mutable.Map.empty[Seq[String], Seq[Any => Boolean]]
+
+    private def filters(path: Seq[String]) = opened.getOrElseUpdate(
+      path,
+      summaries.getOrElse(path, Nil).collect { case StoredSummary.Sketch(filter) => sketches.open(filter) }
+    )
+
+    /** The columns whose filters have ruled something out. */
+    def uses: Set[(Seq[String], SummaryKind)] = ruledOut.map(_ -> AnyBloom).toSet
+
+    /** None if no row matches. */
+    def left(predicate: FilterPredicate): Option[FilterPredicate] = predicate match {
       case and: Operators.And =>
-        for (first <- left(and.getLeft); second <- left(and.getRight)) yield FilterApi.and(first, second)
+        for (one <- left(and.getLeft); other <- left(and.getRight)) yield FilterApi.and(one, other)
       case or: Operators.Or =>
         (left(or.getLeft), left(or.getRight)) match {
-          case (Some(first), Some(second)) => Some(FilterApi.or(first, second))
-          case (first, second) => first.orElse(second)
+          case (Some(one), Some(other)) => Some(FilterApi.or(one, other))
+          case (one, other) => one.orElse(other)
         }
-      case eq: Operators.Eq[_] => if (isRuledOut(eq.getColumn, Seq(eq.getValue))) None else Some(eq)
-      case in: Operators.In[_] =>
-        if (isRuledOut(in.getColumn, in.getValues.asScala.toSeq)) None else Some(in)
+      case eq: Operators.Eq[_] => kept(eq, eq.getColumn, Seq(eq.getValue))
+      case in: Operators.In[_] => kept(in, in.getColumn, in.getValues.asScala.toSeq)
       case other => Some(other)
     }
-    def isRuledOut(column: Operators.Column[_], values: Seq[Any]) = {
+
+    private def kept(
+        predicate: FilterPredicate,
+        column: Operators.Column[_],
+        values: Seq[Any]
+    ): Option[FilterPredicate] = {
       val path = column.getColumnPath.toArray.toSeq
-      val filters = summaries.getOrElse(path, Nil).collect { case StoredSummary.Sketch(filter) => filter }
-      filters.nonEmpty && values.forall { value =>
-        sketched(path, value).exists(one => filters.exists(!sketches.mightContain(_, one)))
+      val isRuledOut = values.forall { value =>
+        sketchedAs(path, value).exists(one => filters(path).exists(mightContain => !mightContain(one)))
       }
+      if (isRuledOut) ruledOut += path
+      if (isRuledOut) None else Some(predicate)
     }
-    left(predicate)
   }
 
   /** The value as Xskipper puts it into a filter; none for one that a filter does not tell of. */
-  private def sketched(path: Seq[String], value: Any): Option[Any] = (types.get(path), value) match {
+  private def sketchedAs(path: Seq[String], value: Any): Option[Any] = (types.get(path), value) match {
     case (Some(StoredType.Text), text: Binary) => Some(text)
     case (Some(_: StoredType.Whole), number: Integer) => Some(number.toLong)
     case (Some(_: StoredType.Whole), number: java.lang.Long) => Some(number.toLong)
@@ -129,6 +158,9 @@ private[pmeparquet] final class StoreJudge(
 }
 
 private object StoreJudge {
+
+  /** Stores state no fpp that a proof could depend on. */
+  private val AnyBloom = SummaryKind.Bloom(0.01, None)
 
   /** Longer lists are only asked for single values. */
   private val MostJudgedAlone = 256
