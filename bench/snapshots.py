@@ -1,8 +1,11 @@
 """What a snapshot costs and saves: point queries and scans of many files, sealed and not, and the time to seal.
 
     python -m bench.snapshots --files 1000 10000
+    python -m bench.snapshots --files 100000 --rounds 1 --iceberg iceberg-spark-runtime-4.1_2.13-1.12.0.jar
 
-Each round is a new JVM, and the variants alternate within a round. The tables have equal rows, sorted by ``id``.
+Each variant of a round is a new JVM, and the variants alternate from round to round. The tables have equal rows, sorted
+by ``id``. The index of the sealed tables is on ``id``: least and greatest values, or a Bloom filter. Counts of requests
+come from runs of their own.
 """
 
 from __future__ import annotations
@@ -19,116 +22,197 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
+from bench.jars import SPARK_JARS
 from bench.variants import SETTINGS, master_keys, static_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import SparkSession
 
 ROWS_OF_FILE = 100
-ROUNDS, REPETITIONS = 3, 5
-VARIANTS = ("plain", "unsealed", "sealed")
+TABLE = "iceberg"
+PLAIN, UNSEALED, SEALED, BLOOM = "plain", "unsealed", "sealed", "bloom"
+Seconds = dict[str, list[float]]
 
 
 def main() -> int:
     """Make the tables, measure in new processes, and print medians."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, nargs="+", default=[1000])
-    parser.add_argument("--round", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--iceberg", type=Path, help="Iceberg's runtime jar for this Spark, to measure it too")
+    parser.add_argument("--process", nargs=2, metavar=("PLACE", "WORK"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.round:
-        measure(arguments.round, arguments.files[0])
+    if arguments.process:
+        place, work = arguments.process
+        print(json.dumps(Process(Path(place), arguments).run(work)))  # noqa: T201 the result of this process
         return 0
     for files in arguments.files:
         with tempfile.TemporaryDirectory() as folder:
-            place = Path(folder)
-            rounds = [started(place, files) for _ in range(ROUNDS)]
-            show(files, rounds)
+            measure(Path(folder), files, sys.argv[1:])
     return 0
 
 
-def started(place: Path, files: int) -> dict[str, list[float]]:
-    """Measure one round in a process of its own."""
-    command = [sys.executable, "-m", "bench.snapshots", "--files", str(files), "--round", str(place)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    found: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+def measure(place: Path, files: int, arguments: Sequence[str]) -> None:
+    """Measure one number of files."""
+    counting = place / "classes"
+    subprocess.run(
+        [  # noqa: S607 the user's javac
+            "javac",
+            "-cp",
+            f"{SPARK_JARS}/*",
+            "-d",
+            str(counting),
+            str(Path(__file__).with_name("CountingFileSystem.java")),
+        ],
+        check=True,
+    )
+
+    def process(work: str) -> Seconds:
+        command = [sys.executable, "-m", "bench.snapshots", *arguments, "--files", str(files)]
+        done = subprocess.run([*command, "--process", str(place), work], check=True, stdout=subprocess.PIPE, text=True)
+        found: Seconds = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+    made = process("make")
+    names = [PLAIN, UNSEALED, SEALED, BLOOM, *([TABLE] if "--iceberg" in arguments else [])]
+    rounds = rounds_of(arguments)
+    timed: dict[str, list[Seconds]] = {name: [] for name in names}
+    for number in range(rounds):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            timed[name].append(process(f"time {name}"))
+    show(files, made, timed, {name: process(f"count {name}") for name in names})
 
 
-def measure(place: Path, files: int) -> None:
-    """Measure in this process, and print seconds by step as JSON."""
-    keys = static_keys(master_keys(place / "keys.json"), place / "keys.txt")
-    spark = session()
-    seconds: dict[str, list[float]] = {}
-    if not (place / "plain").exists():
-        make(spark, place, keys, files)
-    shutil.rmtree(place / "sealed" / "_pme_snapshots", ignore_errors=True)
-    sealed = str(place / "sealed")
-    noted(seconds, "seal", lambda: pme.seal(spark, sealed, kms=keys, index=[pme.MinMax("id")], progress=False))
-    noted(seconds, "seal again", lambda: pme.seal(spark, sealed, kms=keys, progress=False))
-    noted(seconds, "open all footers", lambda: pme.key_usage(spark, str(place / "unsealed"), kms=keys).collect())
-    middle = files * ROWS_OF_FILE // 2
-    for query, condition in (("point", f"id = {middle}"), ("scan", "value >= 0")):
-        for _ in range(REPETITIONS):
-            for variant in VARIANTS:
-                noted(
-                    seconds,
-                    f"{query} {variant}",
-                    lambda variant=variant, condition=condition: total(spark, place, keys, variant, condition),
-                )
-    print(json.dumps(seconds))  # noqa: T201 the result of this process
+def rounds_of(arguments: Sequence[str]) -> int:
+    """The number of rounds that the arguments ask for."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=3)
+    return parser.parse_known_args(arguments)[0].rounds  # type: ignore[no-any-return]
 
 
-def session() -> SparkSession:
-    """Start Spark as the other cases do."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 only the process that measures loads Spark
+class Process:
+    """The work of one process with a JVM of its own."""
 
-    builder = pme.configure(SparkSession.builder.master("local[2]").appName("pme-parquet bench"))
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    started = builder.getOrCreate()
-    started.sparkContext.setLogLevel("ERROR")
-    return started
+    def __init__(self, place: Path, arguments: argparse.Namespace) -> None:
+        self.place, self.arguments = place, arguments
+        self.files = arguments.files[0]
+        self.keys = static_keys(master_keys(place / "keys.json"), place / "keys.txt")
+        self.seconds: Seconds = {}
+
+    def run(self, work: str) -> Seconds:
+        """Do the work that a text names."""
+        kind, _, name = work.partition(" ")
+        spark = self.session(counting=kind == "count")
+        if kind == "make":
+            self.make(spark)
+        elif kind == "time":
+            self.time(spark, name)
+        else:
+            self.count(spark, name)
+        return self.seconds
+
+    def session(self, *, counting: bool) -> SparkSession:
+        """Start Spark as the other cases do."""
+        from pyspark.sql import SparkSession  # noqa: PLC0415 only the process that measures loads Spark
+
+        builder = SparkSession.builder.master("local[2]").appName("pme-parquet bench")
+        for setting, value in SETTINGS.items():
+            builder = builder.config(setting, value)
+        builder = pme.configure(builder)
+        if self.arguments.iceberg:
+            builder = (
+                builder.config("spark.jars", f"{pme.jar_path()},{self.arguments.iceberg.resolve()}")
+                .config("spark.sql.catalog.bench", "org.apache.iceberg.spark.SparkCatalog")
+                .config("spark.sql.catalog.bench.type", "hadoop")
+                .config("spark.sql.catalog.bench.warehouse", str(self.place / "warehouse"))
+            )
+        if counting:
+            builder = builder.config("spark.driver.extraClassPath", str(self.place / "classes"))
+            builder = builder.config("spark.hadoop.fs.file.impl", "CountingFileSystem")
+        started = builder.getOrCreate()
+        started.sparkContext.setLogLevel("ERROR")
+        return started
+
+    def make(self, spark: SparkSession) -> None:
+        """Write the tables, one file for each range of ids, and seal two of them."""
+        rows = spark.range(0, self.files * ROWS_OF_FILE, 1, self.files)
+        rows = rows.selectExpr("id", "id * 0.5 AS value", "sha2(string(id), 256) AS text")
+        rows.write.parquet(str(self.place / PLAIN))
+        encryption = pme.Encryption(kms=self.keys, footer_key="footer", column_keys={"pay": ["value"]})
+        pme.write(rows, self.place / UNSEALED, encryption)
+        shutil.copytree(self.place / UNSEALED, self.place / SEALED)
+        shutil.copytree(self.place / UNSEALED, self.place / BLOOM)
+        if self.arguments.iceberg:
+            rows.writeTo(f"bench.db.{TABLE}").using("iceberg").create()
+        unsealed, sealed, bloom = (str(self.place / name) for name in (UNSEALED, SEALED, BLOOM))
+        keys = {"kms": self.keys, "progress": False}
+        self.noted("open all footers", lambda: pme.key_usage(spark, unsealed, kms=self.keys).collect())
+        self.noted("seal", lambda: pme.seal(spark, sealed, index=[pme.MinMax("id")], **keys))
+        self.noted("seal again", lambda: pme.seal(spark, sealed, **keys))
+        self.noted("seal, with Bloom filters", lambda: pme.seal(spark, bloom, index=[pme.Bloom("id")], **keys))
+
+    def queries(self) -> list[tuple[str, str]]:
+        """A condition that one row fulfils, and one that all do."""
+        return [("point", f"id = {self.files * ROWS_OF_FILE // 2}"), ("scan", "value >= 0")]
+
+    def time(self, spark: SparkSession, name: str) -> None:
+        """Time the queries, and the planning of the first."""
+        for query, condition in self.queries():
+            for _ in range(self.arguments.repetitions):
+                self.noted(query, lambda condition=condition: self.total(spark, name, condition))
+        runtime = spark._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]  # noqa: SLF001
+        spark._jvm.java.lang.System.gc()  # type: ignore[union-attr]  # noqa: SLF001
+        self.seconds["heap"] = [(runtime.totalMemory() - runtime.freeMemory()) / 2**20]
+
+    def count(self, spark: SparkSession, name: str) -> None:
+        """Count the requests of each query."""
+        counter = spark._jvm.CountingFileSystem  # type: ignore[union-attr]  # noqa: SLF001
+        self.total(spark, name, self.queries()[0][1])
+        for query, condition in self.queries():
+            counter.counted()
+            self.total(spark, name, condition)
+            self.seconds[query] = [float(number) for number in counter.counted().split()]
+
+    def total(self, spark: SparkSession, name: str, condition: str) -> object:
+        """Read a table anew, as a user's first read does, and add up a column."""
+        if name == TABLE:
+            spark.catalog.clearCache()
+            frame = spark.read.table(f"bench.db.{TABLE}")
+        else:
+            reader = spark.read.format("parquet" if name == PLAIN else "pme-parquet")
+            options = {} if name == PLAIN else self.keys.options()
+            frame = reader.options(**options).load(str(self.place / name))
+        return frame.where(condition).selectExpr("sum(value)").collect()
+
+    def noted(self, step: str, work: Callable[[], object]) -> None:
+        """Do some work, and note how long it took."""
+        began = time.perf_counter()
+        work()
+        self.seconds.setdefault(step, []).append(time.perf_counter() - began)
 
 
-def make(spark: SparkSession, place: Path, keys: pme.Static, files: int) -> None:
-    """Write the tables: one file for each range of ids."""
-    rows = spark.range(0, files * ROWS_OF_FILE, 1, files).selectExpr("id", "id * 0.5 AS value", "uuid() AS text")
-    rows.write.parquet(str(place / "plain"))
-    encryption = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pay": ["value"]})
-    stored = spark.read.parquet(str(place / "plain")).repartitionByRange(files, "id")
-    for variant in VARIANTS[1:]:
-        pme.write(stored, place / variant, encryption)
+def show(files: int, made: Seconds, timed: dict[str, list[Seconds]], counts: dict[str, Seconds]) -> None:
+    """Print the median, least and most seconds of each step, the first of a JVM apart."""
+    lines = [f"{files:,} files"]
+    lines += [f"  {step:28} {_spread(some)}" for step, some in made.items()]
+    for name, rounds in timed.items():
+        lines.append(f"  {name}: driver's heap afterwards {_spread([one['heap'][0] for one in rounds], 'MiB')}")
+        for query in ("point", "scan"):
+            first = [one[query][0] for one in rounds]
+            later = [second for one in rounds for second in one[query][1:]]
+            spreads = "   ".join(
+                f"{text} {_spread(some)}" for text, some in (("first", first), ("later", later)) if some
+            )
+            opened, listed, looked_up = map(int, counts[name][query])
+            lines.append(f"    {query:6} {spreads}   {opened:,} opened, {listed:,} listed, {looked_up:,} looked up")
+    print("\n".join(lines))  # noqa: T201 for the user
 
 
-def total(spark: SparkSession, place: Path, keys: pme.Static, variant: str, condition: str) -> object:
-    """Read a table anew, as a user's first read does, and add up a column."""
-    reader = spark.read.format("parquet" if variant == "plain" else "pme-parquet")
-    options = {} if variant == "plain" else keys.options()
-    frame = reader.options(**options).load(str(place / variant))
-    return frame.where(condition).selectExpr("sum(value)").collect()
-
-
-def noted(seconds: dict[str, list[float]], step: str, work: Callable[[], object]) -> None:
-    """Do some work, and note how long it took."""
-    began = time.perf_counter()
-    work()
-    seconds.setdefault(step, []).append(time.perf_counter() - began)
-
-
-def show(files: int, rounds: list[dict[str, list[float]]]) -> None:
-    """Print the median, least and most seconds of each step, the first of a round apart."""
-    print(f"{files:,} files, {ROUNDS} JVMs")  # noqa: T201 for the user
-    for step in rounds[0]:
-        first = [one[step][0] for one in rounds]
-        later = [second for one in rounds for second in one[step][1:]]
-        texts = [f"{name} {_spread(some)}" for name, some in (("first", first), ("later", later)) if some]
-        print(f"  {step:20} {'   '.join(texts)}")  # noqa: T201 for the user
-
-
-def _spread(seconds: list[float]) -> str:
-    return f"{statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})"
+def _spread(values: Sequence[float], unit: str = "s") -> str:
+    return f"{statistics.median(values):.2f} {unit} ({min(values):.2f} to {max(values):.2f})"
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pme_parquet._inspect.differences import drift, groups, with_intruders
 from pme_parquet._inspect.look import look
 from pme_parquet._inspect.report import Inspection
-from pme_parquet._inspect.storage import Found
+from pme_parquet._storage import Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from thrift.transport.TTransport import TMemoryBuffer
 import pme_parquet as pme
 from pme_parquet._inspect.names import Names
 from pme_parquet._inspect.places import ends
-from pme_parquet._inspect.storage import storage
 from pme_parquet._inspect.thrift import parse
+from pme_parquet._storage import storage
 from tests.support.interop.schemas import write
 from tests.support.session import TEST_KMS
 

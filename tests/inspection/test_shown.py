@@ -150,7 +150,7 @@ def test_the_dict_has_every_field_and_is_json(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(encrypted(material("footer")))
     told = pme.inspect(tmp_path).to_dict()
     assert json.loads(json.dumps(told)) == json.loads(json.dumps(told))
-    assert sorted(told) == ["drift", "files", "findings", "groups", "path"]
+    assert sorted(told) == ["drift", "files", "findings", "groups", "path", "tables"]
     [file] = told["files"]
     assert file.pop("footer_key") == {
         "management": "envelope",
@@ -179,6 +179,7 @@ def test_the_dict_has_every_field_and_is_json(tmp_path: Path) -> None:
         "created_by": None,
         "findings": (),
     }
+    assert told["tables"] == [{"table": "", "versions": 0, "newest": None, "findings": ()}]
     assert told["groups"] == [{"files": 1, "bytes": file["bytes"], "example": "a"}]
 
 

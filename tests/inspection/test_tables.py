@@ -165,7 +165,7 @@ def test_something_that_is_not_a_file_is_a_finding_and_does_not_hang(tmp_path: P
 def test_a_file_without_read_permission_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, "a", encrypted(b"k"))
     put(tmp_path, "b", encrypted(b"k"))
-    monkeypatch.setattr("pme_parquet._inspect.storage._Local.read", _refuses_a)
+    monkeypatch.setattr("pme_parquet._storage._Local.read", _refuses_a)
     report = pme.inspect(tmp_path)
     assert [(finding.file, finding.condition) for finding in report.findings] == [("a", "")]
     assert "PermissionError: not for you" in report.findings[0].message

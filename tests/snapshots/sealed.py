@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
@@ -61,3 +63,33 @@ def files_read(frame: DataFrame) -> int:
         frame.collect()
         return len({file.urlEncodedPath() for part in partitions for file in part.files()})
     return scan_metrics(frame, ["numFiles"])["numFiles"]
+
+
+def paths_listed(frame: DataFrame) -> list[str]:
+    """Return the paths of the files that the query's only scan reads, sorted; without running the query."""
+    plan: Any = frame._jdf.queryExecution().executedPlan()
+    leaf = plan.collectLeaves().apply(0)
+    kind = leaf.getClass().getSimpleName()
+    if kind == "LocalTableScanExec":
+        return []
+    if kind == "BatchScanExec":
+        partitions: Sequence[Any] = list(leaf.batch().planInputPartitions())
+        return sorted({file.urlEncodedPath() for part in partitions for file in part.files()})
+    found = leaf.relation().location().listFiles(leaf.partitionFilters(), leaf.dataFilters())
+    directories = [found.apply(at) for at in range(found.size())]
+    return sorted(
+        one.files().apply(at).getPath().toString() for one in directories for at in range(one.files().size())
+    )
+
+
+def statistics(frame: DataFrame) -> dict[str, Any]:
+    """Return what the connector says of the query's scans."""
+    jvm: Any = frame.sparkSession._jvm
+    found: dict[str, Any] = json.loads(jvm.io.pmeparquet.spark.admin.QueryStatistics.json(frame._jdf))
+    return found
+
+
+def explained(frame: DataFrame) -> list[str]:
+    """Return what ``EXPLAIN`` says of the files of each scan of ours."""
+    text = frame._jdf.queryExecution().executedPlan().toString()
+    return re.findall(r"Format: PmeParquet \((.*? files?[^)]*?\)?)\)", text) + re.findall(r"Files: (.*)$", text, re.M)

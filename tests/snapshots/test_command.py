@@ -10,8 +10,8 @@ import pytest
 
 import pme_parquet as pme
 from pme_parquet._cli import exits, sealing
-from tests.snapshots.made import PART, chain, content, manifest, put
 from tests.support.commands import run
+from tests.support.files.manifests import PART, chain, content, manifest, put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

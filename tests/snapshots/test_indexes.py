@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.made import chain, content, manifest, put
+from tests.support.files.manifests import chain, content, index, indexed, manifest, put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,30 +19,29 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "people" / "_pme_snapshots"
 
 
-def index(*column: str, field: str = "index_0") -> dict[str, object]:
-    """Return an index as a manifest states it."""
-    return {"kind": "minMax", "column": list(column), "field": field, "type": f"optional int64 {column[-1]}"}
-
-
-def test_an_index_has_the_key_of_its_column_and_otherwise_the_footers(directory: Path) -> None:
-    indexes = [index("address", "zip"), index("n", field="index_1"), index("city", field="index_7")]
-    put(directory, 1, manifest(content(indexes=indexes)))
+def test_indexes_are_listed_with_their_keys_and_parameters(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    bloom = index("n", field="index_7", kind="bloom", key="stats", parameters={"ndv": "9", "fpp": "0.01"})
+    put(directory, 1, manifest(content(**indexed(index("address", "zip", key="pii"), bloom))))
     found = pme.describe_index(directory.parent)
     assert list(found) == [
-        pme.Index(("address", "zip"), "minMax", "index_0", "optional int64 zip", "pii"),
-        pme.Index(("n",), "minMax", "index_1", "optional int64 n", "footer"),
-        pme.Index(("city",), "minMax", "index_7", "optional int64 city", "footer"),
+        pme.Index(("address", "zip"), "minMax", "index_0", "optional int64 zip", "pii", {}),
+        pme.Index(("n",), "bloom", "index_7", "optional int64 n", "stats", {"fpp": "0.01", "ndv": "9"}),
     ]
-    assert (found.version, len(found), found[-1]) == (1, 3, found.indexes[2])
-    assert json.loads(json.dumps(found.to_dict()))["indexes"][0]["key"] == "pii"
-    lines = str(found).splitlines()
-    assert lines[0] == f"{directory.parent}: version 1 has 3 indexes"
-    assert "address.zip" in lines[3]
+    assert (found.version, len(found), found[-1]) == (1, 2, found.indexes[1])
+    assert json.loads(json.dumps(found.to_dict()))["indexes"][1]["parameters"] == {"fpp": "0.01", "ndv": "9"}
+    assert str(found).splitlines() == [
+        f"{directory.parent}: version 1 has 2 indexes",
+        "",
+        "  column       kind    parameters       type                key",
+        "  address.zip  minMax                   optional int64 zip  pii",
+        "  n            bloom   fpp=0.01, ndv=9  optional int64 n    stats",
+    ]
 
 
 def test_a_table_in_plaintext_has_indexes_without_keys(directory: Path) -> None:
     policy = {"footerKey": None, "columns": [{"column": ["id"], "key": None}]}
-    put(directory, 1, manifest(content(policy=policy, indexes=[index("id")])))
+    put(directory, 1, manifest(content(policy=policy, **indexed(index("id", key=None)))))
     [found] = pme.describe_index(directory.parent)
     assert found.key is None
     assert "not encrypted" in str(pme.describe_index(directory.parent))
@@ -69,7 +68,7 @@ def test_a_table_that_is_not_sealed_has_no_indexes(tmp_path: Path) -> None:
 
 def test_snapshots_may_be_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "people").mkdir()
-    put(tmp_path / "lists", 1, manifest(content(indexes=[])))
+    put(tmp_path / "lists", 1, manifest(content(**indexed())))
     found = pme.describe_index(tmp_path / "people", location=tmp_path / "lists")
     assert (found.version, list(found)) == (1, [])
     assert str(found).endswith("version 1 has no indexes")

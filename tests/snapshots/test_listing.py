@@ -15,7 +15,7 @@ from rich.console import Console
 
 import pme_parquet as pme
 from pme_parquet.errors import BY_CONDITION
-from tests.snapshots.made import PART, chain, content, digest, manifest, part, put
+from tests.support.files.manifests import INDEX, PART, chain, content, digest, index, manifest, part, put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,6 +174,16 @@ def test_a_missing_part_and_one_of_another_length_are_problems(directory: Path) 
     (directory / PART).unlink()
     [problem] = problems(directory)
     assert f"{PART} is missing" in problem
+    (directory / PART).write_bytes(bytes(11))
+    (directory / INDEX).write_bytes(b"")
+    [problem] = problems(directory)
+    assert problem == (
+        f"snapshot-0000000001.json: an index is incomplete: {INDEX} is 0 bytes long instead of 7. Reads skip fewer "
+        "files by it, and are correct. Restore that file, or drop the index with pme.drop_index and make it again."
+    )
+    (directory / INDEX).unlink()
+    [problem] = problems(directory)
+    assert f"an index is incomplete: {INDEX} is missing" in problem
 
 
 def test_a_newer_format_is_a_problem_of_its_own(directory: Path) -> None:
@@ -196,6 +206,7 @@ def test_snapshots_in_an_object_store(stored: Stored) -> None:
     assert len(pme.snapshots("sealed://bucket/people")) == 0
     stored.pipe_file("/bucket/people/_pme_snapshots/snapshot-0000000001.json", manifest(content()))
     stored.pipe_file(f"/bucket/people/_pme_snapshots/{PART}", bytes(11))
+    stored.pipe_file(f"/bucket/people/_pme_snapshots/{INDEX}", bytes(7))
     found = pme.snapshots("sealed://bucket/people")
     assert ([version.version for version in found], found.problems) == ([1], ())
     assert len(pme.snapshots("sealed://bucket/x", location="sealed://bucket/people/_pme_snapshots")) == 1
@@ -230,7 +241,7 @@ def test_the_table_shows_versions_and_the_last_one(directory: Path, monkeypatch:
     assert "120.6 KiB" in text
     assert "2, sealed by ada with pme-parquet 0.1.0" in text
     assert "address.zip: key 'pii'; n: key 'footer'; city: not encrypted" in text
-    assert "minMax of id" in text
+    assert "minMax of id: key 'footer'" in text
     assert shown[-1].startswith("No seal was checked")
 
 
@@ -263,7 +274,9 @@ def test_no_text_of_a_manifest_controls_a_screen(directory: Path) -> None:
         location=HOSTILE,
         partitionColumns=[HOSTILE],
         policy={"footerKey": HOSTILE, "columns": [{"column": [HOSTILE], "key": HOSTILE}]},
-        indexes=[{"kind": "minMax", "column": [HOSTILE], "field": "index_0", "type": HOSTILE}],
+        indexes=[
+            index(HOSTILE, kind="class", type=HOSTILE, key=HOSTILE, parameters={"class": HOSTILE, HOSTILE: HOSTILE})
+        ],
         parts=[part(first=HOSTILE, last=HOSTILE)],
     )
     put(directory, 1, manifest(stated, {"algorithm": "Ed25519", "key": HOSTILE, "value": "A" * 86 + "=="}))

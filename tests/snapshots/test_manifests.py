@@ -11,8 +11,21 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._snapshots.fields import MalformedError
 from pme_parquet._snapshots.manifest import MAX_BYTES, OtherFormatError, version_of
-from pme_parquet._snapshots.version import SnapshotColumn, SnapshotIndex
-from tests.snapshots.made import ED25519, HMAC, TABLE, content, digest, manifest, part, put
+from pme_parquet._snapshots.version import Index, SnapshotColumn, SnapshotIndexFile
+from tests.support.files.manifests import (
+    ED25519,
+    HMAC,
+    INDEX,
+    TABLE,
+    content,
+    digest,
+    index,
+    index_file,
+    indexed,
+    manifest,
+    part,
+    put,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +57,52 @@ def test_every_field_is_read() -> None:
         SnapshotColumn(("address", "zip"), "pii"),
         SnapshotColumn(("city",), None),
     )
-    assert version.indexes == (SnapshotIndex("minMax", ("id",), "index_0", "optional int64 id"),)
+    assert version.indexes == (Index(("id",), "minMax", "index_0", "optional int64 id", "footer", {}),)
+    assert version.parts[0].indexes == (SnapshotIndexFile("index_0", INDEX, 7, "cd" * 32),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "settings"),
+    [
+        ("valueList", {"max": "1"}, "max=1"),
+        ("valueList", {"max": "1000"}, "max=1000"),
+        ("bloom", {"ndv": "9223372036854775807", "fpp": "0.5"}, "fpp=0.5, ndv=9223372036854775807"),
+        ("bloom", {"fpp": "1.0E-5"}, "fpp=1.0E-5"),
+        ("class", {"class": "com.acme.Prefix", "length": "3", "": ""}, "=, class=com.acme.Prefix, length=3"),
+    ],
+)
+def test_every_kind_of_index_is_read(kind: str, parameters: dict[str, str], settings: str) -> None:
+    one, other = index("n", kind=kind, key="stats", parameters=parameters), index("city", field="index_9999", key=None)
+    [found, plain] = version_of(manifest(content(**indexed(one, other)))).indexes
+    assert (found.kind, found.key, found.parameters, found.settings) == (kind, "stats", parameters, settings)
+    assert (plain.name, plain.field, plain.key, plain.settings) == ("city", "index_9999", None, "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "reason"),
+    [
+        ("zonemap", {}, "it has an index of kind 'zonemap', which this format does not have"),
+        ("minMax", {"max": "1"}, "an index of kind 'minMax' has a parameter 'max', which this kind does not have"),
+        (
+            "valueList",
+            {"fpp": "0.1"},
+            "an index of kind 'valueList' has a parameter 'fpp', which this kind does not have",
+        ),
+        ("valueList", {"max": "0"}, "the parameter 'max' of an index of kind 'valueList' cannot be '0'"),
+        ("valueList", {"max": "1001"}, "the parameter 'max' of an index of kind 'valueList' cannot be '1001'"),
+        ("valueList", {"max": "٣"}, "the parameter 'max' of an index of kind 'valueList' cannot be '٣'"),
+        ("bloom", {"fpp": "0"}, "the parameter 'fpp' of an index of kind 'bloom' cannot be '0'"),
+        ("bloom", {"fpp": "0.51"}, "the parameter 'fpp' of an index of kind 'bloom' cannot be '0.51'"),
+        ("bloom", {"fpp": "NaN"}, "the parameter 'fpp' of an index of kind 'bloom' cannot be 'NaN'"),
+        ("bloom", {"ndv": "9223372036854775808"}, "of an index of kind 'bloom' cannot be '9223372036854775808'"),
+        ("class", {}, "an index of kind 'class' names no class"),
+        ("class", {"class": ""}, "the parameter 'class' of an index of kind 'class' cannot be ''"),
+    ],
+)
+def test_a_kind_of_index_that_the_format_does_not_have_is_refused(
+    kind: str, parameters: dict[str, str], reason: str
+) -> None:
+    assert reason in why(manifest(content(**indexed(index("id", kind=kind, parameters=parameters)))))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +121,9 @@ def test_each_algorithm_of_a_seal_is_read(seal: dict[str, Any]) -> None:
 
 def test_a_table_without_encryption_files_or_indexes() -> None:
     plain = {"footerKey": None, "columns": [{"column": ["n"], "key": None}]}
-    version = version_of(manifest(content(policy=plain, parts=[], files=0, rows=0, bytes=0, indexes=[])))
+    version = version_of(
+        manifest(content(policy=plain, parts=[], files=0, rows=0, bytes=0, indexes=[index("n", key=None)]))
+    )
     assert (version.policy.footer_key, version.policy.encrypted) == (None, False)
     assert (version.parts, version.files) == ((), 0)
 
@@ -125,9 +185,10 @@ def test_an_unknown_field_is_refused_at_every_level() -> None:
         inner = stated[name] if name == "policy" else stated[name][0]
         inner["more"] = 1
         assert "a field 'more'" in why(manifest(stated)), name
-    column = content()
-    column["policy"]["columns"][0]["more"] = 1
-    assert "a field 'more'" in why(manifest(column))
+    for inner in (lambda made: made["policy"]["columns"], lambda made: made["parts"][0]["indexes"]):
+        stated = content()
+        inner(stated)[0]["more"] = 1
+        assert "a field 'more'" in why(manifest(stated))
     assert "a field 'more'" in why(manifest(content(), ED25519 | {"more": 1}))
 
 
@@ -173,9 +234,20 @@ def test_an_unknown_field_is_refused_at_every_level() -> None:
         {"parts": [part(files=0)]},
         {"parts": [part(first="z", last="a")]},
         {"indexes": [[]]},
-        {"indexes": [{"kind": "bloom", "column": ["id"], "field": "index_0", "type": "int64 id"}]},
-        {"indexes": [{"kind": "minMax", "column": ["id"], "field": "path", "type": "int64 id"}]},
-        {"indexes": [{"kind": "minMax", "column": ["id"], "field": "index_0", "type": "int64 id"}] * 2},
+        {"parts": [part(indexes={})]},
+        {"parts": [part(indexes=[index_file(name="../index.parquet")])]},
+        {"parts": [part(indexes=[index_file(name=part()["name"])])]},
+        {"parts": [part(indexes=[index_file(length=0)])]},
+        {"parts": [part(indexes=[index_file(sha256="cd")])]},
+        {"parts": [part(indexes=[index_file("path")])]},
+        {"indexes": [index("id", field="path")]},
+        {"indexes": [index("id", field="index_00000")]},
+        {"indexes": [index("id", key=1)]},
+        {"indexes": [index("id", parameters=None)]},
+        {"indexes": [index("id", parameters=["max"])]},
+        {"indexes": [index("id", kind="valueList", parameters={"max": 64})]},
+        {"indexes": [index("id", kind="class", parameters={"class": "\ud800"})]},
+        {"indexes": [index("id", column=[])]},
     ],
     ids=str,
 )
@@ -185,6 +257,15 @@ def test_a_value_of_the_wrong_type_or_form_is_refused(changed: dict[str, Any]) -
 
 def test_parts_must_list_as_many_files_as_the_table_has() -> None:
     assert why(manifest(content(files=3))) == "its parts do not list 3 files"
+
+
+def test_each_part_has_one_file_for_each_index() -> None:
+    reason = f"its part {part()['name']} does not have one file for each index"
+    for files in ([], [index_file("index_1")], [index_file(), index_file("index_1")], [index_file(), index_file()]):
+        assert why(manifest(content(parts=[part(indexes=files)]))) == reason
+    assert why(manifest(content(indexes=[]))) == reason
+    two = [index("id"), index("n")]
+    assert why(manifest(content(**indexed(*two)))) == "two of its indexes have the same field"
 
 
 def test_only_the_first_version_has_no_previous_one() -> None:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from pme_parquet._cli.parsing import SECRETS
 from pme_parquet._display.words import printable
-from pme_parquet._inspect.storage import local_root
 from pme_parquet._kms.secrets import parse_reference
+from pme_parquet._storage import local_root
 from pme_parquet.errors import BadOptionError, KmsUnavailableError
 
 if TYPE_CHECKING:

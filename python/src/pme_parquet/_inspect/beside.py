@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from pme_parquet._inspect import material, problems
 from pme_parquet._inspect.inspected import Key
 from pme_parquet._inspect.tails import LARGE
+from pme_parquet._storage import not_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pme_parquet._inspect.storage import Found, Storage
+    from pme_parquet._storage import Found, Storage
     from pme_parquet.errors import PmeError
 
 UNREADABLE = Key("unreadable")
@@ -61,7 +62,7 @@ class FileKeys:
             except FileNotFoundError:
                 return self._unusable("it is missing")
             except Exception as failed:  # noqa: BLE001 every storage raises errors of its own
-                self._finding(problems.not_read(f"{self._found.shown}: {self._name}", failed))
+                self._finding(not_read(f"{self._found.shown}: {self._name}", failed))
                 return {}
             return found
 

@@ -1,9 +1,12 @@
-"""What one file shows of its encryption: its keys, its columns, and what is wrong with it."""
+"""What one file shows of its encryption: its keys, its columns, what is wrong with it; and what a table shows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pme_parquet._snapshots.version import SnapshotVersion
 
 Footer = Literal["encrypted", "signed", "plaintext"]
 
@@ -117,6 +120,29 @@ class InspectedFile:
     def keys(self) -> tuple[Key, ...]:
         """Every key that can be seen."""
         return ((self.footer_key,) if self.footer_key else ()) + self.column_keys
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedTable:
+    """What the snapshots of a table state. No seal was checked: anyone who can write to the storage can forge it.
+
+    Attributes:
+        table: its path below the inspected path; empty for the inspected path itself. For a partition, the path of the
+            table that it belongs to.
+        versions: number of versions that can be read; 0 if there are no snapshots.
+        newest: what the newest version states; None if it cannot be read, or there is none.
+        findings: what is wrong with the snapshots, or differs between the newest one and the files.
+    """
+
+    table: str
+    versions: int
+    newest: SnapshotVersion | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def has_snapshots(self) -> bool:
+        """Whether there is any, readable or not."""
+        return bool(self.versions or self.findings)
 
 
 @dataclass(frozen=True, slots=True)

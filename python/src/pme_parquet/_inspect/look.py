@@ -14,7 +14,7 @@ from pme_parquet._inspect.thrift import MalformedError
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from pme_parquet._inspect.storage import Found, Storage
+    from pme_parquet._storage import Found, Storage
 
 # The algorithm's fields are not authenticated, and the AAD joins prefix and unique part without a delimiter. A fixed
 # length keeps the boundary between them where the writer put it. The connector requires it, too.

@@ -13,7 +13,7 @@ from pme_parquet._inspect.thrift import Struct, binaries, each, i32, i64, parse,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pme_parquet._inspect.storage import Found, Storage
+    from pme_parquet._storage import Found, Storage
 
 # A picture with more parts would be unreadable.
 MAX_CHUNKS = 20_000

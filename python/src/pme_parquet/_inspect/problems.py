@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pme_parquet._display.words import printable
 from pme_parquet.errors import (
     AadPrefixError,
-    BadOptionError,
     DamagedFileError,
     KeyMetadataError,
     NotAuthenticError,
     PlaintextFileError,
     PmeError,
+    SnapshotMismatchError,
     UnsupportedError,
 )
 
@@ -26,25 +25,6 @@ def too_long(file: str, length: int, most: int) -> PmeError:
         f"{file}: its footer was not read: it is {length} bytes long, and reading more than {most} is too slow in "
         "Python. Use pme.key_usage, which runs in the JVM."
     )
-
-
-def not_read(file: str, failed: Exception) -> PmeError:
-    """The storage failed; each storage has errors of its own."""
-    first_line = (str(failed).splitlines() or [""])[0]
-    return PmeError(
-        f"{file}: it cannot be read: the storage failed with {type(failed).__name__}: {printable(first_line)}. Check "
-        "the path and the settings of its file system."
-    )
-
-
-def nothing(path: str) -> PmeError:
-    """There is no file and no directory."""
-    return BadOptionError(f"{path}: there is nothing at this path. Check the path.")
-
-
-def no_package(path: str, package: str) -> PmeError:
-    """The package of a file system is missing."""
-    return UnsupportedError(f"{path}: this needs the package {package}, which is not installed. pip install {package}.")
 
 
 def aad_prefix(file: str, why: str) -> PmeError:
@@ -66,6 +46,14 @@ def key_metadata(where: str, why: str) -> PmeError:
     return KeyMetadataError(
         f"{where}: the key metadata cannot be used: {why}. Check how the file was written, and that its key material "
         "is complete."
+    )
+
+
+def not_as_listed(where: str, version: int, listed: str, found: str) -> PmeError:
+    """The files of a table are not those that its newest snapshot lists."""
+    return SnapshotMismatchError(
+        f"{where}: version {version} lists {listed}, but the table has {found}. Readers refuse the table. Find out who "
+        "changed its files. If the change was intended, seal the table again with pme.seal."
     )
 
 

@@ -1,4 +1,4 @@
-"""What `pme.inspect` found: files, findings, and how the files of a table differ. `view` shows it."""
+"""What `pme.inspect` found: files, tables, findings, and how files differ. `view` shows it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._display.showable import Showable
-from pme_parquet._inspect.inspected import Finding, Group, InspectedFile, Key
+from pme_parquet._inspect.inspected import Finding, Group, InspectedFile, InspectedTable, Key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,17 +24,21 @@ class Inspection(Showable):
         files: every file except those that Spark ignores.
         groups: the files, grouped by visible encryption; the largest group first.
         drift: how the files differ, in sentences.
+        tables: the tables that the files belong to, with what their snapshots state; empty for a single file. A table
+            is a directory with data files, without the names of partitions.
     """
 
     path: str
     files: tuple[InspectedFile, ...]
     groups: tuple[Group, ...] = field(repr=False)
     drift: tuple[str, ...] = ()
+    tables: tuple[InspectedTable, ...] = ()
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """All findings by file; empty if nothing is wrong."""
-        return tuple(finding for file in self.files for finding in file.findings)
+        """All findings: those of files, then those of snapshots. Empty if nothing is wrong."""
+        of_files = (finding for file in self.files for finding in file.findings)
+        return (*of_files, *(finding for table in self.tables for finding in table.findings))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as for JSON."""
@@ -43,6 +47,7 @@ class Inspection(Showable):
             "files": [asdict(file) for file in self.files],
             "groups": [{"files": g.files, "bytes": g.bytes, "example": g.example.file} for g in self.groups],
             "drift": list(self.drift),
+            "tables": [asdict(table) for table in self.tables],
             "findings": [asdict(finding) for finding in self.findings],
         }
 
@@ -65,4 +70,4 @@ class Inspection(Showable):
     def _shown(self) -> Shown:
         from pme_parquet._inspect.view import shown  # noqa: PLC0415 only when it is shown
 
-        return shown(self.path, self.files, self.groups, self.drift, self.findings)
+        return shown(self.path, self.files, self.groups, self.drift, self.tables)

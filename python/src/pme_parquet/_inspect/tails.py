@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from pme_parquet._inspect import problems
 from pme_parquet._inspect.footers import LENGTH_BYTES
+from pme_parquet._storage import not_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pme_parquet._inspect.storage import Found, Storage
+    from pme_parquet._storage import Found, Storage
 
 MAGIC_BYTES = 4
 TAIL_BYTES = LENGTH_BYTES + MAGIC_BYTES
@@ -62,7 +63,7 @@ def _range(storage: Storage, found: Found, start: int, end: int) -> bytes:
     try:
         content = storage.read(found.path, start, end)
     except Exception as failed:
-        raise problems.not_read(found.shown, failed) from failed
+        raise not_read(found.shown, failed) from failed
     if len(content) != end - start:
         why = f"only {len(content)} of {end - start} bytes were read"
         raise problems.damaged(found.shown, why)

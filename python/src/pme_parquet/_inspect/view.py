@@ -8,11 +8,13 @@ from pme_parquet._display.causes import Grouped, by_cause
 from pme_parquet._display.content import Line, Row, Shown, Table
 from pme_parquet._display.words import FOOTERS, number, printable, size
 from pme_parquet._inspect.key_words import aad_prefix, key_details, key_id, key_ids
+from pme_parquet._snapshots.view import NOT_CHECKED, indexes_in_words, minute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pme_parquet._inspect.inspected import Column, Finding, Group, InspectedFile, Key
+    from pme_parquet._inspect.inspected import Column, Finding, Group, InspectedFile, InspectedTable, Key
+    from pme_parquet._snapshots.version import SnapshotVersion
 
 _MOST = 20
 
@@ -22,13 +24,15 @@ def shown(
     files: Sequence[InspectedFile],
     groups: Sequence[Group],
     drift: Sequence[str],
-    findings: Sequence[Finding],
+    tables: Sequence[InspectedTable],
 ) -> Shown:
     """The view of an inspection; texts from files are made printable."""
-    tables = _of_file(files[0]) if len(files) == 1 else (_of_groups(groups),) if files else ()
+    of_files = _of_file(files[0]) if len(files) == 1 else (_of_groups(groups),) if files else ()
     differences = (Line(line, "yellow") for line in drift)
+    findings = [finding for file in files for finding in file.findings]
+    findings += [finding for table in tables for finding in table.findings]
     wrong = (Line(line, "red") for line in _findings(findings))
-    return Shown(_title(path, files), tuple(tables), (*differences, *wrong))
+    return Shown(_title(path, files), (*of_files, *_of_tables(tables)), (*differences, *wrong, *_about(tables)))
 
 
 def _title(path: str, files: Sequence[InspectedFile]) -> str:
@@ -39,6 +43,43 @@ def _title(path: str, files: Sequence[InspectedFile]) -> str:
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
     return by_cause(Grouped(finding.condition, finding.file, finding.message) for finding in findings)
+
+
+def _of_tables(tables: Sequence[InspectedTable]) -> Iterator[Table]:
+    """What the newest snapshots state: line by line for a single table."""
+    found = [(table, table.newest) for table in tables if table.newest]
+    if len(tables) == 1 and found:
+        yield Table((), tuple((name, printable(value)) for name, value in _snapshot(*found[0]) if value))
+    elif found:
+        header = ("snapshots of", "version", "created", "files", "rows", "seal, not checked")
+        yield Table(header, tuple(_row(table, newest) for table, newest in found[:_MOST]))
+
+
+def _snapshot(table: InspectedTable, newest: SnapshotVersion) -> Iterator[tuple[str, str]]:
+    yield "snapshot", f"version {newest.version}{f' of {table.table}' if table.table else ''}"
+    yield "created", f"{minute(newest.created)} UTC by {newest.creator}"
+    yield "lists", f"{number(newest.files, 'file')}, {number(newest.rows, 'row')}, {size(newest.bytes)}"
+    yield "seal", f"{newest.algorithm}, key '{newest.key}'; not checked"
+    yield "indexes", indexes_in_words(newest.indexes)
+
+
+def _row(table: InspectedTable, newest: SnapshotVersion) -> Row:
+    seal = f"{newest.algorithm}, key '{newest.key}'"
+    cells = (table.table or ".", f"{newest.version:,}", minute(newest.created), f"{newest.files:,}")
+    return tuple(map(printable, (*cells, f"{newest.rows:,}", seal)))
+
+
+def _about(tables: Sequence[InspectedTable]) -> Iterator[Line]:
+    have = sum(table.has_snapshots for table in tables)
+    if not have:
+        return
+    if have > _MOST:
+        yield Line(f"and snapshots of {number(have - _MOST, 'more table')}; --json and to_dict() list all")
+    if have < len(tables):
+        names = [table.table or "." for table in tables if not table.has_snapshots]
+        more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+        yield Line(f"no snapshots: {', '.join(map(printable, names[:_MOST]))}{more}")
+    yield Line(NOT_CHECKED)
 
 
 def _of_groups(groups: Sequence[Group]) -> Table:

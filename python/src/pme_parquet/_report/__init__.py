@@ -1,8 +1,8 @@
 """`pme.report`: one HTML page about the protection of a table. Start at `report`.
 
 `facts` gathers what is known, `keyed` what only keys show, `problems` what is wrong, `layout` where the parts of a file
-lie; `page` puts the page together from `summary`, `sections`, `exposed` and `picture`, all of them made with `html`;
-`write` writes the file. `make` runs all of these in order.
+lie; `page` puts the page together from `summary`, `sections`, `exposed`, `snapshots` and `picture`, all of them made
+with `html`; `write` writes the file. `make` runs all of these in order.
 """
 
 from __future__ import annotations

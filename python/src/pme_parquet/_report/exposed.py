@@ -60,6 +60,11 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
             f"Integrity of data in {number(ctr, 'file')}",
             f"{CTR} encrypts pages, but anyone who can write to the storage can change them undetected.",
         )
+    if any(table.has_snapshots for table in facts.inspection.tables):
+        yield (
+            "Manifests of snapshots",
+            "Names of columns and keys, numbers of rows, and what the section Snapshots lists.",
+        )
     yield (
         "Names, sizes and times of files",
         "The number of files, the sizes of files and pages, and when the files were written.",
@@ -102,4 +107,6 @@ def _unknown(facts: Facts) -> Iterator[str]:
         )
         yield "Who else may use the keys: only the KMS knows that."
     yield "Whether a file was replaced by an older version or deleted: authentication tags do not detect that."
+    if any(table.has_snapshots for table in facts.inspection.tables):
+        yield "Whether the table and its snapshots were put back: only readers who know a newer version notice that."
     yield "Whether the same data exists elsewhere in plaintext: in copies, backups, logs or temporary files."

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pme_parquet._inspect import inspection
-from pme_parquet._inspect.storage import storage
 from pme_parquet._inspect.thrift import MalformedError
 from pme_parquet._report.layout import Layout, complete, without_keys
 from pme_parquet._report.problems import outside, unlike, without_file
+from pme_parquet._storage import storage
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from pme_parquet._inspect import Inspection
     from pme_parquet._inspect.inspected import InspectedFile
-    from pme_parquet._inspect.storage import Found, Storage
     from pme_parquet._operations.verify import Opened
     from pme_parquet._report.keyed import Keyed, KeyUse
     from pme_parquet._report.layout import Part
     from pme_parquet._report.problems import Problem
     from pme_parquet._report.protection import Protection
+    from pme_parquet._storage import Found, Storage
 
 # Number of files with a picture.
 MOST_LAYOUTS = 3
@@ -59,7 +59,7 @@ def gather(where: str, storage_options: Mapping[str, Any] | None, keyed: Keyed |
     """Inspects a table; with keys, verifies all of it or a sample."""
     files = storage(where, storage_options)
     found = tuple(files.files())
-    seen = inspection(where, files, found)
+    seen = inspection(where, files, found, storage_options)
     names = {one.file for one in seen.files}
     verified, opened = keyed.verified(names) if keyed else ((), None)
     usage, protection = keyed.usage(names) if keyed else (None, None)

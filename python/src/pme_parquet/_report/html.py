@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 # Messages contain paths and names of keys.
 _LONGEST = 2000
 _VOID = {"meta"}
+MOST_ROWS = 20
 
 
 class Html(str):
@@ -78,6 +79,21 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], nu
     parts = (tag("caption", caption), tag("thead", tag("tr", *titles)), tag("tbody", *body))
     # Content that is too wide for the page scrolls by itself, with the keyboard, too.
     return tag("div", tag("table", *parts), class_="wide", tabindex="0", role="region", aria_label=caption)
+
+
+def limited(
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Sequence[int] = (),
+    most: int = MOST_ROWS,
+) -> Html:
+    """A table of the first rows, and the number of others."""
+    parts = [table(caption, header, rows[:most], numbers)]
+    if len(rows) > most:
+        parts.append(paragraph(f"and {len(rows) - most:,} more ({len(rows):,} in all)", class_="note"))
+    return tag("div", *parts)
 
 
 def first(items: Sequence[str], most: int) -> str:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import KmsLike
     from pme_parquet._inspect.inspected import InspectedFile
-    from pme_parquet._inspect.storage import Found
     from pme_parquet._operations.verify import Opened, Sample
     from pme_parquet._report.layout import State
+    from pme_parquet._storage import Found
 
 # A picture with more pages would be unreadable.
 MOST_PAGES = 2000

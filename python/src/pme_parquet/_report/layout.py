@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._inspect.inspected import InspectedFile
     from pme_parquet._inspect.places import Ends
-    from pme_parquet._inspect.storage import Found, Storage
+    from pme_parquet._storage import Found, Storage
 
 State = Literal["encrypted", "plaintext", "hidden", "frame"]
 HIDDEN_BODY = "pages, indexes and filters"

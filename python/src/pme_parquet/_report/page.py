@@ -7,7 +7,7 @@ from base64 import b64encode
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from pme_parquet._report import exposed, sections
+from pme_parquet._report import exposed, sections, snapshots
 from pme_parquet._report.html import Html, anchor, paragraph, tag
 from pme_parquet._report.keys import master_keys
 from pme_parquet._report.palette import Palette
@@ -34,6 +34,10 @@ _GLOSSARY = {
         "Sixteen bytes that authenticate a module. Only holders of the key can create them, and they reveal any change."
     ),
     "AAD prefix": "A name that files are bound to, so that readers refuse a file of another table.",
+    "Snapshot": "A numbered list of the files of a table. Readers refuse files that differ from the newest list.",
+    "Manifest": "The file of a snapshot that everyone can read. It names the parts of the list, which are encrypted.",
+    "Seal": "The signature or HMAC of a manifest. It shows who made the list, and that nobody altered it.",
+    "Index": "What each file can contain of a column, so that a query can skip files.",
     "Drift": "Differences in protection between the files of one table.",
 }
 # Pattern fills for hatched and dotted parts.
@@ -78,6 +82,7 @@ def page(facts: Facts, created: datetime, version: str) -> str:
         _section(DIFFERENCES, sections.differences(facts)),
         _section(UNPROTECTED, exposed.unprotected(facts)),
         _section(KEYS, sections.keys(facts, palette)),
+        _section(snapshots.SNAPSHOTS, snapshots.snapshots(facts)),
         _section("File layout", sections.layouts(facts, palette)),
         _section("What this report does not show", exposed.unknown(facts)),
         _section("Glossary", _glossary()),

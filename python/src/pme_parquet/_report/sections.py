@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pme_parquet._display.words import FOOTERS, number, size
 from pme_parquet._inspect.key_words import key_ids
-from pme_parquet._report.html import Html, first, listed, paragraph, table, tag
+from pme_parquet._report.html import MOST_ROWS, Html, first, limited, listed, paragraph, table, tag
 from pme_parquet._report.keys import master_keys
 from pme_parquet._report.picture import picture
 from pme_parquet._report.problems import DIFFERENT, READABLE
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pme_parquet._report.problems import Problem
     from pme_parquet._report.protection import Protection
 
-MOST_ROWS = 20
 _MOST_KEYS = 100
 _MOST_NAMES = 12
 _FOUND_BY = {
@@ -52,7 +51,7 @@ def keys(facts: Facts, palette: Palette) -> Html:
         "A master key wraps the data keys in the files and is stored outside them. Anyone who may use it can read "
         "what its row lists. If it is lost, that data is lost."
     )
-    return tag("div", explained, _limited("Master keys", header, rows, numbers=(2, 4), most=_MOST_KEYS))
+    return tag("div", explained, limited("Master keys", header, rows, numbers=(2, 4), most=_MOST_KEYS))
 
 
 def _kept(key: MasterKey) -> str:
@@ -84,7 +83,7 @@ def problems(facts: Facts) -> Html:
     parts.append(table("Findings by condition", ("Condition", "Findings", "Meaning"), conditions, numbers=(1,)))
     header = ("File", "Part", "Condition", "Problem and remedy", "Found by")
     rows = [_row(problem) for problem in facts.problems]
-    return tag("div", *parts, _limited("Findings", header, rows))
+    return tag("div", *parts, limited("Findings", header, rows))
 
 
 def _row(problem: Problem) -> Sequence[str]:
@@ -150,7 +149,7 @@ def _not_compared(facts: Facts, *, differ: bool) -> Iterator[str]:
 def _by_columns(protection: Protection) -> Html:
     rows = [(one.first, f"{one.files:,}", size(one.bytes), one.in_words) for one in protection.groups]
     header = ("First file", "Files", "Size", "Columns")
-    return _limited("Files by protection of their columns", header, rows, numbers=(1, 2))
+    return limited("Files by protection of their columns", header, rows, numbers=(1, 2))
 
 
 def _by_footers(facts: Facts) -> Iterator[Html]:
@@ -161,7 +160,7 @@ def _by_footers(facts: Facts) -> Iterator[Html]:
         algorithm = file.algorithm or "none"
         rows.append((file.file, f"{group.files:,}", size(group.bytes), FOOTERS[file.footer], algorithm, key_ids(file)))
     if rows:
-        yield _limited("Files by what is visible without keys", header, rows, numbers=(1, 2))
+        yield limited("Files by what is visible without keys", header, rows, numbers=(1, 2))
 
 
 def layouts(facts: Facts, palette: Palette) -> Html:
@@ -179,19 +178,4 @@ def layouts(facts: Facts, palette: Palette) -> Html:
         alike = f"{number(layout.alike, 'file')} {by}" if layout.alike > 1 else "the only such file"
         parts += [tag("h3", layout.file), paragraph(f"{size(layout.bytes)}; {alike}.")]
         parts.append(picture(layout, palette))
-    return tag("div", *parts)
-
-
-def _limited(
-    caption: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    numbers: Sequence[int] = (),
-    most: int = MOST_ROWS,
-) -> Html:
-    """A table of the first rows, and the number of others."""
-    parts = [table(caption, header, rows[:most], numbers)]
-    if len(rows) > most:
-        parts.append(paragraph(f"and {len(rows) - most:,} more ({len(rows):,} in all)", class_="note"))
     return tag("div", *parts)

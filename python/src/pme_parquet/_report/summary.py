@@ -9,6 +9,7 @@ from pme_parquet._display.words import number, size
 from pme_parquet._report.html import first, link, tag
 from pme_parquet._report.keys import master_keys
 from pme_parquet._report.protection import in_files
+from pme_parquet._report.snapshots import SNAPSHOTS, stated, under_other_keys, without
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,6 +76,7 @@ def _sentences(facts: Facts) -> Iterator[Sentence]:
         )
     if facts.inspection.drift or (facts.protection and facts.protection.differences()):
         yield Sentence("bad", "Files are protected in different ways.", DIFFERENCES)
+    yield from _snapshots(facts)
     yield _verified(facts)
     seen = [problem for problem in facts.problems if not problem.verified]
     if seen:
@@ -191,6 +193,29 @@ def _verified(facts: Facts) -> Sentence:
         text = f"Verification has {number(len(found), 'finding')} in {files}{part}; {opened}."
         return Sentence("bad", text, FINDINGS)
     return Sentence("good", f"Verification has no findings{part}: {opened}.")
+
+
+def _snapshots(facts: Facts) -> Iterator[Sentence]:
+    """Never good: inspection checks no seal, and a snapshot can be older than the last one."""
+    names, found = without(facts), stated(facts)
+    if names:
+        one = len(facts.inspection.tables) == 1
+        which = "The table has no snapshot" if one else f"No snapshot: {first(names, _MOST_KEYS)}"
+        yield Sentence("note", f"{which}. Files that are added, removed or put back are not noticed.", SNAPSHOTS)
+    if found:
+        what = [f"{each.name} (version {each.newest.version:,}, {each.newest.algorithm})" for each in found]
+        text = f"{number(len(found), 'snapshot')} with a seal that inspection does not check"
+        yield Sentence("open", f"{text}: {first(what, _MOST_KEYS)}.", SNAPSHOTS)
+    others = under_other_keys(facts)
+    if others:
+        one = len(others) == 1
+        which = (
+            "1 index is under another key than its column"
+            if one
+            else f"{len(others):,} indexes are under other keys than their columns"
+        )
+        learned = "Whoever may use such a key learns about the values, but cannot read the column."
+        yield Sentence("bad", f"{which}: {first(others, _MOST_KEYS)}. {learned}", SNAPSHOTS)
 
 
 def _files_are(count: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pme_parquet import _files
-from pme_parquet._inspect.storage import is_hidden, local_root
+from pme_parquet._storage import is_hidden, local_root
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 Start at `snapshots`.
 
 `listing` finds and reads manifests; `fields` reads JSON strictly, and `manifest` what a version states with it, as
-`version` defines it; `chain` compares versions; `problems` has the texts. `listed` is the answer, and `view` shows it;
-`indexes` is that of `describe_index`.
+`version` defines it and `kinds` the kinds of indexes; `chain` compares versions; `problems` has the texts. `listed` is
+the answer, and `view` shows it; `indexes` is that of `describe_index`.
 docs/snapshots.md specifies the format. Seals are not checked here: the connector does that.
 """
 
@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
-from pme_parquet._snapshots.indexes import Index, Indexes, indexes_of
+from pme_parquet._snapshots.indexes import Indexes
 from pme_parquet._snapshots.listed import Snapshots
-from pme_parquet._snapshots.version import SnapshotVersion
+from pme_parquet._snapshots.version import Index, SnapshotVersion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +76,7 @@ def describe_index(
         storage_options: as for `snapshots`.
 
     Returns:
-        The indexes; empty if the table has none or is not sealed.
+        The indexes; empty if the table has none or has no snapshot.
 
     Raises:
         BadOptionError: there is no table at the path, or nothing at the location.
@@ -84,8 +84,8 @@ def describe_index(
         UnsupportedError: the newest version has a newer format, or the package for the file system is not installed.
         PmeError: the storage cannot list the directory or read the version.
     """
-    from pme_parquet._inspect.storage import shown  # noqa: PLC0415 nothing that is not needed at import
     from pme_parquet._snapshots.listing import newest  # noqa: PLC0415 as above
+    from pme_parquet._storage import shown  # noqa: PLC0415 nothing that is not needed at import
 
     where = "pme.describe_index"
     elsewhere = None if location is None else path_of(location, f"{where}(location)")
@@ -93,4 +93,4 @@ def describe_index(
     version = newest(table, elsewhere, storage_options)
     if version is None:
         return Indexes(shown(table), None, ())
-    return Indexes(shown(table), version.version, indexes_of(version))
+    return Indexes(shown(table), version.version, version.indexes)

@@ -51,8 +51,15 @@ def differences(manifests: Sequence[Manifest], parts: Mapping[str, int]) -> Iter
 
 def _missing_parts(name: str, version: SnapshotVersion, parts: Mapping[str, int]) -> Iterator[str]:
     for part in version.parts:
-        length = parts.get(part.name)
-        if length is None:
-            yield problems.part_missing(name, part.name, "is missing")
-        elif length != part.length:
-            yield problems.part_missing(name, part.name, f"is {length} bytes long instead of {part.length}")
+        if why := _wrong(parts.get(part.name), part.length):
+            yield problems.part_missing(name, part.name, why)
+        for file in part.indexes:
+            if why := _wrong(parts.get(file.name), file.length):
+                yield problems.index_missing(name, file.name, why)
+
+
+def _wrong(length: int | None, stated: int) -> str:
+    """What is wrong with a file of this length; nothing if it is as a version states it."""
+    if length is None:
+        return "is missing"
+    return "" if length == stated else f"is {length} bytes long instead of {stated}"

@@ -47,6 +47,13 @@ class Fields:
             raise self._wrong(name, "a list of texts")
         return tuple(value)
 
+    def text_map(self, name: str) -> dict[str, str]:
+        """An object whose values are texts."""
+        value = self._values[name]
+        if not isinstance(value, dict) or not all(map(_is_text, (*value, *value.values()))):
+            raise self._wrong(name, "an object of texts")
+        return value
+
     def number(self, name: str, least: int = 0) -> int:
         """A whole number that a reader in Java can hold."""
         value = self._values[name]

@@ -4,35 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from pme_parquet._display.content import Shown, Table
 from pme_parquet._display.showable import Showable
 from pme_parquet._display.words import printable
+from pme_parquet._snapshots.version import Index
 
-if TYPE_CHECKING:
-    from pme_parquet._snapshots.version import SnapshotVersion
-
-_HEADER = ("column", "kind", "field", "type", "key")
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """An index for skipping files.
-
-    Attributes:
-        column: path of the leaf column.
-        kind: `minMax`.
-        field: the column group in the parts of the list of files.
-        type: of the column, in Parquet's notation.
-        key: the master key of its values; None for a table without encryption.
-    """
-
-    column: tuple[str, ...]
-    kind: str
-    field: str
-    type: str
-    key: str | None
+_HEADER = ("column", "kind", "parameters", "type", "key")
 
 
 @dataclass(frozen=True)
@@ -75,16 +54,5 @@ class Indexes(Showable, Sequence[Index]):
 
 
 def _row(index: Index) -> tuple[str, ...]:
-    name = ".".join(index.column)
-    return tuple(map(printable, (name, index.kind, index.field, index.type, index.key or "not encrypted")))
-
-
-def indexes_of(version: SnapshotVersion) -> tuple[Index, ...]:
-    """The indexes of a version, each with the key that its values are under."""
-    keys = {column.column: column.key for column in version.policy.columns}
-    footer = version.policy.footer_key
-    # In an encrypted table, the index of a plaintext column is under the footer's key.
-    return tuple(
-        Index(index.column, index.kind, index.field, index.type, keys.get(index.column) or footer)
-        for index in version.indexes
-    )
+    cells = (index.name, index.kind, index.settings, index.type, index.key or "not encrypted")
+    return tuple(map(printable, cells))

@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._inspect.problems import not_read
-from pme_parquet._inspect.storage import shown, storage
 from pme_parquet._snapshots import problems
 from pme_parquet._snapshots.chain import Manifest, differences
 from pme_parquet._snapshots.fields import MalformedError
 from pme_parquet._snapshots.listed import Snapshots
 from pme_parquet._snapshots.manifest import MAX_BYTES, OtherFormatError, digest, version_of
-from pme_parquet.errors import BadOptionError
+from pme_parquet._storage import not_read, shown, storage
+from pme_parquet.errors import BadOptionError, PmeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from pme_parquet._inspect.storage import Found, Storage
     from pme_parquet._snapshots.version import SnapshotVersion
+    from pme_parquet._storage import Found, Storage
 
 DIRECTORY = "_pme_snapshots"
 _NAME = re.compile(r"snapshot-([0-9]{10})\.json")
@@ -33,19 +32,25 @@ def listed(table: str, location: str | None, options: Mapping[str, Any] | None) 
         location: the directory of the snapshots, if it is elsewhere.
         options: of fsspec.
     """
+    return _listed(table, location, *_found(table, location, options))[0]
+
+
+def _listed(
+    table: str, location: str | None, files: Storage | None, found: Sequence[Found]
+) -> tuple[Snapshots, SnapshotVersion | None]:
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 slow to import
 
     directory = _directory(table, location)
-    files, found = _found(table, location, options)
     if files is None:
-        return Snapshots(shown(table), shown(directory), ())
+        return Snapshots(shown(table), shown(directory), ()), None
     named = _named(found)
     with ThreadPoolExecutor(_THREADS) as threads:
         manifests = sorted(threads.map(lambda one: _manifest(files, *one), named), key=lambda one: one.number)
     others = {file.shown: file.bytes for file in found if file.regular}
     wrong = [manifest.problem for manifest in manifests if manifest.problem]
     versions = tuple(manifest.version for manifest in manifests if manifest.version)
-    return Snapshots(shown(table), shown(directory), versions, (*wrong, *differences(manifests, others)))
+    listing = Snapshots(shown(table), shown(directory), versions, (*wrong, *differences(manifests, others)))
+    return listing, manifests[-1].version if manifests else None
 
 
 def newest(table: str, location: str | None, options: Mapping[str, Any] | None) -> SnapshotVersion | None:
@@ -64,8 +69,26 @@ def newest(table: str, location: str | None, options: Mapping[str, Any] | None) 
     return manifest.version
 
 
+def within(table: str, options: Mapping[str, Any] | None) -> tuple[Snapshots, SnapshotVersion | None]:
+    """The versions of a table that is known to exist, and the newest; none if the newest cannot be read.
+
+    What the storage refuses is a problem of the table, and raises nothing.
+    """
+    directory = _directory(table, None)
+    try:
+        return _listed(table, None, *_files(directory, options))
+    except PmeError as failed:
+        return Snapshots(shown(table), shown(directory), (), (problems.of_error(failed),)), None
+
+
+def below(path: str, *names: str) -> str:
+    """The path of what is below a path. A chained URL of fsspec begins with its own path."""
+    first, chain, rest = path.partition("::")
+    return f"{first.rstrip('/')}/{'/'.join(names)}{chain}{rest}"
+
+
 def _directory(table: str, location: str | None) -> str:
-    return location or f"{table.rstrip('/')}/{DIRECTORY}"
+    return location or below(table, DIRECTORY)
 
 
 def _found(table: str, location: str | None, options: Mapping[str, Any] | None) -> tuple[Storage | None, list[Found]]:

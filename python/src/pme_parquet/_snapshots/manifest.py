@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from typing import TYPE_CHECKING
 
 from pme_parquet._snapshots.fields import Fields, MalformedError, parsed
+from pme_parquet._snapshots.kinds import require_parameters
 from pme_parquet._snapshots.version import (
+    Index,
     SnapshotColumn,
-    SnapshotIndex,
+    SnapshotIndexFile,
     SnapshotPart,
     SnapshotPolicy,
     SnapshotVersion,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_BYTES = 16 * 1024 * 1024
 # Of the seal with its line feeds.
@@ -25,7 +31,8 @@ _SEAL_BYTES = {"Ed25519": range(64, 65), "SHA256withECDSA": range(8, 73), HMAC: 
 _SHA256 = "[0-9a-f]{64}"
 _UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _INSTANT = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z"
-_PART_NAME = r"part-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.parquet"
+_PART_NAME = rf"part-{_UUID}\.parquet"
+_INDEX_NAME = rf"index-{_UUID}\.parquet"
 _INDEX_FIELD = r"index_\d{1,4}"
 
 _CONTENT = frozenset(
@@ -50,8 +57,10 @@ _CONTENT = frozenset(
 )
 _POLICY = frozenset({"footerKey", "columns"})
 _COLUMN = frozenset({"column", "key"})
-_PART = frozenset({"name", "length", "sha256", "files", "first", "last"})
-_INDEX = frozenset({"kind", "column", "field", "type"})
+_FILE = frozenset({"name", "length", "sha256"})
+_PART = _FILE | {"files", "first", "last", "indexes"}
+_INDEX_FILE = _FILE | {"field"}
+_INDEX = frozenset({"kind", "column", "field", "type", "key", "parameters"})
 _SEAL = frozenset({"algorithm", "key", "value"})
 
 
@@ -82,7 +91,9 @@ def version_of(manifest: bytes) -> SnapshotVersion:
     previous = fields.text_or_null("previous", _SHA256)
     if (previous is None) != (version == 1):
         raise MalformedError("version 1, and no other, has no previous version")
+    indexes = tuple(map(_index, fields.objects("indexes", _INDEX)))
     parts = tuple(map(_part, fields.objects("parts", _PART)))
+    _require_whole(parts, indexes)
     files = fields.number("files")
     if sum(part.files for part in parts) != files:
         raise MalformedError(f"its parts do not list {files} files")
@@ -99,7 +110,7 @@ def version_of(manifest: bytes) -> SnapshotVersion:
         key=key,
         policy=_policy(fields.object("policy", _POLICY)),
         partition_columns=fields.texts("partitionColumns"),
-        indexes=_indexes(fields.objects("indexes", _INDEX)),
+        indexes=indexes,
         location=fields.text("location"),
         table=fields.text("table", _UUID),
         writer=fields.text("writer"),
@@ -144,20 +155,44 @@ def _part(fields: Fields) -> SnapshotPart:
         fields.number("files", least=1),
         fields.text("first"),
         fields.text("last"),
+        tuple(map(_index_file, fields.objects("indexes", _INDEX_FILE))),
     )
     if part.first.encode() > part.last.encode():
         raise MalformedError(f"the first file of its part {part.name} comes after the last")
     return part
 
 
-def _indexes(entries: list[Fields]) -> tuple[SnapshotIndex, ...]:
-    indexes = tuple(
-        SnapshotIndex(entry.text("kind", "minMax"), _path(entry), entry.text("field", _INDEX_FIELD), entry.text("type"))
-        for entry in entries
+def _index_file(fields: Fields) -> SnapshotIndexFile:
+    return SnapshotIndexFile(
+        fields.text("field", _INDEX_FIELD),
+        fields.text("name", _INDEX_NAME),
+        fields.number("length", least=1),
+        fields.text("sha256", _SHA256),
     )
-    if len({index.field for index in indexes}) != len(indexes):
+
+
+def _index(fields: Fields) -> Index:
+    kind = fields.text("kind")
+    parameters = fields.text_map("parameters")
+    require_parameters(kind, parameters)
+    return Index(
+        _path(fields),
+        kind,
+        fields.text("field", _INDEX_FIELD),
+        fields.text("type"),
+        fields.text_or_null("key"),
+        parameters,
+    )
+
+
+def _require_whole(parts: Sequence[SnapshotPart], indexes: Sequence[Index]) -> None:
+    """Requires that each part has one file for each index."""
+    named = sorted(index.field for index in indexes)
+    if len(set(named)) != len(named):
         raise MalformedError("two of its indexes have the same field")
-    return indexes
+    for part in parts:
+        if sorted(file.field for file in part.indexes) != named:
+            raise MalformedError(f"its part {part.name} does not have one file for each index")
 
 
 def _path(fields: Fields) -> tuple[str, ...]:

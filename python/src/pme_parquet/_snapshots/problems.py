@@ -55,6 +55,16 @@ def part_missing(manifest: str, part: str, why: str) -> str:
     return _text(SnapshotDamagedError(f"{manifest}: its list of files is incomplete: {part} {why}. Restore that file."))
 
 
+def index_missing(manifest: str, file: str, why: str) -> str:
+    """A file of an index is missing, or has another length. Reads then only skip less."""
+    return _text(
+        SnapshotDamagedError(
+            f"{manifest}: an index is incomplete: {file} {why}. Reads skip fewer files by it, and are correct. Restore "
+            "that file, or drop the index with pme.drop_index and make it again."
+        )
+    )
+
+
 def of_error(error: PmeError) -> str:
     """The text of an error, for example of the storage."""
     return _text(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import field as attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,10 @@ class SnapshotPolicy:
     footer_key: str | None
     columns: tuple[SnapshotColumn, ...]
 
+    def key_of(self, column: tuple[str, ...]) -> str | None:
+        """The master key of a column; None if it is plaintext, or unknown."""
+        return next((one.key for one in self.columns if one.column == column), None)
+
     @property
     def encrypted(self) -> bool:
         """Whether the files are encrypted."""
@@ -33,7 +38,7 @@ class SnapshotPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPart:
-    """A file of the list of data files: its name, length and SHA-256, and the range of paths in it."""
+    """A file of the list of data files: its name, length and SHA-256, the range of paths in it, and its indexes."""
 
     name: str
     length: int
@@ -41,16 +46,48 @@ class SnapshotPart:
     files: int
     first: str
     last: str
+    indexes: tuple[SnapshotIndexFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotIndex:
-    """An index: its kind (`minMax`), its column, the field of the parts that has it, and the column's type."""
+class SnapshotIndexFile:
+    """What an index knows of the data files of a part: the index's field, and the file's name, length and SHA-256."""
 
-    kind: str
+    field: str
+    name: str
+    length: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index for skipping files.
+
+    Attributes:
+        column: path of the leaf column.
+        kind: `minMax`, `valueList`, `bloom` or `class`.
+        field: by which the parts name their file of this index.
+        type: of the column, in Parquet's notation.
+        key: the master key that the index is encrypted with; None for a table without encryption.
+        parameters: settings of the kind, for example `fpp` of a Bloom filter.
+    """
+
     column: tuple[str, ...]
+    kind: str
     field: str
     type: str
+    key: str | None
+    parameters: dict[str, str] = attribute(default_factory=dict, hash=False)
+
+    @property
+    def name(self) -> str:
+        """The column's name, with dots."""
+        return ".".join(self.column)
+
+    @property
+    def settings(self) -> str:
+        """The parameters as text: `fpp=0.01, ndv=1000`."""
+        return ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +126,7 @@ class SnapshotVersion:
     key: str
     policy: SnapshotPolicy
     partition_columns: tuple[str, ...]
-    indexes: tuple[SnapshotIndex, ...]
+    indexes: tuple[Index, ...]
     location: str
     table: str
     writer: str

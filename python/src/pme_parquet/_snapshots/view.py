@@ -10,13 +10,13 @@ from pme_parquet._display.words import number, printable, size
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pme_parquet._snapshots.version import SnapshotPolicy, SnapshotVersion
+    from pme_parquet._snapshots.version import Index, SnapshotPolicy, SnapshotVersion
 
 _MOST = 20
 # A read accepts a digest of this many digits.
 _DIGEST = 12
 _HEADER = ("version", "created", "files", "rows", "seal", "digest")
-_NOT_CHECKED = (
+NOT_CHECKED = (
     "No seal was checked: anyone who can write to the storage can forge what is listed. pme.verify checks it with keys."
 )
 
@@ -34,7 +34,7 @@ def shown(path: str, versions: Sequence[SnapshotVersion], problems: Sequence[str
         lines.insert(0, Line(f"and {number(earlier, 'earlier version')}; --json and to_dict() list all"))
     table = Table(_HEADER, tuple(map(_row, versions[-_MOST:])))
     last = Table((), tuple((name, printable(value)) for name, value in _last(versions[-1]) if value))
-    return Shown(title, (table, last), (*lines, Line(_NOT_CHECKED)))
+    return Shown(title, (table, last), (*lines, Line(NOT_CHECKED)))
 
 
 def _count(versions: Sequence[SnapshotVersion]) -> str:
@@ -44,7 +44,7 @@ def _count(versions: Sequence[SnapshotVersion]) -> str:
 def _row(version: SnapshotVersion) -> Row:
     return (
         f"{version.version:,}",
-        version.created[:16].replace("T", " "),
+        minute(version.created),
         f"{version.files:,}",
         f"{version.rows:,}",
         f"{version.algorithm}: {printable(version.key)}",
@@ -60,7 +60,22 @@ def _last(version: SnapshotVersion) -> Iterator[tuple[str, str]]:
     yield "footer key", version.policy.footer_key or ""
     yield "columns", "; ".join(_columns(version.policy))
     yield "partitions", ", ".join(version.partition_columns)
-    yield "indexes", ", ".join(f"{index.kind} of {_name(index.column)}" for index in version.indexes)
+    yield "indexes", indexes_in_words(version.indexes)
+
+
+def minute(time: str) -> str:
+    """A time of a manifest without its seconds."""
+    return time[:16].replace("T", " ")
+
+
+def indexes_in_words(indexes: Sequence[Index]) -> str:
+    """Each index with its key."""
+    return "; ".join(f"{index.kind} of {index.name}: {key_in_words(index.key)}" for index in indexes)
+
+
+def key_in_words(key: str | None) -> str:
+    """A master key, or that there is none."""
+    return "not encrypted" if key is None else f"key '{key}'"
 
 
 def _columns(policy: SnapshotPolicy) -> Iterator[str]:
@@ -71,7 +86,7 @@ def _columns(policy: SnapshotPolicy) -> Iterator[str]:
     keys = dict.fromkeys(column.key for column in policy.columns)
     for key in keys:
         names = ", ".join(_name(column.column) for column in policy.columns if column.key == key)
-        yield f"{names}: not encrypted" if key is None else f"{names}: key '{key}'"
+        yield f"{names}: {key_in_words(key)}"
 
 
 def _name(column: Sequence[str]) -> str:

@@ -52,10 +52,10 @@ private[pmeparquet] trait ColumnErrors extends ErrorTexts {
         "Name them in columnKeys, or set unlistedColumns to footerKey or plaintext."
     )
 
-  def badColumnKeys(text: String, position: Int, why: String): PmeException =
+  def badColumnKeys(option: String, position: Int, why: String): PmeException =
     fail(
       BadOption,
-      s"option columnKeys: it cannot be parsed at character $position: $why. " +
+      s"option $option: it cannot be parsed at character $position: $why. " +
         "Write 'key: column, column; key2: column' or JSON {\"key\": [\"column\"]}."
     )
 

@@ -86,6 +86,22 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
         (if (indexed.isEmpty) "No column has one." else s"The columns with one are: ${listed(indexed)}.")
     )
 
+  /** @param indexed the columns of the table's indexes */
+  def noIndexOfKey(table: String, pattern: String, indexed: Seq[String]): PmeException =
+    fail(
+      UnknownColumn,
+      s"$table: option indexKeys names '$pattern', but no index has such a column. " +
+        (if (indexed.isEmpty) "No column has an index." else s"The columns with one are: ${listed(indexed)}.")
+    )
+
+  /** @param text the request, which holds no secret */
+  def badIndex(text: String, why: String): PmeException =
+    fail(
+      BadOption,
+      s"index $text: $why. Give an index as pme.MinMax, pme.ValueList, pme.Bloom or pme.IndexClass, and each column and " +
+        "kind once."
+    )
+
   /** @param at what was done: "a seal" or "a query" */
   def summaryClassFailed(className: String, at: String, cause: Throwable): PmeException =
     fail(

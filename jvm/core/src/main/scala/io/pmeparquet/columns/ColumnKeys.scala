@@ -21,16 +21,20 @@ object ColumnKeys {
 
   val OptionName = "columnKeys"
 
-  /** `key: col, col.*; key2: col`, or JSON `{"key": ["col"]}` for key ids with `:` and unusual column names. */
-  def parse(text: String): ColumnKeys = {
-    val entries = if (text.trim.startsWith("{")) parseJson(text) else new Grammar(text).parse()
-    if (entries.isEmpty) throw PmeErrors.badColumnKeys(text, 0, "it names no column")
+  /**
+   * `key: col, col.*; key2: col`, or JSON `{"key": ["col"]}` for key ids with `:` and unusual column names.
+   *
+   * @param option whose value it is, for messages
+   */
+  def parse(text: String, option: String = OptionName): ColumnKeys = {
+    val entries = if (text.trim.startsWith("{")) parseJson(text, option) else new Grammar(text, option).parse()
+    if (entries.isEmpty) throw PmeErrors.badColumnKeys(option, 0, "it names no column")
     ColumnKeys(entries)
   }
 
   /** A single column name, as in JSON: `` a.b.`c.d` ``. */
-  def parsePattern(text: String): ColumnPattern = {
-    val grammar = new Grammar(text)
+  def parsePattern(text: String, option: String = OptionName): ColumnPattern = {
+    val grammar = new Grammar(text, option)
     val pattern = grammar.column()
     grammar.expectEnd()
     pattern
@@ -38,10 +42,10 @@ object ColumnKeys {
 
   private val factory = new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
 
-  private def parseJson(text: String): Seq[Entry] = {
+  private def parseJson(text: String, option: String): Seq[Entry] = {
     val parser = factory.createParser(text)
     def unreadable(why: String) =
-      PmeErrors.badColumnKeys(text, parser.getTokenLocation.getCharOffset.toInt.max(0), why)
+      PmeErrors.badColumnKeys(option, parser.getTokenLocation.getCharOffset.toInt.max(0), why)
     val entries = mutable.ArrayBuffer.empty[Entry]
     try {
       parser.nextToken()
@@ -51,7 +55,7 @@ object ColumnKeys {
         if (parser.nextToken() != JsonToken.START_ARRAY)
           throw unreadable("a key id must be followed by a list of columns")
         while (parser.nextToken() == JsonToken.VALUE_STRING)
-          entries += Entry(key, parsePattern(parser.getText))
+          entries += Entry(key, parsePattern(parser.getText, option))
         if (parser.currentToken() != JsonToken.END_ARRAY)
           throw unreadable("a list of columns must hold names only")
       }
@@ -63,7 +67,7 @@ object ColumnKeys {
   }
 
   /** The text grammar, parsed from left to right. */
-  private final class Grammar(text: String) {
+  private final class Grammar(text: String, option: String) {
     private var at = 0
 
     def parse(): Seq[Entry] = {
@@ -139,7 +143,7 @@ object ColumnKeys {
     }
     private def skipBlanks(): Unit = while (at < text.length && Character.isWhitespace(text.charAt(at)))
       at += 1
-    private def fail(why: String): Nothing = throw PmeErrors.badColumnKeys(text, at, why)
+    private def fail(why: String): Nothing = throw PmeErrors.badColumnKeys(option, at, why)
 
     private def Ends = ".,;:"
   }

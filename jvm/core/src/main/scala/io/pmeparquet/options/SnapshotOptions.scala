@@ -38,6 +38,19 @@ private[options] trait SnapshotOptions {
     "Name of the private key in the KMS that signs snapshots: Ed25519, or ECDSA with P-256. Without one, a key that the " +
       "footer's master key wraps makes an HMAC, which stops only those who cannot use that master key."
   )
+  val IndexKeys = OptionSpec(
+    "indexKeys",
+    Write,
+    "Master keys of the indexes of a snapshot, written as `columnKeys`. By default an index has the key of its data column. " +
+      "With another key, a reader can skip files by a column that it cannot read."
+  )
+  val IndexClasses = OptionSpec(
+    "indexClasses",
+    Read,
+    "Names of the classes, separated by commas, that a read may load to skip files by indexes of your own kinds. Other " +
+      "classes that a snapshot names are not loaded.",
+    ofTable = OfTable.No
+  )
   val XskipperStore = OptionSpec(
     "xskipperStore",
     Read,
@@ -46,5 +59,5 @@ private[options] trait SnapshotOptions {
   )
 
   protected def snapshotOptions: Seq[OptionSpec] =
-    Seq(Snapshot, SnapshotLocation, MinSnapshot, VerifyKey, SigningKey, XskipperStore)
+    Seq(Snapshot, SnapshotLocation, MinSnapshot, VerifyKey, SigningKey, IndexKeys, IndexClasses, XskipperStore)
 }

@@ -1,5 +1,6 @@
 package io.pmeparquet.options
 
+import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.PmeErrors
 
 /** Which snapshot of a table a read accepts: the values of option `snapshot`. */
@@ -44,13 +45,17 @@ object SnapshotChoice {
  * @param minimum the oldest version that is accepted
  * @param footerKey the master key that the options name for footers, which a seal with an HMAC must then be under
  * @param hasVerifyKey whether only signatures of a certain key are accepted
+ * @param indexKeys the master keys of indexes, for whoever seals
+ * @param indexClasses the classes that a read may load for indexes
  */
 final case class SnapshotSettings(
     choice: SnapshotChoice,
     location: Option[String],
     minimum: Option[Long],
     footerKey: Option[String],
-    hasVerifyKey: Boolean
+    hasVerifyKey: Boolean,
+    indexKeys: Option[ColumnKeys],
+    indexClasses: Set[String]
 ) {
   def isOff: Boolean = choice == SnapshotChoice.Off
 
@@ -92,7 +97,9 @@ object SnapshotSettings {
       values.text(PmeOptions.SnapshotLocation).map(_.trim).filter(_.nonEmpty),
       minimum,
       footerKey(values),
-      values.find(PmeOptions.VerifyKey).isDefined
+      values.find(PmeOptions.VerifyKey).isDefined,
+      values.text(PmeOptions.IndexKeys).map(ColumnKeys.parse(_, PmeOptions.IndexKeys.name)),
+      values.text(PmeOptions.IndexClasses).fold(Set.empty[String])(_.split(',').map(_.trim).filter(_.nonEmpty).toSet)
     )
   }
 

@@ -53,7 +53,7 @@ final class Expiry(snapshots: TableSnapshots) {
   })
 
   private def partsOf(versions: Seq[Version]): Set[String] =
-    versions.iterator.flatMap(_.manifest.parts).map(_.name).toSet
+    versions.iterator.flatMap(_.manifest.parts).flatMap(_.names).toSet
 }
 
 /**

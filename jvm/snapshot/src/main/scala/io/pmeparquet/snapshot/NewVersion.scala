@@ -5,23 +5,21 @@ import java.time.temporal.ChronoUnit
 import java.time.Instant
 import java.util.{Arrays, UUID}
 
-import scala.collection.mutable
-import scala.util.control.NonFatal
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 
 import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{IndexEntry, Manifest, ManifestJson, PartEntry, TablePolicy}
-import io.pmeparquet.snapshot.parts.{PartFile, PartKeys, SealedFile}
+import io.pmeparquet.snapshot.parts.{PartKeys, SealedFile}
 import io.pmeparquet.snapshot.seal.Sealer
 
 /**
  * Makes the next version of a table: parts first, then the manifest, which appears in one step. A process that is killed
  * leaves the version before, and perhaps parts that no manifest names. ''Driver only.''
  *
- * @param previous the version before, with the ranges of the indexes that stay
+ * @param previous the version before
  */
 final class NewVersion(
     directory: SnapshotDirectory,
@@ -33,6 +31,7 @@ final class NewVersion(
 
   /**
    * @param files all files of the table, in the order of their paths
+   * @param summaries what each index says of a file. It is asked for files of parts that change or get a new index.
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_CONFLICT` if another process has made the same version
    */
   def publish(
@@ -40,33 +39,17 @@ final class NewVersion(
       policy: TablePolicy,
       partitionColumns: Seq[String],
       indexes: Seq[IndexEntry],
-      writer: String
+      writer: String,
+      summaries: NewVersion.Summaries = NewVersion.NoSummaries
   ): Version = {
     val number = previous.fold(1L)(_.version.number + 1)
-    val added = mutable.ArrayBuffer.empty[String]
-    lazy val encryption = PartKeys.forWrite(policy, indexes, use, directory.path, conf)
-    def written(some: Vector[SealedFile]): PartEntry = {
-      val name = directory.newPart()
-      val bytes = PartFile.write(some, indexes, encryption(directory.partPath(name)))
-      if (bytes.length > SnapshotDirectory.MostPartBytes)
-        throw PmeErrors.snapshotTooLarge(directory.table.toString)
-      added += name
-      directory.write(name, bytes)
-      PartEntry(
-        name,
-        bytes.length.toLong,
-        Sha256.hex(Sha256.ofBytes(bytes)),
-        some.size.toLong,
-        some.head.path,
-        some.last.path
-      )
-    }
-    val kept = previous.map(_.version.manifest).filter(old => old.policy == policy && old.indexes == indexes)
-    def withdraw(failed: Throwable): Unit = added.foreach(remove(_, failed))
+    val kept = previous.map(_.version.manifest).filter(_.policy.footerKey == policy.footerKey)
+    val keys = new PartKeys(policy.footerKey, use, directory.path, conf)
+    val parts = new NewParts(directory, keys, indexes, kept.fold(Seq.empty[IndexEntry])(_.indexes), summaries)
     val made =
       try {
-        val parts = slices(files, kept.fold(Seq.empty[PartEntry])(_.parts)).map { case (some, old) =>
-          old.filter(isSame(_, some)).getOrElse(written(some))
+        val entries = ranges(files, kept.fold(Seq.empty[PartEntry])(_.parts)).flatMap { case (some, old) =>
+          parts.of(some, old.filter(isSame(_, some)))
         }
         val manifest = Manifest(
           number,
@@ -81,7 +64,7 @@ final class NewVersion(
           files.size.toLong,
           files.iterator.map(_.rows).sum,
           files.iterator.map(_.length).sum,
-          parts,
+          entries,
           indexes
         )
         val content = ManifestJson.content(manifest)
@@ -93,13 +76,13 @@ final class NewVersion(
         Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
       } catch {
         case failed: Throwable =>
-          withdraw(failed)
+          parts.withdraw(failed)
           throw failed
       }
     if (!isLast(made)) {
       val conflict = PmeErrors.snapshotConflict(directory.table.toString)
       directory.deleteManifest(number)
-      withdraw(conflict)
+      parts.withdraw(conflict)
       throw conflict
     }
     made
@@ -127,23 +110,15 @@ final class NewVersion(
 
   private def hasManifest(number: Long) = directory.versions.contains(number)
 
-  private def remove(part: String, failed: Throwable): Unit =
-    try directory.delete(part)
-    catch { case NonFatal(second) => failed.addSuppressed(second) }
-
-  /** The files of each part to be, with the old part that covers the same range of paths. */
-  private def slices(
+  /** The files in the range of paths of each old part, with that part; before the first part, none. */
+  private def ranges(
       files: Vector[SealedFile],
       old: Seq[PartEntry]
   ): Vector[(Vector[SealedFile], Option[PartEntry])] = {
     val starts = old.map(_.first)
     def rangeOf(file: SealedFile) = starts.lastIndexWhere(SealedFiles.compare(_, file.path) <= 0)
     // Paths are in order, so neighbours have the same range.
-    NewVersion.runs(files)(rangeOf).flatMap { case (range, some) =>
-      val covering = if (range >= 0) Some(old(range)) else None
-      if (some.size <= NewVersion.MostFilesOfPart) Vector(some -> covering)
-      else some.grouped(NewVersion.FilesOfPart).map(_ -> Option.empty[PartEntry]).toVector
-    }
+    NewVersion.runs(files)(rangeOf).map { case (range, some) => some -> old.lift(range) }
   }
 
   private def isSame(entry: PartEntry, files: Vector[SealedFile]): Boolean =
@@ -153,8 +128,11 @@ final class NewVersion(
 }
 
 object NewVersion {
-  private val FilesOfPart = 20000
-  private val MostFilesOfPart = 2 * FilesOfPart
+
+  /** What is known of a file, by index. */
+  type Summaries = (IndexEntry, SealedFile) => Option[ColumnSummary]
+
+  private[snapshot] val NoSummaries: Summaries = (_, _) => None
 
   /** Whether two rows describe the same content. */
   private def isSame(one: SealedFile, other: SealedFile): Boolean =

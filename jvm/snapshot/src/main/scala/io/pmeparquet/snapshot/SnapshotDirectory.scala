@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.parquet.files.{Found, OwnFiles}
-import io.pmeparquet.snapshot.manifest.{ManifestJson, PartEntry}
+import io.pmeparquet.snapshot.manifest.{FileEntry, ManifestJson}
 
 /**
  * The directory of a table's snapshots, as names and bytes. Nothing that it reads is trusted yet. ''Driver only.''
@@ -38,7 +38,7 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
   def versions: Seq[Long] =
     list().map(_.getPath.getName).collect { case ManifestName(number) => number.toLong }.filter(_ > 0).sorted
 
-  /** The parts that are there, and files that were being written as one. */
+  /** The files of parts that are there, and files that were being written as one. */
   private[snapshot] def parts: Seq[StoredPart] = list().filter(_.isFile).flatMap { file =>
     file.getPath.getName match {
       case name @ PartName(staged) => Some(StoredPart(name, staged != null, file.getModificationTime))
@@ -57,25 +57,28 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
 
   def partPath(name: String): Path = new Path(path, name)
 
-  /** A part, whose length and digest are those of its entry. */
-  def part(entry: PartEntry): Array[Byte] = {
+  /** A file of a part, whose length and digest are those of its entry. */
+  def part(entry: FileEntry): Array[Byte] = {
     val file = partPath(entry.name)
     if (entry.length > MostPartBytes)
       throw PmeErrors.snapshotDamaged(
         file.toString,
-        s"a part is ${entry.length} bytes long, more than any part is"
+        s"it is stated to be ${entry.length} bytes long, more than any part is"
       )
     val bytes = read(file, Some(entry.length))
     if (Sha256.hex(Sha256.ofBytes(bytes)) != entry.sha256)
       throw PmeErrors.snapshotNotAuthentic(
         file.toString,
-        "the part has another digest than the manifest states"
+        "the file has another digest than the manifest states"
       )
     bytes
   }
 
   /** @return the name of a new part */
   def newPart(): String = s"part-${UUID.randomUUID}.parquet"
+
+  /** @return the name of a new file of an index */
+  def newIndex(): String = s"index-${UUID.randomUUID}.parquet"
 
   /** @throws io.pmeparquet.PmeException where something is there */
   def write(name: String, bytes: Array[Byte]): Unit = {
@@ -150,7 +153,7 @@ object SnapshotDirectory {
   private val ManifestName = "snapshot-([0-9]{10})\\.json".r
   private val Staged = ".pme-"
   // Exact, because nothing else in the directory may be deleted.
-  private val PartName = s"(\\.pme-)?${ManifestJson.PartName}".r
+  private val PartName = s"(\\.pme-)?(?:${ManifestJson.PartName}|${ManifestJson.IndexName})".r
   private[snapshot] val MostManifestBytes = 16 * 1024 * 1024
   private[snapshot] val MostPartBytes = 256 * 1024 * 1024
 

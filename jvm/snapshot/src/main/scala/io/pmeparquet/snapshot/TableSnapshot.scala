@@ -1,6 +1,9 @@
 package io.pmeparquet.snapshot
 
-import io.pmeparquet.snapshot.manifest.Manifest
+import java.util.{HashMap => JavaMap}
+
+import io.pmeparquet.parquet.summary.ColumnSummary
+import io.pmeparquet.snapshot.manifest.{IndexEntry, Manifest}
 import io.pmeparquet.snapshot.parts.SealedFile
 
 /**
@@ -17,4 +20,13 @@ final case class Version(manifest: Manifest, digest: String, algorithm: String, 
 /** @param files the files that the version lists, in the order of their paths */
 final class TableSnapshot(val version: Version, val files: Vector[SealedFile]) {
   lazy val byPath: Map[String, SealedFile] = files.iterator.map(file => file.path -> file).toMap
+}
+
+/**
+ * What an index says of the files of a version.
+ *
+ * @param known by the path of the file; a file of which nothing is known is missing
+ */
+final class IndexContent(val index: IndexEntry, known: JavaMap[String, ColumnSummary]) {
+  def of(path: String): Option[ColumnSummary] = Option(known.get(path))
 }

@@ -1,16 +1,19 @@
 package io.pmeparquet.snapshot
 
 import java.io.IOException
+import java.util.{HashMap => JavaMap}
 
 import scala.annotation.tailrec
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.crypto.FileDecryptionProperties
 
 import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.options.{PmeOptions, ReadSettings, SnapshotChoice, SnapshotSettings}
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, PartEntry}
-import io.pmeparquet.snapshot.parts.{PartFile, PartKeys, SealedFile}
+import io.pmeparquet.parquet.summary.ColumnSummary
+import io.pmeparquet.snapshot.manifest.{FileEntry, IndexEntry, ManifestJson, PartEntry}
+import io.pmeparquet.snapshot.parts.{IndexFile, PartFile, PartKeys, SealedFile}
 import io.pmeparquet.snapshot.seal.{SealCheck, Seals}
 
 /**
@@ -146,39 +149,55 @@ final class TableSnapshots(
 
   private def digestOf(bytes: Array[Byte]) = Sha256.hex(Sha256.ofBytes(bytes))
 
-  /**
-   * The files that a version lists.
-   *
-   * @param indexes whose ranges to read too; each needs the key of its data column
-   */
-  def files(version: Version, indexes: Seq[IndexEntry] = Nil): TableSnapshot = {
-    val isEncrypted = version.manifest.policy.footerKey.isDefined
-    val files = version.manifest.parts.iterator.flatMap(partFiles(_, indexes, isEncrypted)).toVector
+  /** The files that a version lists. */
+  def files(version: Version): TableSnapshot = {
+    val files = version.manifest.parts.iterator.flatMap(listed(version, _)).toVector
     // The order of paths makes each path unique.
     if (!SealedFiles.areOrdered(files))
       throw PmeErrors.snapshotDamaged(directory.path.toString, "its parts do not list their files in order")
     new TableSnapshot(version, files)
   }
 
-  private def partFiles(
-      entry: PartEntry,
-      indexes: Seq[IndexEntry],
-      isEncrypted: Boolean
-  ): Vector[SealedFile] = {
-    val path = directory.partPath(entry.name)
-    val bytes = directory.part(entry)
-    val keys =
-      try if (isEncrypted) PartKeys.forRead(scope, path, conf) else None
-      catch {
-        case failed: IOException =>
-          throw PmeErrors.snapshotDamaged(path.toString, "the part cannot be read", failed)
-      }
-    val files = PartFile.read(bytes, indexes, keys, path.toString)
+  private def listed(version: Version, entry: PartEntry): Vector[SealedFile] = {
+    val (bytes, keys, where) = opened(version, entry.list)
+    val files = PartFile.read(bytes, keys, where)
     val isAsStated = files.size.toLong == entry.files && files.headOption.exists(_.path == entry.first) &&
       files.lastOption.exists(_.path == entry.last)
     if (!isAsStated)
-      throw PmeErrors.snapshotDamaged(path.toString, "it does not list the files that the manifest states")
+      throw PmeErrors.snapshotDamaged(where, "it does not list the files that the manifest states")
     files
+  }
+
+  /**
+   * What an index says of the files of a version.
+   *
+   * @param index one of the version's
+   * @throws io.pmeparquet.PmeException if a file of the index is missing or damaged, or why its key is missing
+   */
+  def content(snapshot: TableSnapshot, index: IndexEntry): IndexContent = {
+    val version = snapshot.version
+    val known = new JavaMap[String, ColumnSummary]
+    version.manifest.parts.foldLeft(0) { (first, part) =>
+      val (bytes, keys, where) = opened(version, part.indexes.find(_._1 == index.field).get._2)
+      val summaries = IndexFile.read(bytes, index.kind, keys, where)
+      if (summaries.size.toLong != part.files)
+        throw PmeErrors.snapshotDamaged(where, "it does not have a row for each file of its part")
+      for ((Some(summary), at) <- summaries.zipWithIndex) known.put(snapshot.files(first + at).path, summary)
+      first + summaries.size
+    }
+    new IndexContent(index, known)
+  }
+
+  private def opened(version: Version, file: FileEntry): (Array[Byte], Option[FileDecryptionProperties], String) = {
+    val path = directory.partPath(file.name)
+    val bytes = directory.part(file)
+    val keys =
+      try if (version.manifest.policy.footerKey.isDefined) PartKeys.forRead(scope, path, conf) else None
+      catch {
+        case failed: IOException =>
+          throw PmeErrors.snapshotDamaged(path.toString, "the file cannot be read", failed)
+      }
+    (bytes, keys, path.toString)
   }
 }
 

@@ -21,7 +21,7 @@ class NewVersionSuite extends FunSuite {
 
   private def fileOf(name: String) = {
     val digest = new Array[Byte](32)
-    SealedFile(name, 1, 1, digest, None, digest, 1, Nil, Map.empty)
+    SealedFile(name, 1, 1, digest, None, digest, 1, Nil)
   }
 
   /** Makes the version after one, with a part of its own. */

@@ -8,7 +8,7 @@ import java.util.concurrent.{Callable, CyclicBarrier, Executors}
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{PmeException, Sha256}
-import io.pmeparquet.snapshot.manifest.PartEntry
+import io.pmeparquet.snapshot.manifest.FileEntry
 import io.pmeparquet.snapshot.TableSuite.{Damaged, NotAuthentic}
 
 class SnapshotDirectorySuite extends TableSuite {
@@ -20,7 +20,7 @@ class SnapshotDirectorySuite extends TableSuite {
   }
 
   private def entry(name: String, bytes: Array[Byte]) =
-    PartEntry(name, bytes.length.toLong, Sha256.hex(Sha256.ofBytes(bytes)), 1, "a", "a")
+    FileEntry(name, bytes.length.toLong, Sha256.hex(Sha256.ofBytes(bytes)))
 
   private val partName = "part-01234567-89ab-cdef-0123-456789abcdef.parquet"
 

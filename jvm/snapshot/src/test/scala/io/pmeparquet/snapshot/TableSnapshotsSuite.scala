@@ -6,7 +6,8 @@ import java.security.{KeyPairGenerator, Signature}
 import io.pmeparquet.{PmeException, Sha256}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, SealLine, TablePolicy}
-import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
+import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
+import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.seal.{HmacSealer, SealCheck, Sealer}
 import io.pmeparquet.snapshot.TableSuite._
 
@@ -14,8 +15,7 @@ import io.pmeparquet.snapshot.TableSuite._
 class TableSnapshotsSuite extends TableSuite {
   private val masterKeys = Seq("footer", "pii")
   private val policy = TablePolicy(Some("footer"), Seq(Seq("id") -> Some("pii")))
-  private val index = IndexEntry(Seq("id"), "index_0", "optional int64 id")
-  private val range = SealedRange(Some(Array[Byte](1) -> Array[Byte](2)), 0)
+  private val index = IndexEntry(SummaryKind.MinMax, Seq("id"), "index_0", "optional int64 id", Some("pii"))
   private val ownSealer = new HmacSealer("footer", keys(masterKeys: _*))
   private val day1 = file("day=1/a.parquet")
   private val day2 = file("day=2/a.parquet")
@@ -32,10 +32,14 @@ class TableSnapshotsSuite extends TableSuite {
     new TableSnapshots(directoryOf(root), chosen, check, scope(masterKeys: _*), conf)
   }
 
-  /** The newest version with its files and all ranges, as whoever seals the next one reads it. */
+  /** What the index says of each file. */
+  private val ranges: NewVersion.Summaries = (_, file) =>
+    Some(ColumnSummary.Range(Some(file.path.take(3).getBytes -> file.path.getBytes), 0))
+
+  /** The newest version with its files, as whoever seals the next one reads it. */
   private def newest(root: LocalPath): Option[TableSnapshot] = {
     val snapshots = reader(root)
-    snapshots.newest().map(version => snapshots.files(version, version.manifest.indexes))
+    snapshots.newest().map(version => snapshots.files(version))
   }
 
   private def publish(
@@ -43,9 +47,10 @@ class TableSnapshotsSuite extends TableSuite {
       files: Seq[SealedFile],
       policy: TablePolicy = policy,
       indexes: Seq[IndexEntry] = Nil,
+      summaries: NewVersion.Summaries = ranges,
       sealer: Sealer = ownSealer
   ): Version = new NewVersion(directoryOf(root), newest(root), sealer, kms(masterKeys: _*), conf)
-    .publish(files.toVector.sorted(SealedFiles.byPath), policy, Seq("day"), indexes, "tests")
+    .publish(files.toVector.sorted(SealedFiles.byPath), policy, Seq("day"), indexes, "tests", summaries)
 
   private def paths(root: LocalPath, options: (String, String)*): Seq[String] = {
     val snapshots = reader(root, options: _*)
@@ -129,24 +134,90 @@ class TableSnapshotsSuite extends TableSuite {
     }
   }
 
-  table.test("another policy or other indexes write all parts again") { root =>
+  private def indexFiles(root: LocalPath) = namesIn(root).filter(_.startsWith("index-"))
+
+  private val noSummaries: NewVersion.Summaries = (index, file) => fail(s"asked for $index of $file")
+
+  table.test("a new footer key writes all parts again, another key of a column none") { root =>
     val first = publish(root, Seq(day1))
     val other = policy.copy(columns = Seq(Seq("id") -> Some("footer")))
-    val second = publish(root, Seq(day1), policy = other)
-    val third =
-      publish(root, Seq(day1.copy(ranges = Map(index.field -> range))), policy = other, indexes = Seq(index))
-    val all = Seq(first, second, third).flatMap(_.manifest.parts.map(_.name))
-    assertEquals(all.distinct.size, 3)
-    assertEquals(newest(root).get.files.head.ranges.keySet, Set(index.field))
+    assertEquals(publish(root, Seq(day1), policy = other).manifest.parts, first.manifest.parts)
+    val pii = TablePolicy(Some("pii"), Nil)
+    val third = publish(root, Seq(day1), policy = pii, sealer = new HmacSealer("pii", keys(masterKeys: _*)))
+    assertNotEquals(third.manifest.parts, first.manifest.parts)
   }
 
-  table.test("indexes are read only where they are asked for") { root =>
-    publish(root, Seq(day1.copy(ranges = Map(index.field -> range))), indexes = Seq(index))
+  table.test("an index is in files of its own, which are used again while nothing changes") { root =>
+    val many = (0 until 40001).map(number => file(f"f-$number%05d.parquet"))
+    val first = publish(root, many)
+    val second = publish(root, many, indexes = Seq(index))
+    assertEquals(second.manifest.parts.map(_.list), first.manifest.parts.map(_.list))
+    assertEquals(indexFiles(root).size, 3)
+    val third = publish(root, many, indexes = Seq(index.copy(field = "index_7")), summaries = noSummaries)
+    assertEquals(third.manifest.parts.map(_.indexes.map(_._2)), second.manifest.parts.map(_.indexes.map(_._2)))
+    val fourth = publish(root, many :+ file("g.parquet"), indexes = Seq(index))
+    assertEquals(fourth.manifest.parts.take(2), second.manifest.parts.take(2))
+    assertEquals(publish(root, many :+ file("g.parquet"), summaries = noSummaries).manifest.parts.map(_.list),
+      fourth.manifest.parts.map(_.list))
+    // Another key needs other files.
+    publish(root, many, indexes = Seq(index))
+    val before = indexFiles(root)
+    publish(root, many, indexes = Seq(index.copy(key = Some("footer"))))
+    assertEquals((indexFiles(root) -- before).size, 3)
+  }
+
+  table.test("parts are cut before an index of theirs is too large to be read") { root =>
+    val filter = ColumnSummary.Bloom(new Array[Byte](16 * 1024 * 1024), 0)
+    val bloom = index.copy(kind = SummaryKind.Bloom(0.01, None))
+    val files = (0 until 9).map(number => file(s"f-$number.parquet"))
+    publish(root, files)
+    val made = publish(root, files, indexes = Seq(bloom), summaries = (_, _) => Some(filter))
+    assertEquals(made.manifest.parts.map(_.files), Seq(4L, 4L, 1L))
+    val snapshots = reader(root)
+    val content = snapshots.content(snapshots.files(made), bloom)
+    assert(files.forall(file => content.of(file.path).nonEmpty))
+  }
+
+  table.test("what an index says belongs to the file that it was said of, in every part") { root =>
+    val many = (0 until 40001).map(number => file(f"f-$number%05d.parquet"))
+    val made = publish(
+      root,
+      many,
+      indexes = Seq(index),
+      summaries = (index, file) => if (file.path.endsWith("7.parquet")) None else ranges(index, file)
+    )
+    val snapshots = reader(root)
+    val content = snapshots.content(snapshots.files(made), index)
+    many.foreach { file =>
+      content.of(file.path) match {
+        case Some(ColumnSummary.Range(Some((_, max)), 0)) => assertEquals(new String(max), file.path)
+        case other => assert(other.isEmpty && file.path.endsWith("7.parquet"), other)
+      }
+    }
+    assertEquals(content.of("other.parquet"), None)
+  }
+
+  table.test("a damaged index leaves the list readable") { root =>
+    val made = publish(root, Seq(day1), indexes = Seq(index))
+    val snapshots = reader(root)
+    val list = snapshots.files(made)
+    val stored = snapshotsOf(root).resolve(indexFiles(root).head)
+    val original = Files.readAllBytes(stored)
+    Files.write(stored, original.updated(50, (original(50) ^ 1).toByte))
+    refused(NotAuthentic, "another digest")(snapshots.content(list, index))
+    Files.delete(stored)
+    refused(Damaged, "missing")(snapshots.content(list, index))
+    assertEquals(paths(root), Seq(day1.path))
+  }
+
+  table.test("an index file with another number of rows than its part is damaged") { root =>
+    val other = publish(root, Seq(day1, day2), indexes = Seq(index))
+    val made = publish(root, Seq(day1), indexes = Seq(index))
+    val swapped = made.manifest.parts.head.copy(indexes = other.manifest.parts.head.indexes)
+    forge(root, made.copy(manifest = made.manifest.copy(parts = Seq(swapped))), identity)
     val snapshots = reader(root)
     val version = snapshots.chosen().get
-    assertEquals(snapshots.files(version).files.head.ranges, Map.empty[String, SealedRange])
-    val read = snapshots.files(version, Seq(index)).files.head.ranges(index.field)
-    assertEquals(read.bounds.get._2.toSeq, Seq[Byte](2))
+    refused(Damaged, "a row for each file")(snapshots.content(snapshots.files(version), index))
   }
 
   table.test("whoever comes second gets a conflict, and its parts are gone") { root =>

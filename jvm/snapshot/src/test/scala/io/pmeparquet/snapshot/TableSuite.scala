@@ -14,7 +14,7 @@ import io.pmeparquet.kms.local.{StaticKms, StaticSettings}
 import io.pmeparquet.options.{Level, OptionValues, Settings}
 import io.pmeparquet.parquet.files.OwnFiles
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
-import io.pmeparquet.snapshot.parts.{SealedFile, SealedRange}
+import io.pmeparquet.snapshot.parts.SealedFile
 
 /** Tables in a temporary directory, keys, and descriptions of files that nobody has to write. */
 abstract class TableSuite extends FunSuite {
@@ -54,11 +54,7 @@ abstract class TableSuite extends FunSuite {
   protected def digest(text: String): Array[Byte] = Sha256.ofBytes(text.getBytes(UTF_8))
 
   /** @param content what tells one state of the file from another */
-  protected def file(
-      path: String,
-      content: Int = 0,
-      ranges: Map[String, SealedRange] = Map.empty
-  ): SealedFile = SealedFile(
+  protected def file(path: String, content: Int = 0): SealedFile = SealedFile(
     path,
     1000L + content,
     1700000000000L + content,
@@ -66,8 +62,7 @@ abstract class TableSuite extends FunSuite {
     Some(digest(s"id of $path $content").take(8)),
     digest(s"$path $content"),
     10L,
-    Nil,
-    ranges
+    Nil
   )
 
   /** All that a file's description says, as values that can be compared. */
@@ -79,10 +74,7 @@ abstract class TableSuite extends FunSuite {
     file.aadFileUnique.map(_.toSeq),
     file.sha256.toSeq,
     file.rows,
-    file.partition,
-    file.ranges.map { case (field, range) =>
-      field -> (range.bounds.map { case (min, max) => (min.toSeq, max.toSeq) } -> range.nulls)
-    }
+    file.partition
   )
 
   protected def refused(condition: String, words: String*)(step: => Any): PmeException = {

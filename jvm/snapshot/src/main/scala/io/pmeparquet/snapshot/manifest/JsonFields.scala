@@ -28,6 +28,12 @@ private[manifest] final class JsonFields(node: JsonNode, what: String, where: St
   def inner(name: String): JsonFields =
     new JsonFields(of(name, "an object")(_.isObject), s"'$name' of $what", where)
 
+  /** An object whose fields are texts, in their order. */
+  def textMap(name: String): Seq[(String, String)] =
+    of(name, "an object of texts")(one => one.isObject && one.elements.asScala.forall(_.isTextual)).fields.asScala
+      .map(field => field.getKey -> field.getValue.asText)
+      .toVector
+
   /** @param read reads the field if it is there */
   def optional[A](name: String)(read: String => A): Option[A] = if (node.has(name)) Some(read(name)) else None
 

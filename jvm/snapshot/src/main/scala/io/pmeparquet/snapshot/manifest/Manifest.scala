@@ -1,5 +1,7 @@
 package io.pmeparquet.snapshot.manifest
 
+import io.pmeparquet.parquet.summary.SummaryKind
+
 /**
  * The content of a manifest: one version of a table (docs/snapshots.md, "Format").
  *
@@ -37,34 +39,54 @@ final case class Manifest(
 final case class TablePolicy(footerKey: Option[String], columns: Seq[(Seq[String], Option[String])])
 
 /**
- * A part: a Parquet file with a row for each of some data files.
+ * A part: a list of some data files, and what its indexes say of them.
  *
- * @param sha256 of the part, in hexadecimal digits
+ * @param list a Parquet file with a row for each data file
+ * @param files how many it lists
  * @param first the first path that it lists
  * @param last the last path that it lists
+ * @param indexes by the field of each index of the manifest, a Parquet file with as many rows as the list
  */
 final case class PartEntry(
-    name: String,
-    length: Long,
-    sha256: String,
+    list: FileEntry,
     files: Long,
     first: String,
-    last: String
-)
+    last: String,
+    indexes: Seq[(String, FileEntry)]
+) {
+
+  /** The names of all its files. */
+  def names: Seq[String] = list.name +: indexes.map(_._2.name)
+}
 
 /**
- * An index: a group of columns in the parts.
+ * A file in the directory of snapshots.
+ *
+ * @param sha256 in hexadecimal digits
+ */
+final case class FileEntry(name: String, length: Long, sha256: String)
+
+/**
+ * An index: what each data file can contain of one column.
  *
  * @param column path of the leaf column in Parquet
- * @param field name of the group
+ * @param field by which parts name their file of this index
  * @param columnType the type of the data column in Parquet, as text
+ * @param key the master key of the index; none for a table without encryption
  */
-final case class IndexEntry(column: Seq[String], field: String, columnType: String)
+final case class IndexEntry(
+    kind: SummaryKind,
+    column: Seq[String],
+    field: String,
+    columnType: String,
+    key: Option[String]
+) {
 
-object IndexEntry {
+  /** Whether files of one index serve the other: all but the field is equal. */
+  def isLike(other: IndexEntry): Boolean = copy(field = other.field) == other
 
-  /** The only kind of this version. */
-  val MinMax = "minMax"
+  /** Column and kind, as users name it. */
+  def label: String = s"${kind.name}(${column.mkString(".")})"
 }
 
 /**

@@ -10,7 +10,8 @@ import com.fasterxml.jackson.core.{JsonFactory, JsonParser}
 import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.parquet.summary.SummaryKind
 
 /**
  * Manifests as bytes: two lines of JSON. A reader knows every field: one that it does not know, or a name that appears
@@ -43,23 +44,24 @@ private[snapshot] object ManifestJson {
     node.put("files", manifest.files).put("rows", manifest.rows).put("bytes", manifest.bytes)
     val parts = node.putArray("parts")
     manifest.parts.foreach { part =>
-      parts
-        .addObject()
-        .put("name", part.name)
-        .put("length", part.length)
-        .put("sha256", part.sha256)
-        .put("files", part.files)
-        .put("first", part.first)
-        .put("last", part.last)
+      val one = parts.addObject()
+      stored(one, part.list).put("files", part.files).put("first", part.first).put("last", part.last)
+      val files = one.putArray("indexes")
+      part.indexes.foreach { case (field, file) => stored(files.addObject().put("field", field), file) }
     }
     val indexes = node.putArray("indexes")
     manifest.indexes.foreach { index =>
-      val one = indexes.addObject().put("kind", IndexEntry.MinMax)
+      val one = indexes.addObject().put("kind", index.kind.name)
       texts(one.putArray("column"), index.column)
-      one.put("field", index.field).put("type", index.columnType)
+      one.put("field", index.field).put("type", index.columnType).put("key", index.key.orNull)
+      val parameters = one.putObject("parameters")
+      index.kind.parameters.foreach { case (name, value) => parameters.put(name, value) }
     }
     mapper.writeValueAsBytes(node)
   }
+
+  private def stored(node: ObjectNode, file: FileEntry): ObjectNode =
+    node.put("name", file.name).put("length", file.length).put("sha256", file.sha256)
 
   /** The whole file. */
   def file(content: Array[Byte], seal: SealLine): Array[Byte] = {
@@ -128,8 +130,7 @@ private[snapshot] object ManifestJson {
     fields.end()
     if (manifest.parts.map(_.files).sum != manifest.files)
       throw fields.unusable("its parts do not list as many files as it states")
-    if (manifest.indexes.map(_.field).distinct.size != manifest.indexes.size)
-      throw fields.unusable("two indexes have the same field")
+    requireWhole(manifest, fields)
     manifest
   }
 
@@ -150,31 +151,57 @@ private[snapshot] object ManifestJson {
 
   private def part(fields: JsonFields): PartEntry = {
     val part = PartEntry(
-      fields.text("name"),
-      fields.number("length"),
-      fields.text("sha256"),
+      stored(fields, PartName, "a part"),
       fields.number("files"),
       fields.text("first"),
-      fields.text("last")
+      fields.text("last"),
+      fields.objects("indexes").map { one =>
+        val file = one.text("field") -> stored(one, IndexName, "a file of an index")
+        one.end()
+        file
+      }
     )
     fields.end()
-    // It becomes a path.
-    if (!part.name.matches(PartName)) throw fields.unusable("a part has a name that no part has")
     part
+  }
+
+  /** @param names the names that such a file can have: a name becomes a path */
+  private def stored(fields: JsonFields, names: String, what: String): FileEntry = {
+    val file = FileEntry(fields.text("name"), fields.number("length"), fields.text("sha256"))
+    if (!file.name.matches(names)) throw fields.unusable(s"$what has a name that it cannot have")
+    file
   }
 
   private def index(fields: JsonFields): IndexEntry = {
     val kind = fields.text("kind")
-    if (kind != IndexEntry.MinMax)
-      throw fields.unusable(s"'$kind' is not a kind of index of this format version")
-    val index = IndexEntry(fields.texts("column"), fields.text("field"), fields.text("type"))
+    val column = fields.texts("column")
+    val field = fields.text("field")
+    val columnType = fields.text("type")
+    val key = fields.nullable("key")
+    val parameters = fields.textMap("parameters")
     fields.end()
-    if (!index.field.matches("index_[0-9]{1,4}"))
-      throw fields.unusable("an index has a field that no index has")
-    index
+    if (!field.matches("index_[0-9]{1,4}")) throw fields.unusable("an index has a field that no index has")
+    val parsed =
+      try SummaryKind.parse(kind, parameters)
+      catch {
+        case _: PmeException =>
+          throw fields.unusable(s"an index of kind '${kind.take(MostShown)}' is not one of this format version")
+      }
+    IndexEntry(parsed, column, field, columnType, key)
   }
 
-  val PartName = "part-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.parquet"
+  /** Requires that each part has one file for each index. */
+  private def requireWhole(manifest: Manifest, fields: JsonFields): Unit = {
+    val named = manifest.indexes.map(_.field)
+    if (named.distinct.size != named.size) throw fields.unusable("two indexes have the same field")
+    if (manifest.parts.exists(part => part.indexes.size != named.size || part.indexes.map(_._1).toSet != named.toSet))
+      throw fields.unusable("a part does not have one file for each index")
+  }
+
+  private val Uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+  val PartName: String = s"part-$Uuid\\.parquet"
+  val IndexName: String = s"index-$Uuid\\.parquet"
+  private val MostShown = 100
 
   private def parsed(bytes: Array[Byte], where: String): JsonNode =
     try

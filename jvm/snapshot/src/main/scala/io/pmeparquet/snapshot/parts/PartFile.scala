@@ -1,29 +1,15 @@
 package io.pmeparquet.snapshot.parts
 
-import java.io.IOException
-
-import scala.collection.mutable
-
-import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.{FileDecryptionProperties, FileEncryptionProperties}
-import org.apache.parquet.example.data.simple.SimpleGroupFactory
 import org.apache.parquet.example.data.Group
-import org.apache.parquet.hadoop.api.ReadSupport
-import org.apache.parquet.hadoop.example.{ExampleParquetWriter, GroupReadSupport}
-import org.apache.parquet.hadoop.metadata.CompressionCodecName
-import org.apache.parquet.hadoop.ParquetReader
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
-import io.pmeparquet.snapshot.manifest.IndexEntry
-import io.pmeparquet.PmeErrors
-
-/** The rows of a part, as the bytes of a Parquet file (docs/snapshots.md, "Format"). */
+/** The list of files of a part, as the bytes of a Parquet file (docs/snapshots.md, "Format"). */
 private[snapshot] object PartFile {
 
-  /** @param indexes whose fields the part has */
-  def schema(indexes: Seq[IndexEntry]): MessageType = MessageTypeParser.parseMessageType(
-    s"""message pme_snapshot_part {
+  val schema: MessageType = MessageTypeParser.parseMessageType(
+    """message pme_snapshot_part {
        |  required binary path (STRING);
        |  required int64 length;
        |  required int64 modified;
@@ -37,36 +23,14 @@ private[snapshot] object PartFile {
        |      optional binary value (STRING);
        |    }
        |  }
-       |${indexes.map(index => group(index.field)).mkString("\n")}
        |}""".stripMargin
   )
 
-  private def group(field: String) =
-    s"  optional group $field { optional binary min; optional binary max; optional int64 nulls; }"
-
   /** @param encryption none for a table without encryption */
-  def write(
-      files: Seq[SealedFile],
-      indexes: Seq[IndexEntry],
-      encryption: Option[FileEncryptionProperties]
-  ): Array[Byte] = {
-    val output = new MemoryOutput
-    val shape = schema(indexes)
-    val groups = new SimpleGroupFactory(shape)
-    val writer = ExampleParquetWriter
-      .builder(output)
-      // Not Hadoop's configuration, which may name a crypto factory of its own.
-      .withConf(new Configuration(false))
-      .withType(shape)
-      .withCompressionCodec(CompressionCodecName.ZSTD)
-      .withEncryption(encryption.orNull)
-      .build()
-    try files.foreach(file => writer.write(row(file, indexes, groups.newGroup())))
-    finally writer.close()
-    output.toArray
-  }
+  def write(files: Seq[SealedFile], encryption: Option[FileEncryptionProperties]): Array[Byte] =
+    ListFile.write(schema, files, encryption)(row)
 
-  private def row(file: SealedFile, indexes: Seq[IndexEntry], group: Group): Group = {
+  private def row(file: SealedFile, group: Group): Unit = {
     group.add("path", file.path)
     group.add("length", file.length)
     group.add("modified", file.modified)
@@ -82,65 +46,28 @@ private[snapshot] object PartFile {
         value.foreach(entry.add("value", _))
       }
     }
-    for (index <- indexes; range <- file.ranges.get(index.field)) {
-      val one = group.addGroup(index.field)
-      range.bounds.foreach { case (min, max) =>
-        one.add("min", Binary.fromConstantByteArray(min))
-        one.add("max", Binary.fromConstantByteArray(max))
-      }
-      one.add("nulls", range.nulls)
-    }
-    group
   }
 
   /**
    * @param bytes whose digest is the one in a verified manifest
-   * @param indexes whose fields to read: others need no key
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_DAMAGED`, or why a key is missing
    */
   def read(
       bytes: Array[Byte],
-      indexes: Seq[IndexEntry],
       decryption: Option[FileDecryptionProperties],
       where: String
-  ): Vector[SealedFile] =
-    try {
-      val builder: ParquetReader.Builder[Group] = new GroupReader(new MemoryInput(bytes))
-      builder.withDecryption(decryption.orNull).set(ReadSupport.PARQUET_READ_SCHEMA, schema(indexes).toString)
-      val reader = builder.build()
-      val files = mutable.ArrayBuffer.empty[SealedFile]
-      try Iterator.continually(reader.read()).takeWhile(_ != null).foreach(files += file(_, indexes))
-      finally reader.close()
-      files.toVector
-    } catch {
-      case failed @ (_: IOException | _: RuntimeException) =>
-        throw io.pmeparquet.PmeException.find(failed).getOrElse {
-          PmeErrors.snapshotDamaged(where, "the part is not readable", failed)
-        }
-    }
+  ): Vector[SealedFile] = ListFile.read(bytes, schema, decryption, where)(file)
 
-  private def file(group: Group, indexes: Seq[IndexEntry]): SealedFile = {
-    def bytes(of: Group, name: String) =
-      if (of.getFieldRepetitionCount(name) == 0) None else Some(of.getBinary(name, 0).getBytes)
-    SealedFile(
-      group.getString("path", 0),
-      group.getLong("length", 0),
-      group.getLong("modified", 0),
-      group.getBinary("footer_sha256", 0).getBytes,
-      bytes(group, "aad_file_unique"),
-      group.getBinary("file_sha256", 0).getBytes,
-      group.getLong("rows", 0),
-      partition(group),
-      indexes.flatMap { index =>
-        if (group.getFieldRepetitionCount(index.field) == 0) None
-        else {
-          val one = group.getGroup(index.field, 0)
-          val bounds = for (min <- bytes(one, "min"); max <- bytes(one, "max")) yield min -> max
-          Some(index.field -> SealedRange(bounds, one.getLong("nulls", 0)))
-        }
-      }.toMap
-    )
-  }
+  private def file(group: Group): SealedFile = SealedFile(
+    group.getString("path", 0),
+    group.getLong("length", 0),
+    group.getLong("modified", 0),
+    group.getBinary("footer_sha256", 0).getBytes,
+    ListFile.bytes(group, "aad_file_unique"),
+    group.getBinary("file_sha256", 0).getBytes,
+    group.getLong("rows", 0),
+    partition(group)
+  )
 
   private def partition(group: Group): Seq[(String, Option[String])] =
     if (group.getFieldRepetitionCount("partition_values") == 0) Nil
@@ -153,8 +80,4 @@ private[snapshot] object PartFile {
         entry.getString("key", 0) -> value
       }
     }
-
-  private final class GroupReader(file: MemoryInput) extends ParquetReader.Builder[Group](file) {
-    override protected def getReadSupport: ReadSupport[Group] = new GroupReadSupport
-  }
 }

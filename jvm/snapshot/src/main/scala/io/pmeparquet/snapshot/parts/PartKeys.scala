@@ -2,66 +2,82 @@ package io.pmeparquet.snapshot.parts
 
 import java.util.Collections
 
+import scala.collection.mutable
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.{FileDecryptionProperties, FileEncryptionProperties}
 import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
+import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, NamePattern, UnlistedColumns}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings, WriteSettings}
-import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
+import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.PmeCryptoFactory
-import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
+import io.pmeparquet.snapshot.manifest.IndexEntry
 
 /**
- * The keys of parts: the table's footer key for what every reader needs, and for each index the key of its data column.
- * Parts are encrypted as all files of ours, with envelope encryption and AES_GCM_V1. ''Driver only.''
+ * The keys of lists and indexes: the table's footer key for what every reader needs, and for each index its own. They are
+ * encrypted as all files of ours, with envelope encryption and AES_GCM_V1. ''Driver only.''
+ *
+ * @param footerKey none for a table without encryption, whose lists and indexes are plaintext
  */
-private[snapshot] object PartKeys {
+private[snapshot] final class PartKeys(
+    footerKey: Option[String],
+    use: => KmsUse,
+    directory: Path,
+    conf: Configuration
+) {
+  private val scopes = mutable.HashMap.empty[String, (WriteScope, Configuration)]
 
   /**
-   * Makes the encryption properties of each new part; none for a table without encryption.
+   * The encryption properties of a new list.
    *
    * @throws io.pmeparquet.PmeException if the KMS refuses a key
    */
-  def forWrite(
-      policy: TablePolicy,
-      indexes: Seq[IndexEntry],
-      use: => KmsUse,
-      directory: Path,
-      conf: Configuration
-  ): Path => Option[FileEncryptionProperties] = policy.footerKey match {
-    case None => _ => None
-    case Some(footerKey) =>
-      val settings = WriteSettings(use, filesUnder(footerKey, policy, indexes))
-      val scope = Scopes.forWrite(settings, directory.toUri.getPath, conf)
-      val own = new Configuration(conf)
-      PmeCryptoFactory.useForWrite(own, scope)
-      val context = new WriteContext(PartFile.schema(indexes), Collections.emptyMap[String, String])
-      path => {
-        // The scope stays in use until the last part is written.
-        require(scope.id == own.get(Scopes.WriteId))
-        Some(new PmeCryptoFactory().getFileEncryptionProperties(own, path, context))
-      }
-  }
+  def ofList(path: Path): Option[FileEncryptionProperties] =
+    footerKey.map(key => properties(key, key, path, PartFile.schema))
 
-  /** @param scope of a read that accepts parts: [[forParts]] */
+  /** The encryption properties of a new file of an index. */
+  def ofIndex(index: IndexEntry, path: Path): Option[FileEncryptionProperties] =
+    footerKey.map(footer => properties(footer, index.key.getOrElse(footer), path, IndexFile.schema(index.kind)))
+
+  private def properties(footerKey: String, key: String, path: Path, schema: MessageType) = {
+    // A scope for each key, so that each is wrapped once. The map keeps scopes in use until the last file is written.
+    val (scope, own) = scopes.getOrElseUpdate(
+      key, {
+        val made = Scopes.forWrite(
+          WriteSettings(use, PartKeys.filesUnder(footerKey, key)),
+          directory.toUri.getPath,
+          conf
+        )
+        val own = new Configuration(conf)
+        PmeCryptoFactory.useForWrite(own, made)
+        made -> own
+      }
+    )
+    if (scope.id != own.get(Scopes.WriteId)) throw new IllegalStateException("internal error: another scope")
+    val context = new WriteContext(schema, Collections.emptyMap[String, String])
+    new PmeCryptoFactory().getFileEncryptionProperties(own, path, context)
+  }
+}
+
+private[snapshot] object PartKeys {
+
+  /** @param scope of a read that accepts parts: [[io.pmeparquet.snapshot.TableSnapshots.acceptingParts]] */
   def forRead(scope: ReadScope, path: Path, conf: Configuration): Option[FileDecryptionProperties] = {
     val own = new Configuration(conf)
     PmeCryptoFactory.useForRead(own, scope)
     Option(new PmeCryptoFactory().getFileDecryptionProperties(own, path))
   }
 
-  private def filesUnder(footerKey: String, policy: TablePolicy, indexes: Seq[IndexEntry]): FileSettings = {
-    val keyOf = policy.columns.collect { case (path, Some(key)) => path -> key }.toMap
-    val entries = for (index <- indexes; key <- keyOf.get(index.column) if key != footerKey) yield {
-      val name = NamePattern(index.field, quoted = true)
-      ColumnKeys.Entry(key, ColumnPattern(index.field, Seq(name)))
-    }
+  /** @param key of the group of an index; the footer's for a list */
+  private def filesUnder(footerKey: String, key: String): FileSettings = {
+    val ofIndex = ColumnPattern(IndexFile.Group, Seq(NamePattern(IndexFile.Group, quoted = true)))
     FileSettings(
       footerKey,
-      if (entries.isEmpty) None else Some(ColumnKeys(entries)),
+      if (key == footerKey) None else Some(ColumnKeys(Seq(ColumnKeys.Entry(key, ofIndex)))),
       UnlistedColumns.UseFooterKey,
       EncryptionAlgorithm.AesGcmV1,
       plaintextFooter = false,

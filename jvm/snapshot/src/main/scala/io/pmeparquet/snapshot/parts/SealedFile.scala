@@ -10,7 +10,6 @@ package io.pmeparquet.snapshot.parts
  * @param aadFileUnique none for a file without encryption
  * @param sha256 of the whole file
  * @param partition values of partition columns, from the names of directories; none for null
- * @param ranges of the indexed columns that it has, by the field of the index
  */
 final case class SealedFile(
     path: String,
@@ -20,9 +19,5 @@ final case class SealedFile(
     aadFileUnique: Option[Array[Byte]],
     sha256: Array[Byte],
     rows: Long,
-    partition: Seq[(String, Option[String])],
-    ranges: Map[String, SealedRange]
+    partition: Seq[(String, Option[String])]
 )
-
-/** The range of a column in a file: its bounds, as statistics hold them, unless all values are null; and its nulls. */
-final case class SealedRange(bounds: Option[(Array[Byte], Array[Byte])], nulls: Long)

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import munit.FunSuite
 
+import io.pmeparquet.parquet.summary.SummaryKind
 import io.pmeparquet.PmeException
 
 class ManifestJsonSuite extends FunSuite {
@@ -24,8 +25,24 @@ class ManifestJsonSuite extends FunSuite {
     12,
     Long.MaxValue,
     123456,
-    Seq(PartEntry(part, 4711, "cd" * 32, 12, "day=1/a.parquet", "day=2/b.parquet")),
-    Seq(IndexEntry(Seq("address", "zip.code"), "index_0", "optional binary zip (STRING)"))
+    Seq(
+      PartEntry(
+        FileEntry(part, 4711, "cd" * 32),
+        12,
+        "day=1/a.parquet",
+        "day=2/b.parquet",
+        Seq("index_0" -> FileEntry(part.replace("part-", "index-"), 815, "ef" * 32))
+      )
+    ),
+    Seq(
+      IndexEntry(
+        SummaryKind.Bloom(0.01, Some(1000)),
+        Seq("address", "zip.code"),
+        "index_0",
+        "optional binary zip (STRING)",
+        Some("stats")
+      )
+    )
   )
   private val line = SealLine("HMAC-SHA256", "footer", Some("wrapped"), Array[Byte](1, 2, 3))
   private val content = text(ManifestJson.content(manifest))
@@ -128,7 +145,9 @@ class ManifestJsonSuite extends FunSuite {
   }
 
   test("every field of every object must be there") {
-    val pieces = "\"[a-zA-Z0-9]+\":(\"[^\"]*\"|[0-9]+|null)".r.findAllIn(content).toList.distinct
+    // A Bloom filter's `ndv` is optional.
+    val all = "\"[a-zA-Z0-9]+\":(\"[^\"]*\"|[0-9]+|null)".r.findAllIn(content).toList.distinct
+    val pieces = all.filterNot(piece => piece.startsWith("\"ndv") || piece.startsWith("\"fpp"))
     assert(pieces.size > 15, pieces)
     pieces.foreach { piece =>
       val without = content.replace(s"$piece,", "").replace(s",$piece", "")
@@ -204,19 +223,28 @@ class ManifestJsonSuite extends FunSuite {
       s"file:/$part",
       part.replace("part", "snapshot")
     ).foreach { name =>
-      damaged(parsed(changed(part, name)), "a name that no part has")
+      damaged(parsed(changed(part, name)), "a name that it cannot have")
+      val ofIndex = part.replace("part-", "index-")
+      damaged(parsed(changed(ofIndex, name.replace("part-", "index-"))), "a name that it cannot have")
     }
+    damaged(parsed(changed(part, part.replace("part-", "index-"))), "a name that it cannot have")
   }
 
-  test("an index has a field of its own, of the kind that there is") {
+  test("an index has a field of its own, a known kind, and a file in each part") {
     val index = content.substring(content.indexOf("{\"kind\""), content.lastIndexOf("]}"))
     damaged(parsed(changed(index, s"$index,$index")), "two indexes have the same field")
     Seq("index_", "index_12345", "index_x", "path", "index_0 ", "INDEX_0").foreach { field =>
       damaged(parsed(changed("index_0", field)), "a field that no index has")
     }
-    damaged(parsed(changed("minMax", "bloom")), "'bloom'")
+    Seq("bloom2", "", "MINMAX", "minMax").foreach { kind =>
+      damaged(parsed(changed("\"kind\":\"bloom\"", s"\"kind\":\"$kind\"")), s"kind '$kind'")
+    }
+    Seq("0.01" -> "2", "0.01" -> "x", "\"fpp\"" -> "\"other\"", "\"1000\"" -> "\"0\"").foreach { case (piece, by) =>
+      damaged(parsed(changed(piece, by)), "kind 'bloom'")
+    }
     val second = index.replace("index_0", "index_1")
-    assertEquals(parsed(changed(index, s"$index,$second")).indexes.map(_.field), Seq("index_0", "index_1"))
+    damaged(parsed(changed(index, s"$index,$second")), "one file for each index")
+    damaged(parsed(changed(index, "")), "one file for each index")
   }
 
   test("the parts must list as many files as the manifest states")(

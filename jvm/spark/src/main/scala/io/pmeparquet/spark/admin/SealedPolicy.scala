@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
-import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
+import io.pmeparquet.snapshot.manifest.TablePolicy
 import io.pmeparquet.snapshot.TableSnapshot
 import io.pmeparquet.PmeErrors
 
@@ -17,23 +17,24 @@ private[admin] object SealedPolicy {
   def of(table: String, previous: Option[TableSnapshot], facts: Seq[(ListedFile, FileFacts)]): TablePolicy = {
     val before = previous.map(_.version.manifest.policy)
     val footers = before.toSeq.map(_.footerKey -> "the files of the version before") ++
-      facts.map { case (file, found) => found.footerKey -> file.path }
+      facts.map { case (file, found) => found.footerKey -> file.path }.reverse.toMap.toSeq
     val footerKey = one(table, "the footer", footers)
+    // Most files are alike, and each kind of file needs to be looked at once.
+    val kinds = facts.map { case (file, found) => (found.footerKey, found.columns) -> file.path }.reverse.toMap
     val columns = before.toSeq.flatMap(_.columns.map { case (path, key) =>
       path -> (key -> "the files of the version before")
-    }) ++
-      facts.flatMap { case (file, found) =>
-        found.columns.map { case (path, protection) => path.toSeq -> (keyOf(protection, found) -> file.path) }
-      }
+    }) ++ kinds.toSeq.flatMap { case ((footer, protections), file) =>
+      protections.map { case (path, protection) => path.toSeq -> (keyOf(protection, footer) -> file) }
+    }
     val byColumn = columns.groupBy(_._1).map { case (path, found) =>
       path -> one(table, s"column '${path.mkString(".")}'", found.map(_._2))
     }
     TablePolicy(footerKey, byColumn.toSeq.sortBy(_._1.mkString("\u0000")))
   }
 
-  private def keyOf(protection: ColumnProtection, facts: FileFacts): Option[String] = protection match {
+  private def keyOf(protection: ColumnProtection, footer: Option[String]): Option[String] = protection match {
     case ColumnProtection.Plaintext => None
-    case ColumnProtection.FooterKey => facts.footerKey
+    case ColumnProtection.FooterKey => footer
     case ColumnProtection.ColumnKey(id) => Some(id)
   }
 
@@ -52,34 +53,4 @@ private[admin] object SealedPolicy {
           "Give all files the same keys (pme.rekey), or find out who wrote those that differ."
         )
     }
-
-  /**
-   * @param wanted paths of the columns to index
-   * @param facts of the files that were opened
-   * @param previous the version before, whose indexes keep their types
-   * @throws io.pmeparquet.PmeException `PME_UNKNOWN_COLUMN` if the table has no such column
-   */
-  def indexes(
-      table: String,
-      wanted: Seq[Seq[String]],
-      facts: Seq[FileFacts],
-      previous: Option[TableSnapshot]
-  ): Seq[IndexEntry] = {
-    val before = previous.toSeq.flatMap(_.version.manifest.indexes)
-    val types: Map[Seq[String], String] = (facts.reverseIterator.flatMap(_.types) ++
-      before.iterator.map(index => index.column.toList -> index.columnType)).map { case (path, of) =>
-      (path: Seq[String]) -> of
-    }.toMap
-    wanted.zipWithIndex.map { case (path, number) =>
-      val columnType = types.getOrElse(
-        path,
-        throw PmeErrors.unknownIndexColumn(
-          table,
-          path.mkString("."),
-          types.keys.map(_.mkString(".")).toSeq.sorted
-        )
-      )
-      IndexEntry(path, s"index_$number", columnType)
-    }
-  }
 }

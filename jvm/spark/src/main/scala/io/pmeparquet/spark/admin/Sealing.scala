@@ -4,7 +4,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.{Row, SparkSession}
 
-import io.pmeparquet.columns.ColumnKeys
+import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.PmeSparkException
@@ -19,18 +19,17 @@ import io.pmeparquet.spark.session.PmeSparkException
 object Sealing {
 
   /**
-   * @param options those of a read, and `signingKey`, `verifyKey`, `snapshotLocation`
-   * @param minMax columns with an index of their least and greatest values; none: those of the version before
+   * @param options those of a read, and `signingKey`, `verifyKey`, `snapshotLocation`, `indexKeys`
+   * @param indexes what the version has indexes of; none: those of the version before
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_CONFLICT` if another process sealed the table meanwhile
    */
   def seal(
       session: SparkSession,
       path: String,
       options: Map[String, String],
-      minMax: Option[Seq[String]] = None
+      indexes: Option[Seq[WantedSummary]] = None
   ): SealedSnapshot = PmeSparkException.translated {
-    val columns = minMax.map(_.map(columnPath))
-    new SealingJob(session, path, options, new ConfResolver(session)).run(columns)
+    new SealingJob(session, path, options, new ConfResolver(session)).run(indexes)
   }
 
   /**
@@ -38,27 +37,30 @@ object Sealing {
    *
    * @param options as for [[seal]]
    * @param columns whose indexes to drop
-   * @throws io.pmeparquet.PmeException if the table is not sealed, or a column has no index
+   * @param kind only indexes of this kind: `minMax`, `valueList`, `bloom` or `class`
+   * @throws io.pmeparquet.PmeException if the table is not sealed, or a column has no such index
    */
   def dropIndexes(
       session: SparkSession,
       path: String,
       options: Map[String, String],
-      columns: Seq[String]
+      columns: Seq[String],
+      kind: Option[String] = None
   ): SealedSnapshot = PmeSparkException.translated {
-    new SealingJob(session, path, options, new ConfResolver(session)).dropIndexes(columns.map(columnPath))
+    val paths = columns.map(column => IndexRequests.of(column, SummaryKind.MinMax).column)
+    new SealingJob(session, path, options, new ConfResolver(session)).dropIndexes(paths, kind)
   }
 
-  private def columnPath(name: String): Seq[String] = ColumnKeys.parsePattern(name).names.map(_.text)
-
-  /** For Python. Null stands for an argument that the user did not give. */
+  /** For Python, with indexes as JSON ([[IndexRequests.parse]]). Null stands for an argument that the user did not give. */
   def seal(
       session: SparkSession,
       path: String,
       options: java.util.Map[String, String],
-      minMax: java.util.List[String]
+      indexes: java.util.List[String]
   ): SealedSnapshot = Progress.unwatching {
-    seal(session, path, options.asScala.toMap, Option(minMax).map(_.asScala.toSeq))
+    PmeSparkException.translated {
+      seal(session, path, options.asScala.toMap, Option(indexes).map(_.asScala.toList.map(IndexRequests.parse)))
+    }
   }
 
   /** For Python. */
@@ -66,9 +68,10 @@ object Sealing {
       session: SparkSession,
       path: String,
       options: java.util.Map[String, String],
-      columns: java.util.List[String]
+      columns: java.util.List[String],
+      kind: String
   ): SealedSnapshot = Progress.unwatching {
-    dropIndexes(session, path, options.asScala.toMap, columns.asScala.toSeq)
+    dropIndexes(session, path, options.asScala.toMap, columns.asScala.toSeq, Option(kind))
   }
 
   /** In SQL: one row with the schema of [[SealedSnapshot]]. */
@@ -76,6 +79,6 @@ object Sealing {
       session: SparkSession,
       path: String,
       options: Map[String, String],
-      minMax: Option[Seq[String]]
-  ): Seq[Row] = Seq(seal(session, path, options, minMax).row)
+      indexes: Option[Seq[WantedSummary]]
+  ): Seq[Row] = Seq(seal(session, path, options, indexes).row)
 }

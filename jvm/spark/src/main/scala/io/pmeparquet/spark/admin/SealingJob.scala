@@ -6,6 +6,7 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
+import io.pmeparquet.parquet.summary.WantedSummary
 import io.pmeparquet.snapshot.{NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
@@ -39,15 +40,12 @@ private[spark] final class SealingJob(
   }
 
   /** The version before. An overwrite removes snapshots that lie in the table, so a write asks for it first. */
-  private lazy val whole: Option[TableSnapshot] = listOf(_ => true)
+  private lazy val previous: Option[TableSnapshot] = before.map(reader.files)
 
-  private def listOf(keep: IndexEntry => Boolean): Option[TableSnapshot] =
-    before.map(version => reader.files(version, version.manifest.indexes.filter(keep)))
-
-  /** @param minMax paths of the columns to index; none: those of the version before */
-  def run(minMax: Option[Seq[Seq[String]]]): SealedSnapshot = {
+  /** @param indexes that the version has; none: those of the version before */
+  def run(indexes: Option[Seq[WantedSummary]]): SealedSnapshot = {
     SealedGuard.requireTable(table, conf)
-    sealedWith(minMax)
+    sealedWith(indexes)
   }
 
   /**
@@ -58,7 +56,7 @@ private[spark] final class SealingJob(
    */
   def prepare(replacesAll: Boolean): Unit = {
     snapshots.requireSigner()
-    whole.foreach { snapshot =>
+    previous.foreach { snapshot =>
       if (!replacesAll) {
         val known = snapshot.files.iterator.map(file => file.path -> file.length).toMap
         val listed = listFiles().map(file => relative(file) -> file.length).toMap
@@ -76,36 +74,46 @@ private[spark] final class SealingJob(
   /** Seals the table after a write. */
   def seal(): SealedSnapshot = sealedWith(None)
 
-  /** @param columns whose indexes the next version does not have */
-  def dropIndexes(columns: Seq[Seq[String]]): SealedSnapshot = {
+  /**
+   * @param columns whose indexes the next version does not have
+   * @param kind only indexes of this kind
+   */
+  def dropIndexes(columns: Seq[Seq[String]], kind: Option[String]): SealedSnapshot = {
     SealedGuard.requireTable(table, conf)
-    val indexed = indexedColumns(SealedGuard.requireNewest(session, reader))
-    columns.filterNot(indexed.contains).foreach { path =>
-      throw PmeErrors.noIndex(table.toString, path.mkString("."), indexed.map(_.mkString(".")))
+    val indexes = SealedGuard.requireNewest(session, reader).manifest.indexes
+    val dropped = indexes.filter(index => columns.contains(index.column) && kind.forall(_ == index.kind.name))
+    columns.filterNot(dropped.map(_.column).contains).foreach { path =>
+      throw PmeErrors.noIndex(table.toString, path.mkString("."), indexes.map(_.label))
     }
-    sealedWith(Some(indexed.filterNot(columns.contains)))
+    sealedWith(Some(indexes.filterNot(dropped.contains).map(wantedAs)))
   }
 
-  private def sealedWith(minMax: Option[Seq[Seq[String]]]): SealedSnapshot = {
-    val indexed = before.fold(Seq.empty[Seq[String]])(indexedColumns)
-    // The same set of columns needs no new parts, whatever their order.
-    val wanted = minMax.map(_.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
-    // An index that is given up needs no key any more.
-    val previous = if (indexed == wanted) whole else listOf(index => wanted.contains(index.column))
-    val old = before.toSeq.flatMap(_.manifest.indexes)
-    // The version before has no ranges of a new index, so all files are opened for it.
+  private def wantedAs(index: IndexEntry) = WantedSummary(index.column.toList, index.kind)
+
+  private def sealedWith(asked: Option[Seq[WantedSummary]]): SealedSnapshot = {
+    val indexed = before.toSeq.flatMap(_.manifest.indexes).map(wantedAs)
+    // The same set of indexes needs no new files, whatever their order.
+    val wanted = asked.map(IndexRequests.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
+    // The version before knows nothing for a new index, so all files are opened for it.
     val (known, unknown) = split(listFiles(), previous.filter(_ => wanted.forall(indexed.contains)))
     val facts = look(unknown, wanted)
     val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
-    val indexes = SealedPolicy.indexes(table.toString, wanted, facts.map(_._2), previous)
-    val stay = known.map(SealedRows.renumbered(_, old, indexes))
+    val indexes =
+      SealedIndexes.of(table.toString, wanted, facts.map(_._2), previous, policy, snapshots.settings.indexKeys)
+    val found = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
     val files =
-      (stay ++ facts.map { case (file, found) => SealedRows.of(relative(file), file, found, indexes) })
-        .sorted(SealedFiles.byPath)
+      (known ++ facts.map { case (file, one) => SealedRows.of(relative(file), file, one) }).sorted(SealedFiles.byPath)
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
     val version =
       new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
-        .publish(files, policy, partitions, indexes, SealingJob.writer)
+        .publish(
+          files,
+          policy,
+          partitions,
+          indexes,
+          SealingJob.writer,
+          SealedIndexes.summaries(wanted, found, previous, reader.content(previous.get, _))
+        )
     SessionSnapshots.of(session).seen.made(directory, version)
     val changes = SealedChanges.of(previous, files)
     new SealedSnapshot(
@@ -121,8 +129,6 @@ private[spark] final class SealingJob(
       version.key
     )
   }
-
-  private def indexedColumns(version: Version) = version.manifest.indexes.map(_.column)
 
   private def listFiles(): Seq[ListedFile] = {
     val found = TableFiles.list(table, conf)
@@ -151,18 +157,19 @@ private[spark] final class SealingJob(
     (described.flatMap(_.left.toOption).toVector, described.flatMap(_.toOption))
   }
 
-  private def look(files: Seq[ListedFile], wanted: Seq[Seq[String]]): Seq[(ListedFile, FileFacts)] =
+  private def look(files: Seq[ListedFile], wanted: Seq[WantedSummary]): Seq[(ListedFile, FileFacts)] =
     if (files.isEmpty) Nil
     else {
       val step = Progress.step(session, "sealing", files.size, files.map(_.length).sum)
       step.begin()
       val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
-      val task = new SealingTask(resolver.read(options), wanted.map(_.toList).toList, step)
-      session.sparkContext
+      val task = new SealingTask(resolver.read(options), wanted.toList, step)
+      val found = session.sparkContext
         .parallelize(files, files.size.min(FileJob.MaxTasks))
-        .map(file => file -> task(file, shared.value.value))
+        .mapPartitions(task(_, shared.value.value))
         .collect()
-        .toSeq
+      val ofAll = new SharedFacts
+      found.map { case (file, facts) => file -> ofAll.in(facts) }.toVector
     }
 
   private def relative(file: ListedFile): String =

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.types.StructType
 
+import io.pmeparquet.parquet.summary.SummaryKind
 import io.pmeparquet.parquet.verify.Sample
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.session.PmeSparkException
@@ -109,14 +110,20 @@ private[spark] object TableFunctions {
 
   private def seal: Function = {
     val usage =
-      "_FUNC_(path, options => map, min_max => array) - Seals a table, and returns a row for the version that it made."
-    ofPath("pme_seal", usage, Seq(Path, Options, "min_max"), SealedSnapshot.schema) { arguments =>
+      "_FUNC_(path, options => map, min_max => array, value_list => array, bloom => array) - Seals a table, with indexes " +
+        "of some columns, and returns a row for the version that it made."
+    ofPath("pme_seal", usage, Seq(Path, Options) ++ IndexArguments.map(_._1), SealedSnapshot.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
-      val columns = arguments.texts("min_max")
+      val given = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }
+      val indexes = given.flatMap { case (kind, columns) => columns.map(IndexRequests.of(_, kind)) }
       refuseInDefinition("pme_seal")
       checkNames(options)
-      (session, path) => Sealing.rows(session, path, options, columns)
+      (session, path) => Sealing.rows(session, path, options, if (given.isEmpty) None else Some(indexes))
     }
+  }
+
+  private val IndexArguments = Seq("min_max" -> "minMax", "value_list" -> "valueList", "bloom" -> "bloom").map {
+    case (name, kind) => name -> SummaryKind.parse(kind, Nil)
   }
 
   private def snapshots: Function = {

@@ -128,6 +128,6 @@ private[spark] object FileSkipping {
 
   /** @param summaryOf what the index says of a file, by its path */
   private final class ReadIndex(val index: TypedIndex, val summaryOf: String => Option[ColumnSummary]) {
-    val kind: SummaryKind = SummaryKind.MinMax
+    val kind: SummaryKind = index.entry.kind
   }
 }

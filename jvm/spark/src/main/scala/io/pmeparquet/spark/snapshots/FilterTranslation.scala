@@ -22,8 +22,10 @@ private[snapshots] final class FilterTranslation(conf: SQLConf, known: MessageTy
   def of(filters: Seq[Expression]): Seq[FilterPredicate] =
     filters.filterNot(readsMetadata).flatMap(conjuncts).flatMap(weaker).flatMap(predicateOf)
 
+  private val times = new TimeFilters(known, conf.caseSensitiveAnalysis)
+
   private lazy val spark = VectorizedLink.get.parquetFilters(
-    known,
+    times.columns,
     conf.parquetFilterPushDownDate,
     conf.parquetFilterPushDownTimestamp,
     conf.parquetFilterPushDownDecimal,
@@ -56,8 +58,15 @@ private[snapshots] final class FilterTranslation(conf: SQLConf, known: MessageTy
       }
     case Or(left, right) =>
       for (one <- weaker(left); other <- weaker(right)) yield sources.Or(one, other)
-    case other => PushedFilters.of(other)
+    case other => PushedFilters.of(other).orElse(CastBounds.of(other).flatMap(bounds)).flatMap(times.of)
   }
+
+  private def bounds(of: CastBounds): Option[sources.Filter] =
+    PushedFilters.of(IsNotNull(of.value)).collect { case sources.IsNotNull(name) =>
+      val all = of.least.map(sources.GreaterThanOrEqual(name, _)).toSeq ++
+        of.greatest.map(sources.LessThanOrEqual(name, _))
+      all.reduceOption[sources.Filter](sources.And(_, _)).getOrElse(sources.IsNotNull(name))
+    }
 }
 
 private object FilterTranslation {

@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.snapshots
 
+import java.util.concurrent.ConcurrentHashMap
+
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
@@ -7,21 +9,20 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.summary.ColumnSummary
-import io.pmeparquet.snapshot.{SealedFiles, TableSnapshot}
+import io.pmeparquet.snapshot.{IndexContent, SealedFiles, TableSnapshot}
 import io.pmeparquet.snapshot.manifest.IndexEntry
-import io.pmeparquet.snapshot.parts.SealedRange
 import io.pmeparquet.PmeErrors
 
 /**
  * A table that is read by a snapshot. ''Driver only.''
  *
  * @param directory the table's, as the read names it
- * @param withIndex the same list with the ranges of an index; none if its key is missing
+ * @param contentOf what an index says of the files; none if it cannot be read
  */
 private[spark] final class SealedTable(
     val directory: Path,
     val snapshot: TableSnapshot,
-    withIndex: IndexEntry => Option[TableSnapshot]
+    contentOf: IndexEntry => Option[IndexContent]
 ) {
   private val path = directory.toUri.getPath
 
@@ -29,14 +30,13 @@ private[spark] final class SealedTable(
 
   lazy val seal: FileSeal = SealedFiles.of(directory, snapshot)
 
-  private def ranges(index: IndexEntry): Option[String => Option[SealedRange]] =
-    withIndex(index).map(list => path => list.byPath.get(path).flatMap(_.ranges.get(index.field)))
-
-  def indexes: Seq[IndexEntry] = snapshot.version.manifest.indexes
+  private val contents = new ConcurrentHashMap[IndexEntry, Option[IndexContent]]
 
   /** What an index says of each file, by the file's path; none if the index cannot be read. */
   def summaries(index: IndexEntry): Option[String => Option[ColumnSummary]] =
-    ranges(index).map(of => path => of(path).map(range => ColumnSummary.Range(range.bounds, range.nulls)))
+    contents.computeIfAbsent(index, contentOf(_)).map(content => path => content.of(path))
+
+  def indexes: Seq[IndexEntry] = snapshot.version.manifest.indexes
 
   def relative(file: Path): Option[String] = SealedFiles.relative(path, file)
 

@@ -5,7 +5,7 @@ import java.util.{Collections, WeakHashMap}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.snapshot.{SeenSnapshots, TableSnapshot, Version}
+import io.pmeparquet.snapshot.{IndexContent, SeenSnapshots, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.RecentValues
 
@@ -13,25 +13,29 @@ import io.pmeparquet.RecentValues
 private[spark] final class SessionSnapshots {
   val seen = new SeenSnapshots
 
+  private def recent[A] = new RecentValues[SessionSnapshots.ListKey, A](
+    SessionSnapshots.MostLists,
+    SessionSnapshots.LifetimeMillis
+  )
+
   /** The lists of files that were read last. */
-  private val lists =
-    new RecentValues[SessionSnapshots.ListKey, TableSnapshot](
-      SessionSnapshots.MostLists,
-      SessionSnapshots.LifetimeMillis
-    )
+  private val lists = recent[TableSnapshot]
+  private val contents = recent[IndexContent]
 
   /**
    * @param version verified for this read
    * @param scope whose keys open the list
    */
-  def files(version: Version, indexes: Seq[IndexEntry], scope: ReadScope)(
-      read: => TableSnapshot
-  ): TableSnapshot =
-    lists.get(SessionSnapshots.ListKey(version.digest, indexes.map(_.field).sorted, scope.id))(read)
+  def files(version: Version, scope: ReadScope)(read: => TableSnapshot): TableSnapshot =
+    lists.get(SessionSnapshots.ListKey(version.digest, None, scope.id))(read)
+
+  /** @param scope whose keys open the index */
+  def content(version: Version, index: IndexEntry, scope: ReadScope)(read: => IndexContent): IndexContent =
+    contents.get(SessionSnapshots.ListKey(version.digest, Some(index.field), scope.id))(read)
 }
 
 private[spark] object SessionSnapshots {
-  private final case class ListKey(digest: String, indexes: Seq[String], scope: String)
+  private final case class ListKey(digest: String, index: Option[String], scope: String)
 
   private val MostLists = 16
 

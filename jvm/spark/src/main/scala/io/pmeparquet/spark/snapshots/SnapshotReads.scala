@@ -53,18 +53,16 @@ private[spark] final class SnapshotReads(
     if (found.isEmpty) named.foreach(remembered.seen.requireNone)
     found.map { version =>
       if (snapshots.settings.isNewest) note(reader, version)
-      def files(indexes: Seq[IndexEntry]) =
-        remembered.files(version, indexes, snapshots.scope)(reader.files(version, indexes))
-      def withIndex(index: IndexEntry) =
-        try Some(files(Seq(index)))
+      val list = remembered.files(version, snapshots.scope)(reader.files(version))
+      def contentOf(index: IndexEntry) =
+        try Some(remembered.content(version, index, snapshots.scope)(reader.content(list, index)))
         catch {
-          // Without an index a read is slower. With a seal that does not verify it must fail.
-          case failed: PmeException if !PmeErrors.isOfSeal(failed) =>
-            val column = index.column.mkString(".")
-            log.warn(s"$table: no file is skipped by the index of column '$column': ${failed.getMessage}")
+          // Without an index a read is slower. With a list that is not the sealed one it must fail.
+          case failed: PmeException =>
+            log.warn(s"$table: no file is skipped by index ${index.label}: ${failed.getMessage}")
             None
         }
-      new SealedTable(table, files(Nil), withIndex)
+      new SealedTable(table, list, contentOf)
     }
   }
 

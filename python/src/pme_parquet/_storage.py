@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pme_parquet._inspect import problems
+from pme_parquet._display.words import printable
+from pme_parquet.errors import BadOptionError, PmeError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,12 +25,21 @@ _URL = re.compile(r"([A-Za-z][\w+.-]+):/(?!/)|([A-Za-z][\w+.-]+)://|[a-z0-9+]+::
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file: its full path, the part below the inspected path, its size, and whether it is a regular file."""
+    """A file.
+
+    Attributes:
+        path: its full path.
+        shown: the part below the listed path.
+        bytes: its size.
+        regular: whether it is a regular file.
+        alone: whether it is what the listed path names.
+    """
 
     path: str
     shown: str
     bytes: int
     regular: bool = True
+    alone: bool = False
 
     @property
     def name(self) -> str:
@@ -89,11 +99,11 @@ class _Local:
     def __init__(self, root: str) -> None:
         self._root = os.path.expanduser(root)  # noqa: PTH111 paths stay texts
         if not os.path.lexists(self._root):
-            raise problems.nothing(root)
+            raise nothing(root)
 
     def files(self) -> Iterator[Found]:
         if not os.path.isdir(self._root):  # noqa: PTH112 as above
-            yield _local_file(self._root, os.path.basename(self._root))  # noqa: PTH119 as above
+            yield replace(_local_file(self._root, os.path.basename(self._root)), alone=True)  # noqa: PTH119 as above
             return
         seen: set[tuple[int, int]] = set()
         for directory, directories, names in os.walk(self._root, followlinks=True, onerror=_raise):
@@ -133,22 +143,22 @@ class _Remote:
         try:
             self._files, self._root = url_to_fs(url, **options)
         except ImportError as missing:
-            raise problems.no_package(self._url, _package(url, missing)) from missing
+            raise no_package(self._url, _package(url, missing)) from missing
         except Exception as failed:
-            raise problems.not_read(self._url, failed) from failed
+            raise not_read(self._url, failed) from failed
 
     def files(self) -> Iterator[Found]:
         try:
             yield from self._listed()
         except FileNotFoundError:
-            raise problems.nothing(self._url) from None
+            raise nothing(self._url) from None
         except Exception as failed:
-            raise problems.not_read(self._url, failed) from failed
+            raise not_read(self._url, failed) from failed
 
     def _listed(self) -> Iterator[Found]:
         info = self._files.info(self._root)
         if info["type"] == "file":
-            yield Found(self._root, self._root.rsplit("/", 1)[-1], info["size"])
+            yield Found(self._root, self._root.rsplit("/", 1)[-1], info["size"], alone=True)
             return
         root = self._root.rstrip("/") + "/"
         for path, found in sorted(self._files.find(self._root, detail=True).items()):
@@ -177,3 +187,22 @@ def _package(url: str, missing: ImportError) -> str:
     if package.startswith("fsspec"):
         package = getattr(missing.__cause__ or missing, "name", None) or str(missing)
     return package.split(".", 1)[0]
+
+
+def not_read(file: str, failed: Exception) -> PmeError:
+    """The storage failed; each storage has errors of its own."""
+    first_line = (str(failed).splitlines() or [""])[0]
+    return PmeError(
+        f"{file}: it cannot be read: the storage failed with {type(failed).__name__}: {printable(first_line)}. Check "
+        "the path and the settings of its file system."
+    )
+
+
+def nothing(path: str) -> PmeError:
+    """There is no file and no directory."""
+    return BadOptionError(f"{path}: there is nothing at this path. Check the path.")
+
+
+def no_package(path: str, package: str) -> PmeError:
+    """The package of a file system is missing."""
+    return UnsupportedError(f"{path}: this needs the package {package}, which is not installed. pip install {package}.")

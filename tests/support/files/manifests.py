@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 TABLE = "0b0f4c3e-7d1a-4a9e-9d0c-5f0c8d1f2a3b"
 PART = "part-00000000-0000-4000-8000-000000000001.parquet"
 PART_BYTES = 11
+INDEX = "index-00000000-0000-4000-8000-000000000002.parquet"
+INDEX_BYTES = 7
 ED25519 = {"algorithm": "Ed25519", "key": "signer", "value": base64.b64encode(bytes(64)).decode()}
 HMAC = {
     "algorithm": "HMAC-SHA256",
@@ -47,12 +49,35 @@ def content(version: int = 1, previous: str | None = None, **changed: Any) -> di
         "rows": 1000,
         "bytes": 123456,
         "parts": [part()],
-        "indexes": [{"kind": "minMax", "column": ["id"], "field": "index_0", "type": "optional int64 id"}],
+        "indexes": [index("id")],
     } | changed
 
 
+def index(*column: str, **changed: Any) -> dict[str, Any]:
+    """Return an index as a manifest states it."""
+    return {
+        "kind": "minMax",
+        "column": list(column),
+        "field": "index_0",
+        "type": f"optional int64 {column[-1]}",
+        "key": "footer",
+        "parameters": {},
+    } | changed
+
+
+def index_file(field: str = "index_0", **changed: Any) -> dict[str, Any]:
+    """Return the file of an index, as a part names it."""
+    return {"field": field, "name": INDEX, "length": INDEX_BYTES, "sha256": "cd" * 32} | changed
+
+
+def indexed(*indexes: dict[str, Any]) -> dict[str, Any]:
+    """Return what changes in a manifest with these indexes."""
+    files = [index_file(one["field"]) for one in indexes]
+    return {"indexes": list(indexes), "parts": [part(indexes=files)]}
+
+
 def part(**changed: Any) -> dict[str, Any]:
-    """Return the entry of a part."""
+    """Return the entry of a part, with one index."""
     return {
         "name": PART,
         "length": PART_BYTES,
@@ -60,6 +85,7 @@ def part(**changed: Any) -> dict[str, Any]:
         "files": 2,
         "first": "day=1/a.parquet",
         "last": "day=2/b.parquet",
+        "indexes": [index_file()],
     } | changed
 
 
@@ -73,9 +99,10 @@ def digest(content: bytes) -> str:
 
 
 def put(directory: Path, version: int, manifest: bytes) -> Path:
-    """Write a manifest, with the part that it names, into the directory of snapshots."""
+    """Write a manifest, with the files that it names, into the directory of snapshots."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / PART).write_bytes(bytes(PART_BYTES))
+    (directory / INDEX).write_bytes(bytes(INDEX_BYTES))
     path = directory / f"snapshot-{version:010}.json"
     path.write_bytes(manifest)
     return path
