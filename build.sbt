@@ -269,9 +269,26 @@ lazy val hadoopKmsServer = (project in file("target/modules/hadoop-kms")).settin
   libraryDependencies += "org.apache.hadoop" % "hadoop-kms" % hadoopKms
 )
 
+/**
+ * What Spark lacks to read and write S3, for tests: 17 MB. `hadoop-aws` asks for the whole SDK of AWS, 600 MB, of which
+ * S3A needs these modules. Nothing of it is shipped.
+ */
+lazy val s3a = (project in file("target/modules/s3a")).settings(
+  publish / skip := true,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies += ("org.apache.hadoop" % "hadoop-aws" % hadoopAws)
+    .exclude("software.amazon.awssdk", "bundle")
+    .exclude("org.wildfly.openssl", "wildfly-openssl"),
+  libraryDependencies ++= Seq("s3", "s3-transfer-manager", "apache-client", "netty-nio-client")
+    .map("software.amazon.awssdk" % _ % awsSdkOfS3a),
+  // Spark brings them.
+  excludeDependencies ++= Seq(ExclusionRule("io.netty"), ExclusionRule("org.slf4j"))
+)
+
 lazy val jars =
   taskKey[Unit](
-    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS and Amazon's to folders there"
+    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, S3A and Amazon's provider to folders there"
   )
 
 lazy val root = (project in file("."))
@@ -309,12 +326,14 @@ lazy val root = (project in file("."))
         (kmsGcp / Compile / packageBin).value,
         (kmsAzure / Compile / packageBin).value
       )
+      val store = (s3a / update).value.select(configurationFilter("runtime"))
       val server = (hadoopKmsServer / update).value.select(configurationFilter("runtime"))
       val corretto = (accp / update).value.select(configurationFilter("compile"))
       connectors.foreach(jar => IO.copyFile(jar, target / jar.getName))
       kits.foreach(jar => IO.copyFile(jar, target / "testkit" / jar.getName))
       clients.foreach(jar => IO.copyFile(jar, target / "kms" / jar.getName))
       server.foreach(jar => IO.copyFile(jar, target / "hadoop-kms" / jar.getName))
+      store.foreach(jar => IO.copyFile(jar, target / "s3a" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
     }
   )

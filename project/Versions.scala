@@ -24,6 +24,10 @@ object Versions {
   val correttoPlatform: String = if (sys.props("os.arch") == "aarch64") "linux-aarch_64" else "linux-x86_64"
   val hadoopKms = "3.4.2"
   val awsSdk = "2.55.13"
+
+  /** Of the newest Spark that tests run, and the SDK for it. */
+  val hadoopAws = "3.5.0"
+  val awsSdkOfS3a = "2.40.2"
   val googleAuth = "1.20.0"
   val munit = "1.2.1"
 

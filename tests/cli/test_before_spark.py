@@ -99,7 +99,7 @@ def test_a_missing_public_key_exits_with_3(table: Path) -> None:
 
 
 def test_an_index_without_a_column_is_refused(table: Path) -> None:
-    done = run("seal", table, "--index-min-max", "")
+    done = run("seal", table, "--min-max", "")
     assert (done.code, done.out) == (2, "")
     assert (
         done.err == "[PME_BAD_OPTION] pme-parquet: an index names no column. Give the names of one or more columns.\n"

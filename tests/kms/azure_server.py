@@ -1,6 +1,6 @@
 """A fake of Azure Key Vault, of Microsoft Entra's token endpoint and of managed identities: the documented wire format.
 
-Keys are RSA keys, which wrap by RSA-OAEP, or the AES keys of a managed HSM.
+Keys are RSA keys, which wrap by RSA-OAEP, the AES keys of a managed HSM, or those of ``azure_signing.py``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
 
 import pme_parquet as pme
+from tests.kms.azure_signing import VaultSigningKey, encoded
 from tests.kms.cloud_server import CloudServer, Request, User
 from tests.support.kms.access import KEYS, secret
 from tests.support.kms.answers import Answer, RefusalError
@@ -34,7 +35,7 @@ APP_SERVICE = "/msi/token"
 APP_HEADER = "identity-header-of-the-tests-7d31"
 APP_WAY = ("2019-08-01", "x-identity-header", APP_HEADER)
 ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-ROUTE = re.compile(r"/keys/([0-9A-Za-z-]+)(?:/([0-9a-f]{32}))?/(wrapkey|unwrapkey)")
+ROUTE = re.compile(r"/keys/([0-9A-Za-z-]+)(?:/([0-9a-f]{32}))?(?:/(wrapkey|unwrapkey|sign))?")
 BITS = 2048
 AES_WRAPS = {"A128KW": 16, "A192KW": 24, "A256KW": 32}
 
@@ -51,10 +52,6 @@ def forbidden(inner: str) -> Answer:
 UNAUTHORIZED = refusal(401, "Unauthorized", "[TokenExpired] Error validating token: the token is expired.")
 NOT_FOUND = refusal(404, "KeyNotFound", "A key with (name/id) was not found in this key vault.")
 BAD_VALUE = refusal(400, "BadParameter", "The parameter is incorrect.")
-
-
-def encoded(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 def decoded(text: str) -> bytes:
@@ -84,6 +81,19 @@ class VaultKey:
     def rotate(self) -> None:
         made = os.urandom(self.size) if self.size else rsa.generate_private_key(65537, BITS)
         self.versions[secrets.token_hex(16)] = made
+
+    def jwk(self, version: str) -> dict[str, Any]:
+        key = self.versions[version]
+        operations = ["wrapKey", "unwrapKey"]
+        if isinstance(key, bytes):
+            return {"kty": "oct-HSM", "key_ops": operations}
+        numbers = key.public_key().public_numbers()
+        return {
+            "kty": "RSA",
+            "key_ops": [*operations, "sign"],
+            "n": encoded(numbers.n.to_bytes(256, "big")),
+            "e": "AQAB",
+        }
 
     def wrap(self, algorithm: str, version: str, content: bytes) -> bytes:
         key = self.versions[version]
@@ -119,10 +129,13 @@ class AzureServer(CloudServer):
     client = "io.pmeparquet.kms.azure.AzureKmsClient"
     address = "kms.azure.vaultUrl"
     wrap, unwrap, login = "/wrapkey", "/unwrapkey", "/token"
+    # The name of the key is all that a request for it has in its path.
+    look_up, sign = "/keys/", "/sign"
 
     def __init__(self, keys: Mapping[str, VaultKey] | None = None) -> None:
         super().__init__()
-        self.keys = {name: key.copy() for name, key in (keys or self.new_keys()).items()}
+        self.keys = {name: key.copy() for name, key in (self.new_keys() if keys is None else keys).items()}
+        self.signers: dict[str, VaultSigningKey] = {}
         self.applications: dict[str, Application] = {}
         self.identities: dict[str | None, frozenset[str]] = {None: frozenset(KEYS)}
         self.assertions: dict[str, frozenset[str]] = {}
@@ -153,10 +166,14 @@ class AzureServer(CloudServer):
         }
 
     def rotate(self, name: str) -> None:
-        self.keys[name].rotate()
+        self._key(name).rotate()
 
     def disable(self, name: str) -> None:
-        self.keys[name].disabled = True
+        self._key(name).disabled = True
+
+    def signer(self, name: str) -> tuple[str, bytes]:
+        made = self.signers[name] = VaultSigningKey()
+        return name, made.pem(made.newest)
 
     def remove(self, name: str) -> None:
         del self.keys[name]
@@ -177,9 +194,36 @@ class AzureServer(CloudServer):
         name, version, operation = route.groups()
         if name not in user.keys:
             raise RefusalError(forbidden("ForbiddenByPolicy"))
-        if name not in self.keys or version not in {None, *self.keys[name].versions}:
+        if name not in {*self.keys, *self.signers} or version not in {None, *self._key(name).versions}:
             raise RefusalError(NOT_FOUND)
+        assert request.method == ("POST" if operation else "GET")
+        if operation is None:
+            return self._describe(name, version)
+        if operation == "sign":
+            return self._sign(name, version, json.loads(request.body))
+        if name in self.signers:
+            raise RefusalError(forbidden("KeyOperationForbidden"))
         return self._apply(operation, name, version, json.loads(request.body))
+
+    def _key(self, name: str) -> VaultKey | VaultSigningKey:
+        return self.signers.get(name) or self.keys[name]
+
+    def _describe(self, name: str, version: str | None) -> Answer:
+        """Also of a disabled key: its attributes say so."""
+        key = self._key(name)
+        told = version or list(key.versions)[-1]
+        jwk = {"kid": f"{self.url}/keys/{name}/{told}"} | key.jwk(told)
+        return Answer(200, {"key": jwk, "attributes": {"enabled": not key.disabled, "created": 0, "updated": 0}})
+
+    def _sign(self, name: str, version: str | None, body: dict[str, str]) -> Answer:
+        key = self._key(name)
+        if not isinstance(key, VaultSigningKey) or "sign" not in key.operations:
+            raise RefusalError(forbidden("KeyOperationForbidden"))
+        if key.disabled:
+            raise RefusalError(forbidden("KeyDisabled"))
+        used = version or key.newest
+        value = key.sign(body["alg"], used, decoded(body["value"]), BAD_VALUE)
+        return Answer(200, {"kid": f"{self.url}/keys/{name}/{used}", "value": encoded(value)})
 
     def _apply(self, operation: str, name: str, version: str | None, body: dict[str, str]) -> Answer:
         key = self.keys[name]

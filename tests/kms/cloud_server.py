@@ -63,7 +63,9 @@ class CloudServer(FaultyServer):
     wrap: str
     unwrap: str
     login: str
-    """Words that the paths of these have in them, and of nothing else."""
+    look_up: str
+    sign: str
+    """Words that the paths of these have in them, and of nothing else; ``look_up`` is of a key that signs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,6 +87,10 @@ class CloudServer(FaultyServer):
     @abstractmethod
     def disable(self, name: str) -> None:
         """Let no version of a key be used."""
+
+    @abstractmethod
+    def signer(self, name: str) -> tuple[str, bytes]:
+        """Make a P-256 key that signs, and return the id to sign with and its public key in PEM."""
 
     @abstractmethod
     def remove(self, name: str) -> None:

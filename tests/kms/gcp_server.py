@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import pme_parquet as pme
 from tests.kms.cloud_server import CloudServer, Request, User
+from tests.kms.gcp_signing import DISABLED, NO_PURPOSE, GcpSigningKey, crc32c, refusal
 from tests.support.kms.access import KEYS, secret
 from tests.support.kms.answers import Answer, RefusalError
 
@@ -33,28 +34,19 @@ RING = "projects/acme-data/locations/europe-west3/keyRings/spark"
 SCOPES = {"https://www.googleapis.com/auth/cloudkms", "https://www.googleapis.com/auth/cloud-platform"}
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ROUTE = re.compile(rf"/v1/({RING}/cryptoKeys/([\w-]+)):(encrypt|decrypt)", re.ASCII)
+SIGNING = re.compile(rf"/v1/({RING}/cryptoKeys/([\w-]+)/cryptoKeyVersions/(\d+))(/publicKey|:asymmetricSign)", re.ASCII)
+PERMISSIONS = {
+    "encrypt": "useToEncrypt",
+    "decrypt": "useToDecrypt",
+    "/publicKey": "viewPublicKey",
+    ":asymmetricSign": "useToSign",
+}
 NONCE_BYTES = 12
-POLYNOMIAL = 0x82F63B78
-
-
-def refusal(code: int, status: str, message: str, **headers: str) -> Answer:
-    return Answer(code, {"error": {"code": code, "message": message, "status": status}}, headers)
 
 
 UNAUTHENTICATED = refusal(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")
 NOT_FOUND = refusal(404, "NOT_FOUND", "CryptoKey not found.")
-DISABLED = refusal(400, "FAILED_PRECONDITION", "CryptoKeyVersion is not enabled, current state is: DISABLED.")
 INVALID = refusal(400, "INVALID_ARGUMENT", "Decryption failed: the ciphertext is invalid.")
-
-
-def crc32c(content: bytes) -> int:
-    """Return the checksum of RFC 3720."""
-    rest = 0xFFFFFFFF
-    for byte in content:
-        rest ^= byte
-        for _ in range(8):
-            rest = (rest >> 1) ^ (POLYNOMIAL if rest & 1 else 0)
-    return rest ^ 0xFFFFFFFF
 
 
 def permission_denied(*details: dict[str, object]) -> Answer:
@@ -92,6 +84,9 @@ class CryptoKey:
 
     def rotate(self) -> None:
         self.versions.append(AESGCM(AESGCM.generate_key(256)))
+
+    def disable(self) -> None:
+        self.disabled.update(range(len(self.versions)))
 
     def encrypt(self, plaintext: bytes) -> bytes:
         number, nonce = len(self.versions) - 1, os.urandom(NONCE_BYTES)
@@ -142,10 +137,12 @@ class GcpServer(CloudServer):
     client = "io.pmeparquet.kms.gcp.GcpKmsClient"
     address = "kms.gcp.endpoint"
     wrap, unwrap, login = ":encrypt", ":decrypt", "/token"
+    look_up, sign = "/publicKey", ":asymmetricSign"
 
     def __init__(self, keys: Mapping[str, CryptoKey] | None = None) -> None:
         super().__init__()
-        self.keys = {name: key.copy() for name, key in (keys or self.new_keys()).items()}
+        self.keys = {name: key.copy() for name, key in (self.new_keys() if keys is None else keys).items()}
+        self.signers: dict[str, GcpSigningKey] = {}
         self.accounts: dict[str, ServiceAccount] = {}
         self.lifetime = 3600
 
@@ -167,10 +164,14 @@ class GcpServer(CloudServer):
         return {"kms.gcp.keyRing": RING, "kms.gcp.endpoint": self.url, "kms.gcp.credentials": self.account(keys)}
 
     def rotate(self, name: str) -> None:
-        self.keys[name].rotate()
+        (self.signers.get(name) or self.keys[name]).rotate()
 
     def disable(self, name: str) -> None:
-        self.keys[name].disabled.update(range(len(self.keys[name].versions)))
+        (self.signers.get(name) or self.keys[name]).disable()
+
+    def signer(self, name: str) -> tuple[str, bytes]:
+        made = self.signers[name] = GcpSigningKey()
+        return f"{name}/cryptoKeyVersions/1", made.pem(1)
 
     def remove(self, name: str) -> None:
         del self.keys[name]
@@ -183,22 +184,34 @@ class GcpServer(CloudServer):
         if request.path == self.login:
             return self._token(request.form())
         user = self.user(request, UNAUTHENTICATED)
-        route = ROUTE.fullmatch(request.path)
-        if request.method != "POST" or route is None:
-            return Answer(404, b"<html>The requested URL was not found on this server.")
-        _, name, operation = route.groups()
+        route, signing = ROUTE.fullmatch(request.path), SIGNING.fullmatch(request.path)
+        if route and request.method == "POST":
+            _, name, operation = route.groups()
+            self._admit(user, name, operation)
+            if name not in self.keys:
+                raise RefusalError(NOT_FOUND)
+            return self._apply(operation, route.group(1), self.keys[name], json.loads(request.body))
+        if signing and request.method == ("GET" if signing.group(4) == self.look_up else "POST"):
+            return self._sign(user, signing, request)
+        return Answer(404, b"<html>The requested URL was not found on this server.")
+
+    def _sign(self, user: User, route: re.Match[str], request: Request) -> Answer:
+        version, name, number, operation = route.groups()
+        self._admit(user, name, operation)
+        key = self.signers.get(name)
+        if key is None:
+            raise RefusalError(NO_PURPOSE if name in self.keys else NOT_FOUND)
+        if operation == self.look_up:
+            return key.public_key(version, int(number))
+        return key.sign(version, int(number), json.loads(request.body))
+
+    @staticmethod
+    def _admit(user: User, name: str, operation: str) -> None:
         if name not in user.keys:
-            permission = "Encrypt" if operation == "encrypt" else "Decrypt"
+            permission = f"cloudkms.cryptoKeyVersions.{PERMISSIONS[operation]}"
             raise RefusalError(
-                refusal(
-                    403,
-                    "PERMISSION_DENIED",
-                    f"Permission 'cloudkms.cryptoKeyVersions.useTo{permission}' denied (or it may not exist).",
-                )
+                refusal(403, "PERMISSION_DENIED", f"Permission '{permission}' denied (or it may not exist).")
             )
-        if name not in self.keys:
-            raise RefusalError(NOT_FOUND)
-        return self._apply(operation, route.group(1), self.keys[name], json.loads(request.body))
 
     def _apply(self, operation: str, name: str, key: CryptoKey, body: dict[str, Any]) -> Answer:
         given, made = ("plaintext", "ciphertext") if operation == "encrypt" else ("ciphertext", "plaintext")

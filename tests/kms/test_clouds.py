@@ -70,6 +70,23 @@ def test_a_rotated_key_still_reads_old_files_and_wraps_new_ones(
         assert rows(read(spark, path, keys.options())) == rows(frame)
 
 
+def test_a_table_is_signed_with_a_key_of_the_cloud(
+    spark: SparkSession, cloud: CloudServer, frame: DataFrame, target: str, tmp_path: Path
+) -> None:
+    signer, pem = cloud.signer("publisher")
+    public = tmp_path / "publisher.pem"
+    public.write_bytes(pem)
+    publisher, reader = cloud.access(tmp_path, (*KEYS, "publisher")), cloud.access(tmp_path, KEYS)
+    save(frame, target, encryption(reader).options())
+    with untouched(target), refused("PME_KEY_DENIED", f"'{signer}'", never=cloud.secrets):
+        pme.seal(spark, target, kms=reader, signing=signer)
+    sealed = pme.seal(spark, target, kms=publisher, signing=signer)
+    assert (sealed.algorithm, sealed.key) == ("SHA256withECDSA", signer)
+    options = reader.options() | {"verifyKey": str(pme.file(str(public)))}
+    assert rows(read(spark, target, options)) == rows(frame)
+    assert cloud.count(cloud.sign) == 1
+
+
 def test_a_key_that_the_user_may_not_use_is_denied(
     spark: SparkSession, cloud: CloudServer, frame: DataFrame, cloud_table: str, target: str, tmp_path: Path
 ) -> None:

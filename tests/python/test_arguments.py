@@ -13,6 +13,7 @@ import pme_parquet as pme
 
 # Imported before anything is replaced: its imports by name would otherwise keep the replacement.
 import pme_parquet._report.make
+import pme_parquet._snapshots.listing
 from pme_parquet import _arguments
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pme_parquet._operations.operation.watched", lambda _, work, **__: work())
     monkeypatch.setattr("pme_parquet._doctor.python.checks", lambda _: ())
     monkeypatch.setattr("pme_parquet._doctor.classic.checks", lambda _, options: stop(options))
-    for module in ("_inspect.storage", "_snapshots.listing"):
+    for module in ("_storage", "_snapshots.listing"):
         monkeypatch.setattr(f"pme_parquet.{module}.storage", lambda path, _: stop(path))
     monkeypatch.setattr("pme_parquet._report.make.target_of", lambda *_: Path("page.html"))
     monkeypatch.setattr("pme_parquet._report.make.gather", lambda table, _, keyed: stop(table, keyed.usage(())))

@@ -77,9 +77,7 @@ def paths_listed(frame: DataFrame) -> list[str]:
         return sorted({file.urlEncodedPath() for part in partitions for file in part.files()})
     found = leaf.relation().location().listFiles(leaf.partitionFilters(), leaf.dataFilters())
     directories = [found.apply(at) for at in range(found.size())]
-    return sorted(
-        one.files().apply(at).getPath().toString() for one in directories for at in range(one.files().size())
-    )
+    return sorted(one.files().apply(at).getPath().toString() for one in directories for at in range(one.files().size()))
 
 
 def statistics(frame: DataFrame) -> dict[str, Any]:
@@ -92,4 +90,5 @@ def statistics(frame: DataFrame) -> dict[str, Any]:
 def explained(frame: DataFrame) -> list[str]:
     """Return what ``EXPLAIN`` says of the files of each scan of ours."""
     text = frame._jdf.queryExecution().executedPlan().toString()
-    return re.findall(r"Format: PmeParquet \((.*? files?[^)]*?\)?)\)", text) + re.findall(r"Files: (.*)$", text, re.M)
+    found = re.findall(r"Format: PmeParquet \((.*?)\), Location|Files: (.*) RuntimeFilters", text)
+    return ["".join(one) for one in found]

@@ -85,7 +85,9 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
     done = run(
         *("seal", "people", "--kms", "vault", "-o", "aadPrefix=p", "--signing-key", "signer", "-q"),
-        *("--verify-key", "file:signer.pem", "--location", "lists", "--index-min-max", "id", "--index-min-max", "day"),
+        *("--verify-key", "file:signer.pem", "--location", "lists", "--min-max", "id", "--min-max", "day"),
+        *("--bloom", "ssn", "--bloom-fpp", "0.001", "--value-list", "city", "--value-list", "`a,b`"),
+        *("--value-list-max", "9", "--index-key", "stats=city, day", "--index-key", '{"pii": ["ssn", "`a,b`"]}'),
     )
     assert (done.code, done.err) == (0, "")
     assert sealed == {
@@ -94,7 +96,8 @@ def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
         "options": {"kms": "vault", "aadPrefix": "p"},
         "signing": "signer",
         "verify_key": pme.file("signer.pem"),
-        "index": [pme.MinMax("id", "day")],
+        "index": [pme.MinMax("id", "day"), pme.ValueList("city", "`a,b`", max=9), pme.Bloom("ssn", fpp=0.001)],
+        "index_keys": {"stats": ["city", "day"], "pii": ["ssn", "`a,b`"]},
         "location": "lists",
         "progress": False,
     }
@@ -105,9 +108,45 @@ def test_seal_prints_what_was_sealed(sealed: dict[str, Any]) -> None:
     counts = "12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB"
     assert done.out.splitlines()[0].startswith(f"people: version 2: {counts}; sealed")
     assert "\x1b" not in done.out
-    assert (sealed["index"], sealed["signing"], sealed["verify_key"], sealed["location"]) == (None,) * 4
+    given = ("index", "index_keys", "signing", "verify_key", "location")
+    assert [sealed[name] for name in given] == [None] * 5
     document = run("seal", "people", "--json").document
     assert (document["path"], document["version"], document["digest"]) == ("people", 2, "ab" * 32)
+
+
+def test_indexes_have_the_settings_of_python_by_default(sealed: dict[str, Any]) -> None:
+    assert run("seal", "people", "--bloom", "id", "--value-list", "city").code == 0
+    assert sealed["index"] == [pme.ValueList("city"), pme.Bloom("id")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--bloom-fpp", "0.1"], "[PME_BAD_OPTION] --bloom-fpp: there is no --bloom. Add --bloom COL, or remove this"),
+        (
+            ["--value-list-max", "1"],
+            "[PME_BAD_OPTION] --value-list-max: there is no --value-list. Add",
+        ),
+        (
+            ["--bloom", "id", "--bloom-fpp", "0.6"],
+            "[PME_BAD_OPTION] --bloom-fpp cannot be 0.6. Give a number above 0 and at most 0.5.\n",
+        ),
+        (
+            ["--value-list", "id", "--value-list-max", "0"],
+            "[PME_BAD_OPTION] --value-list-max cannot be 0. Give a whole number from 1 to 1000.\n",
+        ),
+        (
+            ["--index-key", '{"stats": 1}'],
+            "[PME_BAD_OPTION] --index-key: the columns of key 'stats' are neither a name nor a list of names. Write it",
+        ),
+    ],
+)
+def test_unusable_indexes_exit_with_2_and_nothing_is_sealed(
+    sealed: dict[str, Any], arguments: list[str], said: str
+) -> None:
+    done = run("seal", "people", *arguments)
+    assert (done.code, done.out, sealed) == (2, "", {})
+    assert done.err.startswith(said)
 
 
 @pytest.mark.parametrize(

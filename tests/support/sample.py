@@ -62,8 +62,9 @@ RULES = {
     "tests/fuzz/": Rule(OLDEST, EVERY),
     "tests/pages/test_predicates": Rule(SPLIT, 8),
     "tests/verify/test_flipped_bytes": Rule(SPLIT, 2),
-    # Conditions over one table, half a second each.
-    "tests/snapshots/test_skipping": Rule(SPLIT, 40),
+    # S3A is of the newest Spark's Hadoop.
+    "tests/snapshots/test_object_stores": Rule(NEWEST, EVERY),
+    "tests/snapshots/test_killed": Rule(NEWEST, 4),
     # A second or two each: every action by someone, and everyone at something.
     "tests/snapshots/test_attackers": Rule(SPLIT, 20),
     # A KMS client works the same below each Spark.

@@ -20,10 +20,12 @@ from pme_parquet._operations.copies import decrypt, encrypt, rekey
 from pme_parquet._operations.dropping import drop_index
 from pme_parquet._operations.expiry import ExpiredSnapshots, expire_snapshots
 from pme_parquet._operations.frames import read, write
+from pme_parquet._operations.indexes import Bloom, IndexClass, MinMax, ValueList
 from pme_parquet._operations.key_usage import key_usage
 from pme_parquet._operations.plan import plan
+from pme_parquet._operations.query_stats import QueryStats, ScannedFiles, SkippedFiles, query_stats
 from pme_parquet._operations.rotation import RotatedFile, RotationReport, rotate
-from pme_parquet._operations.sealing import MinMax, Sealed, seal
+from pme_parquet._operations.sealing import Sealed, seal
 from pme_parquet._operations.verify import Opened, Sample, verify
 from pme_parquet._plan.parts import PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._plan.planned import Plan
@@ -62,6 +64,7 @@ __all__ = [
     "AwsKms",
     "AzureKeyVault",
     "BadOptionError",
+    "Bloom",
     "Check",
     "Copied",
     "DamagedFileError",
@@ -71,6 +74,7 @@ __all__ = [
     "GcpKms",
     "HadoopKms",
     "Index",
+    "IndexClass",
     "Indexes",
     "Inspection",
     "KeyDeniedError",
@@ -89,13 +93,16 @@ __all__ = [
     "PlannedFiles",
     "PmeError",
     "PythonKms",
+    "QueryStats",
     "Refusal",
     "RotatedFile",
     "RotationReport",
     "Sample",
+    "ScannedFiles",
     "Sealed",
     "SecretInOptionError",
     "SecretReference",
+    "SkippedFiles",
     "SnapshotConflictError",
     "SnapshotDamagedError",
     "SnapshotMismatchError",
@@ -107,6 +114,7 @@ __all__ = [
     "UnknownOptionError",
     "UnmatchedPattern",
     "UnsupportedError",
+    "ValueList",
     "Vault",
     "__version__",
     "conf",
@@ -125,6 +133,7 @@ __all__ = [
     "jar_path",
     "key_usage",
     "plan",
+    "query_stats",
     "read",
     "rekey",
     "report",

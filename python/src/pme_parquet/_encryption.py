@@ -72,7 +72,7 @@ class Encryption(Brief):
         install_errors()
         given = {
             "footerKey": self.footer_key,
-            "columnKeys": None if self.column_keys is None else _column_keys(self.column_keys),
+            "columnKeys": None if self.column_keys is None else column_keys_text(self.column_keys),
             "uniformKey": self.uniform_key,
             "unlistedColumns": self.unlisted_columns,
             "algorithm": self.algorithm,
@@ -118,7 +118,7 @@ def _text(value: str | bool | int) -> str:  # noqa: FBT001 the value of any opti
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _column_keys(columns: ColumnKeys | str) -> str:
+def column_keys_text(columns: ColumnKeys | str) -> str:
     """JSON, because key ids may contain `:` and column names anything; text is passed on unchanged."""
     if isinstance(columns, str):
         return columns

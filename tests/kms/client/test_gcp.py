@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms.gcp_server import HELP, RING, GcpServer, crc32c, permission_denied, reason
+from tests.kms.gcp_server import HELP, RING, GcpServer, permission_denied, reason
+from tests.kms.gcp_signing import crc32c
 from tests.support.expect import refused
 from tests.support.kms.access import FOOTER, KEYS, secret
 from tests.support.kms.answers import Answer

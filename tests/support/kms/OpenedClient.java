@@ -7,6 +7,7 @@ import io.pmeparquet.SecretReference;
 import io.pmeparquet.keys.FileContent;
 import io.pmeparquet.keys.Kms;
 import io.pmeparquet.keys.KmsSettings;
+import io.pmeparquet.keys.SigningKey;
 import io.pmeparquet.kms.KmsAccess;
 import io.pmeparquet.kms.client.ClientValues;
 import io.pmeparquet.kms.client.ConfValues;
@@ -65,6 +66,31 @@ public final class OpenedClient {
 
   public Outcome unwrap(String wrapped, String masterKeyId, String where) {
     return Outcome.of(() -> kms.unwrap(wrapped, masterKeyId, where).insecureBytes());
+  }
+
+  public Outcome signingKey(String id, String where) {
+    return Outcome.of(() -> new OpenedKey(kms.signingKey(id, where)));
+  }
+
+  /** Py4J calls nothing of the classes behind these interfaces. */
+  public static final class OpenedKey {
+    private final SigningKey key;
+
+    private OpenedKey(SigningKey key) {
+      this.key = key;
+    }
+
+    public String algorithm() {
+      return key.algorithm();
+    }
+
+    public byte[] publicKey() {
+      return key.publicKey().getEncoded();
+    }
+
+    public Outcome sign(byte[] message, String where) {
+      return Outcome.of(() -> key.sign(message, where));
+    }
   }
 
   /** How long the client would have waited between attempts. */

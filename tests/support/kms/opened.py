@@ -1,4 +1,4 @@
-"""KMS clients in a JVM without Spark: opened from the options of a read or write, and asked to wrap and unwrap keys.
+"""KMS clients in a JVM without Spark: opened from the options of a read or write, and asked to wrap, unwrap and sign.
 
 A call costs milliseconds. Failures are the ``PmeError`` that Spark would have raised.
 """
@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyspark
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_der_public_key
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 import pme_parquet as pme
@@ -25,6 +29,33 @@ SOURCE = Path(__file__).with_name("OpenedClient.java")
 KEY = bytes(range(16))
 # The file that a key is wrapped or unwrapped for, which messages begin with.
 WHERE = "/tables/people/part-0.parquet"
+# What is signed, and what messages call it.
+MESSAGE, SIGNED = b"a message", "/tables/people/_pme_snapshots/1"
+
+
+class SigningKey(NamedTuple):
+    """A private key that stays in its KMS, and the public key."""
+
+    java: Any
+
+    def public(self) -> Ed25519PublicKey | EllipticCurvePublicKey:
+        made = load_der_public_key(bytes(self.java.publicKey()))
+        assert isinstance(made, (Ed25519PublicKey, EllipticCurvePublicKey))
+        return made
+
+    def sign(self, message: bytes = MESSAGE) -> bytes:
+        return bytes(_value(self.java.sign(bytearray(message), SIGNED)))
+
+    def assert_signs(self) -> None:
+        """Fail unless another library verifies a signature, by the algorithm that the key states."""
+        public, signature = self.public(), self.sign()
+        if isinstance(public, Ed25519PublicKey):
+            assert self.java.algorithm() == "Ed25519"
+            public.verify(signature, MESSAGE)
+        else:
+            assert self.java.algorithm() == "SHA256withECDSA"
+            assert isinstance(public.curve, SECP256R1)
+            public.verify(signature, MESSAGE, ECDSA(SHA256()))
 
 
 class Opened(NamedTuple):
@@ -37,6 +68,9 @@ class Opened(NamedTuple):
 
     def unwrap(self, wrapped: str, master_key: str) -> bytes:
         return bytes(_value(self.java.unwrap(wrapped, master_key, WHERE)))
+
+    def signing_key(self, key: str) -> SigningKey:
+        return SigningKey(_value(self.java.signingKey(key, SIGNED)))
 
     def paused(self) -> float:
         """Return for how many seconds a client that was opened without pauses would have paused."""

@@ -48,7 +48,10 @@ def inspect(
 ) -> None:
     """Show which keys protect what, without any key: `pme-parquet inspect s3://bucket/people`.
 
-    Exit 1 if something is wrong: plaintext among encrypted files, a damaged file, or missing key material.
+    It also shows what the snapshots of a table state. No seal is checked; `pme-parquet verify` checks it.
+
+    Exit 1 if something is wrong: plaintext among encrypted files, a damaged file, missing key material, or files that
+    differ from the newest snapshot.
     """
     looking.look(path, as_json=as_json)
 

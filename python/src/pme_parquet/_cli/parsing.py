@@ -39,12 +39,12 @@ def pairs(texts: Iterable[str], where: str) -> dict[str, str]:
     return refusing_secrets(dict(_pair(text, where) for text in texts), where)
 
 
-def column_keys(texts: list[str]) -> dict[str, list[str]]:
-    """The columns of each master key, from --column-key."""
+def column_keys(texts: list[str], where: str = "--column-key") -> dict[str, list[str]]:
+    """The columns of each master key, from --column-key or an option like it."""
     columns: dict[str, list[str]] = {}
     for text in texts:
-        for key, names in _json_or(text, _column_key, "--column-key"):
-            columns.setdefault(key, []).extend(_columns(key, names))
+        for key, names in _json_or(text, lambda text: _column_key(text, where), where):
+            columns.setdefault(key, []).extend(_columns(key, names, where))
     return columns
 
 
@@ -100,17 +100,17 @@ def refusing_secrets(options: dict[str, str], where: str) -> dict[str, str]:
     return options
 
 
-def _column_key(text: str) -> tuple[str, list[str]]:
-    key, columns = _pair(text, "--column-key")
+def _column_key(text: str, where: str) -> tuple[str, list[str]]:
+    key, columns = _pair(text, where)
     return key, [column.strip() for column in columns.split(",")]
 
 
-def _columns(key: str, names: Any) -> list[str]:  # noqa: ANN401 of JSON
+def _columns(key: str, names: Any, where: str) -> list[str]:  # noqa: ANN401 of JSON
     names = [names] if isinstance(names, str) else names
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadOptionError(
-            f"--column-key: the columns of key '{printable(key)}' are neither a name nor a list of names. Write it as "
-            '--column-key \'{"KEY": ["COLUMN"]}\'.'
+            f"{where}: the columns of key '{printable(key)}' are neither a name nor a list of names. Write it as "
+            f'{where} \'{{"KEY": ["COLUMN"]}}\'.'
         )
     return names
 

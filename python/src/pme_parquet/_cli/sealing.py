@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,15 +11,20 @@ from pme_parquet._cli.beginning import checked_session
 from pme_parquet._cli.exits import FINDING
 from pme_parquet._cli.given import Given
 from pme_parquet._cli.looking import print_result
-from pme_parquet._cli.parsing import merged
+from pme_parquet._cli.parsing import column_keys, merged
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Path_
 from pme_parquet._display.words import printable
 from pme_parquet._kms.secrets import parse_reference
-from pme_parquet._operations.sealing import MinMax, Sealed
+from pme_parquet._operations.indexes import Bloom, MinMax, ValueList
+from pme_parquet._operations.sealing import Sealed
 from pme_parquet._operations.sealing import seal as seal_table
 from pme_parquet._snapshots import snapshots as snapshots_of
+from pme_parquet.errors import BadOptionError
+
+if TYPE_CHECKING:
+    from pme_parquet._operations.indexes import AnyIndex
 
 Location = Annotated[
     str | None,
@@ -27,6 +32,89 @@ Location = Annotated[
         metavar="DIR", help="Directory of the snapshots, if it is not _pme_snapshots in the table's directory."
     ),
 ]
+
+
+_INDEXES = "Indexes for skipping files (without any of these options, those of the version before are kept)"
+
+
+@dataclass(frozen=True)
+class IndexChoice:
+    """The indexes of the new version."""
+
+    min_max: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COL",
+            help="Keep the smallest and largest value of a column for each file. Repeat it for several columns.",
+            rich_help_panel=_INDEXES,
+        ),
+    ] = field(default_factory=list)
+    bloom: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COL",
+            help="Keep a Bloom filter of a column for each file: for queries with = on columns such as ids. Repeat it "
+            "for several columns.",
+            rich_help_panel=_INDEXES,
+        ),
+    ] = field(default_factory=list)
+    bloom_fpp: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="For all --bloom: the share of files without a value that are still opened for it. A smaller one "
+            "makes larger filters. [default: 0.01]",
+            rich_help_panel=_INDEXES,
+        ),
+    ] = None
+    value_list: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COL",
+            help="Keep all distinct values of a column for each file: for columns with few of them, such as countries. "
+            "Repeat it for several columns.",
+            rich_help_panel=_INDEXES,
+        ),
+    ] = field(default_factory=list)
+    value_list_max: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="For all --value-list: a file with more distinct values gets no list. [default: 64]",
+            rich_help_panel=_INDEXES,
+        ),
+    ] = None
+    index_key: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=COLUMN,…",
+            help="Master key for the indexes of some columns, for example stats=city,country. Whoever may use it can "
+            "skip files without being able to read the columns. By default, an index has the key of its column.",
+            rich_help_panel=_INDEXES,
+        ),
+    ] = field(default_factory=list)
+
+    def indexes(self) -> list[AnyIndex] | None:
+        """The indexes; None to keep those of the version before."""
+        if self.bloom_fpp is not None and not self.bloom:
+            raise BadOptionError("--bloom-fpp: there is no --bloom. Add --bloom COL, or remove this option.")
+        if self.value_list_max is not None and not self.value_list:
+            message = "--value-list-max: there is no --value-list. Add --value-list COL, or remove this option."
+            raise BadOptionError(message)
+        found: list[AnyIndex] = []
+        if self.min_max:
+            found.append(MinMax(*self.min_max))
+        if self.value_list:
+            most = self.value_list_max
+            found.append(ValueList(*self.value_list) if most is None else ValueList(*self.value_list, max=most))
+        if self.bloom:
+            fpp = self.bloom_fpp
+            found.append(Bloom(*self.bloom) if fpp is None else Bloom(*self.bloom, fpp=fpp))
+        return found or None
+
+    def keys(self) -> dict[str, list[str]] | None:
+        """The columns of each master key of indexes."""
+        return column_keys(self.index_key, "--index-key") or None
 
 
 def add_to(app: typer.Typer) -> None:
@@ -40,14 +128,7 @@ def seal(
     path: Path_,
     given: Given,
     spark: SparkChoice,
-    index_min_max: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COL",
-            help="A column whose smallest and largest value are kept for each file, so that reads skip files. Repeat "
-            "it for several columns. Without this option, the indexes of the version before are kept.",
-        ),
-    ] = None,
+    indexing: IndexChoice,
     signing_key: Annotated[
         str | None,
         typer.Option(
@@ -69,14 +150,14 @@ def seal(
 ) -> None:
     """Seal a table: record its files, so that reads notice added, removed and replaced files.
 
-    `pme-parquet seal people --signing-key signer --index-min-max id --options-file kms.json`
+    `pme-parquet seal people --signing-key signer --min-max day --bloom id --options-file kms.json`
 
     Exit 1 if a file or the version before is damaged or not authentic, 3 if a key is missing or refused, 4 if another
     process sealed the table at the same time.
     """
     options = given.options()
     verifying = None if verify_key is None else parse_reference(verify_key, "--verify-key")
-    index = None if index_min_max is None else [MinMax(*index_min_max)]
+    index, index_keys = indexing.indexes(), indexing.keys()
     checked = merged(options, {} if verifying is None else {"verifyKey": str(verifying)})
     with checked_session(spark, checked, path) as running:
         sealed = seal_table(
@@ -86,6 +167,7 @@ def seal(
             signing=signing_key,
             verify_key=verifying,
             index=index,
+            index_keys=index_keys,
             location=location,
             progress=spark.progress,
         )

@@ -23,6 +23,8 @@ _OPTIONS = {
     "new_kms": "--new-option",
     "key_material": "--key-material",
     "allow_unused": "--allow-unused",
+    "index_keys": "--index-key",
+    "indexKeys": "--index-key",
 }
 # Advice for Python that is replaced as a whole, before single words of it are.
 _ADVICE = {
@@ -40,12 +42,14 @@ _ADVICE = {
     "Use the connector of the wheel (pme.configure)": "Use the connector of the wheel",
     "write_plaintext=True": "--write-plaintext",
     "in_place=True": "--in-place",
+    "pme.Bloom: fpp": "--bloom-fpp",
+    "pme.ValueList: max": "--value-list-max",
 }
 _WHOLE = re.compile("|".join(map(re.escape, _ADVICE)))
 _VERB = re.compile(rf"{_ALONE}pme\.({_VERBS})\b(\(\))?")
 _NAMED = re.compile(rf"{_ALONE}options? ({'|'.join(_OPTIONS)})(?!\w|\.\w)")
 _ARGUMENT = re.compile(rf"{_ALONE}({'|'.join(name for name in _OPTIONS if '_' in name)})(?!\w|\.\w)")
-_PLACE = re.compile(rf"{_ALONE}pme\.(?:jar_path|Keystore|MinMax)(?=[:(])")
+_PLACE = re.compile(rf"{_ALONE}pme\.(?:jar_path|Keystore|MinMax|ValueList|Bloom)(?=[:(])")
 
 
 def spoken(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import joined
+from pme_parquet._arguments import kind as kind_of
+from pme_parquet._operations.indexes import KINDS
 from pme_parquet._operations.operation import Operation
 from pme_parquet._operations.sealing import WHOLE_OR_NOT, own_options, sealed_of
 from pme_parquet.errors import BadOptionError
@@ -25,6 +27,7 @@ def drop_index(  # noqa: PLR0913 what to drop, with which keys, and where
     spark: SparkSession,
     path: PathLike,
     *columns: str,
+    kind: str | None = None,
     kms: KmsLike | None = None,
     options: Mapping[str, Any] | None = None,
     signing: str | None = None,
@@ -37,12 +40,14 @@ def drop_index(  # noqa: PLR0913 what to drop, with which keys, and where
     indexes are dropped are not needed.
 
     Example:
-        pme.drop_index(spark, "people", "id", kms=keys)
+        pme.drop_index(spark, "people", "id", kind="bloom", kms=keys)
 
     Args:
         spark: a classic session. Over Spark Connect it raises `UnsupportedError`, as the other operations do.
         path: the table's directory.
         columns: names of the columns.
+        kind: only indexes of this kind: `minMax`, `valueList`, `bloom` or `class`. By default all indexes of the
+            columns.
         kms: as for `seal`.
         options: as for `seal`.
         signing: as for `seal`.
@@ -53,7 +58,7 @@ def drop_index(  # noqa: PLR0913 what to drop, with which keys, and where
         The new version.
 
     Raises:
-        UnknownColumnError: a column has no index. No version was made.
+        UnknownColumnError: a column has no index, or none of this kind. No version was made.
         SnapshotConflictError: another run sealed the table at the same time.
         SnapshotNotAuthenticError: the seal of the version before does not match.
         PmeError: something is wrong with the arguments, the keys or a file. No version was made.
@@ -63,6 +68,10 @@ def drop_index(  # noqa: PLR0913 what to drop, with which keys, and where
     if not names or not all(isinstance(name, str) and name for name in names):
         message = f"{_WHERE}: it names no column. Give the names of one or more columns; pme.describe_index lists them."
         raise BadOptionError(message)
+    given: object = kind
+    if given is not None and given not in KINDS:
+        shown = f"'{given}'" if isinstance(given, str) else kind_of(given)
+        raise BadOptionError(f"{_WHERE}: kind cannot be {shown}. Give one of {', '.join(KINDS)}.")
     reading = joined(own_options(_WHERE, signing, verify_key, location), dropping.reading(kms, options), _WHERE)
-    done = dropping.run(dropping.path(path), reading, list(columns), progress=None, interrupted=WHOLE_OR_NOT)
+    done = dropping.run(dropping.path(path), reading, list(columns), kind, progress=None, interrupted=WHOLE_OR_NOT)
     return sealed_of(done)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._arguments import joined, kind, path_of
+from pme_parquet._arguments import joined, path_of
 from pme_parquet._display.words import number, size
+from pme_parquet._encryption import column_keys_text
 from pme_parquet._kms.secrets import SecretReference, require_reference
+from pme_parquet._operations.indexes import classes_of, requests_of
 from pme_parquet._operations.operation import Operation
-from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,31 +18,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._arguments import KmsLike, PathLike
+    from pme_parquet._encryption import ColumnKeys
+    from pme_parquet._operations.indexes import AnyIndex
 
 _WHERE = "pme.seal"
 WHOLE_OR_NOT = (
     "the new version is there as a whole or not at all; pme.snapshots lists the versions. The data was not changed. "
     "Run it again."
 )
-
-
-@dataclass(frozen=True, init=False)
-class MinMax:
-    """An index of the smallest and largest value of columns in each file: `pme.MinMax("id", "day")`.
-
-    Attributes:
-        columns: names of leaf columns, as in `column_keys`. The values in the index are encrypted with the key of their
-            column.
-    """
-
-    columns: tuple[str, ...]
-
-    def __init__(self, *columns: str) -> None:
-        names: tuple[object, ...] = columns
-        if not names or not all(isinstance(name, str) and name for name in names):
-            message = "pme.MinMax: an index names no column. Give the names of one or more columns."
-            raise BadOptionError(message)
-        object.__setattr__(self, "columns", columns)
 
 
 @dataclass(frozen=True)
@@ -94,7 +78,8 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     options: Mapping[str, Any] | None = None,
     signing: str | None = None,
     verify_key: SecretReference | None = None,
-    index: Sequence[MinMax] | None = None,
+    index: Sequence[AnyIndex] | None = None,
+    index_keys: ColumnKeys | str | None = None,
     location: PathLike | None = None,
     progress: bool | None = None,
 ) -> Sealed:
@@ -107,7 +92,8 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     Seal again after each write to the table: until then, reads refuse it.
 
     Example:
-        sealed = pme.seal(spark, "people", kms=keys, signing="signer", index=[pme.MinMax("id")])
+        index = [pme.MinMax("day"), pme.Bloom("id", fpp=0.01), pme.ValueList("country", max=64)]
+        sealed = pme.seal(spark, "people", kms=keys, signing="signer", index=index)
         print(sealed)
 
     Args:
@@ -118,7 +104,11 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
         signing: the name of the signing key in the KMS. Without it, the seal is an HMAC.
         verify_key: a reference to the public key (PEM) that the version before must be signed with; by default that of
             `signing`.
-        index: indexes for skipping files; an empty list for none. By default those of the version before.
+        index: indexes for skipping files: `MinMax`, `ValueList`, `Bloom`, `IndexClass`. An empty list for none; by
+            default those of the version before.
+        index_keys: master key to columns, as `column_keys`: the key that the indexes of a column are encrypted with. By
+            default the key of the version before, or else that of the column. Anyone who may use another key can
+            skip files by the index, and learns what it contains, without being able to read the column.
         location: the directory of the snapshots, if it is not `_pme_snapshots` in the table's directory. Reads need it
             as `snapshotLocation`.
         progress: whether to show progress; by default on a terminal and in a notebook.
@@ -129,9 +119,18 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
         PmeError: something is wrong with the arguments, the keys or a file. No version was made.
     """
     sealing = Operation(spark, _WHERE, "Sealing", "seal")
-    reading = joined(own_options(_WHERE, signing, verify_key, location), sealing.reading(kms, options), _WHERE)
-    done = sealing.run(sealing.path(path), reading, _columns(index), progress=progress, interrupted=WHOLE_OR_NOT)
+    requests = requests_of(index, _WHERE)
+    own = own_options(_WHERE, signing, verify_key, location) | _of_indexes(index, index_keys)
+    reading = joined(own, sealing.reading(kms, options), _WHERE)
+    done = sealing.run(sealing.path(path), reading, requests, progress=progress, interrupted=WHOLE_OR_NOT)
     return sealed_of(done)
+
+
+def _of_indexes(index: Sequence[AnyIndex] | None, index_keys: ColumnKeys | str | None) -> dict[str, str]:
+    """The options about indexes. Whoever asks for an index of a class allows that class by it."""
+    own = {} if index_keys is None else {"indexKeys": column_keys_text(index_keys)}
+    classes = classes_of(index)
+    return own if classes is None else own | {"indexClasses": classes}
 
 
 def sealed_of(done: Any) -> Sealed:  # noqa: ANN401 py4j is untyped
@@ -164,13 +163,3 @@ def own_options(
     if location is not None:
         own["snapshotLocation"] = path_of(location, f"{where}(location)")
     return own
-
-
-def _columns(index: Sequence[MinMax] | None) -> list[str] | None:
-    """The columns of all indexes; None keeps those of the version before."""
-    if index is None:
-        return None
-    if not isinstance(index, (list, tuple)) or not all(isinstance(one, MinMax) for one in index):
-        message = f'{_WHERE}: index cannot be {kind(index)}. Give a list of indexes, for example [pme.MinMax("id")].'
-        raise BadOptionError(message)
-    return list(dict.fromkeys(column for one in index for column in one.columns))

@@ -27,6 +27,21 @@ def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callab
     Raises:
         UnsupportedError: the session is one of Spark Connect, or has no connector that fits.
     """
+    _require_connector(spark, where)
+    return called(spark, name, method)
+
+
+def object_of(spark: SparkSession, name: str, where: str) -> Any:  # noqa: ANN401 py4j is untyped
+    """Return one of them, for methods that take no session. Arguments as for `method_of`.
+
+    Raises:
+        UnsupportedError: as `method_of`.
+    """
+    _require_connector(spark, where)
+    return _object(spark, name)
+
+
+def _require_connector(spark: SparkSession, where: str) -> None:
     install_errors()
     session: Any = getattr(spark, "_jsparkSession", None)
     if isinstance(spark, (str, os.PathLike)):
@@ -39,15 +54,19 @@ def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callab
         )
         raise UnsupportedError(message)
     connector.require(spark, where)
-    return called(spark, name, method)
 
 
 def called(spark: SparkSession, name: str, method: str) -> Callable[..., Any]:
     """The method, for a classic session that is known to have the connector."""
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
     session: Any = spark._jsparkSession  # noqa: SLF001 as above
-    target = getattr(getattr(jvm.io.pmeparquet.spark.admin, name), method)
+    target = getattr(_object(spark, name), method)
     return lambda *arguments: target(session, *[_java(jvm, argument) for argument in arguments])
+
+
+def _object(spark: SparkSession, name: str) -> Any:  # noqa: ANN401 py4j is untyped
+    jvm: Any = spark._jvm  # noqa: SLF001 as above
+    return getattr(jvm.io.pmeparquet.spark.admin, name)
 
 
 def frame_of(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j is untyped

@@ -65,10 +65,60 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
       cause
     )
 
+  def snapshotExpired(where: String, version: String, cause: Throwable): PmeException =
+    fail(
+      SnapshotDamaged,
+      s"$where: version $version of the snapshot has expired while it was read. Run the query again. If it needs this " +
+        "version, keep more of them (pme.expire_snapshots).",
+      cause
+    )
+
   def snapshotConflict(where: String): PmeException =
     fail(
       SnapshotConflict,
       s"$where: another process sealed the table at the same time, and its version stands. Seal the table again (pme.seal)."
+    )
+
+  def noPublication(where: String): PmeException =
+    cannotPublish(
+      where,
+      "only local disks, HDFS, S3A, ADLS Gen2 and Google Cloud Storage have a step that publishes a file without replacing one",
+      ""
+    )
+
+  def oldHadoopAws(where: String, cause: Throwable = null): PmeException =
+    cannotPublish(
+      where,
+      "this client of S3 has no conditional writes (fs.option.create.conditional.overwrite)",
+      "Use s3a:// with hadoop-aws 3.4.2 or newer, do not set fs.s3a.create.conditional.enabled to false, or ",
+      cause
+    )
+
+  def flatDataLake(where: String): PmeException =
+    cannotPublish(
+      where,
+      "this storage account has no hierarchical namespace, without which a rename is not one step",
+      "Use an account that has one, or "
+    )
+
+  def storeOverwrites(where: String): PmeException =
+    cannotPublish(
+      where,
+      "the store replaced an object although the request forbade it, so two processes could seal the same version",
+      "Use a store with conditional writes (If-None-Match), or "
+    )
+
+  private def cannotPublish(
+      where: String,
+      why: String,
+      other: String,
+      cause: Throwable = null
+  ): PmeException =
+    refused(
+      where,
+      s"sealing a table in this file system is not supported: $why",
+      s"${other}set snapshotLocation to a directory on a file system that can, for example HDFS.".capitalize,
+      cause
     )
 
   /** @param columns the columns of the table */

@@ -58,7 +58,7 @@ trait Kms {
       where,
       s"signing with $describe",
       s"it has no private keys that sign, such as '$id'",
-      s"Use a keystore, Vault or AWS KMS with ${PublicKeys.Supported}."
+      s"Use a keystore, Vault, or the KMS of a cloud with ${PublicKeys.Supported}."
     )
 }
 

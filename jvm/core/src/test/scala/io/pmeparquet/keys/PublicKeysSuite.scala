@@ -87,7 +87,7 @@ class PublicKeysSuite extends FunSuite {
     val kms = new HeldKeys(Map("m" -> AesKey.of(new Array[Byte](16), "test")))
     val failed = intercept[PmeException](kms.signingKey("release", "table t"))
     assertEquals(failed.getCondition(), "PME_UNSUPPORTED")
-    Seq("table t: ", kms.describe, "'release'", "keystore, Vault or AWS KMS").foreach { words =>
+    Seq("table t: ", kms.describe, "'release'", "keystore, Vault, or the KMS of a cloud").foreach { words =>
       assert(failed.getMessage.contains(words), failed.getMessage)
     }
   }

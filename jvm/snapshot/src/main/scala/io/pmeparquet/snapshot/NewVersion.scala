@@ -8,7 +8,7 @@ import java.util.{Arrays, UUID}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 
-import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.{Condition, PmeErrors, PmeException, Sha256}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{IndexEntry, Manifest, ManifestJson, PartEntry, TablePolicy}
@@ -42,6 +42,7 @@ final class NewVersion(
       writer: String,
       summaries: NewVersion.Summaries = NewVersion.NoSummaries
   ): Version = {
+    directory.requirePublishing()
     val number = previous.fold(1L)(_.version.number + 1)
     val kept = previous.map(_.version.manifest).filter(_.policy.footerKey == policy.footerKey)
     val keys = new PartKeys(policy.footerKey, use, directory.path, conf)
@@ -72,32 +73,46 @@ final class NewVersion(
         val bytes = ManifestJson.file(content, seal)
         if (bytes.length > SnapshotDirectory.MostManifestBytes)
           throw PmeErrors.snapshotTooLarge(directory.table.toString)
-        publish(number, bytes)
-        Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
+        bytes -> Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
       } catch {
         case failed: Throwable =>
           parts.withdraw(failed)
           throw failed
       }
-    if (!isLast(made)) {
+    val (bytes, version) = made
+    try publish(number, bytes)
+    catch {
+      // After other failures the manifest may still appear: a store can get a request whose sender has given up.
+      case conflict: PmeException if conflict.condition == Condition.SnapshotConflict =>
+        parts.withdraw(conflict)
+        throw conflict
+    }
+    val there = directory.versions
+    if (!isLast(version, there)) {
       val conflict = PmeErrors.snapshotConflict(directory.table.toString)
-      directory.deleteManifest(number)
-      parts.withdraw(conflict)
+      // If it is gone already, it has expired, and newer versions may use its parts.
+      if (there.contains(number)) {
+        directory.deleteManifest(number)
+        parts.withdraw(conflict)
+      }
       throw conflict
     }
-    made
+    version
   }
 
   /**
    * Whether no other process made versions after `previous` before this one did. Their numbers can be free again, if the
    * versions have expired meanwhile.
+   *
+   * @param there the versions after it was made
    */
-  private def isLast(made: Version): Boolean = directory.versions.find(_ > made.number).forall { next =>
-    val where = directory.manifestPath(next).toString
-    val (content, _) = ManifestJson.lines(directory.manifest(next), where)
-    // Without its seal: this only finds out whose version counts, and readers check the seal.
-    next == made.number + 1 && ManifestJson.manifest(content, where).previous.contains(made.digest)
-  }
+  private def isLast(made: Version, there: Seq[Long]): Boolean = there.contains(made.number) &&
+    there.find(_ > made.number).forall { next =>
+      val where = directory.manifestPath(next).toString
+      val (content, _) = ManifestJson.lines(directory.manifest(next), where)
+      // Without its seal: this only finds out whose version counts, and readers check the seal.
+      next == made.number + 1 && ManifestJson.manifest(content, where).previous.contains(made.digest)
+    }
 
   /** Whatever a storage answers, what is there under the name decides. */
   private def publish(number: Long, bytes: Array[Byte]): Unit = {

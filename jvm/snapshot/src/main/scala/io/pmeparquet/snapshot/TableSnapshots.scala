@@ -8,13 +8,14 @@ import scala.annotation.tailrec
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.FileDecryptionProperties
 
-import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.{PmeErrors, PmeException, Sha256}
 import io.pmeparquet.options.{PmeOptions, ReadSettings, SnapshotChoice, SnapshotSettings}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{FileEntry, IndexEntry, ManifestJson, PartEntry}
 import io.pmeparquet.snapshot.parts.{IndexFile, PartFile, PartKeys, SealedFile}
 import io.pmeparquet.snapshot.seal.{SealCheck, Seals}
+import io.pmeparquet.Condition.SnapshotDamaged
 
 /**
  * START HERE. The snapshots of one table, for one reader: which version it gets, and the files that this version lists.
@@ -151,12 +152,21 @@ final class TableSnapshots(
 
   /** The files that a version lists. */
   def files(version: Version): TableSnapshot = {
-    val files = version.manifest.parts.iterator.flatMap(listed(version, _)).toVector
+    val files =
+      try version.manifest.parts.iterator.flatMap(listed(version, _)).toVector
+      catch {
+        case failed: PmeException if failed.condition == SnapshotDamaged && hasExpired(version) =>
+          throw PmeErrors.snapshotExpired(table, version.number.toString, failed)
+      }
     // The order of paths makes each path unique.
     if (!SealedFiles.areOrdered(files))
       throw PmeErrors.snapshotDamaged(directory.path.toString, "its parts do not list their files in order")
     new TableSnapshot(version, files)
   }
+
+  /** Whether a version that was there is gone: manifests are deleted before parts. */
+  private def hasExpired(version: Version) =
+    directory.versions.exists(_ > version.number) && !directory.versions.contains(version.number)
 
   private def listed(version: Version, entry: PartEntry): Vector[SealedFile] = {
     val (bytes, keys, where) = opened(version, entry.list)

@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 
 /**
@@ -62,15 +63,24 @@ public final class KmsLogin {
    * Calls the KMS; with a new token for one that is refused, once, since it may have been revoked, or this machine's clock
    * be slow. Logins and all attempts are over in the time that one call may take.
    */
-  public KmsRest.Answer postJson(KmsRest http, String url, Map<String, String> body) {
+  public KmsRest.Answer postJson(KmsRest http, String url, Map<String, ?> body) {
+    return asking((headers, deadline) -> http.postJson(url, headers, body, deadline));
+  }
+
+  /** Calls the KMS in the same way, without a body. */
+  public KmsRest.Answer get(KmsRest http, String url) {
+    return asking((headers, deadline) -> http.get(url, headers, deadline));
+  }
+
+  private KmsRest.Answer asking(BiFunction<Map<String, String>, Deadline, KmsRest.Answer> call) {
     Deadline deadline = Deadline.in(timeoutMillis);
     Pass pass = pass(deadline);
-    KmsRest.Answer answer = http.postJson(url, pass.headers, body, deadline);
+    KmsRest.Answer answer = call.apply(pass.headers, deadline);
     if (answer.status() != UNAUTHORIZED) {
       return answer;
     }
     forget(pass);
-    return http.postJson(url, pass(deadline).headers, body, deadline);
+    return call.apply(pass(deadline).headers, deadline);
   }
 
   Pass pass(Deadline deadline) {

@@ -50,16 +50,18 @@ final class ClientClassKms private (
 
   override def signingKey(id: String, where: String): SigningKey = client match {
     case signer: SigningClient =>
-      val encoded = asking(id, where)(signer.publicKey(id))
-      if (encoded == null) throw PmeErrors.keyNotFound(where, id, describe)
+      def found[A](answer: A) =
+        if (answer == null) throw PmeErrors.keyNotFound(where, id, describe) else answer
+      val pinned = found(asking(id, where)(signer.pinned(id)))
+      val encoded = found(asking(id, where)(signer.publicKey(pinned)))
       val publicKey = PublicKeys.parse(encoded).getOrElse {
         throw PmeErrors.keyUnusable(where, id, s"in $describe it is not ${PublicKeys.Supported}")
       }
       new ClientSigningKey(
-        id,
+        pinned,
         describe,
         publicKey,
-        (message, forWhat) => asking(id, forWhat)(signer.sign(message, id))
+        (message, forWhat) => asking(id, forWhat)(signer.sign(message, pinned))
       )
     case _ => super.signingKey(id, where)
   }

@@ -26,10 +26,17 @@ final class KmsRest private (kms: String, timeoutMillis: Long, isDirect: Boolean
     call(url, headers, None, timeoutMillis)
 
   /** @throws KmsFailure `UNAVAILABLE`, where there is no answer before the deadline */
+  def get(url: String, headers: util.Map[String, String], deadline: Deadline): KmsRest.Answer =
+    call(url, headers, None, deadline.leftMillis)
+
+  /**
+   * @param body texts, and maps of texts
+   * @throws KmsFailure `UNAVAILABLE`, where there is no answer before the deadline
+   */
   def postJson(
       url: String,
       headers: util.Map[String, String],
-      body: util.Map[String, String],
+      body: util.Map[String, _],
       deadline: Deadline
   ): KmsRest.Answer =
     call(url, headers, Some(Body.json(Json.mapper.valueToTree(body))), deadline.leftMillis)
@@ -65,6 +72,10 @@ object KmsRest {
     /** The texts that objects of the list at this path have in this field. */
     @varargs def texts(field: String, path: String*): util.List[String] =
       at(path).elements.asScala.map(_.path(field)).filter(_.isTextual).map(_.asText).toSeq.asJava
+
+    /** The texts of the list at this path. */
+    @varargs def values(path: String*): util.List[String] =
+      at(path).elements.asScala.filter(_.isTextual).map(_.asText).toSeq.asJava
 
     /** The text, number or truth value at this path, as text; null where there is none. */
     @varargs def value(path: String*): String =

@@ -42,6 +42,14 @@ class ClientSigningSuite extends FunSuite {
     }
   }
 
+  test("public key and signature are of the version that the client pinned") {
+    val signing = opened(classOf[Signer]).signingKey("newest", "table t")
+    assert(signing.describe.contains("'newest/1'"), signing.describe)
+    assert(PublicKeys.verifies(signing.publicKey, message, signing.sign(message, "table t")))
+    val failed = failure(opened(classOf[Signer]).signingKey("absent version", "table t"))
+    assertEquals(failed.getCondition(), "PME_KEY_NOT_FOUND")
+  }
+
   test("a key that is missing, of another algorithm or denied has its condition") {
     val kms = opened(classOf[Signer])
     assertEquals(failure(kms.signingKey("absent", "table t")).getCondition(), "PME_KEY_NOT_FOUND")
@@ -72,8 +80,14 @@ class Wrapper extends KmsClient {
 
 /** Signs with the key pair that the id asks for. */
 final class Signer extends Wrapper with SigningClient {
+  override def pinned(keyId: String): String = keyId match {
+    case "newest" => "newest/1"
+    case "absent version" => null
+    case _ => keyId
+  }
+
   override def publicKey(keyId: String): Array[Byte] = keyId match {
-    case "absent" => null
+    case "absent" | "newest" => null
     case "denied" => throw KmsFailure.denied("it may not be read", null)
     case "rsa" => KeyPairGenerator.getInstance("RSA").generateKeyPair().getPublic.getEncoded
     case _ => Signer.pair.getPublic.getEncoded
@@ -81,7 +95,7 @@ final class Signer extends Wrapper with SigningClient {
 
   override def sign(message: Array[Byte], keyId: String): Array[Byte] = keyId match {
     case "denied to sign" => throw KmsFailure.denied("it may not sign", null)
-    case "none" => null
+    case "none" | "newest" => null
     case "another's" => Signer.signed(message, Signer.another)
     case _ => Signer.signed(message, Signer.pair)
   }

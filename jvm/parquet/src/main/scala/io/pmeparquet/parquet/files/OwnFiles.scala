@@ -33,6 +33,20 @@ private[pmeparquet] object OwnFiles {
   def create(path: Path, like: FileStatus, conf: Configuration): FSDataOutputStream =
     create(Place.of(path, conf), FsPermission.getFileDefault, like.getReplication, like.getBlockSize)
 
+  /**
+   * Creates a file with this content, synced to the disk if the file system can.
+   *
+   * @throws io.pmeparquet.PmeException where something is there
+   */
+  def write(path: Path, bytes: Array[Byte], conf: Configuration): Unit = {
+    val out = create(path, conf)
+    try {
+      out.write(bytes)
+      // S3A cannot, and has an object on its disks when it is closed.
+      if (out.hasCapability(StreamCapabilities.HSYNC)) out.hsync()
+    } finally out.close()
+  }
+
   /** Creates an empty file. If several try at the same moment, exactly one succeeds. */
   def createAlone(path: Path, conf: Configuration): Boolean = {
     val place = Place.of(path, conf)
@@ -85,15 +99,16 @@ private[pmeparquet] object OwnFiles {
   }
 
   /** What exists under this name, without following links. */
-  def find(path: Path, conf: Configuration): Found = {
-    val fs = path.getFileSystem(conf)
-    if (Place.isLocal(fs)) LocalFiles.find(LocalFiles.of(path))
+  def find(path: Path, conf: Configuration): Found =
+    if (hasLinks(path, conf)) LocalFiles.find(LocalFiles.of(path))
     else
       try {
-        val status = fs.getFileStatus(path)
+        val status = path.getFileSystem(conf).getFileStatus(path)
         if (status.isDirectory) Found.Directory else Found.File(status.getLen)
       } catch { case _: java.io.FileNotFoundException => Found.Nothing }
-  }
+
+  /** Whether there can be links where a path is. */
+  def hasLinks(path: Path, conf: Configuration): Boolean = Place.isLocal(path.getFileSystem(conf))
 
   /** @throws io.pmeparquet.PmeException if something other than a directory exists */
   def requireDirectory(path: Path, conf: Configuration): Unit =
@@ -144,30 +159,6 @@ private[pmeparquet] object OwnFiles {
     }
   }
 
-  /**
-   * Gives a complete file its name, in one step, if the name is free. The file at `from` is gone afterwards.
-   *
-   * @return whether the name was free; if several try at the same moment, exactly one succeeds
-   * @throws io.pmeparquet.PmeException if the file system has no such step
-   */
-  def publish(from: Path, to: Path, conf: Configuration): Boolean = {
-    val (source, target) = (Place.of(from, conf), Place.of(to, conf))
-    try {
-      if (target.isLocal) LocalFiles.publish(source.local, target.local)
-      else if (target.fs.getUri.getScheme == Place.Hdfs)
-        FileContext.getFileContext(target.fs.getUri, conf).rename(source.path, target.path, Rename.NONE)
-      else
-        throw PmeErrors.unsupported(
-          to.toString,
-          "sealing a table in this file system",
-          "only local file systems and HDFS have a step that publishes a file without replacing one",
-          "Set snapshotLocation to a directory there."
-        )
-      true
-    } catch { case there: IOException if isThere(there) => false }
-    finally delete(from, conf)
-  }
-
   /** The path with links resolved, where the file system has links. */
   def resolved(directory: Path, conf: Configuration): Path = {
     val fs = directory.getFileSystem(conf)
@@ -192,7 +183,7 @@ private[pmeparquet] object OwnFiles {
       case there: IOException if isThere(there) => throw PmeErrors.placeTaken(place.path.toString, there)
     }
 
-  private def isThere(failed: IOException) = failed match {
+  private[files] def isThere(failed: IOException): Boolean = failed match {
     case _: FileAlreadyExistsException | _: java.nio.file.FileAlreadyExistsException => true
     case _ => false
   }

@@ -69,7 +69,8 @@ private[summary] final class KnownSummary(
       case ColumnSummary.Range(bounds, _) =>
         bounds.forall { case (min, max) => Leaves.canBound(leaf, min) && Leaves.canBound(leaf, max) }
       case ColumnSummary.ValueList(values, _) => values.forall(Leaves.isValue(leaf, _))
-      case ColumnSummary.Bloom(bits, _) => bits.length >= BlockBytes && bits.length % BlockBytes == 0
+      case ColumnSummary.Bloom(bits, _) =>
+        bits.length >= SplitBlocks.BlockBytes && bits.length % SplitBlocks.BlockBytes == 0
       case ColumnSummary.OfClass(_) => false
     })
 
@@ -141,15 +142,13 @@ private[summary] final class KnownSummary(
   }
 
   private lazy val bloomFilter: Option[BloomFilter] = summary match {
-    case ColumnSummary.Bloom(bits, _) if leaf.getPrimitiveTypeName != BOOLEAN =>
+    case ColumnSummary.Bloom(bits, _) if Leaves.isHashed(leaf) =>
       Some(new BlockSplitBloomFilter(bits))
     case _ => None
   }
 }
 
 private object KnownSummary {
-  private val BlockBytes = 32
-
   private val AllInDictionary =
     new EncodingStats.Builder()
       .addDictEncoding(Encoding.PLAIN)

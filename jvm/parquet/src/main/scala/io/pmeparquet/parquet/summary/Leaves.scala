@@ -23,6 +23,9 @@ private[summary] object Leaves {
     !(leaf.getPrimitiveTypeName == BINARY && leaf.getLogicalTypeAnnotation
       .isInstanceOf[DecimalLogicalTypeAnnotation])
 
+  /** Whether its values are in Bloom filters. */
+  def isHashed(leaf: PrimitiveType): Boolean = hasOneForm(leaf) && leaf.getPrimitiveTypeName != BOOLEAN
+
   def isFloating(leaf: PrimitiveType): Boolean =
     leaf.getPrimitiveTypeName == FLOAT || leaf.getPrimitiveTypeName == DOUBLE
 

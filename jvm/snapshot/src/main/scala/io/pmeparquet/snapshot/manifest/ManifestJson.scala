@@ -90,7 +90,10 @@ private[snapshot] object ManifestJson {
       seal.text("algorithm"),
       seal.text("key"),
       seal.optional("wrappedKey")(seal.text),
-      Try(Base64.getDecoder.decode(value)).getOrElse(throw seal.unusable("'value' is not base64"))
+      // Java passes over bits behind the last byte, by which a manifest could have several digests.
+      Try(Base64.getDecoder.decode(value))
+        .filter(Base64.getEncoder.encodeToString(_) == value)
+        .getOrElse(throw seal.unusable("'value' is not base64"))
     )
     seal.end()
     (file.take(end), line)

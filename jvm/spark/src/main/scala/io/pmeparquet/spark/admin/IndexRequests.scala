@@ -52,7 +52,10 @@ object IndexRequests {
     val once = wanted.distinct
     once.groupBy(one => (one.column, one.kind.name)).collectFirst {
       case ((column, kind), several) if several.size > 1 && kind != SummaryKind.OfClass.Name =>
-        throw PmeErrors.badIndex(s"$kind(${column.mkString(".")})", "it is asked for twice, with different settings")
+        throw PmeErrors.badIndex(
+          s"$kind(${column.mkString(".")})",
+          "it is asked for twice, with different settings"
+        )
     }
     once
   }

@@ -20,7 +20,8 @@ private[admin] object SealedPolicy {
       facts.map { case (file, found) => found.footerKey -> file.path }.reverse.toMap.toSeq
     val footerKey = one(table, "the footer", footers)
     // Most files are alike, and each kind of file needs to be looked at once.
-    val kinds = facts.map { case (file, found) => (found.footerKey, found.columns) -> file.path }.reverse.toMap
+    val kinds =
+      facts.map { case (file, found) => (found.footerKey, found.columns) -> file.path }.reverse.toMap
     val columns = before.toSeq.flatMap(_.columns.map { case (path, key) =>
       path -> (key -> "the files of the version before")
     }) ++ kinds.toSeq.flatMap { case ((footer, protections), file) =>

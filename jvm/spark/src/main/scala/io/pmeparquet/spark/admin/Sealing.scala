@@ -59,7 +59,12 @@ object Sealing {
       indexes: java.util.List[String]
   ): SealedSnapshot = Progress.unwatching {
     PmeSparkException.translated {
-      seal(session, path, options.asScala.toMap, Option(indexes).map(_.asScala.toList.map(IndexRequests.parse)))
+      seal(
+        session,
+        path,
+        options.asScala.toMap,
+        Option(indexes).map(_.asScala.toList.map(IndexRequests.parse))
+      )
     }
   }
 

@@ -56,6 +56,7 @@ private[spark] final class SealingJob(
    */
   def prepare(replacesAll: Boolean): Unit = {
     snapshots.requireSigner()
+    directory.requirePublishing()
     previous.foreach { snapshot =>
       if (!replacesAll) {
         val known = snapshot.files.iterator.map(file => file.path -> file.length).toMap
@@ -91,6 +92,8 @@ private[spark] final class SealingJob(
   private def wantedAs(index: IndexEntry) = WantedSummary(index.column.toList, index.kind)
 
   private def sealedWith(asked: Option[Seq[WantedSummary]]): SealedSnapshot = {
+    // Before all files are opened.
+    directory.requirePublishing()
     val indexed = before.toSeq.flatMap(_.manifest.indexes).map(wantedAs)
     // The same set of indexes needs no new files, whatever their order.
     val wanted = asked.map(IndexRequests.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
@@ -99,10 +102,18 @@ private[spark] final class SealingJob(
     val facts = look(unknown, wanted)
     val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
     val indexes =
-      SealedIndexes.of(table.toString, wanted, facts.map(_._2), previous, policy, snapshots.settings.indexKeys)
+      SealedIndexes.of(
+        table.toString,
+        wanted,
+        facts.map(_._2),
+        previous,
+        policy,
+        snapshots.settings.indexKeys
+      )
     val found = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
     val files =
-      (known ++ facts.map { case (file, one) => SealedRows.of(relative(file), file, one) }).sorted(SealedFiles.byPath)
+      (known ++ facts.map { case (file, one) => SealedRows.of(relative(file), file, one) })
+        .sorted(SealedFiles.byPath)
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
     val version =
       new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)

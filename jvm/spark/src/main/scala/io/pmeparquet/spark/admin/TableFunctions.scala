@@ -112,19 +112,21 @@ private[spark] object TableFunctions {
     val usage =
       "_FUNC_(path, options => map, min_max => array, value_list => array, bloom => array) - Seals a table, with indexes " +
         "of some columns, and returns a row for the version that it made."
-    ofPath("pme_seal", usage, Seq(Path, Options) ++ IndexArguments.map(_._1), SealedSnapshot.schema) { arguments =>
-      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
-      val given = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }
-      val indexes = given.flatMap { case (kind, columns) => columns.map(IndexRequests.of(_, kind)) }
-      refuseInDefinition("pme_seal")
-      checkNames(options)
-      (session, path) => Sealing.rows(session, path, options, if (given.isEmpty) None else Some(indexes))
+    ofPath("pme_seal", usage, Seq(Path, Options) ++ IndexArguments.map(_._1), SealedSnapshot.schema) {
+      arguments =>
+        val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+        val named = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }
+        val indexes = named.flatMap { case (kind, columns) => columns.map(IndexRequests.of(_, kind)) }
+        refuseInDefinition("pme_seal")
+        checkNames(options)
+        (session, path) => Sealing.rows(session, path, options, if (named.isEmpty) None else Some(indexes))
     }
   }
 
-  private val IndexArguments = Seq("min_max" -> "minMax", "value_list" -> "valueList", "bloom" -> "bloom").map {
-    case (name, kind) => name -> SummaryKind.parse(kind, Nil)
-  }
+  private val IndexArguments =
+    Seq("min_max" -> "minMax", "value_list" -> "valueList", "bloom" -> "bloom").map { case (name, kind) =>
+      name -> SummaryKind.parse(kind, Nil)
+    }
 
   private def snapshots: Function = {
     val usage =

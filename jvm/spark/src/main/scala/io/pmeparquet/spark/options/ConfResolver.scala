@@ -183,7 +183,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     PreparedWrite.scope(writeSettings(options, conf), conf, outputPath, None)
 
   def columnKeys(options: Map[String, String]): Option[ColumnKeys] =
-    valuesOf(options).text(PmeOptions.ColumnKeys).map(ColumnKeys.parse)
+    valuesOf(options).text(PmeOptions.ColumnKeys).map(ColumnKeys.parse(_))
 
   /** The one key for all columns and the footer, if the options name one. */
   def uniformKey(options: Map[String, String]): Option[String] =

@@ -1,9 +1,10 @@
 package io.pmeparquet.spark.snapshots
 
+import scala.collection.mutable
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
+import org.apache.parquet.filter2.predicate.FilterApi
 import org.apache.parquet.schema.{MessageType, MessageTypeParser, PrimitiveType}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
   DateLogicalTypeAnnotation,
@@ -15,8 +16,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.schema.PredicateColumns
-import io.pmeparquet.parquet.summary.{ColumnSummary, FileJudge, KnownColumn, Proof, SummaryKind}
+import io.pmeparquet.parquet.summary._
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.spark.session.SparkAccess
@@ -55,13 +55,13 @@ private[spark] final class FileSkipping private (
     }
     if (predicates.isEmpty) _ => None
     else {
-      val used = predicates.flatMap(columnsOf).toSet
+      val useful = UsefulIndexes.of(table.indexes, predicates)
       val columns = indexes
-        .filter(index => used(index.entry.column))
+        .filter(index => useful(index.entry))
         .flatMap(index => table.summaries(index.entry).map(new ReadIndex(index, _)))
         .groupBy(_.index.entry.column)
       // Together: a condition that rejects nulls helps another one of the same column.
-      val judge = new FileJudge(predicates.reduceLeft(FilterApi.and))
+      val judge = new FileJudge(predicates.reduceLeft(FilterApi.and), new LoadedClasses)
       file => judge.holdsNone(known(file, columns), file.rows)
     }
   }
@@ -71,9 +71,6 @@ private[spark] final class FileSkipping private (
       val summaries = of.flatMap(one => one.summaryOf(file.path).map(one.kind -> _))
       if (summaries.isEmpty) None else Some(column -> new KnownColumn(of.head.index.leaf, summaries))
     }
-
-  private def columnsOf(predicate: FilterPredicate): Seq[Seq[String]] =
-    PredicateColumns.of(predicate).toSeq.map(_.toArray.toSeq)
 
   /** The indexes that predicates may use. Those of one column are of one type: of another, they prove nothing. */
   private def indexesOf(table: SealedTable): Seq[TypedIndex] = {
@@ -124,6 +121,17 @@ private[spark] object FileSkipping {
     }.toOption
       .filter(schema => schema.getPaths.asScala.map(_.toSeq).toSeq == Seq(entry.column))
       .map(schema => new TypedIndex(entry, schema, schema.getType(entry.column: _*).asPrimitiveType))
+  }
+
+  /**
+   * The classes of the user's for one query. A table has only content of those that the options of the read name
+   * ([[SnapshotReads]]), so no others are asked for.
+   */
+  private final class LoadedClasses extends (SummaryKind.OfClass => Option[SummaryClass]) {
+    private val loaded = mutable.Map.empty[SummaryKind.OfClass, SummaryClass]
+
+    override def apply(kind: SummaryKind.OfClass): Option[SummaryClass] =
+      Some(loaded.getOrElseUpdate(kind, SummaryClasses.load(kind)))
   }
 
   /** @param summaryOf what the index says of a file, by its path */

@@ -6,6 +6,8 @@ import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.parquet.summary.SummaryKind
 import io.pmeparquet.snapshot.{TableSnapshots, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.options.{ConfResolver, SnapshotResolver}
@@ -55,15 +57,28 @@ private[spark] final class SnapshotReads(
       if (snapshots.settings.isNewest) note(reader, version)
       val list = remembered.files(version, snapshots.scope)(reader.files(version))
       def contentOf(index: IndexEntry) =
-        try Some(remembered.content(version, index, snapshots.scope)(reader.content(list, index)))
-        catch {
-          // Without an index a read is slower. With a list that is not the sealed one it must fail.
-          case failed: PmeException =>
-            log.warn(s"$table: no file is skipped by index ${index.label}: ${failed.getMessage}")
-            None
-        }
+        if (!mayLoad(index)) {
+          log.warn(
+            s"$table: no file is skipped by index ${index.label}: it needs a class that option " +
+              s"${PmeOptions.IndexClasses.name} of this read does not name"
+          )
+          None
+        } else
+          try Some(remembered.content(version, index, snapshots.scope)(reader.content(list, index)))
+          catch {
+            // Without an index a read is slower. With a list that is not the sealed one it must fail.
+            case failed: PmeException =>
+              log.warn(s"$table: no file is skipped by index ${index.label}: ${failed.getMessage}")
+              None
+          }
       new SealedTable(table, list, contentOf)
     }
+  }
+
+  /** A manifest must not choose code. */
+  private def mayLoad(index: IndexEntry): Boolean = index.kind match {
+    case kind: SummaryKind.OfClass => snapshots.settings.indexClasses(kind.className)
+    case _ => true
   }
 
   /** Notes a version that was found, unless this session has made a newer one meanwhile. */

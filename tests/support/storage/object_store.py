@@ -1,0 +1,160 @@
+"""S3 as moto answers it, in this process: requests are counted, and some are answered otherwise than by moto."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs
+
+import s3fs
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from tests.support.kms.certificates import LOOPBACK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from typing_extensions import Self
+
+PATIENCE = 60
+CONDITION = "HTTP_IF_NONE_MATCH"
+
+
+class Request(NamedTuple):
+    """What was asked of the store: ``LIST`` and ``DELETE*`` of many keys are operations of their own."""
+
+    operation: str
+    key: str
+    status: int
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Print nothing."""
+
+
+class ObjectStore:
+    """A store from ``with`` to its end.
+
+    Attributes:
+        obeys: whether it honours conditions of writes.
+        requests: everything that it answered.
+    """
+
+    def __init__(self) -> None:
+        self.obeys = True
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+        self._hooks: list[Callable[[str, str], None]] = []
+        self._losing: list[Callable[[str, str], bool]] = []
+        self._app = DomainDispatcherApplication(create_backend_app)
+        self._http = make_server(LOOPBACK, 0, self._answer, threaded=True, request_handler=_Quiet)
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self.url = f"http://{LOOPBACK}:{self._http.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    @cached_property
+    def files(self) -> s3fs.S3FileSystem:
+        """A client of Python."""
+        return s3fs.S3FileSystem(**self.storage_options(), use_listings_cache=False, skip_instance_cache=True)
+
+    def make(self, bucket: str) -> dict[str, str]:
+        """Make a bucket, and return Hadoop's settings for it."""
+        self.files.mkdir(bucket)
+        named = {
+            "endpoint": self.url,
+            "endpoint.region": "us-east-1",
+            "path.style.access": "true",
+            "connection.ssl.enabled": "false",
+            "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+            "access.key": "nobody",
+            "secret.key": "nothing",
+        }
+        return {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in named.items()}
+
+    def storage_options(self) -> dict[str, Any]:
+        """Return the options of fsspec for it."""
+        return {"key": "nobody", "secret": "nothing", "endpoint_url": self.url}
+
+    def names(self, bucket: str, prefix: str) -> set[str]:
+        """Return the keys below a prefix, without it."""
+        whole = f"{bucket}/{prefix}"
+        return {found.removeprefix(whole) for found in self.files.find(whole)}
+
+    @contextmanager
+    def counted(self) -> Iterator[list[Request]]:
+        """Yield a list, which has all requests of the block after it."""
+        before = len(self.requests)
+        found: list[Request] = []
+        yield found
+        found += self.requests[before:]
+
+    @contextmanager
+    def before(self, hook: Callable[[str, str], None]) -> Iterator[None]:
+        """Call a function with operation and key before each answer."""
+        self._hooks.append(hook)
+        try:
+            yield
+        finally:
+            self._hooks.remove(hook)
+
+    @contextmanager
+    def losing_an_answer(self, of: Callable[[str, str], bool]) -> Iterator[None]:
+        """Do what one such request asks for, and answer that the server failed."""
+        self._losing.append(of)
+        try:
+            yield
+        finally:
+            arrived = of not in self._losing
+            self._losing[:] = [one for one in self._losing if one is not of]
+        assert arrived, "no such request arrived"
+
+    def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        operation, key = _asked(environ)
+        for hook in list(self._hooks):
+            hook(operation, key)
+        if not self.obeys and operation == "PUT":
+            environ.pop(CONDITION, None)
+        answered: list[tuple[str, Any]] = []
+
+        def start(status: str, headers: Any, *_: Any) -> Any:
+            answered.append((status, headers))
+
+        if operation == "PUT" and CONDITION in environ:
+            # Moto looks and then writes, and answers in several threads.
+            with self._lock:
+                body = b"".join(self._app(environ, start))
+        else:
+            body = b"".join(self._app(environ, start))
+        status, headers = answered[-1]
+        for lost in [one for one in self._losing if one(operation, key)][:1]:
+            self._losing.remove(lost)
+            status, headers, body = "500 Internal Server Error", [("Content-Length", "0")], b""
+        self.requests.append(Request(operation, key, int(status.split()[0])))
+        start_response(status, headers)
+        return [body]
+
+
+def _asked(environ: dict[str, Any]) -> tuple[str, str]:
+    """Return the operation that a request asks for, and the key, or the prefix of a listing."""
+    query = parse_qs(environ["QUERY_STRING"], keep_blank_values=True)
+    _, _, path = environ["PATH_INFO"].lstrip("/").partition("/")
+    method = environ["REQUEST_METHOD"]
+    if method == "GET" and "list-type" in query:
+        return "LIST", query.get("prefix", [""])[0]
+    if method == "POST" and "delete" in query:
+        return "DELETE*", ""
+    if method == "PUT" and "HTTP_X_AMZ_COPY_SOURCE" in environ:
+        return "COPY", path
+    return method, path
