@@ -218,4 +218,11 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
       s"$where: the Xskipper metadata cannot be used: $why. No file is skipped by it. Refresh the index in Xskipper, or " +
         "export it again (pme.export_xskipper)."
     )
+
+  def xskipperTarget(target: String, why: String): PmeException =
+    fail(BadOption, s"$target: the directory cannot be a metadata store: $why. Name an empty or new directory.")
+
+  /** @param index as users name it */
+  def xskipperIndex(table: String, index: String, why: String, remedy: String): PmeException =
+    refused(table, s"index $index cannot be exported for Xskipper: $why", remedy)
 }

@@ -56,6 +56,9 @@ private[pmeparquet] object FileId {
   /** The id that a store has for a file. */
   def text(path: Path, modified: Long): String = s"${path.toUri.getPath}#$modified"
 
+  /** Xskipper's id of a table. */
+  def table(path: Path): String = path.toUri.getPath.stripSuffix("/")
+
   /** The bucket in the authority `<bucket>.<service>`. */
   private def containerOf(authority: String) = {
     val dot = authority.lastIndexOf('.')

@@ -34,7 +34,12 @@ private[pmeparquet] object StoredSummary {
       low <- min
       high <- max
       if isOfThisCalendar(of, low) && isOfThisCalendar(of, high)
-      bounds <- if (of == StoredType.Text) inOrderOfBytes(low, high) else Some(low -> high)
+      bounds <- of match {
+        case StoredType.Text => inOrderOfBytes(low, high)
+        case StoredType.Float => withoutNaN(low, high, 4)
+        case StoredType.Double => withoutNaN(low, high, 8)
+        case _ => Some(low -> high)
+      }
     } yield Known(of, ColumnSummary.Range(Some(bounds), UnknownNulls))
 
   def list(of: StoredType, values: Seq[Array[Byte]]): Option[StoredSummary] =
@@ -55,6 +60,22 @@ private[pmeparquet] object StoredSummary {
       val greatest = if (late < 0) max else high.take(late).getBytes(UTF_8) :+ (-1).toByte
       least -> greatest
     }
+
+  /**
+   * NaN is the greatest value: a lower bound of NaN tells of nothing else, and below an upper one are all numbers.
+   *
+   * @param length of values in bytes
+   */
+  private def withoutNaN(min: Array[Byte], max: Array[Byte], length: Int) = {
+    def number(value: Array[Byte]): Double = {
+      val bytes = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
+      if (length == 4) bytes.getFloat.toDouble else bytes.getDouble
+    }
+    def infinity =
+      if (length == 4) StoredType.bytes(java.lang.Float.floatToRawIntBits(Float.PositiveInfinity))
+      else StoredType.bytes(java.lang.Double.doubleToRawLongBits(Double.PositiveInfinity))
+    if (number(min).isNaN) None else Some(min -> (if (number(max).isNaN) infinity else max))
+  }
 
   /** None for bytes that are no text: Java has replaced what it could not read before it compared. */
   private def text(bytes: Array[Byte]): Option[String] = {

@@ -91,13 +91,13 @@ private[pmeparquet] object StoredType {
   }
 
   /** As `Statistics` hold values: plain, little-endian. */
-  private[xskipper] def bytes(value: scala.Int): Array[scala.Byte] =
+  def bytes(value: scala.Int): Array[scala.Byte] =
     ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(value).array
-  private[xskipper] def bytes(value: scala.Long): Array[scala.Byte] =
+  def bytes(value: scala.Long): Array[scala.Byte] =
     ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(value).array
 
   /** @param unscaled that fits into the precision */
-  private[xskipper] def bytes(unscaled: BigInteger, of: Decimal): Array[scala.Byte] =
+  def bytes(unscaled: BigInteger, of: Decimal): Array[scala.Byte] =
     if (of.precision <= 9) bytes(unscaled.intValueExact)
     else if (of.precision <= 18) bytes(unscaled.longValueExact)
     else {
