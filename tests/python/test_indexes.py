@@ -144,7 +144,7 @@ def test_keys_and_classes_of_indexes_become_options(given: list[Any]) -> None:
         pme.seal(SPARK, "people", index_keys="stats: x", options={"indexkeys": "stats: y"})
 
 
-@pytest.mark.parametrize("index", [pme.MinMax("id"), ["id"], "id", [pme.MinMax("id"), None]])
+@pytest.mark.parametrize("index", [pme.MinMax("id"), ["id"], "id", 5, [pme.MinMax("id"), None]])
 def test_what_is_no_list_of_indexes_is_refused(index: Any, given: list[Any]) -> None:
     with refused("PME_BAD_OPTION", "pme.seal: index cannot be", 'for example [pme.MinMax("id")]'):
         pme.seal(SPARK, "people", index=index)

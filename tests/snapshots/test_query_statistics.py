@@ -60,7 +60,7 @@ def test_a_scan_says_how_many_files_it_reads_and_by_which_index(
         ("true", "4 of 4 files", []),
         ("id < 12", "2 of 4 files, by minMax(id)", [("minMax", "id", 2)]),
         ("n = 77", "0 of 4 files, by minMax(n)", [("minMax", "n", 4)]),
-        ("`a.b` = 'w15'", "1 of 4 files, by minMax(`a.b`)", [("minMax", "a.b", 3)]),
+        ("`a.b` = 'w15'", "2 of 4 files, by minMax(`a.b`)", [("minMax", "a.b", 2)]),
         ("hash(id) = 1", "4 of 4 files", []),
         ("_metadata.file_size > 0 AND id = 5", "1 of 4 files, by minMax(id)", [("minMax", "id", 3)]),
     ):
@@ -110,9 +110,11 @@ def test_the_files_are_listed_and_judged_once(spark: SparkSession, table: str, h
 
 
 def test_partitions_that_the_query_prunes_when_it_runs_are_not_counted_after(
-    spark: SparkSession, parts: str, conf: Conf
+    spark: SparkSession, parts: str, conf: Conf, tmp_path: Path
 ) -> None:
-    spark.range(4).selectExpr("id AS part", "id + 10 AS code").createOrReplaceTempView("codes")
+    codes = str(tmp_path / "codes")
+    spark.range(4).selectExpr("id AS part", "id + 10 AS code").write.parquet(codes)
+    spark.read.parquet(codes).createOrReplaceTempView("codes")
     load(spark, parts).createOrReplaceTempView("parts")
     for adaptive in ("true", "false"):
         with conf({"spark.sql.adaptive.enabled": adaptive}):
@@ -165,10 +167,12 @@ def test_each_scan_of_a_query_is_counted_once(spark: SparkSession, table: str, h
             frame = spark.sql(joined)
             assert ids(frame) == list(range(5))
             frame.collect()
-            # Both sides are the same, and one exchange serves both.
-            assert "ReusedExchange" in frame._jdf.queryExecution().executedPlan().toString()
-            assert counted(frame) == [(1, FILES, by)]
-            other = spark.sql(joined.replace("id < 5) b", "id > 35) b"))
+            # Both sides are the same: in V1, whose scans are then equal, one exchange serves both.
+            is_reused = "ReusedExchange" in frame._jdf.queryExecution().executedPlan().toString()
+            assert is_reused or "scan" in how
+            assert counted(frame) == [(1, FILES, by)] * (1 if is_reused else 2)
+            other = spark.sql(joined.replace("id < 5) b", "n < 3) b"))
+            assert ids(other) == [0, 1, 2]
             other.collect()
             assert "ReusedExchange" not in other._jdf.queryExecution().executedPlan().toString()
             assert counted(other) == [(1, FILES, by), (1, FILES, by)]

@@ -65,7 +65,8 @@ def test_arguments_become_options(called: list[Any]) -> None:
         options={"aadPrefix": "people"},
         signing="signer",
         verify_key=pme.file("/keys/signer.pem"),
-        index=[pme.MinMax("id", "address.zip"), pme.MinMax("day", "id")],
+        index=[pme.MinMax("id")],
+        index_keys={"stats": "id"},
         location="/lists/people",
         progress=False,
     )
@@ -76,17 +77,13 @@ def test_arguments_become_options(called: list[Any]) -> None:
             "signingKey": "signer",
             "verifyKey": "file:/keys/signer.pem",
             "snapshotLocation": "/lists/people",
+            "indexKeys": '{"stats": ["id"]}',
             "kms": "vault",
             "aadPrefix": "people",
         },
-        ["id", "address.zip", "day"],
+        ['{"kind": "minMax", "column": "id", "parameters": {}}'],
         False,
     ]
-
-
-def test_an_empty_list_of_indexes_removes_them(called: list[Any]) -> None:
-    seal(index=[])
-    assert called[3] == []
 
 
 def test_an_option_with_two_values_is_refused(called: list[Any]) -> None:
@@ -96,28 +93,10 @@ def test_an_option_with_two_values_is_refused(called: list[Any]) -> None:
     assert called[2] == {"signingKey": "signer"}
 
 
-@pytest.mark.parametrize("index", [pme.MinMax("id"), "id", ["id"], 5])
-def test_an_index_that_is_none_is_refused(called: list[Any], index: Any) -> None:
-    with pytest.raises(pme.BadOptionError, match=r"pme\.seal: index cannot be a .* Give a list"):
-        seal(index=index)
-
-
 def test_a_key_written_out_is_refused_and_not_repeated(called: list[Any]) -> None:
     with pytest.raises(pme.SecretInOptionError) as refused:
         seal(verify_key="-----BEGIN PUBLIC KEY-----")
     assert "BEGIN" not in str(refused.value)
-
-
-@pytest.mark.parametrize("columns", [(), ("",), (5,), (["id"],)])
-def test_an_index_names_its_columns(columns: Any) -> None:
-    with pytest.raises(pme.BadOptionError, match=r"pme\.MinMax: an index names no column"):
-        pme.MinMax(*columns)
-
-
-def test_indexes_are_values() -> None:
-    assert pme.MinMax("a", "b").columns == ("a", "b")
-    assert pme.MinMax("a") == pme.MinMax("a")
-    assert repr(pme.MinMax("a")) == "MinMax(columns=('a',))"
 
 
 def test_what_was_sealed_is_shown_in_lines() -> None:

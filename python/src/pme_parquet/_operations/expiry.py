@@ -31,7 +31,7 @@ class ExpiredSnapshots:
 
     Attributes:
         versions: number of versions.
-        parts: number of parts of their lists of files.
+        parts: number of files of their lists and of their indexes.
     """
 
     versions: int

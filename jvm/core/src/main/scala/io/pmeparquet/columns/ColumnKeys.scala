@@ -27,7 +27,8 @@ object ColumnKeys {
    * @param option whose value it is, for messages
    */
   def parse(text: String, option: String = OptionName): ColumnKeys = {
-    val entries = if (text.trim.startsWith("{")) parseJson(text, option) else new Grammar(text, option).parse()
+    val entries =
+      if (text.trim.startsWith("{")) parseJson(text, option) else new Grammar(text, option).parse()
     if (entries.isEmpty) throw PmeErrors.badColumnKeys(option, 0, "it names no column")
     ColumnKeys(entries)
   }

@@ -99,7 +99,9 @@ object SnapshotSettings {
       footerKey(values),
       values.find(PmeOptions.VerifyKey).isDefined,
       values.text(PmeOptions.IndexKeys).map(ColumnKeys.parse(_, PmeOptions.IndexKeys.name)),
-      values.text(PmeOptions.IndexClasses).fold(Set.empty[String])(_.split(',').map(_.trim).filter(_.nonEmpty).toSet)
+      values
+        .text(PmeOptions.IndexClasses)
+        .fold(Set.empty[String])(_.split(',').map(_.trim).filter(_.nonEmpty).toSet)
     )
   }
 

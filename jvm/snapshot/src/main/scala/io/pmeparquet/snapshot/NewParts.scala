@@ -32,7 +32,9 @@ private[snapshot] final class NewParts(
   def of(files: Vector[SealedFile], old: Option[PartEntry]): Vector[PartEntry] = {
     val kept = old.fold(Map.empty[String, FileEntry])(ofKeptIndexes)
     val fresh = indexes.filterNot(index => kept.contains(index.field))
-    val fits = files.size <= 2 * NewParts.MostFiles && files.iterator.map(bytesOf(fresh, _)).sum <= NewParts.MostIndexBytes
+    val fits = files.size <= 2 * NewParts.MostFiles && files.iterator
+      .map(bytesOf(fresh, _))
+      .sum <= NewParts.MostIndexBytes
     if (fits) Vector(part(files, old.map(_.list), kept))
     else cut(files).map(part(_, None, Map.empty))
   }
@@ -43,7 +45,11 @@ private[snapshot] final class NewParts(
     indexes.flatMap(index => known.find(_.isLike(index)).map(like => index.field -> files(like.field))).toMap
   }
 
-  private def part(files: Vector[SealedFile], list: Option[FileEntry], kept: Map[String, FileEntry]): PartEntry =
+  private def part(
+      files: Vector[SealedFile],
+      list: Option[FileEntry],
+      kept: Map[String, FileEntry]
+  ): PartEntry =
     PartEntry(
       list.getOrElse(ofList(files)),
       files.size.toLong,

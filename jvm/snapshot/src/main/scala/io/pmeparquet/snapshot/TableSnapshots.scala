@@ -198,7 +198,10 @@ final class TableSnapshots(
     new IndexContent(index, known)
   }
 
-  private def opened(version: Version, file: FileEntry): (Array[Byte], Option[FileDecryptionProperties], String) = {
+  private def opened(
+      version: Version,
+      file: FileEntry
+  ): (Array[Byte], Option[FileDecryptionProperties], String) = {
     val path = directory.partPath(file.name)
     val bytes = directory.part(file)
     val keys =

@@ -5,8 +5,8 @@ import java.security.{KeyPairGenerator, Signature}
 
 import io.pmeparquet.{PmeException, Sha256}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
-import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, SealLine, TablePolicy}
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
+import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, SealLine, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.seal.{HmacSealer, SealCheck, Sealer}
 import io.pmeparquet.snapshot.TableSuite._
@@ -154,11 +154,16 @@ class TableSnapshotsSuite extends TableSuite {
     assertEquals(second.manifest.parts.map(_.list), first.manifest.parts.map(_.list))
     assertEquals(indexFiles(root).size, 3)
     val third = publish(root, many, indexes = Seq(index.copy(field = "index_7")), summaries = noSummaries)
-    assertEquals(third.manifest.parts.map(_.indexes.map(_._2)), second.manifest.parts.map(_.indexes.map(_._2)))
+    assertEquals(
+      third.manifest.parts.map(_.indexes.map(_._2)),
+      second.manifest.parts.map(_.indexes.map(_._2))
+    )
     val fourth = publish(root, many :+ file("g.parquet"), indexes = Seq(index))
     assertEquals(fourth.manifest.parts.take(2), second.manifest.parts.take(2))
-    assertEquals(publish(root, many :+ file("g.parquet"), summaries = noSummaries).manifest.parts.map(_.list),
-      fourth.manifest.parts.map(_.list))
+    assertEquals(
+      publish(root, many :+ file("g.parquet"), summaries = noSummaries).manifest.parts.map(_.list),
+      fourth.manifest.parts.map(_.list)
+    )
     // Another key needs other files.
     publish(root, many, indexes = Seq(index))
     val before = indexFiles(root)

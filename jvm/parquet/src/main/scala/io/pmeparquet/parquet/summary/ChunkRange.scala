@@ -3,6 +3,7 @@ package io.pmeparquet.parquet.summary
 import scala.util.Try
 
 import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.VersionParser
 
 import io.pmeparquet.parquet.chunk.Chunk
@@ -19,7 +20,7 @@ private[summary] object ChunkRange {
    * @return none if a row group has no statistics that bound all its values
    */
   def of(chunks: Seq[Chunk], writer: String): Option[ColumnSummary.Range] =
-    if (!chunks.forall(isBounded) || !boundsNaN(chunks.head, writer)) None
+    if (!chunks.forall(isBounded) || !boundsNaN(chunks.head.descriptor.getPrimitiveType, writer)) None
     else {
       val all = merged(chunks.map(_.meta.getStatistics))
       val bounds = if (all.hasNonNullValue) Some(all.getMinBytes -> all.getMaxBytes) else None
@@ -31,14 +32,13 @@ private[summary] object ChunkRange {
    * Whether the bounds of a column that may hold NaN bound it, too. SQL has NaN for the greatest value. parquet-java took
    * it for the maximum up to 1.17, and has no bounds then; other writers leave it out.
    */
-  private def boundsNaN(chunk: Chunk, writer: String) =
-    !Leaves.isFloating(chunk.descriptor.getPrimitiveType) ||
-      Try(VersionParser.parse(writer)).toOption.exists { version =>
-        version.application == "parquet-mr" && version.hasSemanticVersion && {
-          val semantic = version.getSemanticVersion
-          semantic.major == 1 && semantic.minor <= 17
-        }
+  private[summary] def boundsNaN(leaf: PrimitiveType, writer: String): Boolean = !Leaves.isFloating(leaf) ||
+    Try(VersionParser.parse(writer)).toOption.exists { version =>
+      version.application == "parquet-mr" && version.hasSemanticVersion && {
+        val semantic = version.getSemanticVersion
+        semantic.major == 1 && semantic.minor <= 17
       }
+    }
 
   // The element type of statistics is that of their column, which is the same in all row groups.
   private def merged(all: Seq[AnyRef]): Statistics[Integer] = {

@@ -6,6 +6,8 @@ import org.apache.parquet.filter2.predicate.{FilterPredicate, Operators}
 import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
+import io.pmeparquet.parquet.schema.PredicateColumns
+
 /**
  * One comparison of a predicate: the part of it that names one column. In parquet-java null is a value like others, which
  * `NotEq(5)` accepts.
@@ -29,6 +31,9 @@ private[summary] final class Comparison(
     case float: Float => float.isNaN
     case _ => false
   }
+
+  /** SQL has one zero, dictionaries and hashes have two. */
+  val hasZero: Boolean = PredicateColumns.comparesWithZero(predicate)
 
   /** Whether its values are those of a column of this type. */
   def isOf(leaf: PrimitiveType): Boolean = {

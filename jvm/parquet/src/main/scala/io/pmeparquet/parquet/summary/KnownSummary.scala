@@ -22,8 +22,6 @@ import org.apache.parquet.hadoop.BloomFilterReader
 import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
-import io.pmeparquet.parquet.schema.PredicateColumns
-
 /**
  * A summary in the forms that parquet-java's filters take: as metadata of a column chunk that holds those values of the
  * file which are not null, with statistics, a dictionary or a Bloom filter.
@@ -60,7 +58,7 @@ private[summary] final class KnownSummary(
    */
   def holdsNone(comparison: Comparison): Boolean =
     isJudged && (byStatistics(comparison) || (hasOneForm && comparison.hasLengthOf(leaf) &&
-      !PredicateColumns.comparesWithZero(comparison.predicate) &&
+      !comparison.hasZero &&
       (byDictionary(comparison) || byBloomFilter(comparison))))
 
   /** Whether the summary says of a type with an order what it can say; a summary that does not says nothing. */

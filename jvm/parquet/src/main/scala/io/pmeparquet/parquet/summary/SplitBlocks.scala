@@ -26,7 +26,7 @@ private[summary] object SplitBlocks {
   /** The most distinct values for which [[MaxBytes]] are enough. */
   def mostValues(fpp: Double): Int = {
     val blocks = MaxBytes / BlockBytes
-    least(1, MaxBytes)(ndv => expected(ndv.toLong, blocks) > fpp) - 1
+    least(1, MaxBytes * 8)(ndv => expected(ndv.toLong, blocks) > fpp) - 1
   }
 
   /** The least number for which a condition holds that holds for all greater ones, or else `to`. */

@@ -49,15 +49,15 @@ object SummaryKind {
   }
   object OfClass { val Name = "class" }
 
-  /** What a manifest or a caller names. A class is not loaded.
+  /**
+   * What a manifest or a caller names. A class is not loaded.
    *
    * @param parameters by their names; those that are left out have their defaults
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if there is no such kind, or a parameter is unknown or not valid
    */
   def parse(name: String, parameters: Seq[(String, String)]): SummaryKind = {
-    parameters.groupBy(_._1).collectFirst { case (twice, all) if all.size > 1 => twice }.foreach {
-      twice =>
-        throw bad(s"$name, $twice", parameters.filter(_._1 == twice).map(_._2).mkString(", "), "one value")
+    parameters.groupBy(_._1).collectFirst { case (twice, all) if all.size > 1 => twice }.foreach { twice =>
+      throw bad(s"$name, $twice", parameters.filter(_._1 == twice).map(_._2).mkString(", "), "one value")
     }
     val values = parameters.toMap
     name match {
@@ -103,7 +103,7 @@ object SummaryKind {
   private def known(kind: String, parameters: Seq[(String, String)], names: Seq[String]): Unit =
     parameters.map(_._1).find(!names.contains(_)).foreach { other =>
       throw bad(
-        s"$kind",
+        kind,
         other,
         if (names.isEmpty) "no parameters" else s"the parameters ${names.mkString(" and ")}"
       )

@@ -57,7 +57,10 @@ class BloomFoldingSuite extends FunSuite {
       val others = Seq.fill(200000)(random.nextLong())
       val let = others.count(holds(bits, _)).toDouble / others.size
       assert(math.abs(let - fpp) < fpp * 0.15, s"$let instead of $fpp")
-      assert(math.abs(SplitBlocks.falsePositives(bits) - fpp) < fpp * 0.1, s"${SplitBlocks.falsePositives(bits)}")
+      assert(
+        math.abs(SplitBlocks.falsePositives(bits) - fpp) < fpp * 0.1,
+        s"${SplitBlocks.falsePositives(bits)}"
+      )
       assert(SplitBlocks.falsePositives(filterOf(bytes * 3 / 4, values)) > fpp)
       assert(values.forall(holds(bits, _)))
     }

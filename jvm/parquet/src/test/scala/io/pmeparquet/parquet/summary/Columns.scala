@@ -112,6 +112,7 @@ private[summary] final class SmallColumn(val kind: ColumnKind, val name: String,
       case double: java.lang.Double => statistics.updateStats(double)
       case boolean: java.lang.Boolean => statistics.updateStats(boolean)
       case binary: Binary => statistics.updateStats(binary)
+      case other => throw new IllegalArgumentException(other.toString)
     }
     val bounds = if (values.isEmpty) None else Some(statistics.getMinBytes -> statistics.getMaxBytes)
     if (values.exists(Collector.isNaN)) None else Some(ColumnSummary.Range(bounds, nulls))

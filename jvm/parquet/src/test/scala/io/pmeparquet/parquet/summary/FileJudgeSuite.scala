@@ -34,9 +34,9 @@ class FileJudgeSuite extends FunSuite {
       val proofs = mutable.Map.empty[SummaryKind, Int].withDefaultValue(0)
       (0 until Files).foreach { _ =>
         val column = SmallColumn.random(random, kind, "v", random.nextInt(6))
-        for ((of, make) <- kinds; _ <- 0 until 20) {
+        for ((of, make) <- kinds; summary = make(column); _ <- 0 until 20) {
           val predicate = LogicalInverseRewriter.rewrite(comparison(random, kind, "v"))
-          val proof = judged(predicate, column.rows.size, column.known(of -> make(column)))
+          val proof = judged(predicate, column.rows.size, column.known(of -> summary))
           proof.foreach { found =>
             proofs(of) += 1
             assertEquals(found.uses, Set[(Seq[String], SummaryKind)](Seq("v") -> of))

@@ -9,10 +9,9 @@ import org.apache.parquet.example.data.Group
 import org.apache.parquet.filter2.predicate.FilterPredicate
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 import org.apache.parquet.io.api.Binary
+import SummaryFiles._
 
 import io.pmeparquet.PmeException
-
-import SummaryFiles._
 
 /** Summaries of encrypted files: what they hold, and what they cost. */
 class FileSummariesSuite extends FunSuite {
@@ -38,7 +37,8 @@ class FileSummariesSuite extends FunSuite {
     ()
   }
 
-  private lazy val small: Path = write(schema, rows(Rows))(_.withCompressionCodec(CompressionCodecName.SNAPPY))
+  private lazy val small: Path =
+    write(schema, rows(Rows))(_.withCompressionCodec(CompressionCodecName.SNAPPY))
   // Several row groups, and several pages in each.
   private lazy val large: Path =
     write(schema, rows(Rows))(_.withRowGroupSize(40L * 1024).withPageSize(2048).withDictionaryEncoding(false))
@@ -83,13 +83,21 @@ class FileSummariesSuite extends FunSuite {
     val found = look(small, "city" -> list, "none" -> list, "many" -> bloom, "id" -> SummaryKind.MinMax).found
     assertEquals(found.map(_.isDefined), List(true, false, false, true))
     assertEquals(found.flatten.map(_.columnType), List("optional binary city (STRING)", "required int64 id"))
-    assertEquals(look(write(schema, Nil)(identity(_)), "city" -> list, "id" -> SummaryKind.MinMax).found, List(None, None))
+    assertEquals(
+      look(write(schema, Nil)(identity(_)), "city" -> list, "id" -> SummaryKind.MinMax).found,
+      List(None, None)
+    )
   }
 
   test("all kinds of a column are made of one decryption, and a range of none") {
     val alone = look(large, "id" -> list.copy(max = 1000000)).counters.modules.sum
     val together =
-      look(large, "id" -> list.copy(max = 1000000), "id" -> bloom, "id" -> byClass("LeastLong")).counters.modules.sum
+      look(
+        large,
+        "id" -> list.copy(max = 1000000),
+        "id" -> bloom,
+        "id" -> byClass("LeastLong")
+      ).counters.modules.sum
     assert(alone > 20, s"$alone")
     assertEquals(together, alone)
     assertEquals(look(large, "id" -> SummaryKind.MinMax).counters.modules.sum, 0L)
@@ -101,9 +109,12 @@ class FileSummariesSuite extends FunSuite {
     assertEquals(texts(summary(small, "city", SummaryKind.ValueList(3))).map(_._1), Some(cities.toSet))
     assertEquals(summary(small, "city", SummaryKind.ValueList(2)), None)
     def ofTexts(lengths: Int*) = summary(
-      write("required binary t (STRING);", lengths.zipWithIndex.map { case (length, i) =>
-        (row: Group) => { row.append("t", f"$i%04d" + "x" * (length - 4)); () }
-      })(identity(_)),
+      write(
+        "required binary t (STRING);",
+        lengths.zipWithIndex.map { case (length, i) =>
+          (row: Group) => { row.append("t", f"$i%04d" + "x" * (length - 4)); () }
+        }
+      )(identity(_)),
       "t",
       SummaryKind.ValueList(1000)
     ).isDefined
@@ -113,25 +124,41 @@ class FileSummariesSuite extends FunSuite {
     assert(!ofTexts(Seq.fill(65)(1024): _*))
   }
 
-  test("a column with NaN has no list and no Bloom filter, and bounds only of writers that mind NaN") {
+  test("a column with NaN has no bounds, no list and no Bloom filter") {
     def ofDoubles(values: Double*) = {
-      val path = write("required double v;", values.map(value => (row: Group) => { row.append("v", value); () }))(
-        identity(_)
-      )
+      val path =
+        write("required double v;", values.map { value => (row: Group) => row.append("v", value); () })(
+          identity(_)
+        )
       Seq(SummaryKind.MinMax, list, bloom).map(summary(path, "v", _).isDefined)
     }
     assertEquals(ofDoubles(1, 2), Seq(true, true, true))
     assertEquals(ofDoubles(1, Double.NaN), Seq(false, false, false))
   }
 
+  test("bounds of floats are only taken of writers that have none if there is NaN") {
+    val (double, int) = (ColumnKind("double v", Nil).leaf("v"), ColumnKind("int32 v", Nil).leaf("v"))
+    val arrow = "parquet-cpp-arrow version 14.0.2"
+    val known =
+      Seq("parquet-mr version 1.13.1 (build abc)", "parquet-mr version 1.17.1", "parquet-mr version 1.8.0rc4")
+    val others =
+      Seq(arrow, "parquet-mr version 1.18.0 (build abc)", "parquet-mr version 2.0.0", "parquet-mr", "", null)
+    known.foreach(writer => assert(ChunkRange.boundsNaN(double, writer), writer))
+    others.foreach(writer => assert(!ChunkRange.boundsNaN(double, writer), writer))
+    (known ++ others).foreach(writer => assert(ChunkRange.boundsNaN(int, writer), writer))
+  }
+
   test("INT96 and old calendars have no summary; a boolean has no Bloom filter") {
-    val other = write("required int96 v; required int32 d (DATE); required boolean b; required int32 i;", Seq { row =>
-      row.append("v", Binary.fromConstantByteArray(new Array(12)))
-      row.append("d", 1)
-      row.append("b", true)
-      row.append("i", 1)
-      ()
-    })(_.withExtraMetaData(java.util.Collections.singletonMap("org.apache.spark.legacyDateTime", "")))
+    val other = write(
+      "required int96 v; required int32 d (DATE); required boolean b; required int32 i;",
+      Seq { row =>
+        row.append("v", Binary.fromConstantByteArray(new Array(12)))
+        row.append("d", 1)
+        row.append("b", true)
+        row.append("i", 1)
+        ()
+      }
+    )(_.withExtraMetaData(java.util.Collections.singletonMap("org.apache.spark.legacyDateTime", "")))
     val all = Seq(SummaryKind.MinMax, list, bloom)
     def found(column: String) = all.map(summary(other, column, _).isDefined)
     assertEquals(found("v"), Seq(false, false, false))
@@ -142,7 +169,10 @@ class FileSummariesSuite extends FunSuite {
 
   test("the file's own Bloom filters are folded and joined, and no page is read") {
     val own = write(schema, rows(Rows))(
-      _.withRowGroupSize(40L * 1024).withPageSize(2048).withDictionaryEncoding(false).withBloomFilterEnabled("id", true)
+      _.withRowGroupSize(40L * 1024)
+        .withPageSize(2048)
+        .withDictionaryEncoding(false)
+        .withBloomFilterEnabled("id", true)
     )
     val looked = look(own, "id" -> bloom)
     val bits = looked.found.head.map(_.summary) match {
@@ -181,10 +211,18 @@ class FileSummariesSuite extends FunSuite {
       case other => fail(s"$other")
     }
     assertEquals(content("id", byClass("LeastLong")), Some("0"))
-    assertEquals(content("city", byClass("CountTexts", "of" -> "Bonn")), Some((0 until Rows).count(i => i % 5 > 0 && i % 3 == 1).toString))
+    assertEquals(
+      content("city", byClass("CountTexts", "of" -> "Bonn")),
+      Some((0 until Rows).count(i => i % 5 > 0 && i % 3 == 1).toString)
+    )
     assertEquals(content("city", byClass("CountTexts", "of" -> "Paris")), None)
     // Each of two classes of a column sees all.
-    val both = look(small, "city" -> byClass("CountTexts", "of" -> "Bonn"), "city" -> byClass("CountTexts", "of" -> "Köln"), "city" -> list)
+    val both = look(
+      small,
+      "city" -> byClass("CountTexts", "of" -> "Bonn"),
+      "city" -> byClass("CountTexts", "of" -> "Köln"),
+      "city" -> list
+    )
     assertEquals(both.found.map(_.isDefined), List(true, true, true))
   }
 
@@ -209,10 +247,13 @@ class FileSummariesSuite extends FunSuite {
   }
 
   test("a damaged page ends the seal, whatever a class makes of the failure") {
-    val path = write("required binary t (STRING);", (0 until 1000).map { i => (row: Group) =>
-      row.append("t", s"text $i")
-      ()
-    })(_.withDictionaryEncoding(false))
+    val path = write(
+      "required binary t (STRING);",
+      (0 until 1000).map { i => (row: Group) =>
+        row.append("t", s"text $i")
+        ()
+      }
+    )(_.withDictionaryEncoding(false))
     val local = java.nio.file.Paths.get(path.toUri)
     val bytes = java.nio.file.Files.readAllBytes(local)
     bytes(bytes.length / 4) = (bytes(bytes.length / 4) ^ 1).toByte
@@ -225,7 +266,13 @@ class FileSummariesSuite extends FunSuite {
   }
 
   test("a kind's name and parameters are parsed as they are written, and others are refused") {
-    Seq(SummaryKind.MinMax, list, bloom, SummaryKind.Bloom(0.0001, Some(7)), byClass("LeastLong", "b" -> "2", "a" -> "1"))
+    Seq(
+      SummaryKind.MinMax,
+      list,
+      bloom,
+      SummaryKind.Bloom(0.0001, Some(7)),
+      byClass("LeastLong", "b" -> "2", "a" -> "1")
+    )
       .foreach(kind => assertEquals(SummaryKind.parse(kind.name, kind.parameters), kind))
     assertEquals(SummaryKind.parse("valueList", Nil), list)
     assertEquals(SummaryKind.parse("bloom", Nil), bloom)
@@ -271,7 +318,8 @@ final class CountTexts extends NoProof {
   }
   override def summarize(values: java.util.Iterator[Object]): Array[Byte] = {
     var count = 0
-    while (values.hasNext) if (new String(values.next().asInstanceOf[Array[Byte]], "UTF-8") == text) count += 1
+    while (values.hasNext)
+      if (new String(values.next().asInstanceOf[Array[Byte]], "UTF-8") == text) count += 1
     if (count == 0) null else count.toString.getBytes("UTF-8")
   }
 }

@@ -15,6 +15,7 @@ import org.apache.parquet.schema.PrimitiveType
 
 /** Random predicates, and whether a row may match one by brute force: as SQL compares, or as parquet-java does. */
 private[summary] object RandomPredicates {
+
   /** Keeps some values, and perhaps null. It lets statistics drop only what has none of them between its bounds. */
   final class Keep[T <: Comparable[T]](
       kept: Set[AnyRef],
@@ -24,7 +25,8 @@ private[summary] object RandomPredicates {
       with Serializable {
     override def acceptsNullValue(): Boolean = withNull
     def keeps(value: AnyRef): Boolean = keep(value.asInstanceOf[T])
-    override def keep(value: T): Boolean = if (value == null) withNull else kept.contains(value.asInstanceOf[AnyRef])
+    override def keep(value: T): Boolean =
+      if (value == null) withNull else kept.contains(value.asInstanceOf[AnyRef])
     override def canDrop(statistics: Statistics[T]): Boolean =
       !kept.exists { value =>
         order.compare(value.asInstanceOf[AnyRef], statistics.getMin.asInstanceOf[AnyRef]) >= 0 &&
@@ -106,6 +108,7 @@ private[summary] object RandomPredicates {
       case user: Operators.UserDefined[_, _] => keeps(user, of(user.getColumn)._2)
       case not: Operators.LogicalNotUserDefined[_, _] =>
         !keeps(not.getUserDefined, of(not.getUserDefined.getColumn)._2)
+      case other => throw new IllegalArgumentException(other.toString)
     }
   }
 

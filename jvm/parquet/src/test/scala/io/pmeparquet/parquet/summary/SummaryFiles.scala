@@ -5,19 +5,19 @@ import java.util.Base64
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.example.data.Group
 import org.apache.parquet.example.data.simple.SimpleGroupFactory
+import org.apache.parquet.example.data.Group
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
-import io.pmeparquet.Secret
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.options.{Level, OptionValues, Settings}
-import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.parquet.bytes.{FileVersion, ReadCounters}
 import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
+import io.pmeparquet.parquet.PmeCryptoFactory
+import io.pmeparquet.Secret
 
 /** Encrypted files for tests of summaries: what they hold, and what is found in them. */
 private[summary] object SummaryFiles {
@@ -26,7 +26,9 @@ private[summary] object SummaryFiles {
     None
   )
   private def values(options: (String, String)*) =
-    new OptionValues(Map(Level.Option -> options.map { case (name, value) => name.toLowerCase -> value }.toMap))
+    new OptionValues(Map(Level.Option -> options.map { case (name, value) =>
+      name.toLowerCase -> value
+    }.toMap))
 
   private var scopes = 0
 

@@ -30,7 +30,9 @@ private[manifest] final class JsonFields(node: JsonNode, what: String, where: St
 
   /** An object whose fields are texts, in their order. */
   def textMap(name: String): Seq[(String, String)] =
-    of(name, "an object of texts")(one => one.isObject && one.elements.asScala.forall(_.isTextual)).fields.asScala
+    of(name, "an object of texts")(one =>
+      one.isObject && one.elements.asScala.forall(_.isTextual)
+    ).fields.asScala
       .map(field => field.getKey -> field.getValue.asText)
       .toVector
 

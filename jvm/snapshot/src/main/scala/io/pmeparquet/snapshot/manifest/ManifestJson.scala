@@ -188,7 +188,9 @@ private[snapshot] object ManifestJson {
       try SummaryKind.parse(kind, parameters)
       catch {
         case _: PmeException =>
-          throw fields.unusable(s"an index of kind '${kind.take(MostShown)}' is not one of this format version")
+          throw fields.unusable(
+            s"an index of kind '${kind.take(MostShown)}' is not one of this format version"
+          )
       }
     IndexEntry(parsed, column, field, columnType, key)
   }
@@ -197,7 +199,10 @@ private[snapshot] object ManifestJson {
   private def requireWhole(manifest: Manifest, fields: JsonFields): Unit = {
     val named = manifest.indexes.map(_.field)
     if (named.distinct.size != named.size) throw fields.unusable("two indexes have the same field")
-    if (manifest.parts.exists(part => part.indexes.size != named.size || part.indexes.map(_._1).toSet != named.toSet))
+    if (
+      manifest.parts
+        .exists(part => part.indexes.size != named.size || part.indexes.map(_._1).toSet != named.toSet)
+    )
       throw fields.unusable("a part does not have one file for each index")
   }
 

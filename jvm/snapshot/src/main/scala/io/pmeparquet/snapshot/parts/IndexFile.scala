@@ -83,7 +83,8 @@ private[snapshot] object IndexFile {
 
   /** About how many bytes a summary takes: parts are cut before their files become too large. */
   def sizeOf(summary: ColumnSummary): Long = summary match {
-    case ColumnSummary.Range(bounds, _) => bounds.fold(0L) { case (min, max) => min.length.toLong + max.length }
+    case ColumnSummary.Range(bounds, _) =>
+      bounds.fold(0L) { case (min, max) => min.length.toLong + max.length }
     case ColumnSummary.ValueList(values, _) => values.iterator.map(_.length + 4L).sum
     case ColumnSummary.Bloom(bits, _) => bits.length.toLong
     case ColumnSummary.OfClass(content) => content.length.toLong

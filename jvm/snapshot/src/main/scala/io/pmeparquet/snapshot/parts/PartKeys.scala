@@ -41,7 +41,9 @@ private[snapshot] final class PartKeys(
 
   /** The encryption properties of a new file of an index. */
   def ofIndex(index: IndexEntry, path: Path): Option[FileEncryptionProperties] =
-    footerKey.map(footer => properties(footer, index.key.getOrElse(footer), path, IndexFile.schema(index.kind)))
+    footerKey.map(footer =>
+      properties(footer, index.key.getOrElse(footer), path, IndexFile.schema(index.kind))
+    )
 
   private def properties(footerKey: String, key: String, path: Path, schema: MessageType) = {
     // A scope for each key, so that each is wrapped once. The map keeps scopes in use until the last file is written.

@@ -239,8 +239,9 @@ class ManifestJsonSuite extends FunSuite {
     Seq("bloom2", "", "MINMAX", "minMax").foreach { kind =>
       damaged(parsed(changed("\"kind\":\"bloom\"", s"\"kind\":\"$kind\"")), s"kind '$kind'")
     }
-    Seq("0.01" -> "2", "0.01" -> "x", "\"fpp\"" -> "\"other\"", "\"1000\"" -> "\"0\"").foreach { case (piece, by) =>
-      damaged(parsed(changed(piece, by)), "kind 'bloom'")
+    Seq("0.01" -> "2", "0.01" -> "x", "\"fpp\"" -> "\"other\"", "\"1000\"" -> "\"0\"").foreach {
+      case (piece, by) =>
+        damaged(parsed(changed(piece, by)), "kind 'bloom'")
     }
     val second = index.replace("index_0", "index_1")
     damaged(parsed(changed(index, s"$index,$second")), "one file for each index")

@@ -30,7 +30,8 @@ class IndexFileSuite extends TableSuite {
   )
 
   private def plain(summary: ColumnSummary): Any = summary match {
-    case ColumnSummary.Range(bounds, nulls) => (bounds.map { case (min, max) => (min.toSeq, max.toSeq) }, nulls)
+    case ColumnSummary.Range(bounds, nulls) =>
+      (bounds.map { case (min, max) => (min.toSeq, max.toSeq) }, nulls)
     case ColumnSummary.ValueList(values, nulls) => (values.map(_.toSeq), nulls)
     case ColumnSummary.Bloom(bits, nulls) => (bits.toSeq, nulls)
     case ColumnSummary.OfClass(content) => content.toSeq
@@ -49,12 +50,13 @@ class IndexFileSuite extends TableSuite {
     made
   }
 
-  private def read(root: LocalPath, made: Array[Byte], kind: SummaryKind, masterKeys: String*) = IndexFile.read(
-    made,
-    kind,
-    PartKeys.forRead(scope(masterKeys: _*), hadoop(root.resolve("index")), conf),
-    "i"
-  )
+  private def read(root: LocalPath, made: Array[Byte], kind: SummaryKind, masterKeys: String*) =
+    IndexFile.read(
+      made,
+      kind,
+      PartKeys.forRead(scope(masterKeys: _*), hadoop(root.resolve("index")), conf),
+      "i"
+    )
 
   kinds.foreach { case (kind, summaries) =>
     table.test(s"an index of kind ${kind.name} is read as it was written") { root =>
@@ -67,7 +69,9 @@ class IndexFileSuite extends TableSuite {
 
     table.test(s"an index of kind ${kind.name} is damaged if it is cut, or read as another kind") { root =>
       val made = encrypted(root, kind, summaries, "pii")
-      made.indices.by(41).foreach(length => refused(Damaged, "i: ")(read(root, made.take(length), kind, "footer", "pii")))
+      made.indices
+        .by(41)
+        .foreach(length => refused(Damaged, "i: ")(read(root, made.take(length), kind, "footer", "pii")))
       kinds.map(_._1).filter(_ != kind).foreach { other =>
         refused(Damaged, "i: ")(read(root, made, other, "footer", "pii"))
       }

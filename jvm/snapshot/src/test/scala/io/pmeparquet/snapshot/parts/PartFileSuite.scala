@@ -8,7 +8,8 @@ import io.pmeparquet.snapshot.TableSuite.Damaged
 class PartFileSuite extends TableSuite {
   private val files = Vector(
     file("a.parquet"),
-    file("day=1/b ü%2F.parquet").copy(partition = Seq("day" -> Some("1"), "city" -> None), length = Long.MaxValue),
+    file("day=1/b ü%2F.parquet")
+      .copy(partition = Seq("day" -> Some("1"), "city" -> None), length = Long.MaxValue),
     file("day=1/c.parquet").copy(aadFileUnique = None, rows = 0)
   )
 

@@ -77,7 +77,8 @@ abstract class EncryptedTable private[spark] (
       store: Option[StoreSkipping],
       options: Map[String, String]
   ) = {
-    val judge = FileSkipping.of(session, options, dataSchema, fileIndex.partitionSchema)
+    val masks = new ConfResolver(session).masking(options).isDefined
+    val judge = FileSkipping.of(session, options, dataSchema, fileIndex.partitionSchema, masks)
     new SealedFileIndex(session, fileIndex, new Skipping(tables, fileIndex.rootPaths, judge, store))
   }
 

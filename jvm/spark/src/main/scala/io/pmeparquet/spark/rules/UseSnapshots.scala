@@ -97,7 +97,8 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
       store: Option[StoreSkipping]
   ) = {
     val options = ConfResolver.spelled(files.options)
-    val judge = FileSkipping.of(session, options, files.dataSchema, files.partitionSchema)
+    val masks = new ConfResolver(session).masking(options).isDefined
+    val judge = FileSkipping.of(session, options, files.dataSchema, files.partitionSchema, masks)
     new Skipping(tables, files.location.rootPaths, judge, store)
   }
 

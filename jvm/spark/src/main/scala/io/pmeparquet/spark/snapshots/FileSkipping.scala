@@ -29,12 +29,14 @@ import io.pmeparquet.spark.session.SparkAccess
  * @param schema of the relation's data columns
  * @param partitions the columns whose values are those of directories, whatever files say
  * @param rebaseMode how the read converts dates and times of unknown writers
+ * @param masks whether the read shows NULL in columns whose keys it is refused
  */
 private[spark] final class FileSkipping private (
     conf: SQLConf,
     schema: StructType,
     partitions: StructType,
-    rebaseMode: String
+    rebaseMode: String,
+    masks: Boolean
 ) {
   import FileSkipping._
 
@@ -75,10 +77,19 @@ private[spark] final class FileSkipping private (
   /** The indexes that predicates may use. Those of one column are of one type: of another, they prove nothing. */
   private def indexesOf(table: SealedTable): Seq[TypedIndex] = {
     val typed =
-      table.indexes.flatMap(TypedIndex.of).filterNot(index => isOfPartition(index) || isRebased(index))
+      table.indexes
+        .filterNot(masks && tellsMore(table, _))
+        .flatMap(TypedIndex.of)
+        .filterNot(index => isOfPartition(index) || isRebased(index))
     val types = typed.reverse.map(index => index.entry.column -> index.leaf).toMap
     typed.filter(index => types(index.entry.column) == index.leaf)
   }
+
+  /** Whether somebody may read the index and not the column, whose values are then NULL: not those of the index. */
+  private def tellsMore(table: SealedTable, index: IndexEntry) =
+    !table.snapshot.version.manifest.policy.columns.exists { case (column, key) =>
+      column == index.column && key == index.key
+    }
 
   private def isOfPartition(index: TypedIndex) =
     partitions.exists(_.name.equalsIgnoreCase(index.entry.column.head))
@@ -96,15 +107,18 @@ private[spark] object FileSkipping {
    * @param options of the read, as the user spelled them
    * @param schema of the relation's data columns
    * @param partitions the columns of directories
+   * @param masks whether the read shows NULL in columns whose keys it is refused
    */
   def of(
       session: SparkSession,
       options: Map[String, String],
       schema: StructType,
-      partitions: StructType
+      partitions: StructType,
+      masks: Boolean
   ): FileSkipping = {
     val conf = SparkAccess.sqlConf(session)
-    new FileSkipping(conf, schema, partitions, new ParquetOptions(options, conf).datetimeRebaseModeInRead)
+    val rebaseMode = new ParquetOptions(options, conf).datetimeRebaseModeInRead
+    new FileSkipping(conf, schema, partitions, rebaseMode, masks)
   }
 
   /** An index, with its column's type. */

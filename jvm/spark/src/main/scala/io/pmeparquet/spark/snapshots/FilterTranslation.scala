@@ -58,7 +58,17 @@ private[snapshots] final class FilterTranslation(conf: SQLConf, known: MessageTy
       }
     case Or(left, right) =>
       for (one <- weaker(left); other <- weaker(right)) yield sources.Or(one, other)
+    // No value equals null, but Spark's predicate of a list with null lets rows with null through.
+    case In(value, listed) if listed.exists(isNull) && !listed.forall(isNull) =>
+      weaker(In(value, listed.filterNot(isNull)))
+    case InSet(value, listed) if listed.exists(_ == null) && listed.size > 1 =>
+      weaker(InSet(value, listed.filterNot(_ == null)))
     case other => PushedFilters.of(other).orElse(CastBounds.of(other).flatMap(bounds)).flatMap(times.of)
+  }
+
+  private def isNull(expression: Expression) = expression match {
+    case Literal(null, _) => true
+    case _ => false
   }
 
   private def bounds(of: CastBounds): Option[sources.Filter] =

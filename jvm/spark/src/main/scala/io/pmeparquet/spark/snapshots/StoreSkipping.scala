@@ -125,14 +125,17 @@ private[spark] object StoreSkipping {
   def of(skipping: Option[StoreSkipping], filters: Seq[Expression]): Judge =
     skipping.filter(_ => filters.nonEmpty).fold(None)(_.judge(filters))
 
-  /** What the options of a read say; none if they name no store. */
+  /**
+   * What the options of a read say; none if they name no store. A read that shows NULL in columns whose keys it is refused
+   * uses none, because the values of a store are not what it shows.
+   */
   def of(
       session: SparkSession,
       resolver: ConfResolver,
       options: Map[String, String],
       schema: StructType,
       partitions: StructType
-  ): Option[StoreSkipping] = resolver.xskipperStore(options).map { store =>
+  ): Option[StoreSkipping] = resolver.xskipperStore(options).filter(_ => resolver.masking(options).isEmpty).map { store =>
     val conf = SparkAccess.sqlConf(session)
     val rebaseMode = new ParquetOptions(options, conf).datetimeRebaseModeInRead
     new StoreSkipping(conf, schema, partitions, rebaseMode, store)
