@@ -1,8 +1,8 @@
 """The 40 API cases of Xskipper, with their data.
 
 From https://github.com/xskipper-io/xskipper, commit 3bfbeea, Apache License 2.0, Copyright 2021 IBM Corp.:
-`src/test/resources/test_config/APITests.json` and `input_datasets`. What is skipped differs where Xskipper skips a file that
-can hold a row for other data with the same metadata: there, ``why`` says it.
+`src/test/resources/test_config/APITests.json` and `input_datasets`. What is skipped differs where Xskipper skips a file
+that can hold a row for other data with the same metadata: there, ``why`` says it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ FIRST, SECOND, THIRD = "0-3-JTH", "10-23-JT", "20-33-HT"
 HT, BJ, JH = (f"date=2018-05-21/{name}" for name in ("10-23-HT", "20-25-BJ", "20-33-JH"))
 LONG = "Jerusale" + "m" * 244 + "zzzz"
 
-SAMPLE = pa.schema(
-    [("temp", pa.float64()), ("lat", pa.float64()), ("address", pa.string()), ("comments", pa.string())]
-)
+SAMPLE = pa.schema([("temp", pa.float64()), ("lat", pa.float64()), ("address", pa.string()), ("comments", pa.string())])
 NUMBERED = SAMPLE.append(pa.field("num", pa.int32()))
 LISTED = pa.schema([("temp", pa.float64()), ("address", pa.string()), ("comments", pa.string())])
 DATED = pa.schema([("date", pa.string()), ("account_name", pa.string())])
@@ -152,7 +150,12 @@ CASES = [
     one("sample1", "minmax temp", "temp = 0.1", SECOND, THIRD),
     one("sample1", "minmax temp", "temp <= 10.1", THIRD),
     one("vallist1", "valuelist address", f"address IN ('{LONG}')", BJ, HT),
-    one("vallist1", "valuelist address, minmax temp", "address IN ('Jerusalem') AND temp BETWEEN 0 AND 15", *(JH, BJ, HT)),
+    one(
+        "vallist1",
+        "valuelist address, minmax temp",
+        "address IN ('Jerusalem') AND temp BETWEEN 0 AND 15",
+        *(JH, BJ, HT),
+    ),
     one("sample1", "minmax temp", "tEmP <= 10.1", THIRD),
     Case(
         "SELECT * FROM a WHERE temp < 10 UNION ALL SELECT * FROM b WHERE temp < 5",

@@ -86,7 +86,7 @@ class Labels:
     plaintext_footer: bool = False
 
 
-def write(  # noqa: PLR0913 all that a store has
+def write(
     store: Path,
     indexes: Sequence[Index],
     files: Mapping[str, Sequence[Any]],

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 
-from tests.snapshots.sealed import KMS
 from tests.support.interop.arrow_kms import LocalKms
+from tests.support.session import TEST_KMS
 from tests.support.source import FORMAT
 from tests.xskipper.stores import Index, bloom
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+KMS = {"kms": TEST_KMS}
+FOOTER = KMS | {"footerKey": "footer"}
 TYPES = {pa.float64(): "double", pa.string(): "string", pa.int32(): "integer"}
 
 
@@ -29,9 +31,7 @@ def make(table: Path, schema: pa.Schema, files: Mapping[str, Sequence[tuple[obje
         path.parent.mkdir(parents=True, exist_ok=True)
         columns = {field.name: pa.array([row[at] for row in rows], field.type) for at, field in enumerate(schema)}
         config = pe.EncryptionConfiguration(footer_key="footer", uniform_encryption=True)
-        properties = pe.CryptoFactory(lambda _: LocalKms()).file_encryption_properties(
-            pe.KmsConnectionConfig(), config
-        )
+        properties = pe.CryptoFactory(lambda _: LocalKms()).file_encryption_properties(pe.KmsConnectionConfig(), config)
         pq.write_table(pa.table(columns), path, encryption_properties=properties)
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.sealed import FOOTER, KMS
 from tests.support.canary import data_files
 from tests.support.expect import refused
 from tests.support.source import FORMAT
 from tests.xskipper.stores import opened, stated
-from tests.xskipper.tables import files_read, id_of, load
+from tests.xskipper.tables import FOOTER, KMS, files_read, id_of, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +67,11 @@ def test_an_export_says_what_the_files_hold_under_the_keys_that_it_states(spark:
     }
     leaves = {store.schema.column(at).path for at in range(len(store.schema.names))}
     assert set(under) == leaves
-    labels = {name: field["metadata"]["index"]["key_metadata"] for name, field in fields.items() if "index" in field["metadata"]}
+    labels = {
+        name: field["metadata"]["index"]["key_metadata"]
+        for name, field in fields.items()
+        if "index" in field["metadata"]
+    }
     assert labels == {
         "id_minmax_2": "footer",
         "sum##_minmax_5": "pay",
@@ -88,7 +91,7 @@ def test_an_export_says_what_the_files_hold_under_the_keys_that_it_states(spark:
         assert row["id_minmax_2"] == {"min": part * 10, "max": part * 10 + 9}
         assert [int(one) for one in row["sum##_minmax_5"].values()] == [part * 10, part * 10 + 9]
         assert row["inner$#$n_minmax_9"] == {"min": part * 10, "max": part * 10 + 9}
-        assert row["day_minmax_3"]["min"] == datetime.date(2020, 1, 1) + datetime.timedelta(part * 10)
+        assert row["day_minmax_3"]["min"] == dt.date(2020, 1, 1) + dt.timedelta(part * 10)
         assert sorted(row["name_valuelist_4"]) == [f"n{at}{'ü🐢' * part}" for at in (0, 1)]
         # Bounds of footers may leave out NaN.
         assert row["ratio_minmax_5"]["min"] == part * 5
@@ -108,9 +111,7 @@ def test_each_index_is_under_its_own_key(spark: SparkSession, tmp_path: Path) ->
             rows(opened(file, "other", "stats"), column)
 
 
-def test_the_footer_is_plaintext_only_where_the_export_says_so(
-    spark: SparkSession, tmp_path: Path, conf: Conf
-) -> None:
+def test_the_footer_is_plaintext_only_where_the_export_says_so(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:
     table(spark, tmp_path / "t")
     file = tmp_path / "store" / NAME
     with conf({"spark.datasource.pme-parquet.plaintextFooter": "true"}):
@@ -174,5 +175,5 @@ def test_what_cannot_be_a_store_is_refused(spark: SparkSession, tmp_path: Path) 
         export(tmp_path / "store", index_keys={"a:b": ["id"]})
     assert not (tmp_path / "store").exists()
     spark.range(1).write.format(FORMAT).options(**FOOTER).save(str(tmp_path / "unsealed"))
-    with refused("PME_BAD_SOURCE", "snapshot"):
+    with refused("PME_BAD_OPTION", "snapshot"):
         pme.export_xskipper(spark, tmp_path / "unsealed", tmp_path / "store", options=KMS)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from tests.snapshots.sealed import KMS, seal, statistics
+import pme_parquet as pme
 from tests.support.expect import refused
 from tests.support.source import FORMAT
 from tests.xskipper import stores
 from tests.xskipper.cases import BETWEEN, CASES, DATA, FIRST, SAMPLE, SAMPLE1, SECOND, THIRD, Case
 from tests.xskipper.stores import Index, Labels
-from tests.xskipper.tables import files_read, id_of, indexes_of, load, make, said
+from tests.xskipper.tables import KMS, files_read, id_of, indexes_of, load, make, said
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,9 @@ def fill(spark: SparkSession, table: Path, store: Path, data: str, indexes: str)
     schema, files = DATA[data]
     make(table, schema, files)
     found = indexes_of(schema, indexes)
-    rows = {id_of(table / f"{name}.parquet"): [said(spark, schema, of, one) for one in found] for name, of in files.items()}
+    rows = {
+        id_of(table / f"{name}.parquet"): [said(spark, schema, of, one) for one in found] for name, of in files.items()
+    }
     stores.write(store, found, rows)
 
 
@@ -39,7 +41,7 @@ def views(spark: SparkSession, root: Path, case: Case, **options: str) -> DataFr
     """Return the query of a case over its tables."""
     for view in case.tables:
         store = {"xskipperStore": str(root / f"store-{view}")} if options.get("with_store") else {}
-        load(spark, root / view, **store, **{"scan": options["scan"]}).createOrReplaceTempView(view)
+        load(spark, root / view, **store, scan=options["scan"]).createOrReplaceTempView(view)
     return spark.sql(case.query)
 
 
@@ -154,9 +156,9 @@ def test_a_missing_key_or_a_missing_store_costs_skipping_and_no_row(
     spark: SparkSession, tmp_path: Path, conf: Conf
 ) -> None:
     with conf(STATIC):
-        sample(spark, tmp_path, key="nobody-has-it", labels=Labels("footer"))
-        allowed = {"allowedMasterKeys": "footer"}
-        assert small(spark, tmp_path, **allowed) == {FIRST, SECOND, THIRD}
+        for key in ("denied", "missing"):
+            sample(spark, tmp_path, key=key, labels=Labels("footer"))
+            assert small(spark, tmp_path) == {FIRST, SECOND, THIRD}
         (tmp_path / "store" / "part-0.parquet").write_bytes(b"PAR1 and no more")
         assert small(spark, tmp_path) == {FIRST, SECOND, THIRD}
         (tmp_path / "store" / "part-0.parquet").unlink()
@@ -169,14 +171,14 @@ def test_a_sealed_table_is_skipped_by_its_own_indexes_and_by_a_store(
     spark: SparkSession, tmp_path: Path, conf: Conf, scan: str
 ) -> None:
     sample(spark, tmp_path)
-    seal(spark, str(tmp_path / "t"), "lat")
+    pme.seal(spark, tmp_path / "t", options=KMS, index=[pme.MinMax("lat")])
     frame = load(spark, tmp_path / "t", xskipperStore=str(tmp_path / "store"), scan=scan).where("temp < 10")
     with conf(STATIC):
         assert frame.count() == 3
         assert files_read(frame) == [{FIRST}]
-        (scanned,) = statistics(frame)["scans"]
-    assert (scanned["version"], scanned["files"], scanned["filesRead"]) == (1, 3, 1)
-    assert scanned["skippedBy"] == [{"kind": "minMax", "column": ["temp"], "files": 2}]
+        (scanned,) = pme.query_stats(frame).scans
+    assert (scanned.version, scanned.files, scanned.files_read) == (1, 3, 1)
+    assert [(one.kind, one.column, one.files) for one in scanned.skipped_by] == [("minMax", ("temp",), 2)]
 
 
 def test_a_type_that_has_changed_proves_nothing(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:
@@ -195,7 +197,7 @@ def test_a_table_cannot_name_a_store_and_a_session_can(spark: SparkSession, tmp_
     with conf(STATIC | {"spark.datasource.pme-parquet.kms": KMS["kms"]}):
         spark.sql(f"CREATE TABLE stored USING `{FORMAT}` OPTIONS (xskipperStore '{store}') LOCATION '{tmp_path}/t'")
         try:
-            with refused("PME_STORED_OPTION", "xskipperStore"):
+            with refused("PME_BAD_OPTION", "xskipperStore"):
                 spark.table("stored").collect()
         finally:
             spark.sql("DROP TABLE stored")

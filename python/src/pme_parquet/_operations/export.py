@@ -65,9 +65,9 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
 ) -> ExportedStore:
     """Write the min/max indexes and value lists of a sealed table as a metadata store of Xskipper, version 4.
 
-    The store is of the newest snapshot. It replaces the store that an earlier export wrote to the same directory, in one
-    step. It is encrypted if an index is. A store is not signed: whoever can write to it can hide rows from those who
-    read by it.
+    The store is of the newest snapshot. It replaces the store that an earlier export wrote to the same directory, in
+    one step. It is encrypted if an index is. A store is not signed: whoever can write to it can hide rows from those
+    who read by it.
 
     Example:
         print(pme.export_xskipper(spark, "people", "xskipper/people", kms=keys))
@@ -82,8 +82,8 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
             default an index has the key that it has in the snapshot.
         footer_key: the master key of the store's footer, and of everything else in an encrypted store. By default that
             of the table.
-        plaintext_footer: whether the footer is signed instead of encrypted. Columns, key ids and types are then readable
-            by everybody.
+        plaintext_footer: whether the footer is signed instead of encrypted. Columns, key ids and types are then
+            readable by everybody.
         verify_key: a reference to the public key (PEM) that the snapshot must be signed with.
         location: the directory of the snapshots, if it is not `_pme_snapshots` in the table's directory.
 

@@ -220,7 +220,10 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
     )
 
   def xskipperTarget(target: String, why: String): PmeException =
-    fail(BadOption, s"$target: the directory cannot be a metadata store: $why. Name an empty or new directory.")
+    fail(
+      BadOption,
+      s"$target: the directory cannot be a metadata store: $why. Name an empty or new directory."
+    )
 
   /** @param index as users name it */
   def xskipperIndex(table: String, index: String, why: String, remedy: String): PmeException =

@@ -59,5 +59,14 @@ private[options] trait SnapshotOptions {
   )
 
   protected def snapshotOptions: Seq[OptionSpec] =
-    Seq(Snapshot, SnapshotLocation, MinSnapshot, VerifyKey, SigningKey, IndexKeys, IndexClasses, XskipperStore)
+    Seq(
+      Snapshot,
+      SnapshotLocation,
+      MinSnapshot,
+      VerifyKey,
+      SigningKey,
+      IndexKeys,
+      IndexClasses,
+      XskipperStore
+    )
 }

@@ -29,7 +29,8 @@ private[pmeparquet] final class ExportedType private (
   def exported(summary: ColumnSummary): Option[ColumnSummary] = summary match {
     case ColumnSummary.Range(None, _) => Some(summary)
     case ColumnSummary.Range(Some((min, max)), nulls) =>
-      for (low <- valid(min); high <- valid(max)) yield ColumnSummary.Range(Some(low -> greatest(high)), nulls)
+      for (low <- valid(min); high <- valid(max))
+        yield ColumnSummary.Range(Some(low -> greatest(high)), nulls)
     case ColumnSummary.ValueList(values, nulls) =>
       val converted = values.map(valid)
       if (converted.exists(_.isEmpty)) None else Some(ColumnSummary.ValueList(converted.flatten, nulls))
@@ -37,7 +38,9 @@ private[pmeparquet] final class ExportedType private (
   }
 
   private def valid(value: Array[Byte]): Option[Array[Byte]] =
-    convert(value).filter(one => StoredSummary.list(of, Seq(one)).isDefined && (of != StoredType.Text || isText(one)))
+    convert(value).filter(one =>
+      StoredSummary.list(of, Seq(one)).isDefined && (of != StoredType.Text || isText(one))
+    )
 
   private def isText(value: Array[Byte]) = StoredSummary.range(of, Some(value), Some(value)).isDefined
 
@@ -99,16 +102,21 @@ private[pmeparquet] object ExportedType {
   }
 
   private def decimalOf(leaf: PrimitiveType, decimal: DecimalLogicalTypeAnnotation): Option[ExportedType] =
-    StoredType.of(s"decimal(${decimal.getPrecision},${decimal.getScale})").collect { case of: StoredType.Decimal =>
-      def unscaled(value: Array[Byte]) = leaf.getPrimitiveTypeName match {
-        case INT32 => BigInteger.valueOf(little(value).getInt.toLong)
-        case INT64 => BigInteger.valueOf(little(value).getLong)
-        case _ => new BigInteger(value)
-      }
-      new ExportedType(of, value => Try(unscaled(value)).toOption.filter(_.bitLength < 8 * 17).flatMap { found =>
-        if (found.abs.compareTo(BigInteger.TEN.pow(of.precision)) >= 0) None
-        else Some(StoredType.bytes(found, of))
-      })
+    StoredType.of(s"decimal(${decimal.getPrecision},${decimal.getScale})").collect {
+      case of: StoredType.Decimal =>
+        def unscaled(value: Array[Byte]) = leaf.getPrimitiveTypeName match {
+          case INT32 => BigInteger.valueOf(little(value).getInt.toLong)
+          case INT64 => BigInteger.valueOf(little(value).getLong)
+          case _ => new BigInteger(value)
+        }
+        new ExportedType(
+          of,
+          value =>
+            Try(unscaled(value)).toOption.filter(_.bitLength < 8 * 17).flatMap { found =>
+              if (found.abs.compareTo(BigInteger.TEN.pow(of.precision)) >= 0) None
+              else Some(StoredType.bytes(found, of))
+            }
+        )
     }
 
   private def little(value: Array[Byte]) = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)

@@ -42,7 +42,8 @@ private[xskipper] object IndexColumn {
         new IndexColumn(
           index,
           leaves,
-          rows => StoredSummary.range(of, rows.head.values.headOption.flatten, rows(1).values.headOption.flatten)
+          rows =>
+            StoredSummary.range(of, rows.head.values.headOption.flatten, rows(1).values.headOption.flatten)
         )
       case StoreContent.ValueList(of) =>
         val (path, levelOfList, element) = listOf(column).getOrElse(throw otherType)

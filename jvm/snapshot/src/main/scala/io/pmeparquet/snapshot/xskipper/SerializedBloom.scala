@@ -42,14 +42,15 @@ private[snapshot] object SerializedBloom {
 
   private final class Reader(in: ByteBuffer) {
     def filter(): Option[Array[Byte]] = {
-      val isMetadata = in.getInt() == Stream.Header && next(Stream.Object) && next(Stream.ClassDescription) && {
-        val name = text()
-        in.getLong()
-        next(Stream.Serializable) && in.getShort() == 1 && reference(
-          "bloomFilter",
-          s"L${Sketch.replace('.', '/')}BloomFilter;"
-        ) && next(Stream.EndBlock) && next(Stream.ClassDescription) && Metadata(name -> text())
-      }
+      val isMetadata =
+        in.getInt() == Stream.Header && next(Stream.Object) && next(Stream.ClassDescription) && {
+          val name = text()
+          in.getLong()
+          next(Stream.Serializable) && in.getShort() == 1 && reference(
+            "bloomFilter",
+            s"L${Sketch.replace('.', '/')}BloomFilter;"
+          ) && next(Stream.EndBlock) && next(Stream.ClassDescription) && Metadata(name -> text())
+        }
       if (isMetadata && endOfSuperclass() && isFilter) content() else None
     }
 

@@ -58,7 +58,9 @@ private[pmeparquet] final class StoreJudge(
     val exact = known.map { case (path, all) => path -> all.filterNot(mayLackNaN(path, _)) }
     judged(withoutNaN(predicate), known)
       .orElse(judged(predicate, exact))
-      .orElse(exact.iterator.flatMap { case (path, _) => byValues(predicate, path, exact) }.take(1).toSeq.headOption)
+      .orElse(
+        exact.iterator.flatMap { case (path, _) => byValues(predicate, path, exact) }.take(1).toSeq.headOption
+      )
   }
 
   /** Proves it for each value of a list by itself: then conditions of which each value fails another one count, too. */

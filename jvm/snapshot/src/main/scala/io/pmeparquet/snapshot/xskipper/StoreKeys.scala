@@ -25,7 +25,9 @@ private[pmeparquet] final class StoreKeys(
     val ofField = indexes.flatMap(index => index.key.map(index.field -> _)).toMap
     val leaves = schema.getPaths.asScala.map(_.toSeq).toSeq
     val labelled = leaves.map(path => ofField.getOrElse(path.head, footerKey) -> path.mkString("."))
-    labelled.map(_._1).distinct
+    labelled
+      .map(_._1)
+      .distinct
       .map(label => s"$label:${labelled.collect { case (`label`, path) => path }.mkString(",")}")
       .mkString(";")
   }

@@ -30,7 +30,10 @@ private[pmeparquet] final class StoreShape(
   import StoreShape._
 
   val schema: MessageType = {
-    val id = Types.required(PrimitiveTypeName.BINARY).as(LogicalTypeAnnotation.stringType()).named(StoreSchema.IdField)
+    val id = Types
+      .required(PrimitiveTypeName.BINARY)
+      .as(LogicalTypeAnnotation.stringType())
+      .named(StoreSchema.IdField)
     val values = partitions.map { case (name, of) => of.leaf(IndexName.ofPartition(name)) }
     new MessageType("spark_schema", ((id +: values) ++ indexes.map(_.group)).toList.asJava)
   }
@@ -100,7 +103,12 @@ private[pmeparquet] object StoreShape {
       else {
         val bounds = content.put("type", "struct").putArray("fields")
         Seq("min", "max").foreach { name =>
-          bounds.addObject().put("name", name).put("type", of.spark).put("nullable", true).putObject("metadata")
+          bounds
+            .addObject()
+            .put("name", name)
+            .put("type", of.spark)
+            .put("nullable", true)
+            .putObject("metadata")
         }
       }
       ()

@@ -39,6 +39,8 @@ private[pmeparquet] final class StoreWriter(shape: StoreShape, use: => KmsUse, c
     val staged = new Path(directory, s"${StoreWriter.Staged}${UUID.randomUUID}.parquet")
     try {
       writeTo(staged, rows)
+      // Hadoop's local file system has written a checksum file, which would stay.
+      FileReplacement.unchecked(fs).delete(new Path(directory, s".${staged.getName}.crc"), false)
       val file = new Path(directory, StoreWriter.Name)
       val replacement = FileReplacement.of(file, conf)
       replacement.take(staged, fs.getFileStatus(staged), () => ())
@@ -55,7 +57,6 @@ private[pmeparquet] final class StoreWriter(shape: StoreShape, use: => KmsUse, c
     val schema = shape.schema
     val groups = new SimpleGroupFactory(schema)
     val encryption = shape.keys.map { keys =>
-      // The scope stays in use until the file is written.
       val scope = Scopes.forWrite(WriteSettings(use, keys.settings), path.getParent.toUri.getPath, conf)
       val own = new Configuration(conf)
       PmeCryptoFactory.useForWrite(own, scope)
@@ -73,9 +74,8 @@ private[pmeparquet] final class StoreWriter(shape: StoreShape, use: => KmsUse, c
       .build()
     try rows.foreach(row => writer.write(shape.group(row, groups.newGroup())))
     finally writer.close()
-    encryption.foreach { case (scope, _) =>
-      if (scope.id.isEmpty) throw new IllegalStateException("internal error: a scope has no id")
-    }
+    // A scope that nobody holds is forgotten.
+    encryption.foreach { case (scope, _) => java.lang.ref.Reference.reachabilityFence(scope) }
   }
 }
 

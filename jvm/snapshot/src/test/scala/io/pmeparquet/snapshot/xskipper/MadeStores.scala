@@ -39,7 +39,9 @@ object MadeStores {
   )(rows: (String, Group => Unit)*): Unit = {
     Files.createDirectories(store)
     val schema =
-      MessageTypeParser.parseMessageType(s"message spark_schema { required binary obj_name (STRING); $columns }")
+      MessageTypeParser.parseMessageType(
+        s"message spark_schema { required binary obj_name (STRING); $columns }"
+      )
     val groups = new SimpleGroupFactory(schema)
     val file = new Path("file", null, store.resolve(name).toString)
     val writer = ExampleParquetWriter

@@ -38,7 +38,8 @@ class StoreFixturesSuite extends StoreSuite {
   private val notIn = Seq(address.isNotNull, address.isNot("Jerusalem"), address.isNot("Batyam"))
   private val long = "Jerusalem" + "m" * 243 + "zzzz"
 
-  private val OnlyNulls = "null bounds do not say that all values are null: a file with NaN only has them, too"
+  private val OnlyNulls =
+    "null bounds do not say that all values are null: a file with NaN only has them, too"
   private val Within = "a value between the bounds says nothing of <>"
 
   private val cases: Map[Int, Case] = Map(

@@ -29,11 +29,16 @@ class StoreKeysSuite extends StoreSuite {
   private def described(footer: String, labels: (String, Option[String])*): String = {
     val stated = labels.flatMap { case (name, label) => label.map(name -> _) }
     val list = stated.map { case (name, label) => s"$label:${name}_minmax_1.min,${name}_minmax_1.max" }
-    val id = s"""{"version":1,"tableIdentifier":"t","encryption":{"encryption.column.keys":"${list.mkString(";")}",""" +
+    val id = s"""{"version":1,"tableIdentifier":"t","encryption":{"encryption.column.keys":"${list.mkString(
+        ";"
+      )}",""" +
       s""""encryption.footer.key":"$footer"}}"""
-    json(id.replace(":1,", ":4,"), labels.map { case (name, label) =>
-      minMax(s"${name}_minmax_1", name, "integer", label.fold("")(one => s""","key_metadata":"$one""""))
-    }: _*)
+    json(
+      id.replace(":1,", ":4,"),
+      labels.map { case (name, label) =>
+        minMax(s"${name}_minmax_1", name, "integer", label.fold("")(one => s""","key_metadata":"$one""""))
+      }: _*
+    )
   }
 
   private def encrypted(root: LocalPath, keys: (String, String)*): Option[FileEncryptionProperties] = {
@@ -59,7 +64,8 @@ class StoreKeysSuite extends StoreSuite {
     val scope = Scopes.forWrite(WriteSettings(kms("footer", "k1", "k2"), settings), root.toString, conf)
     val own = new Configuration(conf)
     PmeCryptoFactory.useForWrite(own, scope)
-    val schema = MessageTypeParser.parseMessageType(s"message spark_schema { required binary obj_name; $Columns }")
+    val schema =
+      MessageTypeParser.parseMessageType(s"message spark_schema { required binary obj_name; $Columns }")
     val context = new WriteContext(schema, Collections.emptyMap[String, String])
     val properties =
       new PmeCryptoFactory().getFileEncryptionProperties(own, hadoop(root.resolve("part-0.parquet")), context)
@@ -131,8 +137,10 @@ class StoreKeysSuite extends StoreSuite {
       shown(rows.head).toMap,
       Map[String, Any]("minmax a.b#" -> (("1", "5")), "valuelist s" -> Set("x", ""))
     )
-    assertEquals(rows.head.summaries.map { case (index, _) => index.field -> index.key.get }.toMap,
-      Map("a$#$b##_minmax_6" -> "k1", "s_valuelist_1" -> "k2"))
+    assertEquals(
+      rows.head.summaries.map { case (index, _) => index.field -> index.key.get }.toMap,
+      Map("a$#$b##_minmax_6" -> "k1", "s_valuelist_1" -> "k2")
+    )
     java.nio.file.Files.write(root.resolve("part-1.parquet"), Array[Byte](1))
     refused("PME_BAD_OPTION", "part-1.parquet")(writer.write(hadoop(root), Iterator(row)))
   }

@@ -1,8 +1,8 @@
 package io.pmeparquet.snapshot.xskipper
 
-import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Path => LocalPath}
+import java.nio.ByteBuffer
 
 import scala.collection.mutable
 
@@ -61,7 +61,11 @@ abstract class StoreSuite extends TableSuite {
   }
 
   /** The names of the data files that hold no row for a query, by all rows of a store. */
-  protected def skipped(rows: Seq[StoreRow], types: Map[String, StoredType], conditions: FilterPredicate*): Set[String] = {
+  protected def skipped(
+      rows: Seq[StoreRow],
+      types: Map[String, StoredType],
+      conditions: FilterPredicate*
+  ): Set[String] = {
     val judge = new StoreJudge(conditions, types.map { case (name, of) => Seq(name) -> of }, TestSketches)
     rows
       .filter { row =>

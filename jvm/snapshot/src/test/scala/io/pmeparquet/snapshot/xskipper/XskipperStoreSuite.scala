@@ -10,7 +10,8 @@ import io.pmeparquet.snapshot.xskipper.MadeStores.{json, list, minMax, write}
 class XskipperStoreSuite extends StoreSuite {
   private val V4 = """{"version":4,"tableIdentifier":"/t"}"""
   private val Doubles = "optional group d_minmax_1 { optional double min; optional double max; }"
-  private val Texts = "optional group s_minmax_1 { optional binary min (STRING); optional binary max (STRING); }"
+  private val Texts =
+    "optional group s_minmax_1 { optional binary min (STRING); optional binary max (STRING); }"
   private val d = where.double("d")
   private val s = where.text("s")
   private val types = Map("d" -> StoredType.Double, "s" -> StoredType.Text, "n" -> StoredType.Int)
@@ -26,7 +27,9 @@ class XskipperStoreSuite extends StoreSuite {
   private def isNot(value: Double) = FilterApi.notEq(d, Double.box(value))
   private val dNotNull = FilterApi.notEq(d, null.asInstanceOf[java.lang.Double])
 
-  table.test("unequal skips no file between its bounds, and one that holds nothing else only for exact types") { root =>
+  table.test(
+    "unequal skips no file between its bounds, and one that holds nothing else only for exact types"
+  ) { root =>
     write(root, json(V4, minMax("d_minmax_1", "d", "double")), Doubles)(
       "/t/a#1" -> doubles(1, 5) _,
       "/t/b#1" -> doubles(3, 3) _
@@ -131,7 +134,9 @@ class XskipperStoreSuite extends StoreSuite {
     assertEquals(rows.head.summaries.head._1.parameters, Map("a" -> "b:c"))
   }
 
-  table.test("an index with another name than its version makes, or another type than it states, is not used") { root =>
+  table.test(
+    "an index with another name than its version makes, or another type than it states, is not used"
+  ) { root =>
     val text = json(
       V4,
       minMax("other", "d", "double"),
@@ -163,7 +168,19 @@ class XskipperStoreSuite extends StoreSuite {
   test("ids of files are told by path, time and bucket") {
     assertEquals(FileId.parse("/a#b/c.parquet#17"), Some(FileId(None, "/a#b/c.parquet", 17)))
     assertEquals(FileId.parse("cos://bucket/a#17"), Some(FileId(Some("bucket"), "/a", 17)))
-    Seq("", "/a", "/a#", "/a#x", "/a#0", "a#1", "#1", "/a#-1", "/a#1234567890123456789", "cos:///a#1", "s3a://b/a#1")
+    Seq(
+      "",
+      "/a",
+      "/a#",
+      "/a#x",
+      "/a#0",
+      "a#1",
+      "#1",
+      "/a#-1",
+      "/a#1234567890123456789",
+      "cos:///a#1",
+      "s3a://b/a#1"
+    )
       .foreach(text => assertEquals(FileId.parse(text), None, text))
     def of(file: String, store: String) =
       FileId.of(new org.apache.hadoop.fs.Path(file), 5, new org.apache.hadoop.fs.Path(store))
@@ -178,10 +195,13 @@ class XskipperStoreSuite extends StoreSuite {
     val fixture = java.nio.file.Paths.get(getClass.getResource("/xskipper/version-4/18.parquet").toURI)
     val store = Files.createTempDirectory("pme-bloom")
     Files.copy(fixture, store.resolve("part-0.parquet"))
-    val filters = rowsOf(store)._1.flatMap(_.summaries.map(_._2)).collect { case StoredSummary.Sketch(filter) => filter }
+    val filters =
+      rowsOf(store)._1.flatMap(_.summaries.map(_._2)).collect { case StoredSummary.Sketch(filter) => filter }
     val made = serialized("io.xskipper.index.metadata", filters.head)
     assert(SerializedBloom.sketch(made).exists(_.sameElements(filters.head)))
-    assert(SerializedBloom.sketch(serialized("com.ibm.metaindex.metadata.index.types", filters.head)).isDefined)
+    assert(
+      SerializedBloom.sketch(serialized("com.ibm.metaindex.metadata.index.types", filters.head)).isDefined
+    )
     assertEquals(SerializedBloom.sketch(serialized("com.evil", filters.head)).map(_.length), None)
     // Cut or bent anywhere in its classes, or with anything behind it, it is nothing.
     assertEquals(made.indices.by(997).flatMap(at => SerializedBloom.sketch(made.take(at))), Nil)
@@ -195,7 +215,10 @@ class XskipperStoreSuite extends StoreSuite {
     }
     // Only the three numbers of the classes, of 8 bytes each, do not count.
     assertEquals(bent.size, 24)
-    assertEquals(SerializedBloom.sketch(Array.fill(SerializedBloom.MostBytes + 1)(0.toByte)).map(_.length), None)
+    assertEquals(
+      SerializedBloom.sketch(Array.fill(SerializedBloom.MostBytes + 1)(0.toByte)).map(_.length),
+      None
+    )
   }
 
   /** An object as Java writes it, by the protocol's description. */

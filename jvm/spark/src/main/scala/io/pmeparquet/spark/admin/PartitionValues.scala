@@ -50,16 +50,18 @@ private[admin] final class PartitionValues(
     }
   }
 
-  private def bytes(values: InternalRow, at: Int, of: StoredType, as: DataType): Array[Byte] = (of, as) match {
-    case (StoredType.Text, _) => values.getUTF8String(at).getBytes
-    case (StoredType.Date, _) => StoredType.bytes(values.getInt(at))
-    case (StoredType.Int, _) => StoredType.bytes(values.getInt(at))
-    case (StoredType.Long, _) => StoredType.bytes(values.getLong(at))
-    case (StoredType.Timestamp, _) => StoredType.bytes(values.getLong(at))
-    case (StoredType.Double, _) => StoredType.bytes(java.lang.Double.doubleToRawLongBits(values.getDouble(at)))
-    case (decimal: StoredType.Decimal, one: DecimalType) =>
-      val value = values.getDecimal(at, one.precision, one.scale).toJavaBigDecimal.setScale(decimal.scale)
-      StoredType.bytes(value.unscaledValue, decimal)
-    case _ => throw new IllegalStateException(s"internal error: Spark finds no partitions of type $as")
-  }
+  private def bytes(values: InternalRow, at: Int, of: StoredType, as: DataType): Array[Byte] =
+    (of, as) match {
+      case (StoredType.Text, _) => values.getUTF8String(at).getBytes
+      case (StoredType.Date, _) => StoredType.bytes(values.getInt(at))
+      case (StoredType.Int, _) => StoredType.bytes(values.getInt(at))
+      case (StoredType.Long, _) => StoredType.bytes(values.getLong(at))
+      case (StoredType.Timestamp, _) => StoredType.bytes(values.getLong(at))
+      case (StoredType.Double, _) =>
+        StoredType.bytes(java.lang.Double.doubleToRawLongBits(values.getDouble(at)))
+      case (decimal: StoredType.Decimal, one: DecimalType) =>
+        val value = values.getDecimal(at, one.precision, one.scale).toJavaBigDecimal.setScale(decimal.scale)
+        StoredType.bytes(value.unscaledValue, decimal)
+      case _ => throw new IllegalStateException(s"internal error: Spark finds no partitions of type $as")
+    }
 }

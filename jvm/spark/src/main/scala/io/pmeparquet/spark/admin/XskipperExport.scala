@@ -92,7 +92,8 @@ private final class XskipperExport(
     indexes.zip(exported).groupBy(_._1.field).values.find(_.size > 1).foreach { same =>
       throw refused(same.head._2, "another index has the same name there", "Drop one of them.")
     }
-    val keys = keysOf(indexes.map(_._1), footerKey.orElse(policy.footerKey), plaintextFooter, footerKey.isDefined)
+    val keys =
+      keysOf(indexes.map(_._1), footerKey.orElse(policy.footerKey), plaintextFooter, footerKey.isDefined)
     val partitions = new PartitionValues(session, table, options, snapshot)
     val shape = new StoreShape(FileId.table(table), partitions.columns, indexes.map(_._1), keys)
     val contents = exported.map(reader.content(snapshot, _))
@@ -131,7 +132,11 @@ private final class XskipperExport(
     val label = labelOf(index)
     val isProtected = policy.columns.exists { case (column, key) => column == index.column && key.isDefined }
     if (label.isEmpty && isProtected)
-      throw refused(index, "its column is encrypted, and the index would not be", "Name its key in index_keys.")
+      throw refused(
+        index,
+        "its column is encrypted, and the index would not be",
+        "Name its key in index_keys."
+      )
     val isList = index.kind != SummaryKind.MinMax
     val made = StoreShape.Index(isList, name, exported.of, label)
     if (label.isDefined && !StoreKeys.canBeListed(made.field) || label.exists(!StoreKeys.canBeListed(_)))

@@ -135,11 +135,12 @@ private[spark] object StoreSkipping {
       options: Map[String, String],
       schema: StructType,
       partitions: StructType
-  ): Option[StoreSkipping] = resolver.xskipperStore(options).filter(_ => resolver.masking(options).isEmpty).map { store =>
-    val conf = SparkAccess.sqlConf(session)
-    val rebaseMode = new ParquetOptions(options, conf).datetimeRebaseModeInRead
-    new StoreSkipping(conf, schema, partitions, rebaseMode, store)
-  }
+  ): Option[StoreSkipping] =
+    resolver.xskipperStore(options).filter(_ => resolver.masking(options).isEmpty).map { store =>
+      val conf = SparkAccess.sqlConf(session)
+      val rebaseMode = new ParquetOptions(options, conf).datetimeRebaseModeInRead
+      new StoreSkipping(conf, schema, partitions, rebaseMode, store)
+    }
 
   private final class Column(val path: Seq[String], val of: StoredType) {
     def schema: MessageType = {
