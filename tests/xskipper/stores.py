@@ -56,7 +56,9 @@ class Index:
     def spark(self, version: int) -> object:
         """Return Spark's type of its column, in JSON."""
         if self.kind == "minmax":
-            bounds = [{"name": name, "type": self.type, "nullable": True, "metadata": {}} for name in ("min", "max")]
+            bounds: list[dict[str, Any]] = [
+                {"name": name, "type": self.type, "nullable": True, "metadata": {}} for name in ("min", "max")
+            ]
             return {"type": "struct", "fields": bounds}
         if self.kind == "valuelist":
             return {"type": "array", "elementType": self.type, "containsNull": True}

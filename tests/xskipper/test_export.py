@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 NAME = "part-00000-pme-parquet.snappy.parquet"
 KEYS = {"columnKeys": "pii: name; pay: `sum#`"}
-INDEXES = [pme.MinMax("id", "sum#", "day", "inner.n", "ratio"), pme.ValueList("name"), pme.Bloom("id")]
+INDEXES: list[pme.MinMax | pme.ValueList | pme.Bloom | pme.IndexClass] = [
+    pme.MinMax("id", "sum#", "day", "inner.n", "ratio"),
+    pme.ValueList("name"),
+    pme.Bloom("id"),
+]
 
 
 def table(spark: SparkSession, path: Path, **options: str) -> dict[str, dict[str, Any]]:

@@ -63,7 +63,7 @@ class ObjectStoreSuite extends TableSuite {
     def used: Set[String] = reader
       .all()
       .flatMap(version =>
-        directory.manifestPath(version.number).getName +: version.manifest.parts.map(_.name)
+        directory.manifestPath(version.number).getName +: version.manifest.parts.flatMap(_.names)
       )
       .toSet
 

@@ -204,11 +204,10 @@ class XskipperStoreSuite extends StoreSuite {
     )
     assertEquals(SerializedBloom.sketch(serialized("com.evil", filters.head)).map(_.length), None)
     // Cut or bent anywhere in its classes, or with anything behind it, it is nothing.
-    assertEquals(made.indices.by(997).flatMap(at => SerializedBloom.sketch(made.take(at))), Nil)
+    assert(!made.indices.by(997).exists(at => SerializedBloom.sketch(made.take(at)).isDefined))
     assertEquals(SerializedBloom.sketch(made :+ 0.toByte).map(_.length), None)
     val classes = made.length - filters.head.length - 5 * (filters.head.length / 1024 + 1) - 1
-    val numbers = Set.empty[Int]
-    val bent = (0 until classes).filterNot(numbers).filter { at =>
+    val bent = (0 until classes).filter { at =>
       val other = made.clone()
       other(at) = (other(at) ^ 1).toByte
       SerializedBloom.sketch(other).isDefined

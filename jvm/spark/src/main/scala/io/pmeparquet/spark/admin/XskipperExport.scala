@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
-import io.pmeparquet.snapshot.{IndexContent, TableSnapshot}
+import io.pmeparquet.snapshot.IndexContent
 import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.xskipper.{ExportedType, FileId, StoreKeys, StoreShape, StoreWriter}
@@ -89,7 +89,7 @@ private final class XskipperExport(
     val policy = snapshot.version.manifest.policy
     val (exported, others) = snapshot.version.manifest.indexes.partition(isOfStores)
     val indexes = exported.map(indexOf(_, policy))
-    indexes.zip(exported).groupBy(_._1.field).values.find(_.size > 1).foreach { same =>
+    indexes.map(_._1).zip(exported).groupBy(_._1.field).values.find(_.size > 1).foreach { same =>
       throw refused(same.head._2, "another index has the same name there", "Drop one of them.")
     }
     val keys =
