@@ -92,6 +92,13 @@ val parquetAndHadoop = Seq(
   "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Provided
 )
 
+/** The codecs of pages. */
+val codecs = Seq(
+  "com.github.luben" % "zstd-jni" % zstd % Provided,
+  "org.lz4" % "lz4-java" % lz4 % Provided,
+  "org.xerial.snappy" % "snappy-java" % snappy % Provided
+)
+
 def kms(scala: String, suffix: String, core: Project) = module("kms", scala, suffix)
   .dependsOn(core % "provided->compile;test->test")
   .settings(libraryDependencies ++= parquetAndHadoop)
@@ -99,13 +106,7 @@ def kms(scala: String, suffix: String, core: Project) = module("kms", scala, suf
 def parquetModule(scala: String, suffix: String, core: Project, kms: Project) =
   module("parquet", scala, suffix)
     .dependsOn(core % "provided->compile;test->test", kms % "provided->compile;test->test")
-    .settings(
-      libraryDependencies ++= parquetAndHadoop ++ Seq(
-        "com.github.luben" % "zstd-jni" % zstd % Provided,
-        "org.lz4" % "lz4-java" % lz4 % Provided,
-        "org.xerial.snappy" % "snappy-java" % snappy % Provided
-      )
-    )
+    .settings(libraryDependencies ++= parquetAndHadoop ++ codecs)
 
 def snapshotModule(scala: String, suffix: String, core: Project, kms: Project, parquet: Project) =
   module("snapshot", scala, suffix)
@@ -114,7 +115,7 @@ def snapshotModule(scala: String, suffix: String, core: Project, kms: Project, p
       kms % "provided->compile;test->test",
       parquet % "provided->compile;test->test"
     )
-    .settings(libraryDependencies ++= parquetAndHadoop :+ "com.github.luben" % "zstd-jni" % zstd % Provided)
+    .settings(libraryDependencies ++= parquetAndHadoop ++ codecs)
 
 val mavenLayout = publishTo := Some(
   Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(

@@ -50,6 +50,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "describe_index": lambda _, path, __: pme.describe_index(path),
     "seal": lambda spark, path, kms: pme.seal(spark, path, kms=kms),
     "drop_index": lambda spark, path, kms: pme.drop_index(spark, path, "id", kms=kms),
+    "export_xskipper": lambda spark, path, kms: pme.export_xskipper(spark, path, "store", kms=kms),
     "expire_snapshots": lambda spark, path, kms: pme.expire_snapshots(spark, path, keep=1, kms=kms),
     "plan": lambda spark, _, kms: pme.plan(spark, pme.Encryption(kms=kms, uniform_key="k")),
 }

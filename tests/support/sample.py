@@ -67,6 +67,8 @@ RULES = {
     "tests/snapshots/test_killed": Rule(NEWEST, 4),
     # A second or two each: every action by someone, and everyone at something.
     "tests/snapshots/test_attackers": Rule(SPLIT, 20),
+    # Less than a second each: a case of Xskipper's own tests.
+    "tests/xskipper/test_reads": Rule(SPLIT, EVERY),
     # A KMS client works the same below each Spark.
     "tests/kms/test_denied_columns": Rule(SPLIT, 4),
     "tests/kms/": Rule(SPLIT, 2),

@@ -19,6 +19,7 @@ from pme_parquet._operations.copied import Copied
 from pme_parquet._operations.copies import decrypt, encrypt, rekey
 from pme_parquet._operations.dropping import drop_index
 from pme_parquet._operations.expiry import ExpiredSnapshots, expire_snapshots
+from pme_parquet._operations.export import ExportedStore, export_xskipper
 from pme_parquet._operations.frames import read, write
 from pme_parquet._operations.indexes import Bloom, IndexClass, MinMax, ValueList
 from pme_parquet._operations.key_usage import key_usage
@@ -71,6 +72,7 @@ __all__ = [
     "Diagnosis",
     "Encryption",
     "ExpiredSnapshots",
+    "ExportedStore",
     "GcpKms",
     "HadoopKms",
     "Index",
@@ -126,6 +128,7 @@ __all__ = [
     "encrypt",
     "env",
     "expire_snapshots",
+    "export_xskipper",
     "file",
     "hadoop_credential",
     "inspect",

@@ -218,4 +218,22 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
       s"the table is sealed, and $operation would change the files that its snapshot lists",
       "Set snapshot=off for this operation, and seal the table again afterwards (pme.seal)."
     )
+
+  /** For metadata of Xskipper; whoever reads it goes on without. */
+  def xskipperUnusable(where: String, why: String): PmeException =
+    fail(
+      SnapshotDamaged,
+      s"$where: the Xskipper metadata cannot be used: $why. No file is skipped by it. Refresh the index in Xskipper, or " +
+        "export it again (pme.export_xskipper)."
+    )
+
+  def xskipperTarget(target: String, why: String): PmeException =
+    fail(
+      BadOption,
+      s"$target: the directory cannot be a metadata store: $why. Name an empty or new directory."
+    )
+
+  /** @param index as users name it */
+  def xskipperIndex(table: String, index: String, why: String, remedy: String): PmeException =
+    refused(table, s"index $index cannot be exported for Xskipper: $why", remedy)
 }

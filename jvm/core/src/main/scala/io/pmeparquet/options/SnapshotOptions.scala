@@ -51,7 +51,22 @@ private[options] trait SnapshotOptions {
       "seal may load to keep such indexes. Other classes that a snapshot names are not loaded.",
     ofTable = OfTable.No
   )
+  val XskipperStore = OptionSpec(
+    "xskipperStore",
+    Read,
+    "The directory of a Parquet metadata store of Xskipper, by which a read skips files. A store is not signed: whoever " +
+      "can write to it can hide rows from this read."
+  )
 
   protected def snapshotOptions: Seq[OptionSpec] =
-    Seq(Snapshot, SnapshotLocation, MinSnapshot, VerifyKey, SigningKey, IndexKeys, IndexClasses)
+    Seq(
+      Snapshot,
+      SnapshotLocation,
+      MinSnapshot,
+      VerifyKey,
+      SigningKey,
+      IndexKeys,
+      IndexClasses,
+      XskipperStore
+    )
 }

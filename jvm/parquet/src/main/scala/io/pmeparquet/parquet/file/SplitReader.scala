@@ -11,6 +11,7 @@ import org.apache.parquet.hadoop.metadata.FileMetaData
 import org.apache.parquet.hadoop.ParquetInputFormat
 import org.apache.parquet.schema.MessageType
 
+import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.bytes.{FileVersion, ReadCounters}
 import io.pmeparquet.parquet.chunk.{AllPages, Chunk, Dictionaries, HeaderCheck, PageRules}
 import io.pmeparquet.parquet.schema.{PredicateColumns, SchemaColumns, WantedColumns}
@@ -48,6 +49,12 @@ final class SplitReader(
 
   /** Schema, key-value metadata and writer. */
   def metadata: FileMetaData = shown
+
+  /** What protects each leaf column: more than one entry for a column if row groups differ. */
+  def protections: Seq[(Seq[String], ColumnProtection)] = file.protections
+
+  /** The master key of the footer's key; none if the file is not encrypted. */
+  def footerMasterKey: Option[String] = file.footerMasterKey
 
   /**
    * Those of some columns whose keys the KMS denies to this reader.

@@ -15,7 +15,7 @@ import io.pmeparquet.PmeErrors
  * Replaces a file with another. Anyone who reads it, even after this process was killed, gets one or the other, whole.
  * ''Executor only.''
  */
-private[parquet] final class FileReplacement private (path: Path, fs: FileSystem, conf: Configuration) {
+private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSystem, conf: Configuration) {
   import FileReplacement._
 
   private val scheme = schemeOf(fs)
@@ -118,7 +118,7 @@ private[parquet] final class FileReplacement private (path: Path, fs: FileSystem
   private def checksums = new Path(path.getParent, s".${path.getName}.crc")
 }
 
-private[parquet] object FileReplacement {
+private[pmeparquet] object FileReplacement {
 
   /**
    * The prefix of files that are staged beside those that they will replace: every reader ignores it, and no writer

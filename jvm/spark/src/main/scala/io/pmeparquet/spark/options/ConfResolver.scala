@@ -144,6 +144,25 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     new SnapshotResolver(values, resolver, kmsUse(values, resolver), readSettings(options), kms(options))
   }
 
+  /**
+   * The store of Xskipper's by which a read skips files. The read itself or its session names it, and never a stored
+   * definition: whoever makes a store can hide rows.
+   */
+  def xskipperStore(options: Map[String, String]): Option[StoreResolver] = {
+    val named = new OptionValues(
+      Map(
+        Level.Option -> ours(definition.without(options)),
+        Level.SessionConf -> sources.ofSession,
+        Level.HadoopConf -> Map.empty[String, String]
+      )
+    )
+    named.text(PmeOptions.XskipperStore).map(_.trim).filter(_.nonEmpty).map { directory =>
+      val values = valuesOf(options)
+      val resolver = kmsResolver(options)
+      new StoreResolver(directory, kmsUse(values, resolver), settingsOf(values), resolver.conf)
+    }
+  }
+
   /** Whether a write with these options seals the table after its commit. */
   def sealsAfterWrite(options: Map[String, String]): Boolean =
     SnapshotSettings.sealsAfterWrite(valuesOf(options))

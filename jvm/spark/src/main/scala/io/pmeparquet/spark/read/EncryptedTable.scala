@@ -24,7 +24,8 @@ import io.pmeparquet.spark.snapshots.{
   SealedFileIndex,
   SealedTable,
   Skipping,
-  SnapshotReads
+  SnapshotReads,
+  StoreSkipping
 }
 
 /** The V2 side of the format, as rules know it. It only reads. ''Driver only.'' */
@@ -56,7 +57,8 @@ abstract class EncryptedTable private[spark] (
       val spelled = spelledOptions(tableOptions).filterNot { case (name, _) =>
         scanOptions.containsKey(name)
       } ++ scan
-      val scope = new ConfResolver(session, origin).scan(spelled, dataSchema)
+      val resolver = new ConfResolver(session, origin)
+      val scope = resolver.scan(spelled, dataSchema)
       val ours = PmeCryptoFactory.readProperties(scope) + EncryptedTable.NothingSkipped
       val tables = sealedTables(spelled)
       val seal = SealOfRead.broadcast(session, SealState.of(tables))
@@ -64,15 +66,20 @@ abstract class EncryptedTable private[spark] (
       val options = new CaseInsensitiveStringMap(
         (read.filterNot(_._1.equalsIgnoreCase(EncryptedTable.NothingSkipped._1)) ++ ours).asJava
       )
-      val files = if (tables.isEmpty) fileIndex else sealedFiles(tables, spelled)
+      val store = StoreSkipping.of(session, resolver, spelled, dataSchema, fileIndex.partitionSchema)
+      val files = if (tables.isEmpty && store.isEmpty) fileIndex else skippedFiles(tables, store, spelled)
       val spark = new ParquetScanBuilder(session, files, schema, dataSchema, options)
       new PmeScanBuilder(spark, FileOpeningOf(session, options, scope, sessionRules, seal))
     }
 
-  private def sealedFiles(tables: Seq[SealedTable], options: Map[String, String]) = {
+  private def skippedFiles(
+      tables: Seq[SealedTable],
+      store: Option[StoreSkipping],
+      options: Map[String, String]
+  ) = {
     val masks = new ConfResolver(session).masking(options).isDefined
     val judge = FileSkipping.of(session, options, dataSchema, fileIndex.partitionSchema, masks)
-    new SealedFileIndex(session, fileIndex, new Skipping(tables, fileIndex.rootPaths, judge))
+    new SealedFileIndex(session, fileIndex, new Skipping(tables, fileIndex.rootPaths, judge, store))
   }
 
   /** The sealed tables that the files are of, compared with what Spark has listed. */

@@ -21,7 +21,8 @@ import io.pmeparquet.spark.snapshots.{
   SealedIndex,
   SealedTable,
   Skipping,
-  SnapshotReads
+  SnapshotReads,
+  StoreSkipping
 }
 
 /**
@@ -56,10 +57,16 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     val own = relation.catalogTable.flatMap(_.storage.locationUri).map(new Path(_))
     val tables =
       reads.tables(files.location.rootPaths ++ own.map(qualified(session, _)), filesOf(files.location))
-    if (tables.isEmpty) PlanFields.withFormat(relation)(_.withSeal(SealState.Unsealed))
+    val store = storeOf(session, resolver, files)
+    val catalog = relation.catalogTable
+    val index = new SealedIndex(files.location, reads, skippingOf(session, files, tables, store), catalog)
+    if (tables.isEmpty && store.isEmpty)
+      PlanFields.withFormat(relation)(_.withSeal(SealState.Unsealed))
+    else if (tables.isEmpty)
+      PlanFields.withRelation(relation) { one =>
+        one.copy(location = index, fileFormat = format.withSeal(SealState.Unsealed))(one.sparkSession)
+      }
     else {
-      val catalog = relation.catalogTable
-      val index = new SealedIndex(files.location, reads, skippingOf(session, files, tables), catalog)
       index.requireListed()
       PlanFields.withRelation(relation) { one =>
         one.copy(
@@ -74,11 +81,25 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
   private def qualified(session: SparkSession, path: Path) =
     path.getFileSystem(SparkAccess.hadoopConf(session, Map.empty)).makeQualified(path)
 
-  private def skippingOf(session: SparkSession, files: HadoopFsRelation, tables: Seq[SealedTable]) = {
+  private def storeOf(session: SparkSession, resolver: ConfResolver, files: HadoopFsRelation) =
+    StoreSkipping.of(
+      session,
+      resolver,
+      ConfResolver.spelled(files.options),
+      files.dataSchema,
+      files.partitionSchema
+    )
+
+  private def skippingOf(
+      session: SparkSession,
+      files: HadoopFsRelation,
+      tables: Seq[SealedTable],
+      store: Option[StoreSkipping]
+  ) = {
     val options = ConfResolver.spelled(files.options)
     val masks = new ConfResolver(session).masking(options).isDefined
     val judge = FileSkipping.of(session, options, files.dataSchema, files.partitionSchema, masks)
-    new Skipping(tables, files.location.rootPaths, judge)
+    new Skipping(tables, files.location.rootPaths, judge, store)
   }
 
   /** Whether a root is a file. Spark has listed the roots of a read by path. */

@@ -70,27 +70,32 @@ private[spark] object ChosenFiles {
   /**
    * @param listed by Spark
    * @param judge of the files of a table
+   * @param store judges files by their paths and modification times, beside the tables' own indexes
    */
   def of(
       listed: Seq[PartitionDirectory],
       roots: Seq[Path],
       tables: Seq[SealedTable],
-      judge: SealedTable => SealedFile => Option[Proof]
+      judge: SealedTable => SealedFile => Option[Proof],
+      store: StoreSkipping.Judge = StoreSkipping.None
   ): ChosenFiles = {
     val judges = tables.map(table => table -> judge(table))
-    def fileOf(path: Path, length: Long): File = {
+    def fileOf(path: Path, length: Long, modified: Long): File = {
       val own = judges.iterator.flatMap { case (table, holdsNone) =>
         table.relative(path).flatMap(table.snapshot.byPath.get).map(file => (table, file, holdsNone))
       }
-      if (!own.hasNext) new File(path, length, None, None)
+      if (!own.hasNext) new File(path, length, None, store(path, modified))
       else {
         val (table, file, holdsNone) = own.next()
-        new File(path, length, Some(table), holdsNone(file))
+        new File(path, length, Some(table), holdsNone(file).orElse(store(path, modified)))
       }
     }
     val parts =
       listed.map { one =>
-        new Part(one, one.files.map(file => fileOf(file.getPath, file.getLen)).toVector)
+        new Part(
+          one,
+          one.files.map(file => fileOf(file.getPath, file.getLen, file.getModificationTime)).toVector
+        )
       }
     new ChosenFiles(parts.toVector, tables, roots)
   }

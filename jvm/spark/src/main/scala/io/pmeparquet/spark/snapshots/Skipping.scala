@@ -11,8 +11,14 @@ import io.pmeparquet.RecentValues
  * for the same filters, so that `EXPLAIN`, the SQL tab and the scan itself list and judge once. ''Driver only.''
  *
  * @param roots of the read
+ * @param store a store of Xskipper's that the read names
  */
-private[spark] final class Skipping(val tables: Seq[SealedTable], roots: Seq[Path], files: FileSkipping) {
+private[spark] final class Skipping(
+    val tables: Seq[SealedTable],
+    roots: Seq[Path],
+    files: FileSkipping,
+    store: Option[StoreSkipping] = None
+) {
   import Skipping._
 
   @volatile private var recent = none
@@ -32,7 +38,7 @@ private[spark] final class Skipping(val tables: Seq[SealedTable], roots: Seq[Pat
     // A subquery of the filters may have a result by now.
     val filters = dataFilters.map(SubqueryResults.in)
     recent.get(Key(partitionFilters, filters)) {
-      ChosenFiles.of(listing, roots, tables, files.of(_, filters))
+      ChosenFiles.of(listing, roots, tables, files.of(_, filters), StoreSkipping.of(store, filters))
     }
   }
 

@@ -1,0 +1,62 @@
+package io.pmeparquet.snapshot.xskipper
+
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.schema.MessageType
+
+import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, NamePattern, UnlistedColumns}
+import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
+
+/**
+ * The keys of a store: one for each index that has one, and the footer's for everything else. What the store says of its
+ * keys and what encrypts it are both made here.
+ *
+ * @param footerKey label, also with a plaintext footer, which it signs
+ * @param ofFields labels of indexes, by their columns in the store
+ */
+private[pmeparquet] final class StoreKeys(
+    val footerKey: String,
+    val plaintextFooter: Boolean,
+    ofFields: Seq[(String, String)]
+) {
+
+  /** As parquet-java's `parquet.encryption.column.keys`: labels, each with the leaf columns that are under it. */
+  private[xskipper] def columnKeys(schema: MessageType, indexes: Seq[StoreShape.Index]): String = {
+    val ofField = indexes.flatMap(index => index.key.map(index.field -> _)).toMap
+    val leaves = schema.getPaths.asScala.map(_.toSeq).toSeq
+    val labelled = leaves.map(path => ofField.getOrElse(path.head, footerKey) -> path.mkString("."))
+    labelled
+      .map(_._1)
+      .distinct
+      .map(label => s"$label:${labelled.collect { case (`label`, path) => path }.mkString(",")}")
+      .mkString(";")
+  }
+
+  /** How the file is encrypted. */
+  private[xskipper] def settings: FileSettings = {
+    val entries = ofFields.filter(_._2 != footerKey).map { case (field, label) =>
+      ColumnKeys.Entry(label, ColumnPattern(field, Seq(NamePattern(field, quoted = true))))
+    }
+    FileSettings(
+      footerKey,
+      if (entries.isEmpty) None else Some(ColumnKeys(entries)),
+      UnlistedColumns.UseFooterKey,
+      EncryptionAlgorithm.AesGcmV1,
+      plaintextFooter,
+      dataKeyBits = None,
+      kekBits = 128,
+      doubleWrapping = true,
+      externalMaterial = false,
+      directKeys = false,
+      aadPrefix = None,
+      storeAadPrefix = true,
+      caseSensitive = true
+    )
+  }
+}
+
+private[pmeparquet] object StoreKeys {
+
+  /** Whether a text can stand in the list of column keys, which has no way to quote. */
+  def canBeListed(text: String): Boolean = text.nonEmpty && !text.exists(char => ":;,".indexOf(char) >= 0)
+}

@@ -1,0 +1,104 @@
+package io.pmeparquet.snapshot.xskipper
+
+import java.nio.{ByteBuffer, ByteOrder, CharBuffer}
+import java.nio.charset.{CharacterCodingException, CodingErrorAction}
+import java.nio.charset.StandardCharsets.UTF_8
+
+import io.pmeparquet.parquet.summary.ColumnSummary
+
+/** What one index of a store says of one data file. */
+private[pmeparquet] sealed trait StoredSummary
+
+private[pmeparquet] object StoredSummary {
+
+  /**
+   * @param of the type of its values
+   * @param summary a range, or a list of all values that are not null; stores do not count nulls
+   */
+  final case class Known(of: StoredType, summary: ColumnSummary) extends StoredSummary
+
+  /** @param filter of Spark's sketches, in format version 1 */
+  final case class Sketch(filter: Array[Byte]) extends StoredSummary
+
+  /** In place of the number of nulls. */
+  val UnknownNulls = -1L
+
+  /**
+   * The range between two bounds; none where they prove nothing.
+   *
+   * @param min encoded as statistics are; none if the store has null. Xskipper stores null for both bounds if all values
+   *   are null, but also if there are only NaNs, or if a footer has no bounds
+   */
+  def range(of: StoredType, min: Option[Array[Byte]], max: Option[Array[Byte]]): Option[StoredSummary] =
+    for {
+      low <- min
+      high <- max
+      if isOfThisCalendar(of, low) && isOfThisCalendar(of, high)
+      bounds <- of match {
+        case StoredType.Text => inOrderOfBytes(low, high)
+        case StoredType.Float => withoutNaN(low, high, 4)
+        case StoredType.Double => withoutNaN(low, high, 8)
+        case _ => Some(low -> high)
+      }
+    } yield Known(of, ColumnSummary.Range(Some(bounds), UnknownNulls))
+
+  def list(of: StoredType, values: Seq[Array[Byte]]): Option[StoredSummary] =
+    if (values.forall(isOfThisCalendar(of, _)))
+      Some(Known(of, ColumnSummary.ValueList(values.toList, UnknownNulls)))
+    else None
+
+  /**
+   * Xskipper compares strings by UTF-16, and queries compare them by their bytes in UTF-8. The orders differ where a
+   * character beyond 16 bits meets one from U+E000 on, so a bound is cut off there.
+   */
+  private def inOrderOfBytes(min: Array[Byte], max: Array[Byte]): Option[(Array[Byte], Array[Byte])] =
+    for (low <- text(min); high <- text(max)) yield {
+      val surrogate = low.indexWhere(Character.isSurrogate)
+      val late = high.indexWhere(_ >= FirstAfterSurrogates)
+      val least = if (surrogate < 0) min else low.take(surrogate).getBytes(UTF_8)
+      // No byte of UTF-8 is greater.
+      val greatest = if (late < 0) max else high.take(late).getBytes(UTF_8) :+ (-1).toByte
+      least -> greatest
+    }
+
+  /**
+   * NaN is the greatest value: a lower bound of NaN tells of nothing else, and below an upper one are all numbers.
+   *
+   * @param length of values in bytes
+   */
+  private def withoutNaN(min: Array[Byte], max: Array[Byte], length: Int) = {
+    def number(value: Array[Byte]): Double = {
+      val bytes = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
+      if (length == 4) bytes.getFloat.toDouble else bytes.getDouble
+    }
+    def infinity =
+      if (length == 4) StoredType.bytes(java.lang.Float.floatToRawIntBits(Float.PositiveInfinity))
+      else StoredType.bytes(java.lang.Double.doubleToRawLongBits(Double.PositiveInfinity))
+    if (number(min).isNaN) None else Some(min -> (if (number(max).isNaN) infinity else max))
+  }
+
+  /** None for bytes that are no text: Java has replaced what it could not read before it compared. */
+  private def text(bytes: Array[Byte]): Option[String] = {
+    val decoder = UTF_8.newDecoder
+      .onMalformedInput(CodingErrorAction.REPORT)
+      .onUnmappableCharacter(CodingErrorAction.REPORT)
+    try {
+      val decoded: CharBuffer = decoder.decode(ByteBuffer.wrap(bytes))
+      Some(decoded.toString)
+    } catch { case _: CharacterCodingException => None }
+  }
+
+  /** Readers and writers may convert earlier dates and times between calendars. */
+  private def isOfThisCalendar(of: StoredType, value: Array[Byte]): Boolean = {
+    def number = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
+    of match {
+      case StoredType.Date => number.getInt() >= FirstDay
+      case StoredType.Timestamp => number.getLong() >= FirstMicros
+      case _ => true
+    }
+  }
+
+  private val FirstAfterSurrogates = '\ue000'
+  private val FirstDay = java.time.LocalDate.of(1582, 10, 15).toEpochDay.toInt
+  private val FirstMicros = java.time.LocalDate.of(1900, 1, 2).toEpochDay * 86400L * 1000000L
+}

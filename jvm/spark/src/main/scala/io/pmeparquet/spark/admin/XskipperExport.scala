@@ -1,0 +1,201 @@
+package io.pmeparquet.spark.admin
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
+import io.pmeparquet.snapshot.IndexContent
+import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
+import io.pmeparquet.snapshot.parts.SealedFile
+import io.pmeparquet.snapshot.xskipper.{ExportedType, FileId, StoreKeys, StoreShape, StoreWriter}
+import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.PmeErrors
+
+/**
+ * What an export wrote.
+ *
+ * @param files data files in the store
+ * @param leftOut data files of which a store cannot say what an index says; whoever reads by it reads them
+ * @param indexes how many the store has
+ * @param notExported the snapshot's other indexes, as users name them
+ */
+final class ExportedStore private[admin] (
+    val location: String,
+    val files: Long,
+    val leftOut: Long,
+    val indexes: Long,
+    val notExported: java.util.List[String]
+)
+
+/**
+ * Writes the indexes of a sealed table as a metadata store of Xskipper, version 4: `pme.export_xskipper`. ''Driver only.''
+ */
+object XskipperExport {
+
+  /**
+   * @param target the directory of the store
+   * @param options those of a read, and `indexKeys`: labels of the keys of indexes, by their columns
+   * @param footerKey label of the store's footer key; none: the table's
+   * @throws io.pmeparquet.PmeException if the table is not sealed, or an index cannot be exported
+   */
+  def write(
+      session: SparkSession,
+      path: String,
+      target: String,
+      options: Map[String, String],
+      footerKey: Option[String],
+      plaintextFooter: Boolean
+  ): ExportedStore = PmeSparkException.translated {
+    new XskipperExport(session, path, target, options).run(footerKey, plaintextFooter)
+  }
+
+  /** For Python. Null stands for an argument that the user did not give. */
+  def write(
+      session: SparkSession,
+      path: String,
+      target: String,
+      options: java.util.Map[String, String],
+      footerKey: String,
+      plaintextFooter: Boolean
+  ): ExportedStore = Progress.unwatching {
+    write(session, path, target, options.asScala.toMap, Option(footerKey), plaintextFooter)
+  }
+}
+
+private final class XskipperExport(
+    session: SparkSession,
+    path: String,
+    target: String,
+    options: Map[String, String]
+) {
+  private val conf = SparkAccess.hadoopConf(session, options)
+  private val snapshots = new ConfResolver(session).snapshots(options)
+  private val table = TableFiles.qualified(path, conf)
+  private val store = TableFiles.qualified(target, conf)
+  private val reader = snapshots.snapshots(snapshots.directory(table))
+
+  private def refused(index: IndexEntry, why: String, remedy: String) =
+    PmeErrors.xskipperIndex(table.toString, index.label, why, remedy)
+
+  def run(footerKey: Option[String], plaintextFooter: Boolean): ExportedStore = {
+    SealedGuard.requireTable(table, conf)
+    requirePlace()
+    val snapshot = reader.files(SealedGuard.requireNewest(session, reader))
+    val policy = snapshot.version.manifest.policy
+    val (exported, others) = snapshot.version.manifest.indexes.partition(isOfStores)
+    val indexes = exported.map(indexOf(_, policy))
+    indexes.map(_._1).zip(exported).groupBy(_._1.field).values.find(_.size > 1).foreach { same =>
+      throw refused(same.head._2, "another index has the same name there", "Drop one of them.")
+    }
+    val keys =
+      keysOf(indexes.map(_._1), footerKey.orElse(policy.footerKey), plaintextFooter, footerKey.isDefined)
+    val partitions = new PartitionValues(session, table, options, snapshot)
+    val shape = new StoreShape(FileId.table(table), partitions.columns, indexes.map(_._1), keys)
+    val contents = exported.map(reader.content(snapshot, _))
+    val rows = snapshot.files.flatMap(rowOf(_, partitions, indexes.map(_._2).zip(contents)))
+    new StoreWriter(shape, snapshots.kmsUse, conf).write(store, rows.iterator)
+    new ExportedStore(
+      store.toString,
+      rows.size.toLong,
+      (snapshot.files.size - rows.size).toLong,
+      indexes.size.toLong,
+      others.map(_.label).asJava
+    )
+  }
+
+  /** A store below the table would be a part of it. */
+  private def requirePlace(): Unit = {
+    val below = Iterator.iterate(store)(_.getParent).takeWhile(one => one != null && one != table).toList
+    val isBelow = store == table || below.last.getParent == table
+    val isHidden = below.exists(one => Seq("_", ".").exists(one.getName.startsWith(_)))
+    if (isBelow && !(store != table && isHidden))
+      throw PmeErrors.xskipperTarget(store.toString, s"it is in the table at $table")
+  }
+
+  private def isOfStores(index: IndexEntry) = index.kind match {
+    case SummaryKind.MinMax | SummaryKind.ValueList(_) => true
+    case _ => false
+  }
+
+  private def indexOf(index: IndexEntry, policy: TablePolicy): (StoreShape.Index, ExportedType) = {
+    val name = index.column.mkString(".").toLowerCase(java.util.Locale.ROOT)
+    if (index.column.exists(_.contains(".")))
+      throw refused(index, "the name of its column has a dot", "Drop the index.")
+    val exported = ExportedType.of(index.columnType, index.column.last).getOrElse {
+      throw refused(index, s"a store has no column of type '${index.columnType}'", "Drop the index.")
+    }
+    val label = labelOf(index)
+    val isProtected = policy.columns.exists { case (column, key) => column == index.column && key.isDefined }
+    if (label.isEmpty && isProtected)
+      throw refused(
+        index,
+        "its column is encrypted, and the index would not be",
+        "Name its key in index_keys."
+      )
+    val isList = index.kind != SummaryKind.MinMax
+    val made = StoreShape.Index(isList, name, exported.of, label)
+    if (label.isDefined && !StoreKeys.canBeListed(made.field) || label.exists(!StoreKeys.canBeListed(_)))
+      throw refused(
+        index,
+        "the list of keys in a store cannot hold a name or key id with ',', ';' or ':'",
+        "Drop the index, or name another key in index_keys."
+      )
+    made -> exported
+  }
+
+  /** The key that `indexKeys` names, or else that of the index. */
+  private def labelOf(index: IndexEntry): Option[String] = {
+    val leaf = LeafColumn(index.column, index.column)
+    val named = snapshots.settings.indexKeys.toSeq
+      .flatMap(_.entries)
+      .filter(_.pattern.covers(leaf, caseSensitive = true))
+      .map(_.masterKeyId)
+      .distinct
+    if (named.size > 1)
+      throw refused(index, s"its column has ${named.size} keys in index_keys", "Give it one.")
+    named.headOption.orElse(index.key)
+  }
+
+  private def keysOf(
+      indexes: Seq[StoreShape.Index],
+      footerKey: Option[String],
+      plaintextFooter: Boolean,
+      isNamed: Boolean
+  ): Option[StoreKeys] = {
+    val labels = indexes.flatMap(index => index.key.map(index.field -> _))
+    if (labels.isEmpty) {
+      if (isNamed || plaintextFooter)
+        throw PmeErrors.contradiction(
+          "footer_key and plaintext_footer",
+          "no index of the store is encrypted, and then nothing of it is",
+          "Leave them out, or name keys in index_keys."
+        )
+      None
+    } else
+      footerKey match {
+        case Some(key) if StoreKeys.canBeListed(key) => Some(new StoreKeys(key, plaintextFooter, labels))
+        case Some(key) => throw PmeErrors.badOption("footer_key", key, "a key id without ',', ';' and ':'")
+        case None => throw PmeErrors.missingOption("footer_key", "for a store with encrypted indexes")
+      }
+  }
+
+  private def rowOf(
+      file: SealedFile,
+      partitions: PartitionValues,
+      indexes: Seq[(ExportedType, IndexContent)]
+  ): Option[StoreShape.Row] = {
+    val summaries: Seq[Option[ColumnSummary]] = indexes.map { case (of, content) =>
+      content.of(file.path).flatMap(of.exported)
+    }
+    if (summaries.exists(_.isEmpty)) None
+    else {
+      val full = new Path(table, file.path)
+      Some(StoreShape.Row(FileId.text(full, file.modified), partitions.of(full), summaries.flatten))
+    }
+  }
+}

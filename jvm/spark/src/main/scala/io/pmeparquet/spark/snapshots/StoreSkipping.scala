@@ -1,0 +1,164 @@
+package io.pmeparquet.spark.snapshots
+
+import java.util.Locale
+
+import scala.collection.mutable
+
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.filter2.predicate.FilterPredicate
+import org.apache.parquet.schema.{GroupType, MessageType, Type}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetOptions, ParquetUtils}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.SparkSession
+import org.slf4j.LoggerFactory
+
+import io.pmeparquet.parquet.schema.PredicateColumns
+import io.pmeparquet.parquet.summary.Proof
+import io.pmeparquet.snapshot.xskipper.{FileId, StoreContent, StoreIndex, StoreJudge, StoreRow, StoredType}
+import io.pmeparquet.spark.options.{ConfResolver, StoreResolver}
+import io.pmeparquet.spark.session.SparkAccess
+
+/**
+ * Judges files by a store of Xskipper's. A row of the store counts for a file only if it states the path and the
+ * modification time that Spark lists now, and a file is left out only if every row that counts for it proves that it holds
+ * no row. ''Driver only.''
+ *
+ * @param schema of the relation's data columns
+ * @param partitions the columns whose values are those of directories, whatever files say
+ * @param rebaseMode how the read converts dates and times of unknown writers
+ */
+private[spark] final class StoreSkipping private (
+    conf: SQLConf,
+    schema: StructType,
+    partitions: StructType,
+    rebaseMode: String,
+    store: StoreResolver
+) {
+  import StoreSkipping._
+
+  // Filters name columns. If Spark finds columns by id, a name may belong to another column.
+  private val isOn =
+    conf.parquetFilterPushDown && !(conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(schema))
+
+  /** The columns that a store can tell of, by their names in it: lower case, with dots. One that is meant twice is none. */
+  private lazy val columns: Map[String, Column] = leaves(schema, Nil)
+    .groupBy(_.path.mkString(".").toLowerCase(Locale.ROOT))
+    .collect { case (name, Seq(one)) => name -> one }
+    .filterNot { case (_, one) => partitions.exists(_.name.equalsIgnoreCase(one.path.head)) }
+    .filterNot { case (_, one) => isRebased(one.of) }
+
+  private def isRebased(of: StoredType) = rebaseMode.equalsIgnoreCase("LEGACY") &&
+    (of == StoredType.Date || of == StoredType.Timestamp)
+
+  private def judge(filters: Seq[Expression]): Judge = {
+    val names = filters.flatMap(_.references).map(_.name.toLowerCase(Locale.ROOT)).toSet
+    val named = columns.values.filter(one => names(one.path.head.toLowerCase(Locale.ROOT))).toSeq
+    val conditions =
+      if (!isOn || named.isEmpty) Nil
+      else new FilterTranslation(conf, named.map(_.schema).reduce(_.union(_))).of(filters)
+    if (conditions.isEmpty) None else judge(conditions, named)
+  }
+
+  private def judge(conditions: Seq[FilterPredicate], named: Seq[Column]): Judge = {
+    val used = conditions.flatMap(PredicateColumns.of(_).map(_.toArray.toSeq)).toSet
+    val types = named.map(one => one.path -> one.of).toMap
+    val judge = new StoreJudge(conditions, types, Sketches)
+    val proofs = mutable.HashMap.empty[FileId, Option[Proof]]
+    val problems = store.store.foreach(isWanted(_, used)) { row =>
+      // One row that proves nothing is enough to read the file.
+      val proof =
+        if (proofs.get(row.id).exists(_.isEmpty)) scala.None else judge.holdsNone(summariesOf(row))
+      proofs.update(row.id, proof)
+    }
+    warn(problems)
+    (path, modified) =>
+      FileId.of(path, modified, store.directory).flatMap(proofs.get(_)) match {
+        case found if found.nonEmpty && found.forall(_.isDefined) => found.head
+        case _ => scala.None
+      }
+  }
+
+  private def isWanted(index: StoreIndex, used: Set[Seq[String]]): Boolean = columnOf(index).exists { column =>
+    used(column.path) && (index.content match {
+      case StoreContent.MinMax(of) => of == column.of
+      case StoreContent.ValueList(of) => of == column.of
+      case StoreContent.Bloom => true
+      case StoreContent.Unknown(_) => false
+    })
+  }
+
+  private def columnOf(index: StoreIndex): Option[Column] = index.columns match {
+    case Seq(one) => columns.get(one.toLowerCase(Locale.ROOT))
+    case _ => scala.None
+  }
+
+  private def summariesOf(row: StoreRow) = row.summaries
+    .flatMap { case (index, summary) => columnOf(index).map(_.path -> summary) }
+    .groupBy(_._1)
+    .map { case (path, found) => path -> found.map(_._2) }
+
+  private def warn(problems: Seq[String]): Unit = if (problems.nonEmpty) {
+    val more = problems.size - MostProblems
+    log.warn(
+      s"${store.directory}: fewer files are skipped than the store allows: " +
+        problems.take(MostProblems).mkString("; ") + (if (more > 0) s"; and $more more problems" else "")
+    )
+  }
+
+  override def toString: String = store.directory.toString
+}
+
+private[spark] object StoreSkipping {
+
+  /** Judges a file by its path and modification time. */
+  type Judge = (Path, Long) => Option[Proof]
+
+  /** What judges nothing. */
+  val None: Judge = (_, _) => scala.None
+
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+  private val MostProblems = 5
+
+  /** @return what judges files for these filters */
+  def of(skipping: Option[StoreSkipping], filters: Seq[Expression]): Judge =
+    skipping.filter(_ => filters.nonEmpty).fold(None)(_.judge(filters))
+
+  /**
+   * What the options of a read say; none if they name no store. A read that shows NULL in columns whose keys it is refused
+   * uses none, because the values of a store are not what it shows.
+   */
+  def of(
+      session: SparkSession,
+      resolver: ConfResolver,
+      options: Map[String, String],
+      schema: StructType,
+      partitions: StructType
+  ): Option[StoreSkipping] =
+    resolver.xskipperStore(options).filter(_ => resolver.masking(options).isEmpty).map { store =>
+      val conf = SparkAccess.sqlConf(session)
+      val rebaseMode = new ParquetOptions(options, conf).datetimeRebaseModeInRead
+      new StoreSkipping(conf, schema, partitions, rebaseMode, store)
+    }
+
+  private final class Column(val path: Seq[String], val of: StoredType) {
+    def schema: MessageType = {
+      val leaf: Type = of.leaf(path.last)
+      val column = path.dropRight(1).foldRight(leaf) { (name, inner) =>
+        new GroupType(Type.Repetition.OPTIONAL, name, inner)
+      }
+      new MessageType("file", column)
+    }
+  }
+
+  private def leaves(of: StructType, above: Seq[String]): Seq[Column] = of.fields.toSeq.flatMap { field =>
+    val path = above :+ field.name
+    field.dataType match {
+      case inner: StructType => leaves(inner, path)
+      case other => storedType(other).map(new Column(path, _)).toSeq
+    }
+  }
+
+  private def storedType(of: DataType): Option[StoredType] = StoredType.of(of.typeName)
+}

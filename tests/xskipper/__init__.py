@@ -1,0 +1,1 @@
+"""Metadata stores of Xskipper: read, skipped by, and written."""
