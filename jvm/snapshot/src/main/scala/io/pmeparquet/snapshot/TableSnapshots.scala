@@ -126,7 +126,7 @@ final class TableSnapshots(
   /** A version with a manifest: its seal is verified, and it is a version of this table. */
   private[snapshot] def verified(number: Long): Version = {
     val where = directory.manifestPath(number).toString
-    val bytes = directory.manifest(number)
+    val bytes = unlessExpired(number)(directory.manifest(number))
     val (content, seal) = ManifestJson.lines(bytes, where)
     check.require(content, seal, where)
     val manifest = ManifestJson.manifest(content, where)
@@ -156,21 +156,24 @@ final class TableSnapshots(
    */
   def files(version: Version, indexes: Seq[IndexEntry] = Nil): TableSnapshot = {
     val isEncrypted = version.manifest.policy.footerKey.isDefined
-    val files =
-      try version.manifest.parts.iterator.flatMap(partFiles(_, indexes, isEncrypted)).toVector
-      catch {
-        case failed: PmeException if failed.condition == SnapshotDamaged && hasExpired(version) =>
-          throw PmeErrors.snapshotExpired(table, version.number.toString, failed)
-      }
+    val files = unlessExpired(version.number) {
+      version.manifest.parts.iterator.flatMap(partFiles(_, indexes, isEncrypted)).toVector
+    }
     // The order of paths makes each path unique.
     if (!SealedFiles.areOrdered(files))
       throw PmeErrors.snapshotDamaged(directory.path.toString, "its parts do not list their files in order")
     new TableSnapshot(version, files)
   }
 
-  /** Whether a version that was there is gone: manifests are deleted before parts. */
-  private def hasExpired(version: Version) =
-    directory.versions.exists(_ > version.number) && !directory.versions.contains(version.number)
+  /** Says of a version that was there, and of which something is missing, that it has expired, if it has. */
+  private def unlessExpired[A](number: Long)(read: => A): A =
+    try read
+    catch {
+      case failed: PmeException if failed.condition == SnapshotDamaged =>
+        val there = directory.versions
+        if (there.contains(number) || !there.exists(_ > number)) throw failed
+        throw PmeErrors.snapshotExpired(table, number.toString, failed)
+    }
 
   private def partFiles(
       entry: PartEntry,
