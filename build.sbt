@@ -271,7 +271,7 @@ lazy val hadoopKmsServer = (project in file("target/modules/hadoop-kms")).settin
 )
 
 /**
- * What Spark lacks to read and write S3, for tests: 17 MB. `hadoop-aws` asks for the whole SDK of AWS, 600 MB, of which
+ * What Spark lacks to read and write S3, for tests: 14 MB. `hadoop-aws` asks for the whole SDK of AWS, 600 MB, of which
  * S3A needs these modules. Nothing of it is shipped.
  */
 lazy val s3a = (project in file("target/modules/s3a")).settings(

@@ -125,15 +125,17 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
   def unknownIndexColumn(table: String, column: String, columns: Seq[String]): PmeException =
     fail(
       UnknownColumn,
-      s"$table: the table has no column '$column' to index. Its columns are: ${listed(columns)}. Name one of them."
+      s"$table: the table has no column '$column' to index. " +
+        (if (columns.isEmpty) "It has no files, so its columns are not known. Seal it without indexes first."
+         else s"Its columns are: ${listed(columns)}. Name one of them.")
     )
 
   /** @param indexed the columns that have one */
   def noIndex(table: String, column: String, indexed: Seq[String]): PmeException =
     fail(
       UnknownColumn,
-      s"$table: column '$column' has no index to drop. " +
-        (if (indexed.isEmpty) "No column has one." else s"The columns with one are: ${listed(indexed)}.")
+      s"$table: column '$column' has no such index to drop. " +
+        (if (indexed.isEmpty) "The table has no index." else s"The table's indexes are: ${listed(indexed)}.")
     )
 
   /** @param indexed the columns of the table's indexes */
@@ -150,6 +152,30 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
       BadOption,
       s"index $text: $why. Give an index as pme.MinMax, pme.ValueList, pme.Bloom or pme.IndexClass, and each column and " +
         "kind once."
+    )
+
+  def indexTooLarge(table: String, index: String, bytes: Long, most: Long): PmeException =
+    refused(
+      table,
+      s"index $index has $bytes bytes, and a read holds at most $most bytes of an index in memory",
+      "Seal the table with a larger fpp or a smaller max, or without this index."
+    )
+
+  /** For an index whose key is another one than its column's, in a seal that an HMAC makes. */
+  def indexKeyNotNamed(table: String, index: String, key: String, dataKey: String): PmeException =
+    fail(
+      BadOption,
+      s"$table: in the version before, index $index has the key '$key', and its column has '$dataKey'. Everybody with the " +
+        s"footer's master key could have written that. Name the key again in indexKeys: '$key' to keep it, or '$dataKey'."
+    )
+
+  /** @param index that cannot be read */
+  def oldIndexUnreadable(table: String, index: String, why: String, cause: Throwable): PmeException =
+    fail(
+      SnapshotDamaged,
+      s"$table: the version before has an index $index that cannot be read: $why. Drop the index (pme.drop_index), and " +
+        "seal the table with it again.",
+      cause
     )
 
   /** For a seal that would load a class because the version before names it. */

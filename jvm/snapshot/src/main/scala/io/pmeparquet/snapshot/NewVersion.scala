@@ -151,7 +151,11 @@ object NewVersion {
 
   /** Whether two rows describe the same content. */
   private def isSame(one: SealedFile, other: SealedFile): Boolean =
-    one.length == other.length && Arrays.equals(one.footerSha256, other.footerSha256) &&
+    // The time too: whoever seals next opens files with other times again.
+    one.length == other.length && one.modified == other.modified && Arrays.equals(
+      one.footerSha256,
+      other.footerSha256
+    ) &&
       Arrays.equals(one.sha256, other.sha256)
 
   /** Neighbours with the same key, in order. */

@@ -5,6 +5,7 @@ import java.util.{HashMap => JavaMap}
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{IndexEntry, Manifest}
 import io.pmeparquet.snapshot.parts.SealedFile
+import io.pmeparquet.snapshot.seal.Seals
 
 /**
  * A version of a table whose seal has been verified.
@@ -15,6 +16,9 @@ import io.pmeparquet.snapshot.parts.SealedFile
  */
 final case class Version(manifest: Manifest, digest: String, algorithm: String, key: String) {
   def number: Long = manifest.version
+
+  /** Whether only who has the signing key can have made it. */
+  def isSigned: Boolean = algorithm != Seals.Hmac
 }
 
 /** @param files the files that the version lists, in the order of their paths */

@@ -129,7 +129,7 @@ final class TableSnapshots(
   /** A version with a manifest: its seal is verified, and it is a version of this table. */
   private[snapshot] def verified(number: Long): Version = {
     val where = directory.manifestPath(number).toString
-    val bytes = directory.manifest(number)
+    val bytes = unlessExpired(number)(directory.manifest(number))
     val (content, seal) = ManifestJson.lines(bytes, where)
     check.require(content, seal, where)
     val manifest = ManifestJson.manifest(content, where)
@@ -154,21 +154,24 @@ final class TableSnapshots(
 
   /** The files that a version lists. */
   def files(version: Version): TableSnapshot = {
-    val files =
-      try version.manifest.parts.iterator.flatMap(listed(version, _)).toVector
-      catch {
-        case failed: PmeException if failed.condition == SnapshotDamaged && hasExpired(version) =>
-          throw PmeErrors.snapshotExpired(table, version.number.toString, failed)
-      }
+    val files = unlessExpired(version.number) {
+      version.manifest.parts.iterator.flatMap(listed(version, _)).toVector
+    }
     // The order of paths makes each path unique.
     if (!SealedFiles.areOrdered(files))
       throw PmeErrors.snapshotDamaged(directory.path.toString, "its parts do not list their files in order")
     new TableSnapshot(version, files)
   }
 
-  /** Whether a version that was there is gone: manifests are deleted before parts. */
-  private def hasExpired(version: Version) =
-    directory.versions.exists(_ > version.number) && !directory.versions.contains(version.number)
+  /** Says of a version that was there, and of which something is missing, that it has expired, if it has. */
+  private def unlessExpired[A](number: Long)(read: => A): A =
+    try read
+    catch {
+      case failed: PmeException if failed.condition == SnapshotDamaged =>
+        val there = directory.versions
+        if (there.contains(number) || !there.exists(_ > number)) throw failed
+        throw PmeErrors.snapshotExpired(table, number.toString, failed)
+    }
 
   private def listed(version: Version, entry: PartEntry): Vector[SealedFile] = {
     val (bytes, keys, where) = opened(version, entry.list)
@@ -188,9 +191,12 @@ final class TableSnapshots(
    */
   def content(snapshot: TableSnapshot, index: IndexEntry): IndexContent = {
     val version = snapshot.version
+    val bytes = version.manifest.parts.map(fileOf(_, index).length).sum
+    if (bytes > TableSnapshots.MostIndexBytes)
+      throw PmeErrors.indexTooLarge(table, index.label, bytes, TableSnapshots.MostIndexBytes)
     val known = new JavaMap[String, ColumnSummary]
     version.manifest.parts.foldLeft(0) { (first, part) =>
-      val (bytes, keys, where) = opened(version, part.indexes.find(_._1 == index.field).get._2)
+      val (bytes, keys, where) = openedIndex(version, fileOf(part, index))
       val summaries = IndexFile.read(bytes, index.kind, keys, where)
       if (summaries.size.toLong != part.files)
         throw PmeErrors.snapshotDamaged(where, "it does not have a row for each file of its part")
@@ -199,6 +205,20 @@ final class TableSnapshots(
     }
     new IndexContent(index, known)
   }
+
+  private def fileOf(part: PartEntry, index: IndexEntry) = part.indexes.find(_._1 == index.field).get._2
+
+  /** A storage that does not give an index costs skipping, and not the query. */
+  private def openedIndex(version: Version, file: FileEntry) =
+    try opened(version, file)
+    catch {
+      case failed: IOException =>
+        throw PmeErrors.snapshotDamaged(
+          directory.partPath(file.name).toString,
+          "the file cannot be read",
+          failed
+        )
+    }
 
   private def opened(
       version: Version,
@@ -217,6 +237,9 @@ final class TableSnapshots(
 }
 
 object TableSnapshots {
+
+  /** A reader holds an index in memory. */
+  private[snapshot] val MostIndexBytes: Long = 256L * 1024 * 1024
 
   /** The settings of a read of parts, from those of the table's read: parts have their own columns and no AAD prefix. */
   def acceptingParts(settings: ReadSettings): ReadSettings =

@@ -10,7 +10,7 @@ import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterByte
 import io.pmeparquet.parquet.file.OpenFiles
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.parquet.summary.{FileSummaries, FoundSummary, WantedSummary}
+import io.pmeparquet.parquet.summary.{FileSummaries, FoundSummary, Leaves, WantedSummary}
 
 /**
  * What identifies a file, what protects it, and what it can contain. ''Crosses the wire.''
@@ -64,7 +64,7 @@ object FileFacts {
       opened.footer.getNum_rows,
       opened.footerMasterKey,
       opened.schema.getColumns.asScala
-        .map(column => column.getPath.toList -> column.getPrimitiveType.toString)
+        .map(column => column.getPath.toList -> Leaves.textOf(column.getPrimitiveType))
         .toList,
       opened.protections.map { case (path, protection) => path.toList -> protection }.toList,
       summaries

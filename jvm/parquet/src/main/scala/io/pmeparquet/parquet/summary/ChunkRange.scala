@@ -29,14 +29,15 @@ private[summary] object ChunkRange {
     }
 
   /**
-   * Whether the bounds of a column that may hold NaN bound it, too. SQL has NaN for the greatest value. parquet-java took
-   * it for the maximum up to 1.17, and has no bounds then; other writers leave it out.
+   * Whether the bounds of a column that may hold NaN bound it, too. SQL has NaN for the greatest value. parquet-java 1.10
+   * to 1.17 took it for the maximum, and has no bounds then. Other writers leave it out, and older versions did so if it
+   * came after another value.
    */
   private[summary] def boundsNaN(leaf: PrimitiveType, writer: String): Boolean = !Leaves.isFloating(leaf) ||
     Try(VersionParser.parse(writer)).toOption.exists { version =>
       version.application == "parquet-mr" && version.hasSemanticVersion && {
         val semantic = version.getSemanticVersion
-        semantic.major == 1 && semantic.minor <= 17
+        semantic.major == 1 && semantic.minor >= 10 && semantic.minor <= 17
       }
     }
 

@@ -59,7 +59,7 @@ private[parquet] object FileSummaries {
       else
         new ColumnSummaries(file, groups, pages)
           .of(kinds)
-          .map { case (kind, summary) => kind -> FoundSummary(leaf.toString, summary) }
+          .map { case (kind, summary) => kind -> FoundSummary(Leaves.textOf(leaf), summary) }
     }
 
   /** Whether a predicate compares values of this column as the file holds them. */

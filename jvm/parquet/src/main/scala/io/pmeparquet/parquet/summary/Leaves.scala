@@ -2,12 +2,12 @@ package io.pmeparquet.parquet.summary
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-import org.apache.parquet.schema.{ColumnOrder, PrimitiveType}
+import org.apache.parquet.schema.{ColumnOrder, PrimitiveType, Types}
 import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 /** What the type of a column means for its summaries. */
-private[summary] object Leaves {
+private[parquet] object Leaves {
 
   /** Whether Parquet defines how its values compare; not of INT96 and intervals. Half floats are not known to Spark. */
   def hasOrder(leaf: PrimitiveType): Boolean =
@@ -49,4 +49,18 @@ private[summary] object Leaves {
   }
 
   private def little(bytes: Array[Byte]) = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
+
+  /**
+   * The type as text, by which summaries of different files are compared: whether a file's column can be null, and its
+   * field id, make no other type.
+   */
+  def textOf(leaf: PrimitiveType): String = {
+    val length = if (leaf.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY) leaf.getTypeLength else 0
+    Types
+      .optional(leaf.getPrimitiveTypeName)
+      .length(length)
+      .as(leaf.getLogicalTypeAnnotation)
+      .named(leaf.getName)
+      .toString
+  }
 }

@@ -16,6 +16,7 @@ private[admin] object SealedIndexes {
   /**
    * @param facts of the files that were opened
    * @param previous the version before
+   * @param hasOld whether the table still has files of that version
    * @param keys option `indexKeys`
    * @throws io.pmeparquet.PmeException `PME_UNKNOWN_COLUMN` if the table has no such column, or `indexKeys` names none of
    *   an index
@@ -25,10 +26,11 @@ private[admin] object SealedIndexes {
       wanted: Seq[WantedSummary],
       facts: Seq[FileFacts],
       previous: Option[TableSnapshot],
+      hasOld: Boolean,
       policy: TablePolicy,
       keys: Option[ColumnKeys]
   ): Seq[IndexEntry] = {
-    val before = previous.toSeq.flatMap(_.version.manifest.indexes)
+    val before = previous.filter(_ => hasOld || facts.isEmpty).toSeq.flatMap(_.version.manifest.indexes)
     val types: Map[Seq[String], String] = (facts.map(_.types).distinct.reverseIterator.flatten ++
       before.iterator.map(index => index.column.toList -> index.columnType)).map { case (path, of) =>
       (path: Seq[String]) -> of
@@ -79,19 +81,38 @@ private[admin] object SealedIndexes {
           )
       }
     }
-    one => asked(one).orElse(ownKey(one, previous)).orElse(dataKey(one, policy))
+    one => {
+      val ofData = dataKey(one, policy)
+      asked(one).orElse(ownKey(table, one, previous, ofData)).orElse(ofData)
+    }
   }
 
   private def dataKey(one: WantedSummary, policy: TablePolicy): Option[String] =
     policy.footerKey.flatMap(footer => policy.columns.toMap.get(one.column).flatten.orElse(Some(footer)))
 
-  /** The key of the index in the version before, if it was not its data column's. */
-  private def ownKey(one: WantedSummary, previous: Option[TableSnapshot]): Option[String] = for {
-    before <- previous.map(_.version.manifest)
-    index <- before.indexes.find(index => index.column == one.column && index.kind == one.kind)
+  /**
+   * The key of the index in the version before, if it was not its data column's.
+   *
+   * @throws io.pmeparquet.PmeException if an HMAC sealed that version: whoever has the footer's master key can have
+   *   written the key, to get an index of a column that he cannot read
+   */
+  private def ownKey(
+      table: String,
+      one: WantedSummary,
+      previous: Option[TableSnapshot],
+      now: Option[String]
+  ) = for {
+    before <- previous
+    index <- before.version.manifest.indexes
+      .find(index => index.column == one.column && index.kind.name == one.kind.name)
     key <- index.key
-    if !dataKey(one, before.policy).contains(key)
-  } yield key
+    old <- dataKey(one, before.version.manifest.policy)
+    if key != old
+  } yield {
+    if (!before.version.isSigned)
+      throw PmeErrors.indexKeyNotNamed(table, index.label, key, now.getOrElse(old))
+    key
+  }
 
   /**
    * What the indexes say of a file: what was found in it, or what the version before knows.

@@ -4,17 +4,17 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
+import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
-import io.pmeparquet.snapshot.{NewVersion, SealedFiles, TableSnapshot, Version}
+import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.SessionSnapshots
-import io.pmeparquet.PmeErrors
 
 /**
  * Makes one version of a table: only files that the version before does not list are opened. ''Driver only.''
@@ -45,7 +45,7 @@ private[spark] final class SealingJob(
   /** @param indexes that the version has; none: those of the version before */
   def run(indexes: Option[Seq[WantedSummary]]): SealedSnapshot = {
     SealedGuard.requireTable(table, conf)
-    sealedWith(indexes)
+    sealedWith(indexes, areNamed = indexes.isDefined)
   }
 
   /**
@@ -74,7 +74,7 @@ private[spark] final class SealingJob(
   }
 
   /** Seals the table after a write. */
-  def seal(): SealedSnapshot = sealedWith(None)
+  def seal(): SealedSnapshot = sealedWith(None, areNamed = false)
 
   /**
    * @param columns whose indexes the next version does not have
@@ -87,12 +87,16 @@ private[spark] final class SealingJob(
     columns.filterNot(dropped.map(_.column).contains).foreach { path =>
       throw PmeErrors.noIndex(table.toString, path.mkString("."), indexes.map(_.label))
     }
-    sealedWith(Some(indexes.filterNot(dropped.contains).map(wantedAs)))
+    sealedWith(Some(indexes.filterNot(dropped.contains).map(wantedAs)), areNamed = false)
   }
 
   private def wantedAs(index: IndexEntry) = WantedSummary(index.column.toList, index.kind)
 
-  private def sealedWith(asked: Option[Seq[WantedSummary]]): SealedSnapshot = {
+  /**
+   * @param asked the indexes of the version; none: those of the version before
+   * @param areNamed whether the caller named them, and not the manifest of the version before
+   */
+  private def sealedWith(asked: Option[Seq[WantedSummary]], areNamed: Boolean): SealedSnapshot = {
     // Before all files are opened.
     directory.requirePublishing()
     val indexed = before.toSeq.flatMap(_.manifest.indexes).map(wantedAs)
@@ -100,15 +104,16 @@ private[spark] final class SealingJob(
     val wanted = asked.map(IndexRequests.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
     // The version before knows nothing for a new index, so all files are opened for it.
     val (known, unknown) = split(listFiles(), previous.filter(_ => wanted.forall(indexed.contains)))
-    if (asked.isEmpty && unknown.nonEmpty) requireClasses(wanted)
+    if (!areNamed && unknown.nonEmpty) requireClasses(wanted)
     val facts = look(unknown, wanted)
-    val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
+    val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty || facts.isEmpty), facts)
     val indexes =
       SealedIndexes.of(
         table.toString,
         wanted,
         facts.map(_._2),
         previous,
+        known.nonEmpty,
         policy,
         snapshots.settings.indexKeys
       )
@@ -125,7 +130,7 @@ private[spark] final class SealingJob(
           partitions,
           indexes,
           SealingJob.writer,
-          SealedIndexes.summaries(wanted, found, previous, reader.content(previous.get, _))
+          SealedIndexes.summaries(wanted, found, previous, contentOf)
         )
     SessionSnapshots.of(session).seen.made(directory, version)
     val changes = SealedChanges.of(previous, files)
@@ -142,6 +147,19 @@ private[spark] final class SealingJob(
       version.key
     )
   }
+
+  private def contentOf(index: IndexEntry): IndexContent =
+    try reader.content(previous.get, index)
+    catch {
+      case failed: PmeException
+          if failed.condition == Condition.SnapshotDamaged || failed.condition == Condition.SnapshotNotAuthentic =>
+        throw PmeErrors.oldIndexUnreadable(
+          table.toString,
+          index.label,
+          failed.problem.stripSuffix("."),
+          failed
+        )
+    }
 
   /** A manifest must not choose code. */
   private def requireClasses(kept: Seq[WantedSummary]): Unit = kept.map(_.kind).foreach {

@@ -52,7 +52,7 @@ private[spark] final class FileSkipping private (
    */
   def of(table: SealedTable, filters: Seq[Expression]): SealedFile => Option[Proof] = {
     val indexes = if (isOn && filters.nonEmpty) indexesOf(table) else Nil
-    val predicates = indexes.map(_.schema).reduceOption(_.union(_)).toSeq.flatMap { known =>
+    val predicates = FilterTranslation.union(indexes.map(_.schema)).toSeq.flatMap { known =>
       new FilterTranslation(conf, known).of(filters)
     }
     if (predicates.isEmpty) _ => None

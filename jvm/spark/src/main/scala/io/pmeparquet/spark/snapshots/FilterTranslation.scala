@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.snapshots
 
+import scala.collection.JavaConverters._
+
 import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewriter}
 import org.apache.parquet.schema.MessageType
 import org.apache.spark.sql.catalyst.expressions._
@@ -25,6 +27,7 @@ private[snapshots] final class FilterTranslation(conf: SQLConf, known: MessageTy
   private val exact = conf.clone()
   exact.setConf(SQLConf.DATETIME_JAVA8API_ENABLED, true)
 
+  private val decimals = new DecimalFilters(known, conf.caseSensitiveAnalysis)
   private val times = new TimeFilters(known, conf.caseSensitiveAnalysis)
 
   private lazy val spark = VectorizedLink.get.parquetFilters(
@@ -66,7 +69,8 @@ private[snapshots] final class FilterTranslation(conf: SQLConf, known: MessageTy
       weaker(In(value, listed.filterNot(isNull)))
     case InSet(value, listed) if listed.exists(_ == null) && listed.size > 1 =>
       weaker(InSet(value, listed.filterNot(_ == null)))
-    case other => pushed(other).orElse(CastBounds.of(other).flatMap(bounds)).flatMap(times.of)
+    case other =>
+      pushed(other).orElse(CastBounds.of(other).flatMap(bounds)).flatMap(decimals.of).flatMap(times.of)
   }
 
   /** As in Spark, but with exact dates and times: its other classes lack the ten days that the calendar left out in 1582. */
@@ -86,7 +90,18 @@ private[snapshots] final class FilterTranslation(conf: SQLConf, known: MessageTy
     }
 }
 
-private object FilterTranslation {
+private[snapshots] object FilterTranslation {
+
+  /**
+   * One schema of several columns; none without columns. Where one column lies in another, as after a struct took the
+   * place of a number, neither is in it.
+   */
+  def union(columns: Seq[MessageType]): Option[MessageType] = {
+    val paths = columns.flatMap(_.getPaths.asScala.map(_.toSeq)).distinct
+    def clashes(path: Seq[String]) =
+      paths.exists(other => other != path && (other.startsWith(path) || path.startsWith(other)))
+    columns.filterNot(_.getPaths.asScala.exists(path => clashes(path.toSeq))).reduceOption(_.union(_))
+  }
 
   /** What a file of this calendar says of itself. */
   val ofThisSpark: String => String = name => if (name == "org.apache.spark.version") "4.0.0" else null

@@ -56,8 +56,9 @@ private[spark] final class StoreSkipping private (
     val names = filters.flatMap(_.references).map(_.name.toLowerCase(Locale.ROOT)).toSet
     val named = columns.values.filter(one => names(one.path.head.toLowerCase(Locale.ROOT))).toSeq
     val conditions =
-      if (!isOn || named.isEmpty) Nil
-      else new FilterTranslation(conf, named.map(_.schema).reduce(_.union(_))).of(filters)
+      if (!isOn) Nil
+      else
+        FilterTranslation.union(named.map(_.schema)).toSeq.flatMap(new FilterTranslation(conf, _).of(filters))
     if (conditions.isEmpty) None else judge(conditions, named)
   }
 
