@@ -145,7 +145,8 @@ def connector(line: SparkLine, scala: String, suffix: String, layers: Project*) 
       mavenLayout
     )
 
-def testkit(scala: String, suffix: String, core: Project) = module("testkit", scala, suffix)
+def testkit(scala: String, suffix: String, parquet: Project) = module("testkit", scala, suffix)
+  .dependsOn(parquet % Provided)
   .settings(
     moduleName := "pme-parquet-testkit",
     libraryDependencies ++= Seq(
@@ -258,8 +259,8 @@ lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, kms212, par
 lazy val spark35_213 =
   connector(spark35, scala213, "2_13", core213, kms213, parquet213, snapshot213).settings(suitesOnlyCompiled)
 lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, kms213, parquet213, snapshot213)
-lazy val testkit212 = testkit(scala212, "2_12", core212)
-lazy val testkit213 = testkit(scala213, "2_13", core213)
+lazy val testkit212 = testkit(scala212, "2_12", parquet212)
+lazy val testkit213 = testkit(scala213, "2_13", parquet213)
 
 /** A real Hadoop KMS, which tests start. Nothing of it is shipped. */
 lazy val hadoopKmsServer = (project in file("target/modules/hadoop-kms")).settings(

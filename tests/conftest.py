@@ -41,14 +41,15 @@ os.environ |= archive.VARIABLES
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what `make test` leaves to another Spark or to `make test-all`. Named files and folders run whole."""
-    here = os.environ.get("PME_TEST_HERE")
-    if os.environ.get("PME_TEST_ALL") or (not here and config.args != config.getini("testpaths")):
+    """Deselect what `make test` leaves to another process or to `make test-all`. Named files and folders run whole."""
+    here, are_named = os.environ.get("PME_TEST_HERE"), config.args != config.getini("testpaths")
+    # scripts/test-side-by-side names the second process of the newest Spark. The first one runs files that are named.
+    process = os.environ.get("PME_TEST_PROCESS", sample.NEWEST if SPARK_VERSION >= NEWEST else sample.OLDEST)
+    if os.environ.get("PME_TEST_ALL") or (not here and are_named and process != sample.BESIDE):
         return
-    spark = None if here else sample.NEWEST if SPARK_VERSION >= NEWEST else sample.OLDEST
-    kept = sample.chosen(items, spark)
+    kept = set() if are_named and not here else sample.chosen(items, None if here else process)
     if not here:
-        ran.write_down(items, kept)
+        ran.write_down(items, kept, process)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 

@@ -1,13 +1,19 @@
-"""The rows that `make test` runs: each value first, then each pair of values, by order of definition."""
+"""The rows that `make test` runs, and where: each value first, then each pair of values, by order of definition."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support import ran, sample
 from tests.support.session import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COLORS, SIZES, SHAPES = range(3), range(3), range(2)
 ROWS = [{"color": color, "size": size, "shape": shape} for color, size, shape in product(COLORS, SIZES, SHAPES)]
@@ -37,7 +43,36 @@ def test_every_rule_matches_existing_tests() -> None:
     assert [prefix for prefix in sample.RULES if not any(file.startswith(prefix) for file in files)] == []
 
 
-def test_a_test_that_no_spark_runs_is_found() -> None:
-    oldest = {"here": 1, "nowhere": 0, "never": ran.SKIPPED, "lacked": ran.SKIPPED}
-    newest = {"here": 0, "nowhere": 0, "never": ran.SKIPPED, "lacked": 0}
-    assert ran.forgotten([oldest, newest]) == ["lacked", "nowhere"]
+class Item:
+    """As much of a test's row as its choice looks at."""
+
+    def __init__(self, test: str, **values: object) -> None:
+        self.nodeid = f"tests/python/test_made.py::{test}[{values}]"
+        self.callspec = SimpleNamespace(params=values)
+
+    def iter_markers(self, _: str) -> list[object]:
+        return []
+
+
+@pytest.mark.parametrize("where", [*sample.PROCESSES, sample.SPLIT])
+def test_each_row_runs_in_one_process(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    monkeypatch.setattr(sample, "RULES", {"tests/": sample.Rule(where, 3)})
+    items: Any = [Item(test, **row) for test in ("test_one", "test_other") for row in ROWS]
+    run = Counter(item for process in sample.PROCESSES for item in sample.chosen(items, process))
+    assert run == Counter(sample.chosen(items, None))
+    assert run.total() == 6
+
+
+def test_a_test_that_no_process_runs_is_found() -> None:
+    oldest = {"here": 1, "beside": 0, "nowhere": 0, "never": ran.SKIPPED, "lacked": ran.SKIPPED}
+    newest = {"here": 0, "beside": 0, "nowhere": 0, "never": ran.SKIPPED, "lacked": 0}
+    beside = {"here": 0, "beside": 1, "nowhere": 0, "never": ran.SKIPPED, "lacked": 0}
+    assert ran.forgotten([oldest, newest, beside]) == ["lacked", "nowhere"]
+
+
+def test_a_process_that_recorded_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(ran, "FOLDER", tmp_path)
+    for process in sample.PROCESSES[:-1]:
+        (tmp_path / f"{process}.json").write_text("{}")
+    with pytest.raises(FileNotFoundError, match=sample.PROCESSES[-1]):
+        ran.main(["3.5.9", "4.3.0"])

@@ -73,8 +73,8 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Page:
 def test_the_summary_says_what_was_not_checked_and_never_good(several: Page) -> None:
     assert summary(several) == [
         (
-            "! Attention 2 indexes are under other keys than their columns: bloom of address.zip, minMax of n. Whoever "
-            "may use such a key learns about the values, but cannot read the column. Snapshots"
+            "! Attention 2 indexes are under other keys than their columns: bloom of address.zip, minMax of n (not "
+            "encrypted). Whoever may use such a key learns about the values, but cannot read the column. Snapshots"
         ),
         (
             "? Not known 3 snapshots with a seal that inspection does not check: hmac (version 1, HMAC-SHA256), plain "
@@ -118,7 +118,7 @@ def test_an_index_under_another_key_than_its_column_is_marked(several: Page) -> 
         ["hmac", "address.zip", "minMax", "", "pii", "the same key"],
         ["plain", "n", "minMax", "", "not encrypted", "the table is not encrypted"],
         ["signed", "address.zip", "bloom", "fpp=0.01", "stats", "another key: the column is under pii"],
-        ["signed", "n", "minMax", "", "not encrypted", "another key: the column is under footer"],
+        ["signed", "n", "minMax", "", "not encrypted", "anyone can read it: the column is under footer"],
         ["signed", "city", "minMax", "", "footer", "the column is not encrypted"],
     ]
 

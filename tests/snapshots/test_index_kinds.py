@@ -12,6 +12,8 @@ from tests.support.expect import refused, untouched
 from tests.support.frames import people
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 FPP = {"fpp": "0.001"}
@@ -30,7 +32,7 @@ def described(table: str) -> list[tuple[str, str, str | None, dict[str, str]]]:
     return [(index.name, index.kind, index.key, index.parameters) for index in pme.describe_index(table)]
 
 
-def test_indexes_are_described_with_their_keys_and_keep_them(spark: SparkSession, indexed: str) -> None:
+def test_indexes_are_described_with_their_keys_and_keep_them(spark: SparkSession, indexed: str, tmp_path: Path) -> None:
     made = [
         ("id", "minMax", "footer", {}),
         ("name", "bloom", "pay", FPP),
@@ -42,6 +44,10 @@ def test_indexes_are_described_with_their_keys_and_keep_them(spark: SparkSession
     inspection = pme.inspect(indexed)
     assert inspection.findings == ()
     assert "bloom of name: key 'pay'" in " ".join(str(inspection).split())
+    page = pme.report(indexed, tmp_path / "report.html", spark=spark, options=KMS).read_text()
+    assert "Verification checked the seal" in page
+    assert "There are no findings." in page
+    assert "another key: the column is under pii" in page
     write(people(spark, 40, 10).coalesce(1), indexed, mode="append")
     [finding] = pme.inspect(indexed).findings
     assert finding.condition == "PME_SNAPSHOT_MISMATCH"

@@ -235,7 +235,7 @@ def test_an_unknown_field_is_refused_at_every_level() -> None:
         {"parts": [part(first="z", last="a")]},
         {"indexes": [[]]},
         {"parts": [part(indexes={})]},
-        {"parts": [part(indexes=[index_file(name="../index.parquet")])]},
+        {"parts": [part(indexes=[index_file(name=f"../{INDEX}")])]},
         {"parts": [part(indexes=[index_file(name=part()["name"])])]},
         {"parts": [part(indexes=[index_file(length=0)])]},
         {"parts": [part(indexes=[index_file(sha256="cd")])]},

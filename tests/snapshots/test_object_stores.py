@@ -118,7 +118,9 @@ def test_a_table_is_sealed_read_appended_to_and_expired(spark: SparkSession, tab
 
 
 def test_a_write_seals_what_it_wrote_and_nothing_that_was_planted(spark: SparkSession, table: Table) -> None:
-    update(people(spark, 100).coalesce(1), table, mode="overwrite")
+    # A table that does not exist yet still does not when Spark looks.
+    table = table._replace(name=f"{table.name}-new")
+    update(people(spark, 100).coalesce(1), table, mode="error")
     update(people(spark, 200).coalesce(1), table)
     assert table.versions() == [1, 2]
     update(people(spark, 300).coalesce(1), table, mode="overwrite")

@@ -257,7 +257,7 @@ def test_only_files_that_may_have_a_matching_row_are_read(spark: SparkSession, t
     needed = numbers_read([load(spark, table, **how).where(condition) for condition in asked])
     assert dict(zip(asked, needed, strict=True)) == CONDITIONS
     columns = [f"({condition}) AS c{at}" for at, condition in enumerate(asked)]
-    everything = load(spark, table, snapshot="off").selectExpr("id", *columns).collect()
+    everything = load(spark, table, snapshot="off").selectExpr("id", *columns).orderBy("id").collect()
     for first in range(0, len(asked), TOGETHER):
         numbered = list(enumerate(asked[first : first + TOGETHER], first))
         frames = [load(spark, table, **how).where(one).selectExpr(f"{at} AS at", "id") for at, one in numbered]
@@ -458,6 +458,20 @@ def test_dates_and_times_in_the_old_calendar_are_found(spark: SparkSession, targ
             assert ids(load(spark, target, **how).where(condition)) == [0, 1], (condition, how)
 
 
+def test_days_that_the_calendar_left_out_are_compared_as_others(spark: SparkSession, target: str, conf: Conf) -> None:
+    days = "IF(id = 0, DATE'1582-10-10', DATE'1582-10-17') AS day", "IF(id = 0, 0, 7) AS n"
+    with conf(CALENDAR):
+        save(spark.range(0, 2, 1, 2).selectExpr("id", *days, "timestamp_seconds(n - 12219897600) AS at"), target)
+    seal(spark, target, "day", "at")
+    for condition, files in (
+        ("day = DATE'1582-10-10'", "0"),
+        ("day > DATE'1582-10-10'", "1"),
+        ("at = TIMESTAMP'1582-10-08 00:00:00'", "0"),
+        ("at <= TIMESTAMP'1582-10-08 00:00:00'", "0"),
+    ):
+        assert numbers_read([load(spark, target).where(condition)]) == [files], condition
+
+
 @pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
 def test_dates_of_an_unknown_writer_are_found_in_the_calendar_that_the_reader_names(
     spark: SparkSession, tmp_path: Path, mode: str
@@ -603,8 +617,8 @@ def test_an_index_that_a_reader_may_read_says_nothing_of_a_column_that_it_may_no
 ) -> None:
     frame = spark.range(0, 20, 1, 2).selectExpr("id", "id AS salary")
     frame.write.format(FORMAT).options(**keyed(Client()), footerKey="footer", columnKeys="pay: salary").save(target)
-    given = {"options": keyed(Client()), "index_keys": {"stats": ["salary", "id"]}}
-    pme.seal(spark, target, index=[pme.MinMax("salary", "id")], **given)
+    index = [pme.MinMax("salary", "id")]
+    pme.seal(spark, target, options=keyed(Client()), index=index, index_keys={"stats": ["salary", "id"]})
     masked = keyed(Guarded("pay")) | {"deniedColumns": "null", "deniedPredicates": "null"} | how
     denied = spark.read.format(FORMAT).options(**masked).load(target)
     assert ids(denied.where("salary IS NULL")) == list(range(20))

@@ -34,9 +34,13 @@ def warnings(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
     appender.start()
     root = log4j.LogManager.getRootLogger()
     root.addAppender(appender)
+    # The tests turn Spark's log off.
+    levels = log4j.core.config.Configurator
+    levels.setLevel("io.pmeparquet", log4j.Level.WARN)
     try:
         yield lambda: [line for line in written.toString().splitlines() if "no file is skipped by index" in line]
     finally:
+        levels.setLevel("io.pmeparquet", log4j.Level.OFF)
         root.removeAppender(appender)
         appender.stop()
 
@@ -48,7 +52,7 @@ def index_file(table: str, column: str) -> Path:
     [field] = [index["field"] for index in content["indexes"] if index["column"] == [column]]
     [part] = content["parts"]
     [name] = [index["name"] for index in part["indexes"] if index["field"] == field]
-    return manifest.parent / name
+    return manifest.with_name(name)
 
 
 def missing(table: str) -> None:
@@ -82,9 +86,9 @@ def test_a_damaged_index_costs_skipping_and_one_warning(
         with warnings(spark) as logged:
             frame = load(spark, target, **how).where("id = 5 AND id < 100")
             assert files_read(frame) == 2
-            assert ids(frame) == [5]
             assert len(logged()) == 1
             assert "minMax(id)" in logged()[0]
+        assert ids(frame) == [5]
         with warnings(spark) as logged:
             assert files_read(load(spark, target, **how).where("id = 5 AND n = 5")) == 1
             assert files_read(load(spark, target, **how).where("n = 5")) == 1

@@ -57,7 +57,12 @@ def compile_to(classes: Path, *sources: Path, against: Sequence[Path] = ()) -> N
                 *sources,
             ]
             subprocess.run(command, check=True)
-            Path(made, "c").rename(kept)
+            try:
+                Path(made, "c").rename(kept)
+            except OSError:
+                # Another process of `make test` may have compiled them meanwhile.
+                if not kept.exists():
+                    raise
     shutil.copytree(kept, classes)
 
 

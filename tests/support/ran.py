@@ -1,6 +1,6 @@
-"""Records what each Spark of `make test` runs, and checks that every test runs on one of them.
+"""Records what each process of `make test` runs, and checks that every test runs in one of them.
 
-``python -m tests.support.ran 3.5.9 4.3.0`` prints a table and fails if a test runs on neither.
+``python -m tests.support.ran 3.5.9 4.3.0`` prints a table and fails if a test runs in none.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pyspark
 
 from tests.support import sample
 
@@ -23,12 +21,12 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).resolve().parents[2] / "target" / "tests"
 SKIPPED = -1
 
-# The number of rows of each test that run on a Spark, or that all of them are skipped there.
+# The number of rows of each test that run in a process, or that all of them are skipped there.
 Rows = dict[str, int]
 
 
-def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item]) -> None:
-    """Write what this Spark runs to `target/tests`."""
+def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item], process: str) -> None:
+    """Write what this process runs to `target/tests`."""
     rows: Rows = {}
     skipped: dict[str, bool] = {}
     for item in items:
@@ -37,20 +35,20 @@ def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item]) -> None:
         rows[name] = rows.get(name, 0) + (item in kept)
     FOLDER.mkdir(parents=True, exist_ok=True)
     counted = {name: SKIPPED if skipped[name] else count for name, count in rows.items()}
-    (FOLDER / f"{pyspark.__version__}.json").write_text(json.dumps(counted, indent=1))
+    (FOLDER / f"{process}.json").write_text(json.dumps(counted, indent=1))
 
 
 def forgotten(found: list[Rows]) -> list[str]:
-    """Return the tests that no Spark runs, although one could."""
+    """Return the tests that no process runs, although one could."""
     names = {name for rows in found for name in rows}
     counts = {name: [rows.get(name, SKIPPED) for rows in found] for name in names}
     return sorted(name for name, some in counts.items() if max(some) == 0)
 
 
-def table(versions: list[str], found: list[Rows]) -> str:
-    """Return how many tests of each folder each Spark runs, and how many of their rows."""
+def table(headings: list[str], found: list[Rows]) -> str:
+    """Return how many tests of each folder each process runs, and how many of their rows."""
     folders = sorted({name.split("/")[1] for rows in found for name in rows})
-    lines = ["".join([f"{'tests (rows)':14}", *(f"{version:>14}" for version in versions)])]
+    lines = ["".join([f"{'tests (rows)':14}", *(f"{heading:>14}" for heading in headings)])]
     for folder in [*folders, ""]:
         line = f"{folder or 'all':14}"
         for rows in found:
@@ -63,13 +61,13 @@ def table(versions: list[str], found: list[Rows]) -> str:
 
 
 def main(versions: list[str]) -> int:
-    """Print what ran on these Sparks; return 1 if a test ran on none."""
-    found = [json.loads((FOLDER / f"{version}.json").read_text()) for version in versions]
-    sys.stdout.write(f"{table(versions, found)}\n")
+    """Print what ran in each process; return 1 if a test ran in none. The versions are those of the two Sparks."""
+    found = [json.loads((FOLDER / f"{process}.json").read_text()) for process in sample.PROCESSES]
+    sys.stdout.write(f"{table([*versions, sample.BESIDE], found)}\n")
     missed = forgotten(found)
     if missed:
         names = "".join(f"  {name}\n" for name in missed)
-        sys.stdout.write(f"These tests ran on no Spark. Change their rule in tests/support/sample.py:\n{names}")
+        sys.stdout.write(f"These tests ran in no process. Change their rule in tests/support/sample.py:\n{names}")
     return 1 if missed else 0
 
 

@@ -1,4 +1,4 @@
-"""Which tests `make test` runs, and on which of its two Sparks. `make test-all` runs every test on every Spark.
+"""Which tests `make test` runs, and in which of its three processes. `make test-all` runs every test on every Spark.
 
 `RULES` says both by folder or file. A test with parameters is a table, each combination of their values a row of it.
 `make test` takes the first rows that `in_order` returns: first each value once, then each pair of values. The choice
@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
     import pytest
 
-OLDEST, NEWEST, SPLIT = "oldest", "newest", "split"
+# One process runs the tests of the oldest Spark, two those of the newest.
+PROCESSES = OLDEST, NEWEST, BESIDE = "oldest", "newest", "beside"
+SPLIT = "split"
 EVERY = 1_000_000
 
 
 class Rule(NamedTuple):
-    """Which Spark runs a test, and how many rows of it at most.
+    """Which process runs a test, and how many rows of it at most.
+
+    ``BESIDE``: on the newest Spark, in a process of its own, for tests that mostly wait or start processes. The one
+    shared session of ``NEWEST`` need not wait for them.
 
     ``SPLIT``: the Sparks take turns. The newest runs the first row of the first test of a file, the oldest the second
     row of it and the first row of the second test.
@@ -34,33 +39,36 @@ class Rule(NamedTuple):
 RULES = {
     # Each row starts a Spark, or all rows start several: on one Spark, with the work divided between the two.
     "tests/attacks/test_small_heap": Rule(OLDEST, EVERY),
-    "tests/cli/test_processes": Rule(NEWEST, EVERY),
-    "tests/connect/": Rule(NEWEST, EVERY),
+    "tests/cli/test_processes": Rule(BESIDE, EVERY),
+    "tests/connect/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": Rule(OLDEST, EVERY),
-    "tests/docs/test_examples": Rule(NEWEST, EVERY),
+    "tests/docs/test_cli_session": Rule(BESIDE, EVERY),
+    "tests/docs/test_examples": Rule(BESIDE, EVERY),
     "tests/kms/test_cluster": Rule(OLDEST, EVERY),
     "tests/leaks/test_heap_dumps": Rule(OLDEST, EVERY),
     "tests/leaks/test_secrets": Rule(NEWEST, EVERY),
     "tests/packaging/test_accp": Rule(OLDEST, EVERY),
     "tests/packaging/test_cluster": Rule(OLDEST, EVERY),
     "tests/packaging/test_other_sparks": Rule(OLDEST, EVERY),
-    "tests/packaging/": Rule(NEWEST, EVERY),
+    "tests/packaging/": Rule(BESIDE, EVERY),
     "tests/policy/test_sessions": Rule(OLDEST, EVERY),
     "tests/rekey/test_encrypt_killed": Rule(NEWEST, 3),
     "tests/rekey/test_killed": Rule(NEWEST, EVERY),
     "tests/rotation/test_killed": Rule(OLDEST, 4),
     # They need no Spark, or hardly any: on one of the two, where most rows cost nothing.
     "tests/cli/": Rule(OLDEST, 6),
+    "tests/docs/test_links": Rule(BESIDE, EVERY),
     "tests/docs/": Rule(NEWEST, EVERY),
     "tests/inspection/": Rule(OLDEST, 6),
-    "tests/kms/client/": Rule(NEWEST, EVERY),
+    "tests/kms/client/": Rule(BESIDE, EVERY),
     "tests/kms/test_transit_server": Rule(OLDEST, EVERY),
-    "tests/python/": Rule(NEWEST, EVERY),
+    "tests/python/": Rule(BESIDE, EVERY),
     "tests/report/": Rule(NEWEST, 6),
     # A row is thousands of queries, or hundreds of altered files.
     "tests/attacks/": Rule(SPLIT, 2),
     "tests/fuzz/": Rule(OLDEST, EVERY),
     "tests/pages/test_predicates": Rule(SPLIT, 8),
+    "tests/snapshots/test_equivalence": Rule(SPLIT, 2),
     "tests/verify/test_flipped_bytes": Rule(SPLIT, 2),
     # S3A is of the newest Spark's Hadoop.
     "tests/snapshots/test_object_stores": Rule(NEWEST, EVERY),
@@ -81,8 +89,8 @@ def rule(test: str) -> Rule:
     return next(made for prefix, made in RULES.items() if test.startswith(prefix))
 
 
-def chosen(items: Iterable[pytest.Item], spark: str | None) -> set[pytest.Item]:
-    """Return the tests that the oldest or the newest Spark runs; without a Spark, those that both run together."""
+def chosen(items: Iterable[pytest.Item], process: str | None) -> set[pytest.Item]:
+    """Return the tests that one of ``PROCESSES`` runs; without a process, those that all run together."""
     files: dict[str, dict[str, list[pytest.Item]]] = {}
     for item in items:
         tests = files.setdefault(item.nodeid.partition("::")[0], {})
@@ -91,7 +99,7 @@ def chosen(items: Iterable[pytest.Item], spark: str | None) -> set[pytest.Item]:
         item
         for tests in files.values()
         for place, (test, rows) in enumerate(tests.items())
-        for item in _chosen(test, place, rows, spark)
+        for item in _chosen(test, place, rows, process)
     }
 
 
@@ -100,7 +108,7 @@ def name(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
 
 
-def _chosen(test: str, place: int, items: list[pytest.Item], spark: str | None) -> list[pytest.Item]:
+def _chosen(test: str, place: int, items: list[pytest.Item], process: str | None) -> list[pytest.Item]:
     where, most = rule(test)
     # A skipped row takes no place.
     rows = [item for item in items if not is_skipped(item)] or items
@@ -108,11 +116,11 @@ def _chosen(test: str, place: int, items: list[pytest.Item], spark: str | None) 
     if where == SPLIT and all(any(item.iter_markers("skipif")) for item in items):
         # The oldest Spark lacks the tested feature.
         where = NEWEST
-    if spark is None:
+    if process is None:
         return rows
-    if where == SPLIT:
-        return rows[(place + (spark == OLDEST)) % 2 :: 2]
-    return rows if spark == where else []
+    if where != SPLIT:
+        return rows if process == where else []
+    return [] if process == BESIDE else rows[(place + (process == OLDEST)) % 2 :: 2]
 
 
 def is_skipped(item: pytest.Item) -> bool:

@@ -52,9 +52,9 @@ def without(facts: Facts) -> list[str]:
 
 
 def under_other_keys(facts: Facts) -> list[str]:
-    """The indexes that a key opens which does not open their columns."""
+    """The indexes that are open to others than the holders of their columns' keys."""
     return [
-        f"{index.kind} of {index.name}"
+        f"{index.kind} of {index.name}{' (not encrypted)' if index.key is None else ''}"
         for one in stated(facts)
         for index in one.newest.indexes
         if _is_under_another(index, one.newest.policy)
@@ -142,7 +142,8 @@ def _compared(index: Index, policy: SnapshotPolicy) -> str:
     if not policy.encrypted:
         return "the table is not encrypted"
     if _is_under_another(index, policy):
-        return f"another key: the column is under {column}"
+        how = "anyone can read it" if index.key is None else "another key"
+        return f"{how}: the column is under {column}"
     return "the column is not encrypted" if column is None else "the same key"
 
 

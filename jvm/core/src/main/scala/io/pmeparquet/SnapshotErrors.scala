@@ -152,11 +152,19 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
         "kind once."
     )
 
-  /** @param at what was done: "a seal" or "a query" */
-  def summaryClassFailed(className: String, at: String, cause: Throwable): PmeException =
+  /** For a seal that would load a class because the version before names it. */
+  def classNotAllowed(table: String, className: String): PmeException =
     fail(
       BadOption,
-      s"index class $className: the class failed in $at: ${cause.getClass.getName}: ${cause.getMessage}. Correct the " +
+      s"$table: the version before has an index of class $className, which option indexClasses does not name. Name it, " +
+        "give the indexes of this version, or drop the index (pme.drop_index)."
+    )
+
+  /** @param at what was done: "a seal" or "a query" */
+  def summaryClassFailed(className: String, at: String, why: String, cause: Throwable): PmeException =
+    fail(
+      BadOption,
+      s"index class $className: the class failed in $at: $why. Correct the " +
         "class or its settings, or drop its indexes (pme.drop_index).",
       cause
     )

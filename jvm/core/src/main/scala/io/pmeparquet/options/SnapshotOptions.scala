@@ -46,9 +46,9 @@ private[options] trait SnapshotOptions {
   )
   val IndexClasses = OptionSpec(
     "indexClasses",
-    Read,
-    "Names of the classes, separated by commas, that a read may load to skip files by indexes of your own kinds. Other " +
-      "classes that a snapshot names are not loaded.",
+    Both,
+    "Names of the classes, separated by commas, that a read may load to skip files by indexes of your own kinds, and that a " +
+      "seal may load to keep such indexes. Other classes that a snapshot names are not loaded.",
     ofTable = OfTable.No
   )
   val XskipperStore = OptionSpec(

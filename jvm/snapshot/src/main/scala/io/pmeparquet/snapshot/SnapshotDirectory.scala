@@ -85,6 +85,13 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
     OwnFiles.write(new Path(path, name), bytes, conf)
   }
 
+  /**
+   * Changes nothing, and so asks only the client of the file system.
+   *
+   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if two processes could publish the same version here
+   */
+  def requireStep(): Unit = Publishing.requireStep(manifestPath(1), conf)
+
   /** @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if two processes could publish the same version here */
   def requirePublishing(): Unit = Publishing.require(path, () => newStaged(), conf)
 

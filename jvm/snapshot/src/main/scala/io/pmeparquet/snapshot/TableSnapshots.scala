@@ -39,10 +39,12 @@ final class TableSnapshots(
    * @return none if the table has no snapshots, and the settings do not require one
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…`
    */
-  def chosen(): Option[Version] =
+  def chosen(): Option[Version] = if (settings.isOff) None else chosen(directory.versions)
+
+  /** @param found the versions that have a manifest, which the caller has listed */
+  def chosen(found: Seq[Long]): Option[Version] =
     if (settings.isOff) None
     else {
-      val found = directory.versions
       if (found.isEmpty) settings.requiredBy.foreach(option => throw PmeErrors.noSnapshot(table, option))
       found.lastOption.map { newest =>
         val version = settings.choice match {

@@ -26,14 +26,26 @@ import io.pmeparquet.PmeErrors
 private[pmeparquet] object Publishing {
 
   /**
-   * @param directory where files are going to appear; it need not exist
-   * @param spare names for files in it that are deleted again
+   * Changes nothing.
+   *
+   * @param file a name in the directory where files are going to appear, which need not exist
    * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if the file system has no such step
+   */
+  def requireStep(file: Path, conf: Configuration): Unit = {
+    PublishStep.of(Place.of(file, conf))
+    ()
+  }
+
+  /**
+   * As [[requireStep]], and tries the step once in each store: what a client promises, the store behind it need not do. It
+   * may have another maker, or be old.
+   *
+   * @param directory where files are going to appear
+   * @param spare names for files in it that are deleted again
    */
   def require(directory: Path, spare: () => String, conf: Configuration): Unit = {
     val place = Place.of(new Path(directory, spare()), conf)
     val step = PublishStep.of(place)
-    // What a client promises, the store behind it need not do: it may have another maker, or be old.
     if (step.isOfStore && !tried.containsKey(place.fs)) {
       if (needsDirectory(directory, conf)) OwnFiles.ensureDirectory(directory, conf)
       if (!holds(step, directory, spare, conf)) {

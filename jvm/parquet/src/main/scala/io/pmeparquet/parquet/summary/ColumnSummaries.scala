@@ -100,7 +100,12 @@ private[summary] final class ColumnSummaries(
       catch {
         case NonFatal(failed) =>
           values.requireRead()
-          throw PmeErrors.summaryClassFailed(kind.className, s"the seal of ${file.version.path}", failed)
+          throw PmeErrors.summaryClassFailed(
+            kind.className,
+            s"the seal of ${file.version.path}",
+            failed.toString,
+            failed
+          )
       }
     values.requireRead()
     if (content != null && content.length > SummaryClasses.MaxBytes) throw tooLong(kind, content.length)

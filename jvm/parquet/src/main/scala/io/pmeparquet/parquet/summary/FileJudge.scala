@@ -106,7 +106,10 @@ object FileJudge {
       comparison: FilterPredicate
   ): Boolean =
     try instance.holdsNone(content.clone(), comparison)
-    catch { case NonFatal(failed) => throw PmeErrors.summaryClassFailed(kind.className, "a query", failed) }
+    catch {
+      case NonFatal(failed) =>
+        throw PmeErrors.summaryClassFailed(kind.className, "a query", failed.toString, failed)
+    }
 
   private def first[A](parts: Seq[A])(proof: A => Option[Proof]): Option[Proof] =
     parts.iterator.map(proof).collectFirst { case Some(found) => found }

@@ -23,13 +23,19 @@ object SummaryClasses {
       try loaded(kind.className).getConstructor().newInstance()
       catch {
         case failed: InvocationTargetException =>
-          throw PmeErrors.summaryClassFailed(kind.className, "its constructor", failed.getCause)
+          throw PmeErrors.summaryClassFailed(
+            kind.className,
+            "its constructor",
+            failed.getCause.toString,
+            failed.getCause
+          )
         case failed @ (_: ReflectiveOperationException | _: LinkageError) =>
           throw PmeErrors.badSummaryClass(kind.className, because(failed), failed)
       }
     try instance.configure(kind.settings.toMap.asJava)
     catch {
-      case NonFatal(failed) => throw PmeErrors.summaryClassFailed(kind.className, "its settings", failed)
+      case NonFatal(failed) =>
+        throw PmeErrors.summaryClassFailed(kind.className, "its settings", failed.toString, failed)
     }
     instance
   }

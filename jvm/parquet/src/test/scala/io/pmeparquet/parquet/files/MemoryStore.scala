@@ -145,11 +145,9 @@ object MemoryStore {
     /** Whether the second half of what is written fails. */
     @volatile var breaks = false
 
-    /** Called before each change. */
+    /** Called before each request. */
     @volatile var before: () => Unit = () => ()
-
-    /** Called before each request that changes nothing. */
-    @volatile var asked: () => Unit = () => ()
+    @volatile var requests = 0
     @volatile var changes = 0
     private var left = Int.MaxValue
 
@@ -157,8 +155,11 @@ object MemoryStore {
     def killAfter(number: Int): Unit = synchronized { left = number }
     def revive(): Unit = synchronized { left = Int.MaxValue }
     def ask(): Unit = {
-      asked()
-      synchronized(if (left < 0) throw new Killed)
+      before()
+      synchronized {
+        if (left < 0) throw new Killed
+        requests += 1
+      }
     }
 
     def change[A](made: => A): A = {
@@ -169,6 +170,7 @@ object MemoryStore {
           throw new Killed
         }
         left -= 1
+        requests += 1
         changes += 1
         made
       }

@@ -6,7 +6,7 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
-import io.pmeparquet.parquet.summary.WantedSummary
+import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.snapshot.{NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
@@ -56,7 +56,8 @@ private[spark] final class SealingJob(
    */
   def prepare(replacesAll: Boolean): Unit = {
     snapshots.requireSigner()
-    directory.requirePublishing()
+    // A trial would leave a directory, and Spark would find that the table exists.
+    if (before.isEmpty) directory.requireStep() else directory.requirePublishing()
     previous.foreach { snapshot =>
       if (!replacesAll) {
         val known = snapshot.files.iterator.map(file => file.path -> file.length).toMap
@@ -99,6 +100,7 @@ private[spark] final class SealingJob(
     val wanted = asked.map(IndexRequests.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
     // The version before knows nothing for a new index, so all files are opened for it.
     val (known, unknown) = split(listFiles(), previous.filter(_ => wanted.forall(indexed.contains)))
+    if (asked.isEmpty && unknown.nonEmpty) requireClasses(wanted)
     val facts = look(unknown, wanted)
     val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty), facts)
     val indexes =
@@ -139,6 +141,13 @@ private[spark] final class SealingJob(
       version.algorithm,
       version.key
     )
+  }
+
+  /** A manifest must not choose code. */
+  private def requireClasses(kept: Seq[WantedSummary]): Unit = kept.map(_.kind).foreach {
+    case SummaryKind.OfClass(name, _) if !snapshots.settings.indexClasses(name) =>
+      throw PmeErrors.classNotAllowed(table.toString, name)
+    case _ => ()
   }
 
   private def listFiles(): Seq[ListedFile] = {

@@ -48,10 +48,13 @@ private[spark] final class SnapshotReads(
 
   private def sealedTable(candidates: Seq[Path]): Option[SealedTable] = {
     val named = candidates.map(snapshots.directory)
-    val directory = named.find(_.versions.nonEmpty).getOrElse(named.head)
+    val (directory, versions) = named.iterator
+      .map(one => one -> one.versions)
+      .find { case (_, versions) => versions.nonEmpty }
+      .getOrElse(named.head -> Nil)
     val table = directory.table
     val reader = snapshots.snapshots(directory)
-    val found = reader.chosen()
+    val found = reader.chosen(versions)
     if (found.isEmpty) named.foreach(remembered.seen.requireNone)
     found.map { version =>
       if (snapshots.settings.isNewest) note(reader, version)

@@ -6,7 +6,7 @@ import java.util.Locale
 
 import scala.collection.JavaConverters._
 
-import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType, PrimitiveType, Type}
+import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType, PrimitiveType, Type, Types}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{TimeUnit, TimestampLogicalTypeAnnotation}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT64
 import org.apache.spark.sql.sources._
@@ -84,6 +84,9 @@ private object TimeFilters {
 
   private def leafInUtc(leaf: PrimitiveType): Type =
     timeOf(leaf).filterNot(_.isAdjustedToUTC).fold[Type](leaf) { time =>
-      leaf.withLogicalTypeAnnotation(LogicalTypeAnnotation.timestampType(true, time.getUnit))
+      Types
+        .primitive(INT64, leaf.getRepetition)
+        .as(LogicalTypeAnnotation.timestampType(true, time.getUnit))
+        .named(leaf.getName)
     }
 }
