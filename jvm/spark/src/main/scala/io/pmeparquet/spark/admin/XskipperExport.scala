@@ -7,10 +7,10 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
-import io.pmeparquet.snapshot.IndexContent
 import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.xskipper.{ExportedType, FileId, StoreKeys, StoreShape, StoreWriter}
+import io.pmeparquet.snapshot.IndexContent
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}

@@ -57,7 +57,9 @@ private[spark] final class StoreSkipping private (
     val named = columns.values.filter(one => names(one.path.head.toLowerCase(Locale.ROOT))).toSeq
     val conditions =
       if (!isOn || named.isEmpty) Nil
-      else new FilterTranslation(conf, named.map(_.schema).reduce(_.union(_))).of(filters ++ filters.flatMap(notNull))
+      else
+        new FilterTranslation(conf, named.map(_.schema).reduce(_.union(_)))
+          .of(filters ++ filters.flatMap(notNull))
     if (conditions.isEmpty) None else judge(conditions, named)
   }
 
