@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NAME = "part-00000-pme-parquet.snappy.parquet"
 KEYS = {"columnKeys": "pii: name; pay: `sum#`"}
 INDEXES: list[pme.MinMax | pme.ValueList | pme.Bloom | pme.IndexClass] = [
-    pme.MinMax("id", "sum#", "day", "inner.n", "ratio"),
+    pme.MinMax("id", "sum#", "day", "Inner.n", "ratio"),
     pme.ValueList("name"),
     pme.Bloom("id"),
 ]
@@ -104,7 +104,7 @@ def test_an_export_says_what_the_files_hold_under_the_keys_that_it_states(spark:
 
 def test_each_index_is_under_its_own_key(spark: SparkSession, tmp_path: Path) -> None:
     table(spark, tmp_path / "t")
-    keys = {"stats": ["id"], "pii": ["inner.n"]}
+    keys = {"stats": ["id"], "pii": ["Inner.n"]}
     pme.export_xskipper(spark, tmp_path / "t", tmp_path / "store", options=KMS, index_keys=keys, footer_key="other")
     file = tmp_path / "store" / NAME
     assert file.read_bytes()[:4] == b"PARE"

@@ -9,10 +9,10 @@ import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.page.PageReadStore
 import org.apache.parquet.schema.MessageType
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.file.{RowGroupReader, SplitReader}
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.PmeErrors
 
 /** What a store says of one data file. */
 private[pmeparquet] final case class StoreRow(id: FileId, summaries: Seq[(StoreIndex, StoredSummary)])
@@ -105,7 +105,7 @@ private[xskipper] final class StoreFile(
   private def reporting[A](index: StoreIndex)(step: => A): Option[A] =
     try Some(step)
     catch {
-      case failed @ (_: IOException | _: RuntimeException) =>
+      case failed @ (_: PmeException | _: IOException | _: RuntimeException) =>
         report(s"index ${index.kind} of ${index.columns.mkString(", ")}: ${failed.getMessage}")
         None
     }

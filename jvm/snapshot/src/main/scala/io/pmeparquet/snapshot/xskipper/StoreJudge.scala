@@ -72,8 +72,11 @@ private[pmeparquet] final class StoreJudge(
     .collectFirst { case ColumnSummary.ValueList(values, _) => values }
     .filter(values => values.nonEmpty && values.size <= MostJudgedAlone)
     .filter(_.forall { value =>
-      val one = ColumnSummary.Range(Some(value -> value), StoredSummary.UnknownNulls)
-      judged(predicate, known.updated(path, Seq(one))).isDefined
+      val both = Seq(
+        ColumnSummary.Range(Some(value -> value), StoredSummary.UnknownNulls),
+        ColumnSummary.ValueList(List(value), StoredSummary.UnknownNulls)
+      )
+      judged(predicate, known.updated(path, both)).isDefined
     })
     .map(values => Proof(Set(path -> SummaryKind.ValueList(values.size))))
 
@@ -173,6 +176,9 @@ private object StoreJudge {
 
   private def withUnknownNulls(summary: ColumnSummary): (SummaryKind, ColumnSummary) = summary match {
     case ColumnSummary.Range(bounds, _) => SummaryKind.MinMax -> ColumnSummary.Range(bounds, SomeNulls)
+    // All values are null.
+    case ColumnSummary.ValueList(Nil, _) =>
+      SummaryKind.ValueList(1) -> ColumnSummary.Range(None, RowsOfUnknownNumber)
     case ColumnSummary.ValueList(values, _) =>
       SummaryKind.ValueList(values.size) -> ColumnSummary.ValueList(values, SomeNulls)
     case other => throw new IllegalStateException(s"internal error: a store has no $other")

@@ -7,8 +7,8 @@ import scala.collection.mutable
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.PmeErrors
 
 /**
  * START HERE. A Parquet metadata store of Xskipper: a directory of files, each with a row for each of some data files.
@@ -40,7 +40,7 @@ private[pmeparquet] final class XskipperStore(directory: Path, scope: ReadScope,
   private def reporting[A](report: String => Any)(step: => A): Option[A] =
     try Some(step)
     catch {
-      case failed @ (_: IOException | _: RuntimeException) =>
+      case failed @ (_: PmeException | _: IOException | _: RuntimeException) =>
         report(failed.getMessage)
         None
     }

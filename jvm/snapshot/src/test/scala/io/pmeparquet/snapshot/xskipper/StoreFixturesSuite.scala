@@ -130,7 +130,7 @@ class StoreFixturesSuite extends StoreSuite {
   }
 
   private def read(root: LocalPath, version: Int, id: Int): Seq[StoreRow] = {
-    val store = Files.createDirectory(root.resolve(s"$version-$id"))
+    val store = Files.createTempDirectory(root, "store")
     val fixture = Paths.get(getClass.getResource(s"/xskipper/version-$version/$id.parquet").toURI)
     Files.copy(fixture, store.resolve("part-0.parquet"))
     val (rows, problems) = rowsOf(store)

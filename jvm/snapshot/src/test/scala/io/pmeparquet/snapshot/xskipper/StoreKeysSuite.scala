@@ -139,7 +139,7 @@ class StoreKeysSuite extends StoreSuite {
     )
     assertEquals(
       rows.head.summaries.map { case (index, _) => index.field -> index.key.get }.toMap,
-      Map("a$#$b##_minmax_6" -> "k1", "s_valuelist_1" -> "k2")
+      Map("a$#$b##_minmax_7" -> "k1", "s_valuelist_1" -> "k2")
     )
     java.nio.file.Files.write(root.resolve("part-1.parquet"), Array[Byte](1))
     refused("PME_BAD_OPTION", "part-1.parquet")(writer.write(hadoop(root), Iterator(row)))

@@ -7,7 +7,7 @@ import scala.collection.mutable
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.filter2.predicate.FilterPredicate
 import org.apache.parquet.schema.{GroupType, MessageType, Type}
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, In, InSet, IsNotNull, Not}
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetOptions, ParquetUtils}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -58,8 +58,17 @@ private[spark] final class StoreSkipping private (
     val conditions =
       if (!isOn) Nil
       else
-        FilterTranslation.union(named.map(_.schema)).toSeq.flatMap(new FilterTranslation(conf, _).of(filters))
+        FilterTranslation.union(named.map(_.schema)).toSeq.flatMap {
+          new FilterTranslation(conf, _).of(filters ++ filters.flatMap(notNull))
+        }
     if (conditions.isEmpty) None else judge(conditions, named)
+  }
+
+  /** Spark does not add it to NOT IN, which no row with null passes. Stores do not count nulls. */
+  private def notNull(filter: Expression): Option[Expression] = filter match {
+    case Not(In(value, listed)) if listed.nonEmpty => Some(IsNotNull(value))
+    case Not(InSet(value, listed)) if listed.nonEmpty => Some(IsNotNull(value))
+    case _ => scala.None
   }
 
   private def judge(conditions: Seq[FilterPredicate], named: Seq[Column]): Judge = {
