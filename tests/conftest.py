@@ -40,16 +40,26 @@ os.environ["TZ"] = "UTC"
 os.environ |= archive.VARIABLES
 
 
+# scripts/test-side-by-side names the second process of the newest Spark.
+PROCESS = os.environ.get("PME_TEST_PROCESS", sample.NEWEST if SPARK_VERSION >= NEWEST else sample.OLDEST)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Let the process beside read its own files only: reading all takes ten seconds of the processor."""
+    if PROCESS != sample.BESIDE or collection_path.is_dir():
+        return None
+    return sample.rule(str(collection_path.relative_to(config.rootpath))).where != sample.BESIDE or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what `make test` leaves to another process or to `make test-all`. Named files and folders run whole."""
     here, are_named = os.environ.get("PME_TEST_HERE"), config.args != config.getini("testpaths")
-    # scripts/test-side-by-side names the second process of the newest Spark. The first one runs files that are named.
-    process = os.environ.get("PME_TEST_PROCESS", sample.NEWEST if SPARK_VERSION >= NEWEST else sample.OLDEST)
-    if os.environ.get("PME_TEST_ALL") or (not here and are_named and process != sample.BESIDE):
+    # The process beside leaves files that are named to the first one of its Spark.
+    if os.environ.get("PME_TEST_ALL") or (not here and are_named and PROCESS != sample.BESIDE):
         return
-    kept = set() if are_named and not here else sample.chosen(items, None if here else process)
+    kept = set() if are_named and not here else sample.chosen(items, None if here else PROCESS)
     if not here:
-        ran.write_down(items, kept, process)
+        ran.write_down(items, kept, PROCESS)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 

@@ -39,7 +39,7 @@ def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item], process: st
 
 
 def forgotten(found: list[Rows]) -> list[str]:
-    """Return the tests that no process runs, although one could."""
+    """Return the tests that no process runs, although one could. A process need not list what it does not run."""
     names = {name for rows in found for name in rows}
     counts = {name: [rows.get(name, SKIPPED) for rows in found] for name in names}
     return sorted(name for name, some in counts.items() if max(some) == 0)
