@@ -154,7 +154,7 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
         "kind once."
     )
 
-  def indexTooLarge(table: String, index: String, bytes: Long, most: Long): PmeException =
+  def indexTooLarge(table: String, index: String, bytes: String, most: String): PmeException =
     refused(
       table,
       s"index $index has $bytes bytes, and a read holds at most $most bytes of an index in memory",

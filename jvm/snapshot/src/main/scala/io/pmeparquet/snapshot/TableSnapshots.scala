@@ -193,7 +193,12 @@ final class TableSnapshots(
     val version = snapshot.version
     val bytes = version.manifest.parts.map(fileOf(_, index).length).sum
     if (bytes > TableSnapshots.MostIndexBytes)
-      throw PmeErrors.indexTooLarge(table, index.label, bytes, TableSnapshots.MostIndexBytes)
+      throw PmeErrors.indexTooLarge(
+        table,
+        index.label,
+        bytes.toString,
+        TableSnapshots.MostIndexBytes.toString
+      )
     val known = new JavaMap[String, ColumnSummary]
     version.manifest.parts.foldLeft(0) { (first, part) =>
       val (bytes, keys, where) = openedIndex(version, fileOf(part, index))
