@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FPP = {"fpp": "0.001"}
+PAY = KMS | {"indexKeys": "pay: name"}
 
 
 @pytest.fixture
@@ -51,19 +52,35 @@ def test_indexes_are_described_with_their_keys_and_keep_them(spark: SparkSession
     write(people(spark, 40, 10).coalesce(1), indexed, mode="append")
     [finding] = pme.inspect(indexed).findings
     assert finding.condition == "PME_SNAPSHOT_MISMATCH"
-    assert seal(spark, indexed).opened == 1
+    assert seal(spark, indexed, index_keys={"pay": ["name"]}).opened == 1
     assert described(indexed) == made
     assert pme.inspect(indexed).findings == ()
 
 
 def test_an_index_is_dropped_by_its_kind(spark: SparkSession, indexed: str) -> None:
-    made = pme.drop_index(spark, indexed, "name", kind="bloom", options=KMS)
+    made = pme.drop_index(spark, indexed, "name", kind="bloom", options=PAY)
     assert (made.version, made.opened) == (2, 0)
     assert [one[:2] for one in described(indexed)] == [("id", "minMax"), ("name", "minMax"), ("country", "valueList")]
-    with untouched(indexed), refused("PME_UNKNOWN_COLUMN", "column 'name' has no index"):
+    with untouched(indexed), refused("PME_UNKNOWN_COLUMN", "column 'name' has no such index", "minMax(name)"):
         pme.drop_index(spark, indexed, "name", kind="bloom", options=KMS)
     pme.drop_index(spark, indexed, "name", "id", options=KMS)
     assert [one[:2] for one in described(indexed)] == [("country", "valueList")]
+
+
+def test_a_seal_keeps_no_key_of_an_index_that_only_an_hmac_vouches_for(spark: SparkSession, indexed: str) -> None:
+    # Who has the footer's key could have written it, to get an index of a column that he cannot read.
+    write(people(spark, 40, 10).coalesce(1), indexed, mode="append")
+    with untouched(indexed):
+        with refused("PME_BAD_OPTION", "bloom(name) has the key 'pay', and its column has 'pii'", "indexKeys"):
+            seal(spark, indexed)
+        with refused("PME_BAD_OPTION", "the key 'pay'"):
+            pme.drop_index(spark, indexed, "id", options=KMS)
+        # Other settings make no other index of it.
+        with refused("PME_BAD_OPTION", "the key 'pay'"):
+            seal(spark, indexed, index=[pme.Bloom("name", fpp=0.1)])
+    seal(spark, indexed, index_keys={"pii": ["name"]})
+    assert {key for name, _, key, _ in described(indexed) if name == "name"} == {"pii"}
+    assert seal(spark, indexed).version == 3
 
 
 def test_statistics_of_a_query_say_which_index_spared_which_files(spark: SparkSession, indexed: str) -> None:

@@ -139,9 +139,17 @@ class FileSummariesSuite extends FunSuite {
     val (double, int) = (ColumnKind("double v", Nil).leaf("v"), ColumnKind("int32 v", Nil).leaf("v"))
     val arrow = "parquet-cpp-arrow version 14.0.2"
     val known =
-      Seq("parquet-mr version 1.13.1 (build abc)", "parquet-mr version 1.17.1", "parquet-mr version 1.8.0rc4")
-    val others =
-      Seq(arrow, "parquet-mr version 1.18.0 (build abc)", "parquet-mr version 2.0.0", "parquet-mr", "", null)
+      Seq("parquet-mr version 1.13.1 (build abc)", "parquet-mr version 1.17.1", "parquet-mr version 1.10.0")
+    val others = Seq(
+      arrow,
+      "parquet-mr version 1.8.3 (build abc)",
+      "parquet-mr version 1.9.1",
+      "parquet-mr version 1.18.0 (build abc)",
+      "parquet-mr version 2.0.0",
+      "parquet-mr",
+      "",
+      null
+    )
     known.foreach(writer => assert(ChunkRange.boundsNaN(double, writer), writer))
     others.foreach(writer => assert(!ChunkRange.boundsNaN(double, writer), writer))
     (known ++ others).foreach(writer => assert(ChunkRange.boundsNaN(int, writer), writer))
