@@ -113,7 +113,9 @@ class TableSnapshotsSuite extends TableSuite {
     assertEquals(Files.readAllBytes(part).toSeq, written)
   }
 
-  table.test("a part whose files have other times is written again, so that the next seal does not open them") { root =>
+  table.test(
+    "a part whose files have other times is written again, so that the next seal does not open them"
+  ) { root =>
     val first = publish(root, Seq(day1, day2))
     val second = publish(root, Seq(day1, day2.copy(modified = 1)))
     assertNotEquals(second.manifest.parts, first.manifest.parts)
@@ -123,7 +125,9 @@ class TableSnapshotsSuite extends TableSuite {
   table.test("an index that is larger than a reader holds is not read") { root =>
     val made = publish(root, Seq(day1), indexes = Seq(index))
     val part = made.manifest.parts.head
-    val large = part.copy(indexes = part.indexes.map { case (field, file) => field -> file.copy(length = 1L << 30) })
+    val large = part.copy(indexes = part.indexes.map { case (field, file) =>
+      field -> file.copy(length = 1L << 30)
+    })
     forge(root, made.copy(manifest = made.manifest.copy(parts = Seq(large))), identity)
     val snapshots = reader(root)
     val list = snapshots.files(snapshots.chosen().get)

@@ -3,10 +3,12 @@ package io.pmeparquet.spark.read
 import java.io.Closeable
 
 import org.apache.spark.sql.catalyst.{FileSourceOptions, InternalRow}
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.execution.datasources.v2.FilePartitionReaderFactory
 import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.pmeparquet.parquet.bytes.ReadCounters
@@ -16,11 +18,13 @@ import io.pmeparquet.parquet.bytes.ReadCounters
  *
  * @param rows reads a split row by row
  * @param batches reads a split batch by batch
+ * @param result the columns of its rows
  * @param columnar whether Spark may ask for batches
  */
 private[spark] final class PagesReaderFactory(
     rows: PagesRead,
     batches: PagesRead,
+    result: StructType,
     opening: FileOpening,
     columnar: Boolean,
     options: FileSourceOptions
@@ -46,7 +50,7 @@ private[spark] final class PagesReaderFactory(
     override def options: FileSourceOptions = PagesReaderFactory.this.options
 
     override def buildReader(file: PartitionedFile): PartitionReader[InternalRow] =
-      new IteratorReader(read(rows)(file))
+      new UnsafeRowReader(new IteratorReader(read(rows)(file)), result)
 
     // Spark passes batches through iterators of rows.
     override def buildColumnarReader(file: PartitionedFile): PartitionReader[ColumnarBatch] =
@@ -63,6 +67,22 @@ private final class CountedReader[T](reader: PartitionReader[T], counters: ReadC
   override def get(): T = reader.get()
   override def close(): Unit = reader.close()
   override def currentMetricsValues(): Array[CustomTaskMetric] = ReadMetrics.of(counters)
+}
+
+/**
+ * Copies rows that are views of batches, as Spark's own scans do. In Spark 3.5, an expression that is interpreted takes a
+ * null within a struct of such a view for a value. ''Executor only.''
+ */
+private final class UnsafeRowReader(rows: PartitionReader[InternalRow], schema: StructType)
+    extends PartitionReader[InternalRow] {
+  private lazy val projection = UnsafeProjection.create(schema)
+
+  override def next(): Boolean = rows.next()
+  override def get(): InternalRow = rows.get() match {
+    case unsafe: UnsafeRow => unsafe
+    case view => projection(view)
+  }
+  override def close(): Unit = rows.close()
 }
 
 /** ''Executor only.'' */

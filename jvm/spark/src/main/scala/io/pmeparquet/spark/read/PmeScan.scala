@@ -146,7 +146,7 @@ private[spark] final case class PmeScan(
     val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&
       !WholeStageCodegenExec.isTooManyFields(conf, result) && rules.vectorized
     val fileOptions = new FileSourceOptions(opening.options.asCaseSensitiveMap().asScala.toMap)
-    new PagesReaderFactory(read(batches = false), read(batches = true), opened, columnar, fileOptions)
+    new PagesReaderFactory(read(batches = false), read(batches = true), result, opened, columnar, fileOptions)
   }
 }
 

@@ -7,10 +7,13 @@ import org.apache.spark.sql.sources._
 
 /** Which filters become predicates of files, where files are not as the read's schema. */
 class FilterTranslationSuite extends munit.FunSuite {
-  private def schema(fields: String): MessageType = MessageTypeParser.parseMessageType(s"message m { $fields }")
+  private def schema(fields: String): MessageType =
+    MessageTypeParser.parseMessageType(s"message m { $fields }")
 
   private def paths(columns: String*) =
-    FilterTranslation.union(columns.map(schema)).map(_.getPaths.toArray.toSeq.map(_.asInstanceOf[Array[String]].toSeq))
+    FilterTranslation
+      .union(columns.map(schema))
+      .map(_.getPaths.toArray.toSeq.map(_.asInstanceOf[Array[String]].toSeq))
 
   test("columns make one schema, without those that lie in each other") {
     assertEquals(paths(), None)
@@ -23,7 +26,9 @@ class FilterTranslationSuite extends munit.FunSuite {
   }
 
   private val decimals = new DecimalFilters(
-    schema("optional int32 d (DECIMAL(5,2)); optional int64 e (DECIMAL(18,2)); optional binary f (DECIMAL(30,2));"),
+    schema(
+      "optional int32 d (DECIMAL(5,2)); optional int64 e (DECIMAL(18,2)); optional binary f (DECIMAL(30,2));"
+    ),
     caseSensitive = false
   )
 
