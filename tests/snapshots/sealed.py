@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
@@ -43,6 +44,16 @@ def seal(spark: SparkSession, path: str, *index: str, **given: Any) -> pme.Seale
     """Seal the table, with a min/max index on columns if there are any."""
     indexes = {"index": [pme.MinMax(*index)]} if index else {}
     return pme.seal(spark, path, **{"options": KMS} | indexes | given)
+
+
+def index_file(table: str, column: str) -> Path:
+    """Return the file of the only index of a column, of a table with one version and one part."""
+    [manifest] = Path(table, "_pme_snapshots").glob("snapshot-*.json")
+    content = json.loads(manifest.read_text().splitlines()[0])
+    [field] = [index["field"] for index in content["indexes"] if index["column"] == [column]]
+    [part] = content["parts"]
+    [name] = [index["name"] for index in part["indexes"] if index["field"] == field]
+    return manifest.with_name(name)
 
 
 def ids(frame: DataFrame) -> list[int]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.tables import KMS, MISMATCH, ids, seal, write
+from tests.snapshots.sealed import index_file
+from tests.snapshots.tables import DAMAGED, KMS, MISMATCH, NOT_AUTHENTIC, ids, seal, write
 from tests.support.canary import assert_no_canaries, data_files
 from tests.support.expect import refused
 from tests.support.files import forge
@@ -59,6 +60,29 @@ def test_verify_reports_a_snapshot_that_is_not_authentic(spark: SparkSession, ta
     manifest = Path(table) / "_pme_snapshots" / "snapshot-0000000001.json"
     manifest.write_bytes(manifest.read_bytes().replace(b'"rows":20', b'"rows":21'))
     assert (Path(table).name, "PME_SNAPSHOT_NOT_AUTHENTIC") in findings(spark, table)
+
+
+def test_verify_finds_files_of_indexes_and_lists_that_are_not_as_they_were_sealed(
+    spark: SparkSession, target: str
+) -> None:
+    write(people(spark).repartition(2), target)
+    seal(spark, target, index=[pme.MinMax("id", "ssn", "name", "salary")])
+    altered, cut, gone, swapped = (index_file(target, column) for column in ("id", "ssn", "name", "salary"))
+    swapped.write_bytes(cut.read_bytes())
+    altered.write_bytes(forge.flip(altered.read_bytes(), altered.stat().st_size // 2))
+    cut.write_bytes(cut.read_bytes()[:-1])
+    gone.unlink()
+    for file in (altered, cut, swapped):
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    expected = {altered.name: NOT_AUTHENTIC, cut.name: DAMAGED, gone.name: DAMAGED, swapped.name: DAMAGED}
+    assert ids(spark, target) == list(range(20)), "this session has read the list now"
+    assert dict(findings(spark, target)) == expected
+    # A file of the list ends reads, except where a session remembers what it says.
+    [part] = Path(target, "_pme_snapshots").glob("part-*.parquet")
+    part.unlink()
+    assert dict(findings(spark, target)) == expected | {part.name: DAMAGED}
+    copy = pme.Encryption(kms=pme.KmsClass(KMS["kms"]), footer_key="other")
+    pme.rekey(spark, target, f"{target}-copy", copy, kms=pme.KmsClass(KMS["kms"]))
 
 
 def test_a_rotation_of_a_sealed_table_is_refused_unless_snapshots_are_off(spark: SparkSession, target: str) -> None:

@@ -79,6 +79,14 @@ def test_a_scan_says_how_many_files_it_reads_and_by_which_index(
 
 
 @BOTH
+def test_partitions_of_a_table_are_read_as_one_table(spark: SparkSession, parts: str, how: dict[str, str]) -> None:
+    paths = [f"{parts}/part={part}" for part in range(3)]
+    frame = spark.read.format(FORMAT).options(**KMS | how).load(paths).where("id < 5")
+    assert counted(frame) == [(3, 6, [("minMax", "id", 3)])]
+    assert len(ids(frame)) == 15
+
+
+@BOTH
 def test_what_is_not_sealed_is_counted_without_a_version(
     spark: SparkSession, table: str, how: dict[str, str], tmp_path: Path
 ) -> None:

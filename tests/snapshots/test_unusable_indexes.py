@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.sealed import KMS, files_read, ids, load, save, seal
+from tests.snapshots.sealed import KMS, files_read, ids, index_file, load, save, seal
 from tests.support.expect import refused
 
 if TYPE_CHECKING:
@@ -45,16 +43,6 @@ def warnings(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
         appender.stop()
 
 
-def index_file(table: str, column: str) -> Path:
-    """Return the file of the index of a column."""
-    [manifest] = Path(table, "_pme_snapshots").glob("snapshot-*.json")
-    content = json.loads(manifest.read_text().splitlines()[0])
-    [field] = [index["field"] for index in content["indexes"] if index["column"] == [column]]
-    [part] = content["parts"]
-    [name] = [index["name"] for index in part["indexes"] if index["field"] == field]
-    return manifest.with_name(name)
-
-
 def missing(table: str) -> None:
     index_file(table, "id").unlink()
 
@@ -81,18 +69,22 @@ def test_a_damaged_index_costs_skipping_and_one_warning(
 ) -> None:
     save(spark.range(0, 20, 1, 2).selectExpr("id", "id AS n"), target)
     seal(spark, target, "id", "n")
+    file = index_file(target, "id")
+    content = file.read_bytes()
     damage(target)
-    for how in ({}, {"scan": "v2"}):
-        with warnings(spark) as logged:
-            frame = load(spark, target, **how).where("id = 5 AND id < 100")
-            assert files_read(frame) == 2
-            assert len(logged()) == 1
-            assert "minMax(id)" in logged()[0]
-        assert ids(frame) == [5]
-        with warnings(spark) as logged:
-            assert files_read(load(spark, target, **how).where("id = 5 AND n = 5")) == 1
-            assert files_read(load(spark, target, **how).where("n = 5")) == 1
-            assert len(logged()) == 1
+    for session in (spark, spark.newSession()):
+        for how in ({}, {"scan": "v2"}):
+            with warnings(spark) as logged:
+                frame = load(session, target, **how).where("id = 5 AND id < 100")
+                assert files_read(frame) == 2
+                assert ids(frame) == [5]
+                assert files_read(load(session, target, **how).where("id = 5 AND n = 5")) == 1
+                assert files_read(load(session, target, **how).where("n = 5")) == 1
+                assert len(logged()) == 1, "one warning for a session, the options of its reads, a version and an index"
+                assert "minMax(id)" in logged()[0]
+    file.write_bytes(content)
+    assert files_read(load(spark, target).where("id = 5")) == 2, "a session does not try again at once"
+    assert files_read(load(spark.newSession(), target).where("id = 5")) == 1
 
 
 def test_a_class_of_the_users_is_loaded_only_if_the_read_names_it(spark: SparkSession, target: str, conf: Conf) -> None:

@@ -181,6 +181,18 @@ def test_a_sealed_table_is_skipped_by_its_own_indexes_and_by_a_store(
     assert [(one.kind, one.column, one.files) for one in scanned.skipped_by] == [("minMax", ("temp",), 2)]
 
 
+def test_a_read_that_accepts_only_what_is_signed_uses_no_store(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:
+    sample(spark, tmp_path)
+    options = KMS | {"xskipperStore": str(tmp_path / "store"), "verifyKey": "file:/keys/signer.pem"}
+    for scan in ("v1", "v2"):
+        with refused("PME_BAD_OPTION", "xskipperStore and verifyKey", "not signed", "snapshot=off"):
+            # With a schema, no file is opened before.
+            reader = spark.read.format(FORMAT).schema("temp double").options(**options, scan=scan)
+            reader.load(str(tmp_path / "t")).where("temp < 10").collect()
+        with conf(STATIC):
+            assert small(spark, tmp_path, scan=scan, verifyKey=options["verifyKey"], snapshot="off") == {FIRST}
+
+
 def test_a_type_that_has_changed_proves_nothing(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:
     make(tmp_path / "t", pa.schema([("temp", pa.string())]), {"one": [("9",)], "two": [("10",)]})
     index = Index("minmax", "temp", "integer")

@@ -55,7 +55,7 @@ private[options] trait SnapshotOptions {
     "xskipperStore",
     Read,
     "The directory of a Parquet metadata store of Xskipper, by which a read skips files. A store is not signed: whoever " +
-      "can write to it can hide rows from this read."
+      "can write to it can hide rows from this read. With `verifyKey`, it is refused."
   )
 
   protected def snapshotOptions: Seq[OptionSpec] =

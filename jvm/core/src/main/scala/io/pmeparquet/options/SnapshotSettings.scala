@@ -62,6 +62,21 @@ final case class SnapshotSettings(
   /** Whether a read takes the newest version. */
   def isNewest: Boolean = choice == SnapshotChoice.Auto || choice == SnapshotChoice.Required
 
+  /**
+   * Requires that a read may skip files by a store of Xskipper's, which nobody signs: whoever can write to it could hide
+   * rows that a signature promises.
+   *
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION`
+   */
+  def requireUnsignedAllowed(): Unit =
+    if (hasVerifyKey && !isOff)
+      throw PmeErrors.contradiction(
+        s"${PmeOptions.XskipperStore.name} and ${PmeOptions.VerifyKey.name}",
+        "a store of Xskipper is not signed, so whoever can write to it could hide rows of a signed table",
+        s"Remove ${PmeOptions.XskipperStore.name} and use the indexes of the snapshot (pme.seal), or read without the " +
+          "snapshot (snapshot=off)."
+      )
+
   /** Whether a table without a snapshot is refused, and the option that says so. */
   def requiredBy: Option[String] = choice match {
     case SnapshotChoice.Off => None

@@ -63,7 +63,7 @@ class PublishingSuite extends FunSuite {
       val attempts = 6
       val threads = Executors.newFixedThreadPool(attempts)
       try
-        (1 to 20).foreach { round =>
+        Seq.range(1, 21).foreach { round =>
           val one = store()
           val together = new CyclicBarrier(attempts)
           val answers = (0 until attempts)

@@ -81,7 +81,7 @@ class FileSummariesSuite extends FunSuite {
   test("results are in the order of what is wanted; a column that the file lacks, or repeats, has none") {
     val found = look(small, "city" -> list, "none" -> list, "many" -> bloom, "id" -> SummaryKind.MinMax).found
     assertEquals(found.map(_.isDefined), List(true, false, false, true))
-    assertEquals(found.flatten.map(_.columnType), List("optional binary city (STRING)", "required int64 id"))
+    assertEquals(found.flatten.map(_.columnType), List("optional binary city (STRING)", "optional int64 id"))
     assertEquals(
       look(write(schema, Nil)(identity(_)), "city" -> list, "id" -> SummaryKind.MinMax).found,
       List(None, None)

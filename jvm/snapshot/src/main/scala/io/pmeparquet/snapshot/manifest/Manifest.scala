@@ -55,8 +55,11 @@ final case class PartEntry(
     indexes: Seq[(String, FileEntry)]
 ) {
 
+  /** All its files: the list, and those of indexes. */
+  def entries: Seq[FileEntry] = list +: indexes.map(_._2)
+
   /** The names of all its files. */
-  def names: Seq[String] = list.name +: indexes.map(_._2.name)
+  def names: Seq[String] = entries.map(_.name)
 }
 
 /**

@@ -8,7 +8,7 @@ import io.pmeparquet.keys.Kms
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.verify.Finding
-import io.pmeparquet.snapshot.SealedFiles
+import io.pmeparquet.snapshot.{SealedFiles, SnapshotDirectory}
 import io.pmeparquet.spark.admin.job.FileJob
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
@@ -20,16 +20,27 @@ import io.pmeparquet.spark.snapshots.{SealedTable, SnapshotReads}
  */
 private[admin] final class SnapshotFindings(session: SparkSession, options: Map[String, String]) {
   private val conf = SparkAccess.hadoopConf(session, options)
+  private val resolver = new ConfResolver(session)
 
   /**
+   * What differs, and which files of the snapshot itself are not as its manifest states: reads go on without an index.
+   *
    * @param path the table, a partition or a file
    * @param all the files below the path
    * @param chosen those whose bytes to compare
    */
-  def of(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[Finding] =
-    differences(path, all, chosen).getOrElse(Nil).map { case (file, failed) =>
-      Finding(file, condition = failed.condition.name, message = failed.problem)
+  def of(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[Finding] = {
+    val named = TableFiles.qualified(path.toString, conf)
+    tables(named) match {
+      case Left(failed) => Seq(finding(named.toString, failed))
+      case Right(tables) =>
+        val differing = tables.flatMap(different(_, named, all, chosen))
+        differing.map { case (file, failed) => finding(file, failed) } ++ tables.flatMap(ownFiles)
     }
+  }
+
+  private def finding(file: String, failed: PmeException) =
+    Finding(file, condition = failed.condition.name, message = failed.problem)
 
   /** What differs, with the file that each failure is about; none if there is no snapshot to compare with. */
   def differences(
@@ -38,14 +49,38 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
       chosen: Seq[ListedFile]
   ): Option[Seq[(String, PmeException)]] = {
     val named = TableFiles.qualified(path.toString, conf)
-    val isFile = TableFiles.statusOf(named, conf).isFile
-    val reads = new SnapshotReads(session, new ConfResolver(session), options)
-    Kms.answer(reads.tables(Seq(named), _ => isFile)) match {
+    tables(named) match {
       case Left(failed) => Some(Seq(named.toString -> failed))
       case Right(Seq()) => None
-      case Right(tables) =>
-        Some(tables.flatMap(table => listing(table, named, all) ++ bytes(table, chosen)))
+      case Right(tables) => Some(tables.flatMap(different(_, named, all, chosen)))
     }
+  }
+
+  private def tables(path: Path) = {
+    val isFile = TableFiles.statusOf(path, conf).isFile
+    Kms.answer(new SnapshotReads(session, resolver, options).tables(Seq(path), _ => isFile))
+  }
+
+  private def different(table: SealedTable, path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]) =
+    listing(table, path, all) ++ bytes(table, chosen)
+
+  /** The lists and indexes of the snapshot, by their digests: this needs none of their keys. */
+  private def ownFiles(table: SealedTable): Seq[Finding] = {
+    val directory = resolver.snapshots(options).directory(table.directory)
+    val (named, location) = (table.directory.toString, directory.path.toString)
+    val parts = table.snapshot.version.manifest.parts
+    FileJob
+      .each(session, conf, parts.toVector.flatMap(_.entries), FileJob.MaxTasks) { (file, conf) =>
+        Kms.answer(new SnapshotDirectory(new Path(named), Some(location), conf).part(file)).left.toOption
+      }
+      .flatMap { case (file, answer) =>
+        val path = directory.partPath(file.name).toString
+        answer match {
+          case Right(differing) => differing.map(finding(path, _))
+          case Left(failed) =>
+            Some(Finding(path, condition = failed.condition, message = failed.message))
+        }
+      }
   }
 
   private def listing(table: SealedTable, path: Path, all: Seq[ListedFile]): Seq[(String, PmeException)] = {

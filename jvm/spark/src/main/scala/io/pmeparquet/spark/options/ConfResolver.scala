@@ -147,6 +147,8 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   /**
    * The store of Xskipper's by which a read skips files. The read itself or its session names it, and never a stored
    * definition: whoever makes a store can hide rows.
+   *
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the read accepts only what is signed
    */
   def xskipperStore(options: Map[String, String]): Option[StoreResolver] = {
     val named = new OptionValues(
@@ -158,6 +160,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     )
     named.text(PmeOptions.XskipperStore).map(_.trim).filter(_.nonEmpty).map { directory =>
       val values = valuesOf(options)
+      SnapshotSettings.of(values).requireUnsignedAllowed()
       val resolver = kmsResolver(options)
       new StoreResolver(directory, kmsUse(values, resolver), settingsOf(values), resolver.conf)
     }

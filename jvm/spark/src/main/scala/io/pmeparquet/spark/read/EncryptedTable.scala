@@ -60,13 +60,13 @@ abstract class EncryptedTable private[spark] (
       val resolver = new ConfResolver(session, origin)
       val scope = resolver.scan(spelled, dataSchema)
       val ours = PmeCryptoFactory.readProperties(scope) + EncryptedTable.NothingSkipped
+      val store = StoreSkipping.of(session, resolver, spelled, dataSchema, fileIndex.partitionSchema)
       val tables = sealedTables(spelled)
       val seal = SealOfRead.broadcast(session, SealState.of(tables))
       val read = if (seal.isDefined) NothingSkipped.in(spelled) else spelled
       val options = new CaseInsensitiveStringMap(
         (read.filterNot(_._1.equalsIgnoreCase(EncryptedTable.NothingSkipped._1)) ++ ours).asJava
       )
-      val store = StoreSkipping.of(session, resolver, spelled, dataSchema, fileIndex.partitionSchema)
       val files = if (tables.isEmpty && store.isEmpty) fileIndex else skippedFiles(tables, store, spelled)
       val spark = new ParquetScanBuilder(session, files, schema, dataSchema, options)
       new PmeScanBuilder(spark, FileOpeningOf(session, options, scope, sessionRules, seal))

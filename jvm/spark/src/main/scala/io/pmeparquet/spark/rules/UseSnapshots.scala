@@ -52,12 +52,12 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
   ): LogicalPlan = {
     val session = SparkSession.active
     val resolver = new ConfResolver(session, format.origin)
+    val store = storeOf(session, resolver, files)
     val reads = new SnapshotReads(session, resolver, ConfResolver.spelled(files.options))
     // A catalog can say that partitions are elsewhere, but not that the table has no snapshot.
     val own = relation.catalogTable.flatMap(_.storage.locationUri).map(new Path(_))
     val tables =
       reads.tables(files.location.rootPaths ++ own.map(qualified(session, _)), filesOf(files.location))
-    val store = storeOf(session, resolver, files)
     val catalog = relation.catalogTable
     val index = new SealedIndex(files.location, reads, skippingOf(session, files, tables, store), catalog)
     if (tables.isEmpty && store.isEmpty)

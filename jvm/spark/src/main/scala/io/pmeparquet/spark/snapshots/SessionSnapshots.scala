@@ -4,23 +4,24 @@ import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{PmeException, RecentValues}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.snapshot.{IndexContent, SeenSnapshots, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
-import io.pmeparquet.RecentValues
 
 /** What one session remembers of snapshots. ''Driver only.'' */
 private[spark] final class SessionSnapshots {
   val seen = new SeenSnapshots
 
-  private def recent[A] = new RecentValues[SessionSnapshots.ListKey, A](
-    SessionSnapshots.MostLists,
-    SessionSnapshots.LifetimeMillis
-  )
+  private def recent[A](most: Int = SessionSnapshots.MostLists) =
+    new RecentValues[SessionSnapshots.ListKey, A](most, SessionSnapshots.LifetimeMillis)
 
   /** The lists of files that were read last. */
-  private val lists = recent[TableSnapshot]
-  private val contents = recent[IndexContent]
+  private val lists = recent[TableSnapshot]()
+  private val contents = recent[IndexContent]()
+
+  /** Indexes that could not be read, so that not every query asks the KMS and logs the same. */
+  private val failures = recent[PmeException](SessionSnapshots.MostFailures)
 
   /**
    * @param version verified for this read
@@ -29,15 +30,36 @@ private[spark] final class SessionSnapshots {
   def files(version: Version, scope: ReadScope)(read: => TableSnapshot): TableSnapshot =
     lists.get(SessionSnapshots.ListKey(version.digest, None, scope.id))(read)
 
-  /** @param scope whose keys open the index */
-  def content(version: Version, index: IndexEntry, scope: ReadScope)(read: => IndexContent): IndexContent =
-    contents.get(SessionSnapshots.ListKey(version.digest, Some(index.field), scope.id))(read)
+  /**
+   * @param scope whose keys open the index
+   * @param warn called for the first failure within the lifetime of what is remembered
+   * @return none if the index could not be read within this lifetime
+   */
+  def content(version: Version, index: IndexEntry, scope: ReadScope)(
+      read: => IndexContent
+  )(warn: PmeException => Unit): Option[IndexContent] = {
+    val key = SessionSnapshots.ListKey(version.digest, Some(index.field), scope.id)
+    if (failures.find(key).isDefined) None
+    else
+      try Some(contents.get(key)(read))
+      catch {
+        case failed: PmeException =>
+          failures.get(key) {
+            warn(failed)
+            failed
+          }
+          None
+      }
+  }
 }
 
 private[spark] object SessionSnapshots {
   private final case class ListKey(digest: String, index: Option[String], scope: String)
 
   private val MostLists = 16
+
+  /** These are small. */
+  private val MostFailures = 1000
 
   /** As long as keys are used without asking the KMS again, by default. */
   private val LifetimeMillis = 600000L

@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.snapshots
 
+import scala.collection.mutable
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.SparkSession
@@ -8,7 +10,7 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.summary.SummaryKind
-import io.pmeparquet.snapshot.{TableSnapshots, Version}
+import io.pmeparquet.snapshot.{IndexContent, SnapshotDirectory, TableSnapshot, TableSnapshots, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.options.{ConfResolver, SnapshotResolver}
 
@@ -38,43 +40,68 @@ private[spark] final class SnapshotReads(
     if (snapshots.settings.isOff) Nil
     else {
       val candidates = roots.map(root => TableDirectories.of(root, isFile(root))).distinct
-      candidates.map(directories).distinct.toVector.flatMap(sealedTable)
+      val listings = new Listings
+      val found = candidates.map(directories).distinct.map(one => one -> listings.table(one))
+      requireNone(found.collect { case (named, None) => named.map(listings.directory) })
+      // Many paths can be of one table, and each has other candidates.
+      found.flatMap(_._2).distinct.toVector.map { table =>
+        sealedTable(listings.directory(table), listings.versions(table))
+      }
     }
+
+  /** The versions of tables that may be those of a read. Each directory is listed once. */
+  private final class Listings {
+    private val known = mutable.HashMap.empty[Path, (SnapshotDirectory, Seq[Long])]
+
+    private def of(table: Path) = known.getOrElseUpdate(
+      table, {
+        val directory = snapshots.directory(table)
+        (directory, directory.versions)
+      }
+    )
+
+    def directory(table: Path): SnapshotDirectory = of(table)._1
+    def versions(table: Path): Seq[Long] = of(table)._2
+
+    /** The first of some tables that has snapshots. */
+    def table(candidates: Seq[Path]): Option[Path] = candidates.find(versions(_).nonEmpty)
+  }
+
+  /** For paths of which no table has snapshots: none is required, and this session has seen none. */
+  private def requireNone(candidates: Seq[Seq[SnapshotDirectory]]): Unit = {
+    candidates.map(_.head).distinct.foreach(snapshots.snapshots(_).chosen(Nil))
+    candidates.flatten.distinct.foreach(remembered.seen.requireNone)
+  }
 
   /** The directories that may have the table's snapshots, the outermost first: anybody can make one further in. */
   private def directories(candidates: Seq[Path]): Seq[Path] =
     if (snapshots.settings.location.isDefined) Seq(candidates.last)
     else candidates.reverse
 
-  private def sealedTable(candidates: Seq[Path]): Option[SealedTable] = {
-    val named = candidates.map(snapshots.directory)
-    val (directory, versions) = named.iterator
-      .map(one => one -> one.versions)
-      .find { case (_, versions) => versions.nonEmpty }
-      .getOrElse(named.head -> Nil)
-    val table = directory.table
+  private def sealedTable(directory: SnapshotDirectory, versions: Seq[Long]): SealedTable = {
     val reader = snapshots.snapshots(directory)
-    val found = reader.chosen(versions)
-    if (found.isEmpty) named.foreach(remembered.seen.requireNone)
-    found.map { version =>
-      if (snapshots.settings.isNewest) note(reader, version)
-      val list = remembered.files(version, snapshots.scope)(reader.files(version))
-      def contentOf(index: IndexEntry) =
-        if (!mayLoad(index)) {
-          log.warn(
-            s"$table: no file is skipped by index ${index.label}: it needs a class that option " +
-              s"${PmeOptions.IndexClasses.name} of this read does not name"
-          )
-          None
-        } else
-          try Some(remembered.content(version, index, snapshots.scope)(reader.content(list, index)))
-          catch {
-            // Without an index a read is slower. With a list that is not the sealed one it must fail.
-            case failed: PmeException =>
-              log.warn(s"$table: no file is skipped by index ${index.label}: ${failed.getMessage}")
-              None
-          }
-      new SealedTable(table, list, contentOf)
+    // There are versions, so the settings choose one or refuse all.
+    val version = reader.chosen(versions).get
+    if (snapshots.settings.isNewest) note(reader, version)
+    val list = remembered.files(version, snapshots.scope)(reader.files(version))
+    new SealedTable(directory.table, list, contentOf(reader, list, _))
+  }
+
+  private def contentOf(
+      reader: TableSnapshots,
+      list: TableSnapshot,
+      index: IndexEntry
+  ): Option[IndexContent] = {
+    def warn(why: String) =
+      log.warn(s"${reader.directory.table}: no file is skipped by index ${index.label}: $why")
+    if (mayLoad(index))
+      remembered.content(list.version, index, snapshots.scope)(reader.content(list, index))(failed =>
+        // Without an index a read is slower. With a list that is not the sealed one it must fail.
+        warn(failed.getMessage)
+      )
+    else {
+      warn(s"it needs a class that option ${PmeOptions.IndexClasses.name} of this read does not name")
+      None
     }
   }
 
