@@ -237,7 +237,7 @@ class ManifestJsonSuite extends FunSuite {
       damaged(parsed(changed("index_0", field)), "a field that no index has")
     }
     Seq("bloom2", "", "MINMAX", "minMax").foreach { kind =>
-      damaged(parsed(changed("\"kind\":\"bloom\"", s"\"kind\":\"$kind\"")), s"kind '$kind'")
+      damaged(parsed(changed("\"kind\":\"bloom\"", "\"kind\":\"" + kind + "\"")), s"kind '$kind'")
     }
     Seq("0.01" -> "2", "0.01" -> "x", "\"fpp\"" -> "\"other\"", "\"1000\"" -> "\"0\"").foreach {
       case (piece, by) =>
