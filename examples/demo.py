@@ -27,7 +27,7 @@ from demo_parts.tables import FORMAT, Copy, best_returns, sales_by_segment
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-STEPS = 9
+STEPS = 10
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -107,6 +107,9 @@ def run(screen: Screen, spark: SparkSession, work: Work) -> bool:
 
     screen.step("Sizes and times compared with Spark's plaintext Parquet")
     compare(spark, work.sources, copies, work.rounds)
+
+    screen.step("Seal a table: a file that disappears is noticed, and a query opens only files that can match")
+    checks += seal(spark, encrypted, work.people.owner)
     return not all(checks)
 
 
@@ -166,6 +169,23 @@ def look_at_bytes(spark: SparkSession, plain: Copy, encrypted: Copy) -> list[boo
         check("the search finds canaries where they are readable", bool(in_plain)),
         check("no canary is readable in the encrypted copy", not in_encrypted),
     ]
+
+
+def seal(spark: SparkSession, encrypted: Copy, keys: pme.Keystore) -> list[bool]:
+    """Seal a table with an index, query it, and take a file away."""
+    table = encrypted.path("lineitem")
+    sealed = pme.seal(spark, table, kms=keys, index=[pme.MinMax("l_orderkey")], progress=False)
+    say(f"version {sealed.version} lists {sealed.files} files, sealed with {sealed.algorithm}")
+    say("one order's lines:")
+    [scan] = pme.query_stats(encrypted.read(spark, "lineitem").where("l_orderkey = 7")).scans
+    say(f"{scan.files_read} of {scan.files} files are read", indent=8)
+    file = min(Path(table).glob("*=*/*.parquet"))
+    away = file.rename(encrypted.directory.parent / file.name)
+    say("somebody takes a file away:")
+    noticed = refused(encrypted.read(spark, "lineitem"))
+    away.rename(file)
+    few = check(f"the query read at most {scan.files} files, and at least one", 0 < scan.files_read <= scan.files)
+    return [few, noticed]
 
 
 def check(claim: str, passed: bool) -> bool:  # noqa: FBT001  reads as a sentence: check(claim, it holds)

@@ -50,6 +50,7 @@ def test_demo_runs_and_all_of_its_checks_hold(demo: Demo) -> None:
     assert "FAILED" not in shown
     assert "refused: PME_KEY_NOT_FOUND" in shown
     assert "refused: PME_NOT_AUTHENTIC" in shown
+    assert "refused: PME_SNAPSHOT_MISMATCH" in shown
     assert re.search(r"encrypted copy: 0\n", shown)
     assert "Try next" in shown
     assert_encrypted_footers(path / "encrypted")
@@ -57,7 +58,7 @@ def test_demo_runs_and_all_of_its_checks_hold(demo: Demo) -> None:
 
 
 def test_demo_compares_no_cold_write_with_a_warm_one(demo: Demo) -> None:
-    written, compared = demo.shown.partition("[5/9]")[0], demo.shown.partition("[9/9]")[2]
+    written, compared = demo.shown.partition("[5/10]")[0], demo.shown.partition("[9/10]")[2]
     assert not re.search(r"written as .*\d s", written)
     assert not re.search(r"as (pme-)?parquet +\d", written)
     assert compared.index("warm-up of both done") < compared.index("round 1 of 1 done")
@@ -117,23 +118,33 @@ def test_sealed_example_refuses_what_the_publisher_did_not_sign(tmp_path: Path) 
     assert_no_canaries(tmp_path / "orders", ["customer-1"])
 
 
-def test_notebook_runs_and_shows_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in environment().items():
-        monkeypatch.setenv(name, value)
-    notebook = nbformat.read(EXAMPLES / "notebooks" / "look_at_a_table.ipynb", as_version=4)
+NOTEBOOKS = {
+    "look_at_a_table": (
+        ["1 of 4 files is plaintext", "column key: key &#x27;pii&#x27;", "[PME_PLAINTEXT_FILE]", "0 findings"]
+    ),
+    "seal_a_table": (
+        ["version 1: 8 files", "valueList", "1 of 8 files read", "[PME_SNAPSHOT_MISMATCH]", "8000 rows", "2 versions"]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_notebook_runs_and_shows_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, value in environment().items():
+        monkeypatch.setenv(variable, value)
+    notebook = nbformat.read(EXAMPLES / "notebooks" / f"{name}.ipynb", as_version=4)
     NotebookClient(notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
     shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     html = "".join(output.data["text/html"] for output in shown if "text/html" in output.get("data", {}))
     printed = "".join(output.text for output in shown if output.output_type == "stream" and output.name == "stdout")
-    assert "1 of 4 files is plaintext" in html
-    assert "column key: key &#x27;pii&#x27;" in html
-    assert "[PME_PLAINTEXT_FILE]" in printed
-    assert "0 findings" in printed
+    for expected in NOTEBOOKS[name]:
+        assert expected in html + printed
     password = (tmp_path / "password").read_text()
     assert password not in nbformat.writes(notebook)
 
 
-def test_notebook_is_stored_without_outputs() -> None:
-    notebook = nbformat.read(EXAMPLES / "notebooks" / "look_at_a_table.ipynb", as_version=4)
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_notebook_is_stored_without_outputs(name: str) -> None:
+    notebook = nbformat.read(EXAMPLES / "notebooks" / f"{name}.ipynb", as_version=4)
     nbformat.validate(notebook)
     assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")
