@@ -253,7 +253,7 @@ def test_dropping_an_index_does_not_need_its_key(spark: SparkSession, target: st
 def test_a_column_without_an_index_has_none_to_drop(spark: SparkSession, indexed: str) -> None:
     with (
         untouched(indexed),
-        refused("PME_UNKNOWN_COLUMN", "column 'ssn' has no index", "minMax(id), minMax(salary)"),
+        refused("PME_UNKNOWN_COLUMN", "column 'ssn' has no such index", "minMax(id), minMax(salary)"),
     ):
         drop(spark, indexed, "id", "ssn")
     with refused("PME_BAD_OPTION", "it names no column"):
