@@ -76,13 +76,29 @@ private[snapshot] object PartKeys {
 
   /** @param key of the group of an index; the footer's for a list */
   private def filesUnder(footerKey: String, key: String): FileSettings = {
-    val ofIndex = ColumnPattern(IndexFile.Group, Seq(NamePattern(IndexFile.Group, quoted = true)))
+    val ofIndex = if (key == footerKey) Nil else Seq(IndexFile.Group -> key)
+    settings(footerKey, ofIndex, plaintextFooter = false)
+  }
+
+  /**
+   * How a file of metadata is encrypted.
+   *
+   * @param keys of top-level columns, by their names; everything else is under the footer's key
+   */
+  private[snapshot] def settings(
+      footerKey: String,
+      keys: Seq[(String, String)],
+      plaintextFooter: Boolean
+  ): FileSettings = {
+    val entries = keys.map { case (column, key) =>
+      ColumnKeys.Entry(key, ColumnPattern(column, Seq(NamePattern(column, quoted = true))))
+    }
     FileSettings(
       footerKey,
-      if (key == footerKey) None else Some(ColumnKeys(Seq(ColumnKeys.Entry(key, ofIndex)))),
+      if (entries.isEmpty) None else Some(ColumnKeys(entries)),
       UnlistedColumns.UseFooterKey,
       EncryptionAlgorithm.AesGcmV1,
-      plaintextFooter = false,
+      plaintextFooter,
       dataKeyBits = None,
       kekBits = 128,
       doubleWrapping = true,

@@ -4,8 +4,8 @@ import scala.collection.JavaConverters._
 
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, NamePattern, UnlistedColumns}
-import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
+import io.pmeparquet.options.FileSettings
+import io.pmeparquet.snapshot.parts.PartKeys
 
 /**
  * The keys of a store: one for each index that has one, and the footer's for everything else. What the store says of its
@@ -33,26 +33,8 @@ private[pmeparquet] final class StoreKeys(
   }
 
   /** How the file is encrypted. */
-  private[xskipper] def settings: FileSettings = {
-    val entries = ofFields.filter(_._2 != footerKey).map { case (field, label) =>
-      ColumnKeys.Entry(label, ColumnPattern(field, Seq(NamePattern(field, quoted = true))))
-    }
-    FileSettings(
-      footerKey,
-      if (entries.isEmpty) None else Some(ColumnKeys(entries)),
-      UnlistedColumns.UseFooterKey,
-      EncryptionAlgorithm.AesGcmV1,
-      plaintextFooter,
-      dataKeyBits = None,
-      kekBits = 128,
-      doubleWrapping = true,
-      externalMaterial = false,
-      directKeys = false,
-      aadPrefix = None,
-      storeAadPrefix = true,
-      caseSensitive = true
-    )
-  }
+  private[xskipper] def settings: FileSettings =
+    PartKeys.settings(footerKey, ofFields.filter(_._2 != footerKey), plaintextFooter)
 }
 
 private[pmeparquet] object StoreKeys {
