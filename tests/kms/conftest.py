@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kms import clouds
-from tests.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, running
+from tests.kms import tokens as tokens_of
 from tests.support.expect import save
 from tests.support.kms import aws as of_aws
 from tests.support.kms import counting, denied
 from tests.support.kms.access import KEYS, by_token, encryption
 from tests.support.kms.aws_server import AwsServer
 from tests.support.kms.certificates import Authority
+from tests.support.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, running
 from tests.support.kms.moto_server import Moto
 from tests.support.kms.transit_server import TransitServer
 from tests.support.kms.vaults import held, real, server, vault
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    import pme_parquet as pme
     from tests.kms.cloud_server import CloudServer
+    from tests.kms.tokens import Tokens
     from tests.support.kms.transit_key import TransitKey
+    from tests.support.source import Conf
 
 __all__ = ["held", "real", "server", "vault"]
 
@@ -153,3 +157,18 @@ def cloud_table(
     with clouds.SERVERS[cloud_kind](service_keys) as written_with:
         save(frame, path, clouds.encryption(written_with.access(root, KEYS)).options())
     return path
+
+
+@pytest.fixture(scope="session")
+def tokens(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
+    """Return tokens of SoftHSM, for the whole run."""
+    assert spark is not None  # its JVM has been told of the settings
+    with tokens_of.made(tmp_path_factory.mktemp("softhsm")) as made:
+        yield made
+
+
+@pytest.fixture
+def token(tokens: Tokens, conf: Conf) -> Iterator[pme.Keystore]:
+    """Return the token with keys, which the session names."""
+    with conf({tokens_of.PATH: str(tokens.full)}):
+        yield tokens_of.by_pin(tokens)

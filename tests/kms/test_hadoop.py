@@ -10,13 +10,13 @@ from uuid import uuid4
 import pytest
 
 import pme_parquet as pme
-from tests.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, copy_keys, free_port, running
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.errors import DONE, outcome
 from tests.support.expect import refused, save, untouched
 from tests.support.files.key_material import materials
 from tests.support.kms.access import COLUMNS, FOOTER, KEYS, PII, read, rows
 from tests.support.kms.bend import bend_material
+from tests.support.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, copy_keys, free_port, running
 from tests.support.stored import assert_not_of_a_table, stored_table
 
 if TYPE_CHECKING:

@@ -2,96 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
 import pme_parquet as pme
+from tests.kms import tokens as tokens_of
+from tests.kms.tokens import PATH, PIN, by_pin
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.expect import refused, save, untouched
 from tests.support.files.key_material import materials
-from tests.support.java import java
-from tests.support.kms.access import COLUMNS, FOOTER, PII, read, rows, secret
+from tests.support.kms.access import COLUMNS, FOOTER, PII, read, rows
 from tests.support.kms.bend import bend_material
-from tests.support.session import SOFTHSM_CONF
 from tests.support.stored import assert_not_of_a_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame, SparkSession
 
+    from tests.kms.tokens import Tokens
     from tests.support.source import Conf
 
-TOOL = "softhsm2-util"
-LIBRARIES = ("/usr/lib/softhsm/libsofthsm2.so", "/usr/lib64/softhsm/libsofthsm2.so", "/usr/lib64/pkcs11/libsofthsm2.so")
-PIN, WRONG_PIN = "482913", "482914"
-PATH = "spark.datasource.pme-parquet.kms.keystore.path"
+WRONG_PIN = "482914"
 
-pytestmark = pytest.mark.skipif(shutil.which(TOOL) is None, reason="SoftHSM2 is not installed: no softhsm2-util")
-
-
-class Tokens(NamedTuple):
-    """Configurations of SunPKCS11, each for a token of its own, and the folder they are in."""
-
-    folder: Path
-    full: Path
-    closed: Path
-
-
-@pytest.fixture(scope="module")
-def tokens(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
-    """Return a token with keys, and one that nobody in this JVM is logged in to."""
-    assert spark is not None  # its JVM has been told of the settings
-    folder = tmp_path_factory.mktemp("softhsm")
-    (folder / "tokens").mkdir()
-    SOFTHSM_CONF.write_text(f"directories.tokendir = {folder}/tokens\nobjectstore.backend = file\nlog.level = ERROR\n")
-    try:
-        made = Tokens(folder, _token(folder, "full"), _token(folder, "closed"))
-        for alias in ("footer", "pii", "pay"):
-            _generate(made.full, alias)
-        yield made
-    finally:
-        SOFTHSM_CONF.unlink()
-
-
-def _token(folder: Path, label: str) -> Path:
-    pins = ["--pin", PIN, "--so-pin", PIN]
-    command = [TOOL, "--init-token", "--free", "--label", label, *pins]
-    said = subprocess.run(command, check=True, capture_output=True, text=True, env=_environment()).stdout
-    [slot] = re.findall(r"slot (\d+)$", said.strip())
-    [library, *_] = [path for path in LIBRARIES if Path(path).exists()]
-    configuration = folder / f"{label}.cfg"
-    kept = "attributes(*, CKO_SECRET_KEY, CKK_AES) = {\n  CKA_SENSITIVE = true\n  CKA_EXTRACTABLE = false\n}\n"
-    configuration.write_text(f"name = {label}\nlibrary = {library}\nslot = {slot}\n{kept}")
-    return configuration
-
-
-def _generate(configuration: Path, alias: str) -> None:
-    command = [str(java().with_name("keytool")), "-genseckey", "-keyalg", "AES", "-keysize", "256", "-alias", alias]
-    store = ["-storetype", "PKCS11", "-keystore", "NONE", "-providerClass", "sun.security.pkcs11.SunPKCS11"]
-    given = ["-providerArg", str(configuration), "-storepass:env", "PIN"]
-    subprocess.run([*command, *store, *given], check=True, capture_output=True, env=_environment() | {"PIN": PIN})
-
-
-def _environment() -> dict[str, str]:
-    return dict(os.environ) | {"SOFTHSM2_CONF": str(SOFTHSM_CONF)}
-
-
-@pytest.fixture
-def token(tokens: Tokens, conf: Conf) -> Iterator[pme.Keystore]:
-    """Return the token with keys, which the session names."""
-    with conf({PATH: str(tokens.full)}):
-        yield by_pin(tokens, PIN)
-
-
-def by_pin(tokens: Tokens, pin: str) -> pme.Keystore:
-    return pme.Keystore("", password=secret(tokens.folder, pin), type="PKCS11")
+pytestmark = tokens_of.installed
 
 
 def encryption(token: pme.Keystore) -> pme.Encryption:
@@ -125,7 +59,7 @@ def test_a_key_that_the_token_does_not_have_is_not_found(token: pme.Keystore, fr
 
 
 def test_a_key_that_is_made_later_is_found(tokens: Tokens, token: pme.Keystore, frame: DataFrame, target: str) -> None:
-    _generate(tokens.full, "later")
+    tokens_of.generate(tokens.full, "later")
     save(frame, target, pme.Encryption(kms=token, footer_key="later").options())
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms.hadoop_server import HadoopKms, free_port
 from tests.support.expect import refused
 from tests.support.kms.access import FOOTER, PII
+from tests.support.kms.hadoop_server import HadoopKms, free_port
 from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:

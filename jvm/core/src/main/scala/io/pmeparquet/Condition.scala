@@ -82,7 +82,7 @@ object Condition {
   case object DamagedFile
       extends Condition(
         "PME_DAMAGED_FILE",
-        "A file is not a complete Parquet file, or its structure contradicts itself.",
+        "A file is not a complete Parquet or ORC file, or its structure contradicts itself.",
         "Restore the file from its source."
       )
   case object KeyMetadata

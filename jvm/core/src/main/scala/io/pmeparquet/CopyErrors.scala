@@ -48,11 +48,20 @@ private[pmeparquet] trait CopyErrors extends ErrorTexts {
     )
 
   /** For one attempt of a task. */
-  def copyIsOver(target: String): PmeException =
+  def copyIsOver(target: String, cause: Throwable = null): PmeException =
     refused(
       target,
       "this copy has ended: its run was stopped, or another copy to this target finished first",
-      "Check what is at the target. If the copy is not there, run this again."
+      "Check what is at the target. If the copy is not there, run this again.",
+      cause
+    )
+
+  /** For a table that has appeared without one of its files. */
+  def publishedPartly(target: String, file: String): PmeException =
+    fail(
+      DamagedFile,
+      s"$target: the table appeared without file $file: something removed the file while the table moved there. Delete the " +
+        "table, and run this again."
     )
 
   // ---- encryption in place

@@ -13,3 +13,4 @@ object PmeErrors
     with CopyErrors
     with RotationErrors
     with SnapshotErrors
+    with OrcErrors

@@ -1,11 +1,10 @@
 package io.pmeparquet.material
 
-import java.nio.charset.{CharacterCodingException, CodingErrorAction}
+import java.nio.charset.CharacterCodingException
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.ByteBuffer
 
+import io.pmeparquet.{PmeErrors, Utf8}
 import io.pmeparquet.material.KeyMaterial.{Field, Fields}
-import io.pmeparquet.PmeErrors
 
 /**
  * The metadata of a key in a file (Parquet `key_metadata`, specification §4.3): the key material itself, a reference to
@@ -65,12 +64,6 @@ object KeyMetadata {
   }
 
   private def decode(bytes: Array[Byte], where: String): String =
-    try
-      UTF_8
-        .newDecoder()
-        .onMalformedInput(CodingErrorAction.REPORT)
-        .onUnmappableCharacter(CodingErrorAction.REPORT)
-        .decode(ByteBuffer.wrap(bytes))
-        .toString
+    try Utf8.strict(bytes)
     catch { case bad: CharacterCodingException => throw PmeErrors.keyMetadata(where, "it is not text", bad) }
 }

@@ -4,7 +4,7 @@ import io.pmeparquet.columns.UnlistedColumns
 import io.pmeparquet.options.Use.{Both, Read, Write}
 
 /** Every option of `format("pme-parquet")`. */
-object PmeOptions extends KmsOptions with SnapshotOptions {
+object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   private val truth = Seq("false", "true")
 
   val FooterKey = OptionSpec(
@@ -214,7 +214,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions {
     default = Some("600")
   )
 
-  val all: Seq[OptionSpec] = kmsOptions ++ snapshotOptions ++ Seq(
+  val all: Seq[OptionSpec] = kmsOptions ++ snapshotOptions ++ orcOptions ++ Seq(
     FooterKey,
     ColumnKeys,
     UniformKey,
@@ -242,5 +242,12 @@ object PmeOptions extends KmsOptions with SnapshotOptions {
     CacheLifetime
   )
 
+  /** What only Spark's source does, and parquet-java does not with keys of this format. */
+  private[pmeparquet] val ofSparkOnly: Seq[OptionSpec] =
+    snapshotOptions ++ orcOptions ++ Seq(DeniedColumns, DeniedPredicates, Reader, Scan, TrustedTables)
+
   val ParquetPrefix = "parquet.encryption."
+
+  /** Before names of ours in a Hadoop configuration, for our crypto factory alone. */
+  val FactoryPrefix = "pme-parquet."
 }

@@ -175,7 +175,8 @@ object Settings {
   private def providerOf(values: OptionValues): String =
     values.text(PmeOptions.CryptoProvider).orElse(PmeOptions.CryptoProvider.default).get.trim
 
-  private def lifetimeMillis(values: OptionValues): Long = {
+  /** How long an unwrapped key may be kept, in milliseconds. */
+  private[pmeparquet] def lifetimeMillis(values: OptionValues): Long = {
     val text = values.text(PmeOptions.CacheLifetime).orElse(PmeOptions.CacheLifetime.default).get
     val seconds =
       try text.trim.toLong

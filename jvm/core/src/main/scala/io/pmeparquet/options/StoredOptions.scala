@@ -25,7 +25,9 @@ final class StoredOptions(table: Option[String], session: OptionValues, hadoop: 
       if (value != null)
         StoredOptions.specOf(name) match {
           case Some(option) => checkOurs(name, option, value)
-          case None if StoredOptions.isForClients(name) && !hadoop(name).contains(value) =>
+          case None
+              if StoredOptions.isForClients(name) && !hadoop(name)
+                .contains(value) && !StoredOptions.isOurs(name, value) =>
             throw PmeErrors.storedOption(name, table, s"spark.hadoop.$name")
           case None => ()
         }
@@ -124,6 +126,9 @@ object StoredOptions {
 
   /** Option names of classes in Hadoop and Parquet. */
   private val OfClass = """.*[._-](class|classes|impl|provider|providers|factory)([._-].*)?""".r.pattern
+
+  /** ORC's option that makes this project the provider of keys: the session says where its KMS is. */
+  private def isOurs(name: String, value: String) = lower(name) == "orc.key.provider" && value == "pme"
 
   private def isForClients(name: String) = {
     val text = lower(name)

@@ -33,10 +33,14 @@ object TellingOptions {
   def among(names: Iterable[String], parquetEncrypts: Boolean): Seq[String] =
     names.filter(name => asks(lower(name), parquetEncrypts)).toSeq.distinct.sorted
 
+  /** Those that only our crypto factory reads, where parquet-java has it. */
+  def ofFactory(names: Iterable[String]): Seq[String] =
+    names.filter(name => lower(name).startsWith(PmeOptions.FactoryPrefix)).toSeq.distinct.sorted
+
   private def asks(name: String, parquetEncrypts: Boolean) = {
     val namesKms = name == lower(PmeOptions.Kms.name) || name.startsWith(lower(PmeOptions.Kms.name) + ".")
     if (parquetEncrypts) ours.contains(name) && !namesKms
-    else ours.contains(name) || namesKms || javas.contains(name)
+    else ours.contains(name) || namesKms || javas.contains(name) || name.startsWith(PmeOptions.FactoryPrefix)
   }
 
   private def lower(name: String) = name.toLowerCase(Locale.ROOT)

@@ -16,12 +16,15 @@ object UnknownOptions {
   /** Options of other sources with a name similar to ours, which generic code passes to every source. */
   private val Namesakes = Set("header")
 
+  /** ORC's own options, such as `orc.mask`. */
+  private val OfOrc = "orc."
+
   def isKnown(name: String): Boolean = known.contains(lower(name))
 
   /** For an option of a read or write. */
   def check(name: String): Unit = {
     val text = lower(name)
-    if (!known.contains(text) && !Namesakes.contains(text)) {
+    if (!known.contains(text) && !Namesakes.contains(text) && !text.startsWith(OfOrc)) {
       val isOurs = text.startsWith("kms")
       // For speed, as every option of every query is checked: a larger difference in length is not a typo.
       val near = if (isOurs) ours else ours.filter(one => math.abs(one.length - name.length) <= MostSlips)
@@ -35,7 +38,15 @@ object UnknownOptions {
 
   /** For a session setting with our own prefix, where every name must be ours. */
   def unknownSessionConf(fullName: String, name: String): PmeException =
-    PmeErrors.unknownOption("session conf", fullName, Spelling.nearest(name, ours).head)
+    unknown("session conf", fullName, name)
+
+  /**
+   * For a setting with our own prefix elsewhere.
+   *
+   * @param where what messages call such settings
+   */
+  def unknown(where: String, fullName: String, name: String): PmeException =
+    PmeErrors.unknownOption(where, fullName, Spelling.nearest(name, ours).head)
 
   // Short names are similar to too many words to allow two typos.
   private def tolerance(name: String): Int = if (name.length <= 5) 1 else MostSlips

@@ -28,7 +28,7 @@ class StoredOptionsSuite extends FunSuite {
     val allowed = PmeOptions.all.filter(_.ofTable != OfTable.No).map(_.name).sorted
     val expected =
       "aadPrefix,algorithm,clearLevels,columnKeys,dataKeyBits,deniedColumns,deniedPredicates,doubleWrapping," +
-        "footerKey,kekBits,keyMaterial,minSnapshot,plaintextFiles,plaintextFooter,reader,scan," +
+        "footerKey,kekBits,keyMaterial,minSnapshot,orcMasks,orcMasterKeys,plaintextFiles,plaintextFooter,reader,scan," +
         "snapshotLocation,storeAadPrefix,uniformKey,unlistedColumns"
     assertEquals(allowed.mkString(","), expected)
   }

@@ -9,7 +9,7 @@ import org.apache.hadoop.crypto.key.KeyProviderCryptoExtension.EncryptedKeyVersi
 import org.apache.parquet.crypto.keytools.KmsClient
 
 import io.pmeparquet.kms.client.{ClientTerms, ConfValues, KmsFailure}
-import io.pmeparquet.kms.hadoop.{HadoopKmsAddress, HadoopKmsCalls, HadoopWrapped}
+import io.pmeparquet.kms.hadoop.{HadoopKmsAddress, HadoopKmsCalls, HadoopLocalKey, HadoopWrapped}
 import io.pmeparquet.material.LocalWrap
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.AesKey
@@ -27,10 +27,12 @@ final class HadoopKmsClient extends KmsClient {
   private val random = new SecureRandom
   private var provider: KeyProviderCryptoExtension = _
   private var calls: HadoopKmsCalls = _
+  private var opensLocalKeys = false
 
   /** Where a file's key material says a KMS is, which parquet-java hands over, nobody asks. */
   override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
     ClientTerms.inItsTerms {
+      opensLocalKeys = conf.getBoolean(HadoopKmsClient.OpensLocalKeys, false)
       calls = new HadoopKmsCalls(new ConfValues(conf).millis(PmeOptions.KmsTimeout))
       val opened = HadoopKmsAddress.open(conf, calls.timeoutSeconds)
       provider = opened
@@ -61,6 +63,12 @@ final class HadoopKmsClient extends KmsClient {
   }
 
   override def unwrapKey(wrappedKey: String, masterKeyId: String): Array[Byte] = ClientTerms.inItsTerms {
+    if (opensLocalKeys && HadoopLocalKey.is(wrappedKey))
+      openLocalKey(HadoopLocalKey.parse(wrappedKey), masterKeyId)
+    else unwrapped(wrappedKey, masterKeyId)
+  }
+
+  private def unwrapped(wrappedKey: String, masterKeyId: String): Array[Byte] = {
     val where = "wrapped key"
     val parts = HadoopWrapped.parse(wrappedKey)
     val version = s"$masterKeyId@${parts.version}"
@@ -71,6 +79,11 @@ final class HadoopKmsClient extends KmsClient {
     LocalWrap
       .unwrap(parts.key, AesKey.of(wrapping, where).toSecretKey, aad, where, masterKeyId)
       .insecureBytes
+  }
+
+  private def openLocalKey(key: HadoopLocalKey, masterKeyId: String): Array[Byte] = calls.of(masterKeyId) {
+    val version = s"$masterKeyId@${key.version}"
+    open(EncryptedKeyVersion.createForDecryption(masterKeyId, version, key.iv, key.encrypted))
   }
 
   private def open(eek: EncryptedKeyVersion): Array[Byte] = provider.decryptEncryptedKey(eek).getMaterial
@@ -86,4 +99,20 @@ final class HadoopKmsClient extends KmsClient {
         )
     }
   }
+}
+
+private[pmeparquet] object HadoopKmsClient {
+
+  /**
+   * Set in the configuration of a client for ORC files: it opens their local keys, too. Other clients do not. A local key
+   * has no tag, and whoever has read an ORC file knows one: it must not pass for a wrapped key of a Parquet file.
+   */
+  val OpensLocalKeys = "pme.parquet.kms.hadoop.opens.local.keys"
+
+  /** What such a client unwraps: a local key of an ORC file, encrypted under a version of a master key. */
+  def localKeyText(version: Int, encrypted: Array[Byte]): String =
+    new HadoopLocalKey(version, encrypted).toString
+
+  /** Whether a text is what [[localKeyText]] makes, or begins as that does. */
+  def isLocalKeyText(text: String): Boolean = HadoopLocalKey.is(text)
 }

@@ -9,6 +9,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from base64 import urlsafe_b64encode
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 JARS = ROOT / "target" / "jars" / "hadoop-kms"
 ADMIN = "admin"
+CIPHER = "AES/CTR/NoPadding"
 # A key that is nobody's, and one of 256 bits.
 RESTRICTED, LONG = "restricted", "long"
 START_SECONDS = 60
@@ -42,7 +44,15 @@ class HadoopKms:
 
     def create(self, *names: str, bits: int = 128) -> None:
         for name in names:
-            self._call("POST", "v1/keys", {"name": name, "cipher": "AES/CTR/NoPadding", "length": bits})
+            self._call("POST", "v1/keys", {"name": name, "cipher": CIPHER, "length": bits})
+
+    def hold(self, name: str, *materials: bytes) -> None:
+        """Create a key of these bytes, one version after the other. All have the same length."""
+        first, *later = (urlsafe_b64encode(material).decode() for material in materials)
+        bits = len(materials[0]) * 8
+        self._call("POST", "v1/keys", {"name": name, "cipher": CIPHER, "length": bits, "material": first})
+        for material in later:
+            self._call("POST", f"v1/key/{name}", {"material": material})
 
     def roll(self, name: str) -> None:
         self._call("POST", f"v1/key/{name}", {})

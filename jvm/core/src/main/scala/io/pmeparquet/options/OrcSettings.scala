@@ -1,0 +1,149 @@
+package io.pmeparquet.options
+
+import io.pmeparquet.columns.{ColumnKeys, KeyBinding, UnlistedColumns}
+import io.pmeparquet.PmeErrors
+
+/**
+ * The checked options of one read of ORC files.
+ *
+ * @param columns if set, files with other protection of columns are refused
+ * @param masking columns whose keys are refused read as NULL; none: the read fails, unless it shows masks
+ * @param showMasks whether columns whose keys are refused read as their masks
+ * @param isQuiet whether nobody needs to be told of masks, since they are not taken for data
+ */
+final case class OrcReadSettings(
+    columns: Option[KeyBinding],
+    allowPlaintextFiles: Boolean,
+    masking: Option[Masking],
+    showMasks: Boolean,
+    kekLifetimeMillis: Long,
+    isQuiet: Boolean = false
+) extends Serializable {
+
+  /** Whether the read goes on without a key that it is refused. */
+  def acceptsRefusals: Boolean = showMasks || masking.isDefined
+}
+
+object OrcReadSettings {
+
+  /** Of a write, which reads nothing. */
+  def withoutRequirements(kekLifetimeMillis: Long): OrcReadSettings =
+    OrcReadSettings(None, allowPlaintextFiles = true, None, showMasks = false, kekLifetimeMillis)
+
+  /** Of a verification, which finds out which columns it cannot read. */
+  def unjudged(kekLifetimeMillis: Long): OrcReadSettings =
+    withoutRequirements(kekLifetimeMillis).copy(showMasks = true, isQuiet = true)
+}
+
+/**
+ * The checked options of one write of ORC files.
+ *
+ * @param dataKeyBits the length of local keys; none: that of the master key where it encrypts them, else 128
+ */
+final case class OrcWriteSettings(
+    columns: ColumnKeys,
+    unlisted: UnlistedColumns,
+    dataKeyBits: Option[Int],
+    caseSensitive: Boolean
+) {
+  def masterKeys: Seq[String] = columns.entries.map(_.masterKeyId).distinct
+}
+
+/** Builds the settings of `format("pme-orc")`. ORC has no footer key, and one cipher. */
+object OrcSettings {
+
+  def forRead(values: OptionValues, caseSensitive: Boolean): OrcReadSettings = {
+    refuseParquets(values)
+    val masks = values.choice(PmeOptions.OrcMasks) == "allow"
+    val masking = Settings.masking(values)
+    if (masks && masking.isDefined)
+      throw PmeErrors.contradiction(
+        "orcMasks and deniedColumns",
+        "orcMasks=allow shows masks, and deniedColumns shows NULL in their place",
+        "Remove one of them."
+      )
+    OrcReadSettings(
+      keysOf(values).map(KeyBinding(None, _, unlistedOf(values), caseSensitive)),
+      values.choice(PmeOptions.PlaintextFiles) == "allow",
+      masking,
+      masks,
+      Settings.lifetimeMillis(values)
+    )
+  }
+
+  def forWrite(values: OptionValues, caseSensitive: Boolean): OrcWriteSettings = {
+    refuseParquets(values)
+    val bits = values.text(PmeOptions.DataKeyBits).map(_ => values.choice(PmeOptions.DataKeyBits).toInt)
+    if (bits.contains(192))
+      throw PmeErrors.notInOrc(
+        PmeOptions.DataKeyBits.name,
+        "ORC has AES with keys of 128 and 256 bits",
+        "Set one of them."
+      )
+    OrcWriteSettings(
+      keysOf(values).getOrElse(throw PmeErrors.noOrcKey),
+      unlistedOf(values),
+      bits,
+      caseSensitive
+    )
+  }
+
+  private def keysOf(values: OptionValues): Option[ColumnKeys] =
+    values.text(PmeOptions.ColumnKeys).map(ColumnKeys.parse(_))
+
+  /** In ORC nothing is under a footer key, so columns without a key stay readable. */
+  private def unlistedOf(values: OptionValues): UnlistedColumns =
+    values.text(PmeOptions.Unlisted).fold[UnlistedColumns](UnlistedColumns.Plaintext) { _ =>
+      val choice = values.choice(PmeOptions.Unlisted)
+      UnlistedColumns.all.find(_.optionValue == choice).get match {
+        case UnlistedColumns.UseFooterKey =>
+          throw PmeErrors.notInOrc(
+            PmeOptions.Unlisted.name,
+            "ORC has no footer key for unlisted columns",
+            "Set unlistedColumns to plaintext or error."
+          )
+        case other => other
+      }
+    }
+
+  /**
+   * Refuses options that only `format("pme-orc")` has, for a write of Spark's own `orc` whose key provider is ours: whoever
+   * sets them believes that they encrypt something.
+   */
+  def refuseForSparks(values: OptionValues): Unit = {
+    refuseParquets(values)
+    for (option <- OfWrites; found <- values.find(option) if found.level == Level.Option)
+      throw PmeErrors.notInOrc(
+        option.name,
+        "Spark's own orc encrypts what orc.encrypt says, and ignores this option",
+        "Write with format(\"pme-orc\"), or set orc.encrypt instead."
+      )
+  }
+
+  private val OfWrites = Seq(PmeOptions.ColumnKeys, PmeOptions.Unlisted, PmeOptions.DataKeyBits)
+
+  /** Options of this read or write that promise what ORC does not give. Those of a session are for Parquet. */
+  private def refuseParquets(values: OptionValues): Unit =
+    for (option <- ParquetsOwn; found <- values.find(option) if found.level == Level.Option)
+      throw PmeErrors.notInOrc(
+        option.name,
+        "it is of Parquet's encryption, and ORC has nothing like it",
+        "Remove it; columnKeys names the columns to encrypt."
+      )
+
+  private val ParquetsOwn = Seq(
+    PmeOptions.FooterKey,
+    PmeOptions.UniformKey,
+    PmeOptions.Algorithm,
+    PmeOptions.PlaintextFooter,
+    PmeOptions.KeyMaterial,
+    PmeOptions.KeyManagement,
+    PmeOptions.AadPrefix,
+    PmeOptions.StoreAadPrefix,
+    PmeOptions.DoubleWrapping,
+    PmeOptions.KekBits,
+    PmeOptions.Reader,
+    PmeOptions.Snapshot,
+    PmeOptions.XskipperStore
+  )
+}
