@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from tests.support.interop.modes import COLUMNS, Mode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -44,9 +45,11 @@ class LocalKms(pe.KmsClient):  # type: ignore[misc] # PyArrow has no types
         return cipher.decrypt(blob[:NONCE_BYTES], blob[NONCE_BYTES:], master_key_identifier.encode())
 
 
-def write(table: pa.Table, path: Path, mode: Mode, **settings: object) -> None:
+def write(
+    table: pa.Table, path: Path, mode: Mode, columns: Mapping[str, list[str]] = COLUMNS, **settings: object
+) -> None:
     """Write one encrypted file with PyArrow's key tools."""
-    keys = {"uniform_encryption": True} if mode.uniform else {"column_keys": COLUMNS}
+    keys = {"uniform_encryption": True} if mode.uniform else {"column_keys": columns}
     config = pe.EncryptionConfiguration(
         footer_key="footer",
         encryption_algorithm=mode.algorithm,

@@ -6,33 +6,49 @@ import org.apache.parquet.crypto._
 import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 
 import io.pmeparquet.parquet.admission.FileDecryption
+import io.pmeparquet.parquet.alone.ConfigurationScopes
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.FileEncryption
+import io.pmeparquet.PmeException
 
 /**
  * Tells parquet-java how to encrypt and decrypt a file. parquet-java makes one by class name from the Hadoop
  * configuration for every file, so all state is in the scope that the configuration names.
+ *
+ * Without such a name, users have set `parquet.crypto.factory.class` themselves, and the rest of the configuration says
+ * what to do ([[ConfigurationScopes]]).
  */
 final class PmeCryptoFactory extends EncryptionPropertiesFactory with DecryptionPropertiesFactory {
+  import PmeCryptoFactory._
 
   override def getFileEncryptionProperties(
       conf: Configuration,
       path: Path,
       context: WriteContext
-  ): FileEncryptionProperties = {
-    val scope = Scopes.write(conf)
+  ): FileEncryptionProperties =
+    if (conf.get(Scopes.WriteId) != null) encryption(Scopes.write(conf), conf, path, context)
+    else unchecked(encryption(ConfigurationScopes.write(conf, Option(path)), conf, path, context))
+
+  private def encryption(scope: WriteScope, conf: Configuration, path: Path, context: WriteContext) =
     new FileEncryption(scope, path, scope.tableDirectory, conf).properties(context.getSchema)
-  }
 
   /**
    * Null for a plaintext file that the options allow, and if no path is given: parquet-java 1.13 passes none for a
-   * footer that it has already read without keys, and only an admitted plaintext file has such a footer.
+   * footer that it has already read without keys, and only an admitted plaintext file has such a footer. Without a scope
+   * of Spark's source, other callers may have opened a file without its path, so plaintext files must be allowed.
    */
   override def getFileDecryptionProperties(conf: Configuration, path: Path): FileDecryptionProperties =
-    if (path == null) null else FileDecryption.admit(Scopes.read(conf), path, conf).orNull
+    if (conf.get(Scopes.ReadId) != null)
+      if (path == null) null else FileDecryption.admit(Scopes.read(conf), path, conf).orNull
+    else unchecked(ConfigurationScopes.admit(conf, Option(path)).orNull)
 }
 
 object PmeCryptoFactory {
+
+  /** parquet-java's callers expect its unchecked exceptions. */
+  private def unchecked[A](step: => A): A =
+    try step
+    catch { case ours: PmeException => throw new ParquetCryptoRuntimeException(ours.getMessage, ours) }
 
   def useForRead(conf: Configuration, scope: ReadScope): Unit = readProperties(scope).foreach {
     case (name, value) =>

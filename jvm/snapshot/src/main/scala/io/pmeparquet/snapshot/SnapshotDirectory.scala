@@ -3,8 +3,10 @@ package io.pmeparquet.snapshot
 import java.io.{EOFException, FileNotFoundException, IOException}
 import java.util.UUID
 
+import scala.annotation.nowarn
+
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 import org.apache.hadoop.util.functional.FutureIO
 
 import io.pmeparquet.{PmeErrors, Sha256}
@@ -45,9 +47,22 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
     }
   }
 
-  private def list(): Seq[FileStatus] =
-    try path.getFileSystem(conf).listStatus(path).toSeq
+  private def list(): Seq[FileStatus] = {
+    val fs = path.getFileSystem(conf)
+    try if (isS3A(fs) && !isDirectory(fs)) Nil else fs.listStatus(path).toSeq
     catch { case _: FileNotFoundException => Nil }
+  }
+
+  // Other file systems for the same names may answer otherwise.
+  private def isS3A(fs: FileSystem) =
+    Iterator.iterate[Class[_]](fs.getClass)(_.getSuperclass).takeWhile(_ != null).exists(_.getName == S3A)
+
+  /**
+   * Most tables have no snapshots, and each query asks. S3A lists once to answer this, but three times asks for what is
+   * not there to list it: a listing without an entry does not show whether there is a directory.
+   */
+  @nowarn("cat=deprecation")
+  private def isDirectory(fs: FileSystem) = fs.isDirectory(path)
 
   def manifestPath(version: Long): Path = new Path(path, f"snapshot-$version%010d.json")
 
@@ -165,6 +180,7 @@ object SnapshotDirectory {
 
   private val ManifestName = "snapshot-([0-9]{10})\\.json".r
   private val Staged = ".pme-"
+  private val S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
   // Exact, because nothing else in the directory may be deleted.
   private val PartName = s"(\\.pme-)?(?:${ManifestJson.PartName}|${ManifestJson.IndexName})".r
   private[snapshot] val MostManifestBytes = 16 * 1024 * 1024

@@ -46,7 +46,7 @@ private[parquet] object FileDecryption {
  * time asks the crypto factory.
  */
 private[parquet] object Admissions extends ScopeCache[FileVersion, FileTail] {
-  private val MaxFiles = 1000
+  private[parquet] val MaxFiles = 1000
 
   /** Long enough to open a split, and no longer: whoever alters files can forge their length and time. */
   private[parquet] val LifetimeMillis = 5000L

@@ -81,7 +81,7 @@ private[parquet] final class FileBytes(
   }
 
   private def opened: FSDataInputStream = {
-    if (stream == null) stream = file.path.getFileSystem(conf).open(file.path)
+    if (stream == null) stream = file.open(conf)
     stream
   }
 

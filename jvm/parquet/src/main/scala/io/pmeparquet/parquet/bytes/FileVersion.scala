@@ -1,23 +1,45 @@
 package io.pmeparquet.parquet.bytes
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.{EtagSource, FSDataInputStream, FileStatus, Path}
+import org.apache.hadoop.util.functional.FutureIO
 
 /**
- * A file at one time. It counts as the same file while its length, in bytes, and its modification time, in
- * milliseconds, stay the same.
+ * A file at one time. It counts as the same file while its length, in bytes, its modification time, in milliseconds,
+ * and its entity tag stay the same. An object store has such tags, and its times may be whole seconds.
  *
  * @param destination where it will be read from, if not at `path`
+ * @param etag none where files have none, or if the file is known from a listing
+ * @param status what the store said of the file, if it was asked for this one
  */
 private[parquet] final case class FileVersion(
     path: Path,
     length: Long,
     modified: Long,
-    destination: Option[Path] = None
-) {
+    destination: Option[Path] = None,
+    etag: Option[String] = None
+)(status: Option[FileStatus] = None) {
 
   /** The path from which its AAD prefix may be made. */
   def place: Path = destination.getOrElse(path)
+
+  /** The same file, which will be read from another place. */
+  def readFrom(destination: Path): FileVersion = copy(destination = Some(destination))(status)
+
+  /** Whether a listing shows this file. */
+  def isListed(listed: FileVersion): Boolean = copy(etag = listed.etag)(None) == listed
+
+  /**
+   * Opens the file. A store that has entity tags is given the status: it is not asked for it again, and refuses to read
+   * on if another object is there by now. Without a status it would pin the object that it finds when it opens, whose
+   * length may be another one. On other file systems the status proves nothing and saves nothing.
+   */
+  def open(conf: Configuration): FSDataInputStream = {
+    val fs = path.getFileSystem(conf)
+    status.filter(_ => etag.isDefined).fold(fs.open(path)) { known =>
+      FutureIO.awaitFuture(fs.openFile(path).withFileStatus(known).build())
+    }
+  }
 }
 
 private[parquet] object FileVersion {
@@ -27,5 +49,10 @@ private[parquet] object FileVersion {
     of(path, path.getFileSystem(conf).getFileStatus(path))
 
   def of(path: Path, status: FileStatus): FileVersion =
-    FileVersion(path, status.getLen, status.getModificationTime)
+    FileVersion(path, status.getLen, status.getModificationTime, etag = tagOf(status))(Some(status))
+
+  private def tagOf(status: FileStatus) = status match {
+    case tagged: EtagSource => Option(tagged.getEtag).filter(_.nonEmpty)
+    case _ => None
+  }
 }

@@ -51,7 +51,7 @@ private[parquet] final class CopyCheck(scope: ReadScope, conf: Configuration, go
   private def checksumOf(made: FileVersion): Long = {
     val sum = new CRC32
     val buffer = new Array[Byte](CopyCheck.BufferBytes)
-    val in = made.path.getFileSystem(conf).open(made.path)
+    val in = made.open(conf)
     try
       Iterator.continually(in.read(buffer)).takeWhile(_ >= 0).foreach { count =>
         goOn()

@@ -38,7 +38,7 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
         requireAsAsked(version, tail, conf, goOn)
         EncryptedFiles(Copied(0, 0, 0, 0), 1)
       case FileTail.Plaintext =>
-        if (version != file.version)
+        if (!version.isListed(file.version))
           throw PmeErrors.changedMeanwhile(file.path)
         EncryptedFiles(run.attempt(conf)(replace(version, status, _, conf, goOn)), 0)
     }

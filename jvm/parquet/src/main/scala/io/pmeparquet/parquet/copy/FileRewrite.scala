@@ -58,7 +58,7 @@ final class FileRewrite(
           pages -> made.checksum
         } finally bytes.close()
       } finally out.close()
-    val version = FileVersion.of(staged, toConf).copy(destination = Some(destination))
+    val version = FileVersion.of(staged, toConf).readFrom(destination)
     new CopyCheck(check, toConf, goOn).require(file, from, version, to.map(_.settings), checksum)
     Copied(1, CopyCheck.rows(file), pages, version.length)
   }

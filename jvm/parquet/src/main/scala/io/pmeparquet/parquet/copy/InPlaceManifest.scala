@@ -70,7 +70,8 @@ object InPlaceManifest {
     )
   }
 
-  private def described(settings: FileSettings): Map[String, String] = {
+  /** How files are encrypted, by the names of options. */
+  private[pmeparquet] def described(settings: FileSettings): Map[String, String] = {
     val columns = settings.columnKeys.map(_.entries.map(one => s"${one.masterKeyId}: ${one.pattern.text}"))
     Map(
       "footerKey" -> settings.footerKey,

@@ -23,12 +23,14 @@ final class FileGate(scope: ReadScope, columns: WantedColumns, seal: Option[File
    * @param listed length of the file when Spark planned the splits; 0 if unknown
    * @throws io.pmeparquet.PmeException if the query cannot read this part of the file, for any reason
    */
-  def check(path: Path, start: Long, length: Long, listed: Long, conf: Configuration): Unit =
-    passed.get(FileGate.Split(FileVersion.of(path, conf), start, length, listed)) {
-      val file = new SplitReader(scope, path, conf, seal)
+  def check(path: Path, start: Long, length: Long, listed: Long, conf: Configuration): Unit = {
+    val version = FileVersion.of(path, conf)
+    passed.get(FileGate.Split(version, start, length, listed)) {
+      val file = new SplitReader(scope, version, conf, scope.counters, seal)
       try file.check(start, length, listed, columns)
       finally file.close()
     }
+  }
 }
 
 object FileGate {

@@ -25,20 +25,30 @@ import io.pmeparquet.PmeErrors
  * @param counters the task's counters
  * @param seal what the table's snapshot says of its files; none if the table is not read by one
  */
-final class SplitReader(
+final class SplitReader private[file] (
     scope: ReadScope,
-    val path: Path,
+    version: FileVersion,
     conf: Configuration,
     counters: ReadCounters,
     seal: Option[FileSeal]
 ) extends Closeable {
 
+  /** Reads the file as it is now: one that was altered since it was listed is a different one, with an unknown footer. */
+  def this(
+      scope: ReadScope,
+      path: Path,
+      conf: Configuration,
+      counters: ReadCounters,
+      seal: Option[FileSeal]
+  ) =
+    this(scope, FileVersion.of(path, conf), conf, counters, seal)
+
   /** Uses the scope's counters. */
   def this(scope: ReadScope, path: Path, conf: Configuration, seal: Option[FileSeal] = None) =
     this(scope, path, conf, scope.counters, seal)
 
-  // As it is now: a file that was altered since it was listed is a different file, with an unknown footer.
-  private val file = OpenFiles(scope, FileVersion.of(path, conf), conf, counters)
+  def path: Path = version.path
+  private val file = OpenFiles(scope, version, conf, counters)
   // Before any page is read.
   seal.foreach(_.require(path, file.version.length, file.footerSha256, file.footerMasterKey))
   private val input = new FileInput(file, conf, counters)

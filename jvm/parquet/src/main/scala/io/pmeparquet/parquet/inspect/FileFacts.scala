@@ -81,7 +81,7 @@ object FileFacts {
   def wholeFile(file: ListedFile, conf: Configuration): Array[Byte] = wholeFile(file.version, conf)
 
   private def wholeFile(version: FileVersion, conf: Configuration): Array[Byte] = {
-    val in = version.path.getFileSystem(conf).open(version.path)
+    val in = version.open(conf)
     try Sha256.ofStream(in)
     finally in.close()
   }

@@ -90,7 +90,7 @@ final class FileRotation(
     val path = new Path(file.path)
     val status = path.getFileSystem(conf).getFileStatus(path)
     val version = FileVersion.of(path, status)
-    val looked = version == file.version
+    val looked = version.isListed(file.version)
     open(version, conf) match {
       case keyed: KeyedFile =>
         val plan = new RotationPlan(keyed, changes, target, external, instances)
@@ -122,7 +122,7 @@ final class FileRotation(
       if (FileVersion.of(path, conf) != keyed.version) throw PmeErrors.changedMeanwhile(path.toString)
     val end = keyed.end(plan.edits)
     FileReplacement.of(path, conf).write(like, () => unchanged()) { out =>
-      FileRotation.copy(path, keyed.footerOffset, out, conf)
+      FileRotation.copy(keyed.version, keyed.footerOffset, out, conf)
       out.write(end)
     }
   }
@@ -138,8 +138,8 @@ object FileRotation {
 
   private val BufferBytes = 1024 * 1024
 
-  private def copy(path: Path, length: Long, out: OutputStream, conf: Configuration): Unit = {
-    val in = path.getFileSystem(conf).open(path)
+  private def copy(file: FileVersion, length: Long, out: OutputStream, conf: Configuration): Unit = {
+    val in = file.open(conf)
     try {
       val buffer = new Array[Byte](BufferBytes)
       var left = length

@@ -12,13 +12,17 @@ import scala.util.control.NonFatal
  */
 private[scope] object KnownScopes {
   private val known = new ConcurrentHashMap[String, WeakReference[Scope]]
-  private val recent = mutable.LinkedHashMap.empty[String, ReadScope]
+  private val recent = mutable.LinkedHashMap.empty[String, Scope]
   private val MaxRecent = 64
 
   def live(id: String): Option[Scope] = Option(known.get(id)).flatMap(ref => Option(ref.get()))
 
   /** A recent reader that fits. */
   def reader(fits: ReadScope => Boolean): Option[ReadScope] =
+    recentScope { case one: ReadScope => fits(one); case _ => false }.collect { case one: ReadScope => one }
+
+  /** A recent scope that fits. */
+  def recentScope(fits: Scope => Boolean): Option[Scope] =
     recent.synchronized(recent.values.find(fits).map(touch))
 
   /** A recent reader that fits, or else a new one. */
@@ -38,12 +42,10 @@ private[scope] object KnownScopes {
   }
 
   private def touch[S <: Scope](scope: S): S = {
-    scope match {
-      case reader: ReadScope =>
-        recent.remove(scope.id)
-        recent.put(scope.id, reader)
-        if (recent.size > MaxRecent) recent.remove(recent.head._1)
-      case _ => ()
+    if (scope.isShared) {
+      recent.remove(scope.id)
+      recent.put(scope.id, scope)
+      if (recent.size > MaxRecent) recent.remove(recent.head._1)
     }
     scope
   }

@@ -39,7 +39,9 @@ final class ReadScope private[parquet] (
     source
   }
 
-  override private[parquet] def sweep(): Unit = {
+  override private[pmeparquet] def isShared: Boolean = true
+
+  override private[pmeparquet] def sweep(): Unit = {
     caches.sweep()
     Option(opening).foreach(_.source.sweep())
     synchronized(Option(opened)).foreach(_.sweep())

@@ -9,10 +9,13 @@ import io.pmeparquet.keys.{KmsSource, KmsUse}
  * the scope: it holds the scope's random id and nothing else. The functions that Spark serialises for tasks carry the
  * scope itself. Its `toString` prints only the id. ''Crosses the wire.''
  */
-abstract class Scope private[scope] (val id: String) extends Serializable {
+abstract class Scope private[pmeparquet] (val id: String) extends Serializable {
+
+  /** Whether reads share it, so that its caches are worth keeping. */
+  private[pmeparquet] def isShared: Boolean
 
   /** Forgets expired keys. */
-  private[parquet] def sweep(): Unit
+  private[pmeparquet] def sweep(): Unit
   override def toString: String = s"${getClass.getSimpleName}($id)"
 }
 

@@ -58,10 +58,11 @@ object Scopes {
   /**
    * The scope of one write job. It asks the KMS here, on the driver, before the write touches any file.
    *
+   * @param tableDirectory the path of the table's directory; empty if it is unknown
    * @throws io.pmeparquet.PmeException if the KMS does not have a key, or denies it
    */
   def forWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
-    val where = s"write to $tableDirectory"
+    val where = if (tableDirectory.isEmpty) "write" else s"write to $tableDirectory"
     val files = settings.files
     if (!files.masterKeys.forall(KeyMaterial.isKeyName))
       throw PmeErrors.contradiction(
@@ -105,5 +106,18 @@ object Scopes {
   /** Sweeps something as often as scopes, for as long as somebody holds it. */
   def sweepAlso(one: Expiring): Unit = KnownScopes.sweepAlso(one)
 
-  private def newId(): String = UUID.randomUUID().toString
+  private[pmeparquet] def newId(): String = UUID.randomUUID().toString
+
+  // For scopes of other formats.
+
+  /** A recent scope that reads share, and that fits. */
+  private[pmeparquet] def recent(fits: Scope => Boolean): Option[Scope] = KnownScopes.recentScope(fits)
+
+  private[pmeparquet] def register[S <: Scope](scope: S): S = KnownScopes.register(scope)
+
+  /** The scope with an id, if somebody in this JVM holds it. */
+  private[pmeparquet] def live(id: String): Option[Scope] = KnownScopes.live(id)
+
+  /** The known scope with the id of a deserialized one; the deserialized one if there is none. */
+  private[pmeparquet] def intern(scope: Scope): Scope = KnownScopes.intern(scope)
 }

@@ -53,8 +53,10 @@ final class WriteScope private[parquet] (
     opened
   }
 
+  override private[pmeparquet] def isShared: Boolean = false
+
   // A write needs its keys until the job is done.
-  override private[parquet] def sweep(): Unit = ()
+  override private[pmeparquet] def sweep(): Unit = ()
 
   private def readResolve(): AnyRef = KnownScopes.intern(this)
 }

@@ -8,7 +8,7 @@ sealed trait ColumnSummary extends Serializable
 
 object ColumnSummary {
 
-  /** @param bounds the least and the greatest value; none if all values are null */
+  /** @param bounds of all values that are not null; none if there are no such values, or nothing bounds them */
   final case class Range(bounds: Option[(Array[Byte], Array[Byte])], nulls: Long) extends ColumnSummary
 
   /** @param values all distinct values that are not null */

@@ -18,13 +18,7 @@ object WriteRules {
 
   /** @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` */
   def check(conf: Configuration): Unit = {
-    if (asksForSummary(conf))
-      throw PmeErrors.unsupported(
-        s"option ${ParquetOutputFormat.JOB_SUMMARY_LEVEL}",
-        "a summary file",
-        "Parquet writes _metadata and _common_metadata in plaintext, statistics included",
-        "Remove the option, or set it to NONE."
-      )
+    if (asksForSummary(conf)) throw summary
     if (ParquetOutputFormat.getWriterVersion(conf) != WriterVersion.PARQUET_1_0)
       throw PmeErrors.unsupported(
         s"option ${ParquetOutputFormat.WRITER_VERSION}",
@@ -34,10 +28,29 @@ object WriteRules {
       )
   }
 
+  /**
+   * For a task of MapReduce, where the level is ALL unless somebody sets it.
+   *
+   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED`
+   */
+  def checkTask(conf: Configuration): Unit =
+    if (conf.get("mapreduce.task.attempt.id") != null && writesSummary(conf)) throw summary
+
+  private def summary = PmeErrors.unsupported(
+    s"option ${ParquetOutputFormat.JOB_SUMMARY_LEVEL}",
+    "a summary file",
+    "Parquet writes _metadata and _common_metadata in plaintext, statistics included",
+    "Set it to NONE."
+  )
+
   // Spark sets the level to NONE unless told otherwise; parquet-java's own default is ALL.
   private def asksForSummary(conf: Configuration): Boolean =
-    Seq(ParquetOutputFormat.JOB_SUMMARY_LEVEL, OldJobSummary).exists(conf.get(_) != null) &&
-      ParquetOutputFormat.getJobSummaryLevel(conf) != JobSummaryLevel.NONE
+    Seq(ParquetOutputFormat.JOB_SUMMARY_LEVEL, OldJobSummary).exists(conf.get(_) != null) && writesSummary(
+      conf
+    )
+
+  private def writesSummary(conf: Configuration): Boolean =
+    ParquetOutputFormat.getJobSummaryLevel(conf) != JobSummaryLevel.NONE
 
   /**
    * parquet-java leaves the bounding boxes of geometries in a readable footer, whether or not the column is encrypted.

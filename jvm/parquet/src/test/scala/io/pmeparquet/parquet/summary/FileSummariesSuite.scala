@@ -1,6 +1,7 @@
 package io.pmeparquet.parquet.summary
 
 import java.nio.{ByteBuffer, ByteOrder}
+import java.nio.charset.StandardCharsets.ISO_8859_1
 
 import munit.FunSuite
 import org.apache.hadoop.fs.Path
@@ -104,6 +105,23 @@ class FileSummariesSuite extends FunSuite {
     assert(look(large, "id" -> list).counters.modules.sum < alone / 2)
   }
 
+  test("a range bounds long texts by their beginnings, and counts nulls where nothing bounds the values") {
+    def ofTexts(values: String*) = summary(
+      write(
+        "required binary t (STRING);",
+        values.map { value => (row: Group) => row.append("t", value); () }
+      )(identity(_)),
+      "t",
+      SummaryKind.MinMax
+    ).collect { case ColumnSummary.Range(bounds, nulls) =>
+      bounds.map { case (min, max) => new String(min, ISO_8859_1) -> new String(max, ISO_8859_1) } -> nulls
+    }
+    assertEquals(ofTexts("a", "x" * 1025), Some(Some("a" -> ("x" * 1023 + "y")) -> 0L))
+    assertEquals(ofTexts("x" * 1025, "z"), Some(Some("x" * 1024 -> "z") -> 0L))
+    // parquet-java writes no bounds of such a length, and in older versions no statistics.
+    assert(ofTexts("a", "x" * 5000).forall(_ == (None -> 0L)))
+  }
+
   test("a list has at most so many values, none over 1 KiB, and no more than 64 KiB") {
     assertEquals(texts(summary(small, "city", SummaryKind.ValueList(3))).map(_._1), Some(cities.toSet))
     assertEquals(summary(small, "city", SummaryKind.ValueList(2)), None)
@@ -129,7 +147,12 @@ class FileSummariesSuite extends FunSuite {
         write("required double v;", values.map { value => (row: Group) => row.append("v", value); () })(
           identity(_)
         )
-      Seq(SummaryKind.MinMax, list, bloom).map(summary(path, "v", _).isDefined)
+      Seq(SummaryKind.MinMax, list, bloom).map(summary(path, "v", _)).map {
+        case Some(ColumnSummary.Range(bounds, nulls)) =>
+          assertEquals(nulls, 0L)
+          bounds.isDefined
+        case other => other.isDefined
+      }
     }
     assertEquals(ofDoubles(1, 2), Seq(true, true, true))
     assertEquals(ofDoubles(1, Double.NaN), Seq(false, false, false))

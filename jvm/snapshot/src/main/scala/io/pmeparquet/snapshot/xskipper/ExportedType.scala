@@ -25,9 +25,11 @@ private[pmeparquet] final class ExportedType private (
   /**
    * The summary as a store has it; none if no store can say it: Xskipper takes what is missing for a proof that no row
    * matches, so the file must then be left out of the store.
+   *
+   * @param rows of the file
    */
-  def exported(summary: ColumnSummary): Option[ColumnSummary] = summary match {
-    case ColumnSummary.Range(None, _) => Some(summary)
+  def exported(summary: ColumnSummary, rows: Long): Option[ColumnSummary] = summary match {
+    case ColumnSummary.Range(None, nulls) => if (nulls == rows) Some(summary) else None
     case ColumnSummary.Range(Some((min, max)), nulls) =>
       for (low <- valid(min); high <- valid(max))
         yield ColumnSummary.Range(Some(low -> greatest(high)), nulls)

@@ -1,10 +1,11 @@
 package io.pmeparquet.snapshot.xskipper
 
-import java.nio.{ByteBuffer, ByteOrder, CharBuffer}
-import java.nio.charset.{CharacterCodingException, CodingErrorAction}
+import java.nio.{ByteBuffer, ByteOrder}
+import java.nio.charset.CharacterCodingException
 import java.nio.charset.StandardCharsets.UTF_8
 
 import io.pmeparquet.parquet.summary.ColumnSummary
+import io.pmeparquet.Utf8
 
 /** What one index of a store says of one data file. */
 private[pmeparquet] sealed trait StoredSummary
@@ -78,15 +79,9 @@ private[pmeparquet] object StoredSummary {
   }
 
   /** None for bytes that are no text: Java has replaced what it could not read before it compared. */
-  private def text(bytes: Array[Byte]): Option[String] = {
-    val decoder = UTF_8.newDecoder
-      .onMalformedInput(CodingErrorAction.REPORT)
-      .onUnmappableCharacter(CodingErrorAction.REPORT)
-    try {
-      val decoded: CharBuffer = decoder.decode(ByteBuffer.wrap(bytes))
-      Some(decoded.toString)
-    } catch { case _: CharacterCodingException => None }
-  }
+  private def text(bytes: Array[Byte]): Option[String] =
+    try Some(Utf8.strict(bytes))
+    catch { case _: CharacterCodingException => None }
 
   /** Readers and writers may convert earlier dates and times between calendars. */
   private def isOfThisCalendar(of: StoredType, value: Array[Byte]): Boolean = {

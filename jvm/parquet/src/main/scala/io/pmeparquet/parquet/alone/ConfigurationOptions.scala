@@ -1,0 +1,60 @@
+package io.pmeparquet.parquet.alone
+
+import java.util.Locale
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.options.{Level, OptionValues, PmeOptions, PrefixedOptions, UnknownOptions}
+import io.pmeparquet.PmeErrors
+
+/**
+ * The options in a Hadoop configuration: `pme-parquet.<option>`, and parquet-java's `parquet.encryption.*`, which the
+ * former override.
+ */
+private[alone] object ConfigurationOptions {
+  private val Prefix = PmeOptions.FactoryPrefix
+
+  /**
+   * @throws io.pmeparquet.PmeException for an unknown name with our prefix, a secret as a value, and an option that promises
+   *   what only Spark's source does
+   */
+  def of(conf: Configuration): OptionValues = {
+    val own = PrefixedOptions.of(conf.getPropsWithPrefix(Prefix).asScala.toSeq, Prefix)
+    val below = conf.getPropsWithPrefix(PmeOptions.ParquetPrefix).asScala.toMap.collect {
+      case (name, value) if UnknownOptions.isKnown(PmeOptions.ParquetPrefix + name) =>
+        lower(PmeOptions.ParquetPrefix + name) -> value
+    }
+    val values = new OptionValues(Map(Level.SessionConf -> own, Level.HadoopConf -> below))
+    refuseSparks(values)
+    values
+  }
+
+  /** The names of settings that secrets refer to (`conf:NAME`). */
+  def referredTo(conf: Configuration): Seq[String] =
+    Seq(Prefix, PmeOptions.ParquetPrefix)
+      .flatMap(prefix => conf.getPropsWithPrefix(prefix).asScala.values)
+      .filter(_.startsWith(ConfKind))
+      .map(_.stripPrefix(ConfKind).trim)
+      .distinct
+      .sorted
+
+  private val ConfKind = "conf:"
+
+  private def refuseSparks(values: OptionValues): Unit =
+    PmeOptions.ofSparkOnly
+      .filter(option =>
+        values.text(option).exists(!option.values.headOption.orElse(option.default).contains(_))
+      )
+      .foreach { option =>
+        throw PmeErrors.contradiction(
+          option.name,
+          "parquet.crypto.factory.class leads parquet-java to this format's keys, and only format(\"pme-parquet\") of Spark " +
+            "does what this option asks for",
+          s"Remove $Prefix${option.name}."
+        )
+      }
+
+  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+}

@@ -1,0 +1,141 @@
+package io.pmeparquet.parquet.alone
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.crypto.FileDecryptionProperties
+
+import io.pmeparquet.{PmeErrors, RecentValues}
+import io.pmeparquet.keys.{KmsSettings, KmsUse}
+import io.pmeparquet.kms.client.{ConfiguredValues, ProcessSecrets}
+import io.pmeparquet.kms.KmsAccess
+import io.pmeparquet.options.{OptionValues, ReadSettings, Settings, WriteSettings}
+import io.pmeparquet.parquet.admission.{Admissions, FileDecryption}
+import io.pmeparquet.parquet.bytes.FileVersion
+import io.pmeparquet.parquet.file.OpenFiles
+import io.pmeparquet.parquet.scope.{Expiring, ReadScope, ScopeCache, Scopes, WriteScope}
+import io.pmeparquet.parquet.write.WriteRules
+
+/**
+ * Scopes for who uses parquet-java without Spark's source of this format: a Hadoop configuration alone says what to encrypt,
+ * and where the keys are. This process calls the KMS.
+ *
+ * Configurations that differ at most in what differs from task to task share a scope, and so the answers of the KMS, for as
+ * long as keys may be kept (`parquet.encryption.cache.lifetime.seconds`).
+ */
+private[parquet] object ConfigurationScopes extends Expiring {
+  private val MaxKept = 64
+  private val readers = new RecentValues[String, ReadScope](MaxKept, Long.MaxValue)
+  private val writers = new RecentValues[String, WriteScope](MaxKept, Long.MaxValue)
+
+  Scopes.sweepAlso(this)
+
+  /**
+   * The properties that open a file; none for a plaintext file that the configuration allows. Nobody has sent the file
+   * through the gate, so its footer is judged here, before parquet-java reads it.
+   *
+   * @param path none if parquet-java was given a file without its path
+   * @throws io.pmeparquet.PmeException if the file is refused, or the configuration does not say what it must
+   */
+  def admit(conf: Configuration, path: Option[Path]): Option[FileDecryptionProperties] = {
+    refuseSkippedFiles(conf)
+    val scope = read(conf)
+    path match {
+      case None if scope.settings.allowPlaintextFiles && scope.settings.columns.isEmpty => None
+      case None => throw noPath("a read")
+      case Some(file) =>
+        val version = FileVersion.of(file, conf)
+        scope.cache(Judgements).get(version) {
+          OpenFiles.read(scope, version, conf, scope.counters)
+          ()
+        }
+        FileDecryption.admit(scope, file, conf)
+    }
+  }
+
+  private def noPath(what: String) = PmeErrors.unsupported(
+    s"$what with parquet.crypto.factory.class",
+    "a file without its path",
+    "the factory cannot look at the file",
+    "Give parquet-java the path of the file, as a Hadoop Path."
+  )
+
+  /** Spark skips a file on any failure then, also one that is refused. */
+  private def refuseSkippedFiles(conf: Configuration): Unit =
+    SkippingFiles.find(conf.getBoolean(_, false)).foreach { name =>
+      throw PmeErrors.unsupported(
+        s"option $name",
+        "a read with parquet.crypto.factory.class",
+        "Spark would skip a file that is altered, plaintext or refused",
+        "Set it to false, or read with format(\"pme-parquet\")."
+      )
+    }
+
+  private val SkippingFiles = Seq("spark.sql.files.ignoreCorruptFiles", "ignoreCorruptFiles")
+
+  private def read(conf: Configuration): ReadScope = {
+    val job = identityOf(conf)
+    readers.getFor(job) {
+      val values = ConfigurationOptions.of(conf)
+      val settings = Settings.forRead(values, caseSensitive = true)
+      Scopes.forRead(KmsUse(kms(values, conf), None), settings, conf) -> settings.kekLifetimeMillis
+    }
+  }
+
+  /**
+   * @param path of the new file; none if parquet-java was given a file without its path
+   * @throws io.pmeparquet.PmeException if the configuration names no key, or the KMS refuses one
+   */
+  def write(conf: Configuration, path: Option[Path]): WriteScope = {
+    if (path.isEmpty) throw noPath("a write")
+    WriteRules.check(conf)
+    WriteRules.checkTask(conf)
+    val job = identityOf(conf)
+    writers.getFor(job) {
+      val values = ConfigurationOptions.of(conf)
+      // If it names neither keys nor a KMS, the error is about the keys.
+      Settings.requireKeys(values)
+      val settings = Settings.forWrite(values, KmsUse(kms(values, conf), None), caseSensitive = true)
+      refuseUnsafe(settings)
+      Scopes.forWrite(settings, tableDirectory = "", conf) -> Settings.lifetimeMillis(values)
+    }
+  }
+
+  private def kms(values: OptionValues, conf: Configuration): KmsSettings = {
+    val secrets = new ProcessSecrets(conf, name => Option(conf.get(name)))
+    KmsAccess.settings(new ConfiguredValues(values, conf, secrets, Set.empty))
+  }
+
+  /** Settings of a task may be what a secret refers to, so secrets count as well. */
+  private def identityOf(conf: Configuration) =
+    ConfiguredValues.identityOfJob(conf, ConfigurationOptions.referredTo(conf))
+
+  /** Jobs of MapReduce write files under other names first, and move them. Decision 0011 is about readable footers. */
+  private def refuseUnsafe(settings: WriteSettings): Unit = {
+    val files = settings.files
+    if (files.externalMaterial || files.aadPrefix.exists(_.template.contains('{')))
+      throw PmeErrors.unsupported(
+        "a write with parquet.crypto.factory.class",
+        "keyMaterial=external, or an aadPrefix with {table}, {path} or {file},",
+        "the factory does not know where the file will be when the job is done",
+        "Use keyMaterial=internal, and an aadPrefix that is the same for all files."
+      )
+    if (files.plaintextFooter)
+      throw PmeErrors.unsupported(
+        "a write with parquet.crypto.factory.class",
+        "plaintextFooter=true",
+        "parquet-java writes the sizes of protected values into a readable footer",
+        "Use plaintextFooter=false."
+      )
+  }
+
+  /** Files whose footers were judged a moment ago. */
+  private object Judgements extends ScopeCache[FileVersion, Unit] {
+    override def empty(settings: ReadSettings): RecentValues[FileVersion, Unit] =
+      new RecentValues(Admissions.MaxFiles, Admissions.LifetimeMillis)
+  }
+
+  override def sweep(): Unit = {
+    readers.sweep()
+    writers.sweep()
+  }
+}

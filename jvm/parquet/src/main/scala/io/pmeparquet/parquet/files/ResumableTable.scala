@@ -1,0 +1,202 @@
+package io.pmeparquet.parquet.files
+
+import java.io.IOException
+import java.util.UUID
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.slf4j.LoggerFactory
+
+import io.pmeparquet.{PmeErrors, Sha256}
+
+/**
+ * A table that appears all at once, whose writing a later run continues. Tasks write to a hidden directory beside its
+ * place. A file of an attempt that is complete and verified moves to the staged table there; when all files are, a rename
+ * moves that to the target.
+ *
+ * A run that is killed leaves the staged table. The next run for the same target and purpose finds its files, and decides
+ * itself whether to trust them: whoever can write to the storage can have put them there. ''Crosses the wire.''
+ *
+ * @param staging the hidden directory of all runs for the same target and purpose
+ * @param run the directory of this run
+ */
+final class ResumableTable private (val target: Path, staging: Path, run: RunDirectory) extends Serializable {
+  private val staged = new Path(staging, ResumableTable.Staged)
+
+  /** Gives the work a directory for one file of one attempt, and removes it afterwards. ''Executor only.'' */
+  def attempt[A](conf: Configuration)(work: Path => A): A = {
+    requireRunning(conf)
+    val name = s"attempt-${UUID.randomUUID()}"
+    try work(run.makeAttempt(name, conf))
+    catch {
+      // Another run removes the files of this one while tasks are at work.
+      case lost: IOException if !run.isRunning(conf) => throw PmeErrors.copyIsOver(target.toString, lost)
+    } finally
+      try OwnFiles.delete(run.in(name), conf)
+      catch { case failed: IOException => ResumableTable.warn(staging, failed) }
+  }
+
+  /** @throws io.pmeparquet.PmeException if this run is over: another one may have begun */
+  def requireRunning(conf: Configuration): Unit =
+    if (!run.isRunning(conf)) throw PmeErrors.copyIsOver(target.toString)
+
+  /** Where an attempt with this directory writes a file. Creates the directories above it. */
+  def place(directory: Path, file: String, conf: Configuration): Path = {
+    val path = StagedTable.within(directory, file)
+    OwnFiles.makeDirectories(path.getParent, directory, conf)
+    path
+  }
+
+  /** The staged file of this name, by an earlier run or an attempt of this one; none if there is none. */
+  def find(file: String, conf: Configuration): Option[Path] = {
+    val path = StagedTable.within(staged, file)
+    OwnFiles.find(path, conf) match {
+      case Found.File(_) => Some(path)
+      case Found.Nothing => None
+      case _ => throw PmeErrors.planted(path.toString)
+    }
+  }
+
+  /** Removes a staged file that is not what it should be. */
+  def drop(file: String, conf: Configuration): Unit = {
+    val path = StagedTable.within(staged, file)
+    path.getFileSystem(conf).delete(path, /* recursive= */ false)
+    ()
+  }
+
+  /**
+   * Moves a complete file of an attempt to the staged table, unless there is one: to replace it would leave a gap, in which
+   * [[publish]] could move the table without it.
+   *
+   * @return whether it was moved. If not, the caller decides whether the one that is there is as good
+   */
+  def keep(written: Path, file: String, conf: Configuration): Boolean = {
+    requireRunning(conf)
+    val fs = written.getFileSystem(conf)
+    val to = StagedTable.within(staged, file)
+    OwnFiles.makeDirectories(to.getParent, staged, conf)
+    find(file, conf).isEmpty && {
+      val isMoved = fs.rename(written, to)
+      if (!isMoved && find(file, conf).isEmpty) throw new IOException(s"$written could not be moved to $to")
+      isMoved
+    }
+  }
+
+  /**
+   * Puts the table in its place, with exactly these files. ''Driver only.''
+   *
+   * @param files paths within the table
+   */
+  def publish(files: Set[String], conf: Configuration): Unit = {
+    requireRunning(conf)
+    val fs = target.getFileSystem(conf)
+    OwnFiles.requireDirectory(staged, conf)
+    removeOthers(fs, files, conf)
+    files.find(find(_, conf).isEmpty).foreach { file =>
+      throw new IOException(s"file $file was written for $target, but it was not found")
+    }
+    StagedTable.requireFree(target, conf)
+    fs.mkdirs(target.getParent)
+    try OwnFiles.moveToFree(staged, target, conf)
+    catch {
+      case failed: IOException =>
+        // If somebody else was there first, that is the better message.
+        StagedTable.requireFree(target, conf)
+        throw failed
+    }
+    requireAll(fs, files)
+    // The table is there: the run has not failed if something else could not be removed.
+    try ResumableTable.all(target, conf).foreach(OwnFiles.delete(_, conf))
+    catch { case failed: IOException => ResumableTable.warn(staging, failed) }
+  }
+
+  /** Attempts that nobody waits for any more may have removed a file while the table moved. */
+  private def requireAll(fs: FileSystem, files: Set[String]): Unit = {
+    val found = fs.listFiles(target, /* recursive= */ true)
+    val names = Iterator.continually(found).takeWhile(_.hasNext).map(_.next().getPath.toUri.getPath).toSet
+    files.find(file => !names(StagedTable.within(target, file).toUri.getPath)).foreach { file =>
+      throw PmeErrors.publishedPartly(target.toString, file)
+    }
+  }
+
+  /** Removes files of the staged table that are not these: sources may have changed between two runs. */
+  private def removeOthers(fs: FileSystem, files: Set[String], conf: Configuration): Unit = {
+    val wanted = files.map(StagedTable.within(staged, _))
+    val above = wanted.flatMap { path =>
+      Iterator.iterate(path.getParent)(_.getParent).takeWhile(_ != staged).map(_.toUri.getPath).toList
+    }
+    val names = wanted.map(_.toUri.getPath)
+    def clean(directory: Path): Unit = fs.listStatus(directory).foreach { one =>
+      val path = one.getPath
+      // A link stands for what it leads to in a listing.
+      OwnFiles.find(path, conf) match {
+        case Found.Directory if above(path.toUri.getPath) => clean(path)
+        case Found.File(_) if names(path.toUri.getPath) => ()
+        case Found.File(_) =>
+          fs.delete(path, /* recursive= */ false)
+          ()
+        case _ => OwnFiles.delete(path, conf)
+      }
+    }
+    clean(staged)
+  }
+
+  /** Ends a run that has not published: the staged table stays for the next one. ''Driver only.'' */
+  def end(conf: Configuration): Unit =
+    try run.delete(conf)
+    catch { case failed: IOException => ResumableTable.warn(staging, failed) }
+}
+
+object ResumableTable {
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+
+  /** The staged table in the hidden directory; unlike the name of a run. */
+  private val Staged = "table"
+  private val DigestCharacters = 16
+
+  /**
+   * Begins a run, or continues one that has not ended, whose tasks are then stopped.
+   *
+   * @param target a qualified path with nothing there
+   * @param purpose what decides the content of files: runs with another purpose share no files with this one
+   */
+  def begin(target: Path, purpose: String, conf: Configuration): ResumableTable = {
+    StagedTable.requireFree(target, conf)
+    target.getFileSystem(conf).mkdirs(target.getParent)
+    val staging = new Path(target.getParent, prefix(target) + Sha256.ofText(purpose).take(DigestCharacters))
+    OwnFiles.ensureDirectory(staging, conf)
+    val run = RunDirectory.fresh(staging, "")
+    val table = new ResumableTable(target, staging, run)
+    try {
+      run.begin(conf)
+      // Removes what others left, and with it the marks of runs that have not ended.
+      OwnFiles.clear(staging, Set(Staged, run.name), conf)
+      OwnFiles.ensureDirectory(new Path(staging, Staged), conf)
+      table.requireRunning(conf)
+      table
+    } catch {
+      case failed: Throwable =>
+        table.end(conf)
+        throw failed
+    }
+  }
+
+  // Hidden from Spark whatever the name; a '_' would not hide one with a '='.
+  private def prefix(target: Path) = s".${target.getName}.pme-migrate-"
+
+  /** The hidden directories of all runs to a target, whatever their purpose. */
+  private def all(target: Path, conf: Configuration): Seq[Path] =
+    target
+      .getFileSystem(conf)
+      .listStatus(target.getParent)
+      .toSeq
+      .map(_.getPath)
+      .filter { path =>
+        path.getName.startsWith(prefix(target)) &&
+        path.getName.drop(prefix(target).length).matches(s"[0-9a-f]{$DigestCharacters}") &&
+        OwnFiles.find(path, conf) == Found.Directory
+      }
+
+  private def warn(staging: Path, failed: IOException): Unit =
+    log.warn(s"temporary files in $staging could not be removed: ${failed.getMessage}")
+}

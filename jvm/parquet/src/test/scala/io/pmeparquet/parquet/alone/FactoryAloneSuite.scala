@@ -1,0 +1,265 @@
+package io.pmeparquet.parquet.alone
+
+import java.nio.file.{Files, Paths}
+import java.util.concurrent.atomic.AtomicInteger
+import java.util.Base64
+
+import munit.FunSuite
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.crypto.keytools.KmsClient
+import org.apache.parquet.crypto.ParquetCryptoRuntimeException
+import org.apache.parquet.example.data.simple.SimpleGroupFactory
+import org.apache.parquet.example.data.Group
+import org.apache.parquet.hadoop.api.ReadSupport
+import org.apache.parquet.hadoop.example.{ExampleParquetWriter, GroupReadSupport}
+import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.hadoop.ParquetReader
+import org.apache.parquet.schema.MessageTypeParser
+
+import io.pmeparquet.parquet.PmeCryptoFactory
+
+/** parquet-java with `parquet.crypto.factory.class` and a Hadoop configuration, and nothing of Spark. */
+class FactoryAloneSuite extends FunSuite {
+  private val Factory = "parquet.crypto.factory.class" -> classOf[PmeCryptoFactory].getName
+  private val schema = MessageTypeParser.parseMessageType(
+    "message m { required int64 id; required binary ssn (STRING); optional group address { required binary city (STRING); } }"
+  )
+  private val directory = Files.createTempDirectory("alone")
+  private var files = 0
+
+  private def key(letter: Char) = Base64.getEncoder.encodeToString(Array.fill(16)(letter.toByte))
+  private def keys(names: Char*) = {
+    files += 1
+    val path = directory.resolve(s"keys-$files.txt")
+    Files.write(path, names.map(name => s"$name=${key(name)}\n").mkString.getBytes("UTF-8"))
+    Seq("pme-parquet.kms" -> "static", "pme-parquet.kms.static.keys" -> s"file:$path")
+  }
+
+  private def conf(settings: (String, String)*): Configuration = {
+    val made = new Configuration(false)
+    (Factory +: settings).foreach { case (name, value) => made.set(name, value) }
+    made
+  }
+
+  private def newFile() = {
+    files += 1
+    new Path(directory.toUri.toString, s"f$files.parquet")
+  }
+
+  private def write(conf: Configuration, file: Path = newFile()): Path = {
+    val writer = ExampleParquetWriter.builder(file).withConf(conf).withType(schema).build()
+    try {
+      val groups = new SimpleGroupFactory(schema)
+      (0 until 100).foreach { id =>
+        val group = groups.newGroup().append("id", id.toLong).append("ssn", s"canary-$id")
+        group.addGroup("address").append("city", s"city-${id % 7}")
+        writer.write(group)
+      }
+    } finally writer.close()
+    file
+  }
+
+  private def read(file: Path, conf: Configuration): Seq[String] = {
+    val reader = ParquetReader.builder(new GroupReadSupport, file).withConf(conf).build()
+    try Iterator.continually(reader.read()).takeWhile(_ != null).map(_.toString).toList
+    finally reader.close()
+  }
+
+  private def bytes(file: Path) = new String(Files.readAllBytes(Paths.get(file.toUri)), "ISO-8859-1")
+
+  private def refused(condition: String)(step: => Any): Unit = {
+    val failed = intercept[ParquetCryptoRuntimeException](step)
+    assert(failed.getMessage.startsWith(s"[$condition]"), failed.getMessage)
+  }
+
+  private val columns = Seq("pme-parquet.footerKey" -> "f", "pme-parquet.columnKeys" -> "p: ssn, address")
+
+  test("a configuration alone encrypts a file, and reads it") {
+    val file = write(conf(keys('f', 'p') ++ columns: _*))
+    assert(!bytes(file).contains("canary-") && bytes(file).endsWith("PARE"))
+    val rows = read(file, conf(keys('f', 'p'): _*))
+    assertEquals(rows.size, 100)
+    assert(rows(7).contains("canary-7"), rows(7))
+  }
+
+  test("parquet-java's own names do the same, and ours override them") {
+    val named = Seq(
+      "parquet.encryption.footer.key" -> "f",
+      "parquet.encryption.column.keys" -> "p: ssn"
+    )
+    val file = write(conf(keys('f', 'p') ++ named: _*))
+    assert(!bytes(file).contains("canary-"))
+    assertEquals(read(file, conf(keys('f', 'p'): _*)).size, 100)
+    val readable = "parquet.encryption.plaintext.footer" -> "true"
+    refused("PME_UNSUPPORTED")(write(conf(keys('f', 'p') ++ named :+ readable: _*)))
+    val hidden = "pme-parquet.plaintextFooter" -> "false"
+    assert(bytes(write(conf(keys('f', 'p') ++ named :+ readable :+ hidden: _*))).endsWith("PARE"))
+  }
+
+  test("a write without a key, or with one that matches no column, writes nothing") {
+    refused("PME_NO_KEY")(write(conf()))
+    refused("PME_NO_KEY")(write(conf(keys('f'): _*)))
+    refused("PME_KEY_NOT_FOUND")(write(conf(keys('f') ++ columns: _*)))
+    val none = columns.init :+ ("pme-parquet.columnKeys" -> "p: absent")
+    refused("PME_UNKNOWN_COLUMN")(write(conf(keys('f', 'p') ++ none: _*)))
+  }
+
+  test("a misspelt option, a secret as a value, and what only Spark's source does are refused") {
+    val own = keys('f', 'p') ++ columns
+    refused("PME_UNKNOWN_OPTION")(write(conf(own :+ ("pme-parquet.colunmKeys" -> "p: ssn"): _*)))
+    refused("PME_SECRET_IN_OPTION")(
+      write(
+        conf(
+          columns :+ ("pme-parquet.kms" -> "static") :+ ("pme-parquet.kms.static.keys" -> s"f=${key('f')}"): _*
+        )
+      )
+    )
+    val file = write(conf(own: _*))
+    Seq("snapshot" -> "require", "deniedColumns" -> "null", "verifyKey" -> "env:NONE").foreach {
+      case (name, value) =>
+        refused("PME_BAD_OPTION")(read(file, conf(own :+ (s"pme-parquet.$name" -> value): _*)))
+    }
+    val moved = Seq("keyMaterial" -> "external", "aadPrefix" -> "{path}")
+    moved.foreach { case (name, value) =>
+      refused("PME_UNSUPPORTED")(write(conf(own :+ (s"pme-parquet.$name" -> value): _*)))
+    }
+    assertEquals(
+      read(
+        write(conf(own :+ ("pme-parquet.aadPrefix" -> "sales"): _*)),
+        conf(own :+ ("pme-parquet.aadPrefix" -> "sales"): _*)
+      ).size,
+      100
+    )
+  }
+
+  test("summaries and V2 pages, which would be readable, are refused") {
+    val own = keys('f', 'p') ++ columns
+    val task = "mapreduce.task.attempt.id" -> "attempt_1_0001_m_000000_0"
+    refused("PME_UNSUPPORTED")(write(conf(own :+ task: _*)))
+    assertEquals(
+      read(write(conf(own :+ task :+ ("parquet.summary.metadata.level" -> "NONE"): _*)), conf(own: _*)).size,
+      100
+    )
+    refused("PME_UNSUPPORTED")(write(conf(own :+ ("parquet.writer.version" -> "v2"): _*)))
+  }
+
+  test("a read refuses plaintext files, and files that are not protected as the configuration says") {
+    val own = keys('f', 'p')
+    val plain = write(new Configuration(false))
+    refused("PME_PLAINTEXT_FILE")(read(plain, conf(own: _*)))
+    assertEquals(read(plain, conf(own :+ ("pme-parquet.plaintextFiles" -> "allow"): _*)).size, 100)
+    val other = write(conf(own :+ ("pme-parquet.footerKey" -> "f"): _*))
+    assertEquals(read(other, conf(own: _*)).size, 100)
+    refused("PME_KEY_METADATA")(read(other, conf(own ++ columns: _*)))
+    val weaker = write(conf(own ++ columns :+ ("pme-parquet.algorithm" -> "AES_GCM_CTR_V1"): _*))
+    refused("PME_ALGORITHM")(read(weaker, conf(own ++ columns: _*)))
+    assertEquals(read(weaker, conf(own :+ ("pme-parquet.algorithm" -> "AES_GCM_CTR_V1"): _*)).size, 100)
+    val strange = write(
+      conf(
+        keys('f', 'p') ++ columns :+ ("pme-parquet.aadPrefix" -> "sales") :+
+          ("pme-parquet.storeAadPrefix" -> "false"): _*
+      )
+    )
+    refused("PME_AAD_PREFIX")(read(strange, conf(own: _*)))
+    refused("PME_NOT_AUTHENTIC")(read(strange, conf(own :+ ("pme-parquet.aadPrefix" -> "other"): _*)))
+  }
+
+  test("a file without its path, and skipped files, are refused unless nothing has to be judged") {
+    val plain = write(new Configuration(false))
+    def byInputFile(conf: Configuration) = {
+      val file = HadoopInputFile.fromPath(plain, new Configuration(false))
+      val reader = new ParquetReader.Builder[Group](file) {
+        override def getReadSupport(): ReadSupport[Group] = new GroupReadSupport
+      }.withConf(conf).build()
+      try Iterator.continually(reader.read()).takeWhile(_ != null).size
+      finally reader.close()
+    }
+    refused("PME_UNSUPPORTED")(byInputFile(conf(keys('f', 'p'): _*)))
+    val allowed = keys('f', 'p') :+ ("pme-parquet.plaintextFiles" -> "allow")
+    assertEquals(byInputFile(conf(allowed: _*)), 100)
+    val skips = "spark.sql.files.ignoreCorruptFiles" -> "true"
+    refused("PME_UNSUPPORTED")(read(plain, conf(allowed :+ skips: _*)))
+  }
+
+  test("a setting under two spellings is refused, whatever the order") {
+    val own = keys('f', 'p') ++ columns :+ ("pme-parquet.COLUMNKEYS" -> "f: ssn")
+    refused("PME_BAD_OPTION")(write(conf(own: _*)))
+  }
+
+  test("configurations whose secrets differ share nothing, wherever the secrets are") {
+    CountingClient.reset()
+    def own(token: String, more: (String, String)*) = conf(
+      Seq(
+        "pme-parquet.kms" -> classOf[CountingClient].getName,
+        "parquet.encryption.key.access.token" -> "conf:mapreduce.task.token",
+        "mapreduce.task.token" -> token,
+        "test.kms" -> "tokens"
+      ) ++ more: _*
+    )
+    val file = write(own("a", columns: _*))
+    read(file, own("a"))
+    read(file, own("a"))
+    val once = CountingClient.unwraps.get
+    read(file, own("b"))
+    assertEquals(CountingClient.unwraps.get, 2 * once)
+    read(file, own("b", "parquet.company.kms" -> "other"))
+    assertEquals(CountingClient.unwraps.get, 3 * once)
+  }
+
+  test("another key of the same name, and a damaged footer, are refused") {
+    val file = write(conf(keys('f', 'p') ++ columns: _*))
+    files += 1
+    val wrong = directory.resolve(s"keys-$files.txt")
+    Files.write(wrong, s"f=${key('x')}\np=${key('p')}\n".getBytes("UTF-8"))
+    val stranger = conf("pme-parquet.kms" -> "static", "pme-parquet.kms.static.keys" -> s"file:$wrong")
+    refused("PME_NOT_AUTHENTIC")(read(file, stranger))
+    val local = Paths.get(file.toUri)
+    val damaged = Files.readAllBytes(local)
+    damaged(damaged.length - 30) = (damaged(damaged.length - 30) ^ 1).toByte
+    Files.write(local, damaged)
+    Files.delete(local.resolveSibling(s".${local.getFileName}.crc"))
+    refused("PME_NOT_AUTHENTIC")(read(file, conf(keys('f', 'p'): _*)))
+  }
+
+  test(
+    "a process calls the KMS once for each key and configuration, whatever the number of files and tasks"
+  ) {
+    CountingClient.reset()
+    val own = Seq("pme-parquet.kms" -> classOf[CountingClient].getName, "test.kms" -> "one") ++ columns
+    def task(number: Int) = Seq(
+      "mapreduce.task.attempt.id" -> s"attempt_1_0001_m_00000${number}_0",
+      "parquet.summary.metadata.level" -> "NONE"
+    )
+    val written = (0 until 20).map(number => write(conf(own ++ task(number): _*)))
+    assertEquals(CountingClient.wraps.get, 2)
+    written.zipWithIndex.foreach { case (file, number) =>
+      assertEquals(read(file, conf(own ++ task(number): _*)).size, 100)
+    }
+    assertEquals(CountingClient.unwraps.get, 2)
+    // Whoever has other settings gets no key that somebody else's KMS gave.
+    read(
+      written.head,
+      conf(own.map { case (name, value) => name -> (if (name == "test.kms") "two" else value) }: _*)
+    )
+    assertEquals(CountingClient.unwraps.get, 4)
+  }
+}
+
+/** A KMS that counts, and "wraps" by adding a letter. */
+class CountingClient extends KmsClient {
+  override def initialize(conf: Configuration, id: String, url: String, token: String): Unit = ()
+  override def wrapKey(bytes: Array[Byte], master: String): String = {
+    CountingClient.wraps.incrementAndGet()
+    s"w${Base64.getEncoder.encodeToString(bytes)}"
+  }
+  override def unwrapKey(wrapped: String, master: String): Array[Byte] = {
+    CountingClient.unwraps.incrementAndGet()
+    Base64.getDecoder.decode(wrapped.tail)
+  }
+}
+
+object CountingClient {
+  val wraps, unwraps = new AtomicInteger
+  def reset(): Unit = Seq(wraps, unwraps).foreach(_.set(0))
+}
