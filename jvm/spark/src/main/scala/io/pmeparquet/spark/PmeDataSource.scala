@@ -1,19 +1,14 @@
 package io.pmeparquet.spark
 
-import java.util
-
-import scala.collection.JavaConverters._
-
-import org.apache.spark.sql.connector.catalog.{Table, TableCapability}
-import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetDataSourceV2
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.options.OptionOrigin
 import io.pmeparquet.spark.rules.SessionSetup
-import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
+import io.pmeparquet.spark.session.FormatName
 
 /**
  * START HERE. Parquet with Parquet Modular Encryption, as a user types it:
@@ -31,48 +26,22 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
  *
  * ''Driver only.''
  */
-class PmeDataSource extends ParquetDataSourceV2 {
+class PmeDataSource extends ParquetDataSourceV2 with OurSource {
   SessionSetup.install()
 
   override def shortName(): String = PmeDataSource.Name
 
   override def fallbackFileFormat: Class[_ <: FileFormat] = classOf[PmeFileFormat]
 
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
-    if (viaV2(options)) super.inferSchema(options) else new StructType()
-
-  override def getTable(
-      schema: StructType,
-      partitioning: Array[Transform],
-      properties: util.Map[String, String]
-  ): Table =
-    if (viaV2(new CaseInsensitiveStringMap(properties))) super.getTable(schema, partitioning, properties)
-    else new V1OnlyTable(schema)
-
-  override def getTable(options: CaseInsensitiveStringMap): Table = table(options, None)
-
-  override def getTable(options: CaseInsensitiveStringMap, schema: StructType): Table =
-    table(options, Some(schema))
-
-  private def table(options: CaseInsensitiveStringMap, schema: Option[StructType]): Table = {
-    val paths = getPaths(options)
-    val origin = if (Asker.here() == Asker.Statement) OptionOrigin.Frame else OptionOrigin.Unknown
-    val own = getOptionsWithoutPaths(options)
-    new PmeTable(getTableName(options, paths), sparkSession, own, paths, schema, origin)
-  }
-
-  private def viaV2(options: CaseInsensitiveStringMap): Boolean = PmeSparkException.translated {
-    new ConfResolver(sparkSession).usesV2Scan(options.asCaseSensitiveMap().asScala.toMap)
-  }
+  private[spark] override def tableOf(
+      name: String,
+      options: CaseInsensitiveStringMap,
+      paths: Seq[String],
+      schema: Option[StructType],
+      origin: OptionOrigin
+  ): Table = new PmeTable(name, sparkSession, options, paths, schema, origin)
 }
 
 object PmeDataSource {
   val Name: String = FormatName.Format
-}
-
-/** A table without V2 capabilities, so that Spark takes the V1 path. It opens no file. */
-private final class V1OnlyTable(tableSchema: StructType) extends Table {
-  override def name(): String = PmeDataSource.Name
-  override def schema(): StructType = tableSchema
-  override def capabilities(): util.Set[TableCapability] = util.EnumSet.noneOf(classOf[TableCapability])
 }

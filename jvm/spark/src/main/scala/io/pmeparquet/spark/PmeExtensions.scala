@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.CreateTable
 
 import io.pmeparquet.spark.admin.TableFunctions
-import io.pmeparquet.spark.rules.{NoteStatements, OtherFormats, SessionSetup}
+import io.pmeparquet.spark.rules.{NoteStatements, OrcOfFrames, OtherFormats, SessionSetup}
 
 /**
  * For applications with several sessions, and for sessions that call our SQL functions before they use the format:
@@ -23,6 +23,7 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TableFunctions.ofExtension.foreach(extensions.injectTableFunction)
     extensions.injectResolutionRule(new CheckBeforeAppend(_))
+    extensions.injectResolutionRule(_ => OrcOfFrames)
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)

@@ -2,11 +2,14 @@ package io.pmeparquet.spark.admin
 
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
+import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.keys.{Kms, NoKms}
+import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.{FileUsage, FileUse, KeyUse}
 import io.pmeparquet.parquet.rotation.RotationKeys
@@ -15,7 +18,6 @@ import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.PmeException
 
 /**
  * Lists which master keys protect what in a table, and what nobody could read without one of them. Executors read
@@ -73,10 +75,18 @@ object KeyUsage {
     val step = Progress.step(session, "looking into footers", all.size)
     step.begin()
     val found = all.grouped(AtOnce).flatMap { files =>
-      FileJob.each(session, conf, files)((file, conf) => step.counting(0)(usage.of(file, conf)))
+      FileJob.each(session, conf, files)((file, conf) => step.counting(0)(useOf(usage, file, conf)))
     }
     spelt(found.toList, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
   }
+
+  private def useOf(usage: FileUsage, file: ListedFile, conf: Configuration): FileUse =
+    try usage.of(file, conf)
+    catch {
+      case failed: PmeException if failed.condition == Condition.DamagedFile =>
+        val path = new Path(file.path)
+        if (OrcUsage.isOrc(path, conf)) OrcUsage.of(path, file.length, conf) else throw failed
+    }
 
   private def spelt(looked: Looked, caseSensitive: Boolean): Looked = {
     val inOrder = looked.sortBy(_._1.path).collect { case (_, Right(use)) => use }

@@ -198,12 +198,13 @@ private[spark] final class SealingJob(
   private def look(files: Seq[ListedFile], wanted: Seq[WantedSummary]): Seq[(ListedFile, FileFacts)] =
     if (files.isEmpty) Nil
     else {
-      val step = Progress.step(session, "sealing", files.size, files.map(_.length).sum)
+      val bytes = files.map(_.length).sum
+      val step = Progress.step(session, "sealing", files.size, bytes)
       step.begin()
       val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
       val task = new SealingTask(resolver.read(options), wanted.toList, step)
       val found = session.sparkContext
-        .parallelize(files, files.size.min(FileJob.MaxTasks))
+        .parallelize(files, FileJob.tasksFor(session, files.size, bytes))
         .mapPartitions(task(_, shared.value.value))
         .collect()
       val ofAll = new SharedFacts

@@ -70,7 +70,7 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
     val (named, location) = (table.directory.toString, directory.path.toString)
     val parts = table.snapshot.version.manifest.parts
     FileJob
-      .each(session, conf, parts.toVector.flatMap(_.entries), FileJob.MaxTasks) { (file, conf) =>
+      .eachWhole(session, conf, parts.toVector.flatMap(_.entries))(_.length) { (file, conf) =>
         Kms.answer(new SnapshotDirectory(new Path(named), Some(location), conf).part(file)).left.toOption
       }
       .flatMap { case (file, answer) =>
@@ -104,7 +104,7 @@ private[admin] final class SnapshotFindings(session: SparkSession, options: Map[
     val listed =
       chosen.filter(file => table.relative(new Path(file.path)).exists(table.snapshot.byPath.contains))
     FileJob
-      .each(session, conf, listed, FileJob.MaxTasks)((file, conf) => FileFacts.wholeFile(file, conf))
+      .eachWhole(session, conf, listed)(_.length)((file, conf) => FileFacts.wholeFile(file, conf))
       .flatMap { case (file, answer) =>
         val sealedFile = table.snapshot.byPath(table.relative(new Path(file.path)).get)
         answer match {

@@ -76,7 +76,8 @@ private[admin] final class TableCopy(
   /** Copies the files to the staged table, and publishes it. Discards everything if that fails. */
   private def publish(staged: StagedTable, files: Seq[SourceFile])(job: => CopyTask): Copied =
     try {
-      val done = parallel(files, FileJob.MaxTasks).mapPartitions(job).collect()
+      val tasks = FileJob.tasksFor(session, files.size, files.map(_.length).sum)
+      val done = parallel(files, tasks).mapPartitions(job).collect()
       val all = done.map(_.made).reduce(_ + _)
       staged.publish(done.map(_.attempt).toSeq, all.files, writeConf)
       all

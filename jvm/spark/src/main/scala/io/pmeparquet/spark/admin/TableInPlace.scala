@@ -97,7 +97,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       complete = false
       step.begin()
       val encryption = new FileInPlace(read, write, check, run)
-      val done = unreadable ++ FileJob.each(session, conf, files, FileJob.MaxTasks) { (file, conf) =>
+      val done = unreadable ++ FileJob.eachWhole(session, conf, files)(_.length) { (file, conf) =>
         step.counting(file.length)(encryption.encrypt(file, conf, () => FileJob.goOn("the encryption")))
       }
       val now = TableFiles.list(from, conf).files

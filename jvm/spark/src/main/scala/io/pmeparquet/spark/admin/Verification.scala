@@ -62,14 +62,16 @@ object Verification {
 
   private def run(session: SparkSession, path: String, options: Map[String, String], sample: Sample): Run = {
     val conf = SparkAccess.hadoopConf(session, options)
-    val scope = new ConfResolver(session).read(options)
+    val resolver = new ConfResolver(session)
+    val scope = resolver.read(options)
     val all = TableFiles.list(new Path(path), conf).files.sortBy(_.path)
     val chosen = sample.of(all)
-    val verification = new FileVerification(scope, sample)
+    val orcKeys = if (resolver.namesKms(options)) Some(resolver.orc(options).unjudged()) else None
+    val verification = new OrcVerifying(new FileVerification(scope, sample), orcKeys)
     val step = Progress.step(session, "verifying", chosen.size, chosen.map(_.length).sum)
     step.begin()
     val done = FileJob
-      .each(session, conf, chosen, FileJob.MaxTasks) { (file, conf) =>
+      .eachWhole(session, conf, chosen)(_.length) { (file, conf) =>
         step.counting(file.length)(verification.of(file, conf, () => FileJob.goOn("the verification")))
       }
       .map { case (file, outcome) => outcome.fold(failed(file, _), identity) }

@@ -190,7 +190,7 @@ private final class XskipperExport(
       indexes: Seq[(ExportedType, IndexContent)]
   ): Option[StoreShape.Row] = {
     val summaries: Seq[Option[ColumnSummary]] = indexes.map { case (of, content) =>
-      content.of(file.path).flatMap(of.exported)
+      content.of(file.path).flatMap(of.exported(_, file.rows))
     }
     if (summaries.exists(_.isEmpty)) None
     else {

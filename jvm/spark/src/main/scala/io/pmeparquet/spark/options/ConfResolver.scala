@@ -8,6 +8,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{PmeErrors, Secret}
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.keys.{Kms, KmsUse}
 import io.pmeparquet.kms.KmsAccess
@@ -17,6 +18,7 @@ import io.pmeparquet.options.{
   OptionValues,
   PmeOptions,
   ReadSettings,
+  SecretOptions,
   Settings,
   SnapshotSettings,
   WriteSettings
@@ -24,7 +26,6 @@ import io.pmeparquet.options.{
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
-import io.pmeparquet.PmeErrors
 
 /**
  * The one place where options become settings. Precedence: option of this read or write > session conf
@@ -137,6 +138,12 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     KmsAccess.open(resolver.resolve(values), resolver.conf)
   }
 
+  /** The kind of the KMS that the options name: `keystore`, `vault`, … or a class. */
+  def kmsKind(options: Map[String, String]): String = kmsResolver(options).resolve(valuesOf(options)).kind
+
+  /** The secret that an argument of a call refers to. */
+  def secret(argument: String, reference: String): Secret = kmsResolver(Map.empty).secret(argument, reference)
+
   /** What the options say of snapshots. */
   def snapshots(options: Map[String, String]): SnapshotResolver = {
     val values = valuesOf(options)
@@ -150,25 +157,50 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
    *
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the read accepts only what is signed
    */
-  def xskipperStore(options: Map[String, String]): Option[StoreResolver] = {
-    val named = new OptionValues(
-      Map(
-        Level.Option -> ours(definition.without(options)),
-        Level.SessionConf -> sources.ofSession,
-        Level.HadoopConf -> Map.empty[String, String]
-      )
-    )
-    named.text(PmeOptions.XskipperStore).map(_.trim).filter(_.nonEmpty).map { directory =>
+  def xskipperStore(options: Map[String, String]): Option[StoreResolver] =
+    ownValues(options).text(PmeOptions.XskipperStore).map(_.trim).filter(_.nonEmpty).map { directory =>
       val values = valuesOf(options)
       SnapshotSettings.of(values).requireUnsignedAllowed()
       val resolver = kmsResolver(options)
       new StoreResolver(directory, kmsUse(values, resolver), settingsOf(values), resolver.conf)
     }
-  }
 
   /** Whether a write with these options seals the table after its commit. */
   def sealsAfterWrite(options: Map[String, String]): Boolean =
     SnapshotSettings.sealsAfterWrite(valuesOf(options))
+
+  /**
+   * What the options say of ORC files.
+   *
+   * @param property wrapped master keys in a property of the table
+   */
+  def orc(options: Map[String, String], property: Option[String] = None): OrcResolver = {
+    val values = valuesOf(options)
+    val resolver = kmsResolver(options)
+    new OrcResolver(
+      values,
+      ownValues(options),
+      property,
+      resolver,
+      kmsUse(values, resolver),
+      checkPolicy(options, values),
+      definition.isOfTrustedTable,
+      SparkAccess.sqlConf(session).caseSensitiveAnalysis
+    )
+  }
+
+  /** The values that the user or the session gives. */
+  private def ownValues(options: Map[String, String]) = new OptionValues(
+    Map(
+      Level.Option -> ours(definition.without(options)),
+      Level.SessionConf -> sources.ofSession,
+      Level.HadoopConf -> Map.empty[String, String]
+    )
+  )
+
+  /** The property of tables in which options say that wrapped master keys are. A table's definition cannot say so. */
+  def orcKeyProperty(options: Map[String, String]): Option[String] =
+    ownValues(options).text(PmeOptions.OrcKeyProperty).map(_.trim).filter(_.nonEmpty)
 
   /** A KMS sees no option from a stored definition, unless the session trusts the table. */
   private def kmsResolver(options: Map[String, String]): KmsResolver =
@@ -207,7 +239,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   private def valuesOf(options: Map[String, String]): OptionValues = {
     checkNames(options)
     val session = sources.ofSession
-    sources.refuseSecrets(session)
+    SecretOptions.requireReferences(session)
     val below = Map[Level, Map[String, String]](
       Level.SessionConf -> session,
       Level.HadoopConf -> ours(sources.ofHadoop)

@@ -41,6 +41,12 @@ private[options] final class DefinitionOptions(session: SparkSession, origin: Op
     new StoredOptions(table, session, name => Option(hadoop.get(name)))
   }
 
+  /** Whether the options are those of a table that the session trusts. */
+  def isOfTrustedTable: Boolean = origin match {
+    case OptionOrigin.Stored(Some(name), _, _) => isTrusted(name)
+    case _ => false
+  }
+
   private def isTrusted(table: Seq[String]) = new TrustedTables(session).contains(table)
 }
 

@@ -5,6 +5,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 
 import io.pmeparquet.spark.session.SparkVersions
@@ -112,17 +113,44 @@ private[spark] object Asker {
 
   private val TablesOfQueries = Set("CreateDataSourceTableAsSelectCommand")
 
+  private val Analysis = Set("RuleExecutor", "Analyzer")
+
   /** The search ends at these. They resolve names in a catalog, or run code that may. */
-  private val Ends = Set(
-    "FindDataSourceTable",
-    "FileStreamSource",
-    "RuleExecutor",
-    "Analyzer"
-  )
+  private val Ends = Set("FindDataSourceTable", "FileStreamSource") ++ Analysis
 
   /** Who asked for the format or table that the calling code creates. */
-  def here(): Asker = {
-    val first = callers.map(classOf).find(known)
+  def here(): Asker = firstOf(callers)
+
+  /**
+   * Who made the plan that Spark analyses now, for a rule of the analyzer that calls this. No other rule may stand between,
+   * and no code but Spark's: both can make a plan from options that are kept somewhere.
+   */
+  def ofAnalyzed(): Asker = firstOf(
+    callers
+      .dropWhile(frame => !Analysis(nameOf(frame)))
+      .takeWhile(isOfSpark)
+      .filterNot(frame => Analysis(nameOf(frame)))
+  )
+
+  /** Code of Spark or the languages, and no rule. Table formats put code of their own into Spark's packages. */
+  private def isOfSpark(frame: StackFrame) = {
+    val name = frame.getClassName
+    val isSparks =
+      if (name.startsWith(Spark))
+        SparkParts.contains(name.substring(Spark.length).takeWhile(_ != '.')) || isAtTop(name)
+      else Others.exists(name.startsWith)
+    isSparks && !classOf[Rule[_]].isAssignableFrom(frame.getDeclaringClass)
+  }
+
+  private def isAtTop(name: String) = name.lastIndexOf('.') == Spark.length - 1
+
+  /** The packages below `org.apache.spark.sql` that a reader or writer runs through. */
+  private val SparkParts =
+    Set("api", "artifact", "catalyst", "classic", "connect", "execution", "internal", "streaming", "util")
+  private val Others = Seq("org.apache.spark.", "scala.", "java.", "jdk.")
+
+  private def firstOf(frames: Seq[StackFrame]): Asker = {
+    val first = frames.map(nameOf).find(known)
     if (first.exists(TablesOfQueries)) TableOfQuery
     else if (first.exists(Statements) && !OptionOrigin.isInDefinition) Statement
     else Other
@@ -139,7 +167,9 @@ private[spark] object Asker {
   /** The frames of the call stack, the innermost first. */
   private def callers: Seq[StackFrame] = {
     val frames = Seq.newBuilder[StackFrame]
-    StackWalker.getInstance().forEach { frame => frames += frame; () }
+    StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE).forEach { frame =>
+      frames += frame; ()
+    }
     frames.result()
   }
 
@@ -147,7 +177,7 @@ private[spark] object Asker {
   private val Spark = "org.apache.spark.sql."
 
   /** The simple name of a Spark class, without its package and inner classes. */
-  private def classOf(frame: StackFrame): String = {
+  private def nameOf(frame: StackFrame): String = {
     val name = frame.getClassName
     if (!name.startsWith(Spark)) "" else name.substring(name.lastIndexOf('.') + 1).takeWhile(_ != '$')
   }

@@ -6,9 +6,9 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{PmeErrors, SecretReference}
-import io.pmeparquet.options.{PmeOptions, UnknownOptions}
+import io.pmeparquet.options.{PmeOptions, SecretOptions, UnknownOptions}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
+import io.pmeparquet.PmeErrors
 
 /**
  * The places that have options: a read, write or table, the session, and Hadoop's configuration. This class knows which
@@ -32,17 +32,20 @@ private[options] final class OptionSources(session: SparkSession) {
     }
   }
 
-  def ofHadoop: Map[String, String] = {
-    val conf = SparkAccess.hadoopConf(session, Map.empty)
-    val below = conf.getPropsWithPrefix(PmeOptions.ParquetPrefix).asScala.toMap
-    below.map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
-  }
+  // Rules and reads ask often, and a copy of Hadoop's configuration takes a millisecond. Most sessions have none of these.
+  def ofHadoop: Map[String, String] =
+    if (!SparkAccess.hasHadoopValues(session, PmeOptions.ParquetPrefix)) Map.empty
+    else {
+      val conf = SparkAccess.hadoopConf(session, Map.empty)
+      val below = conf.getPropsWithPrefix(PmeOptions.ParquetPrefix).asScala.toMap
+      below.map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
+    }
 
   /** Fails if an option is unknown or holds a secret. Catalogs keep options before anything uses them. */
   def checkNames(options: Map[String, String]): Unit = {
     options.keys.foreach(UnknownOptions.check)
     val named = ours(options)
-    refuseSecrets(named)
+    SecretOptions.requireReferences(named)
     if (named.contains(lower(PmeOptions.TrustedTables.name)))
       throw PmeErrors.contradiction(
         PmeOptions.TrustedTables.name,
@@ -50,13 +53,6 @@ private[options] final class OptionSources(session: SparkSession) {
         s"Set ${FormatName.SessionPrefix}${PmeOptions.TrustedTables.name} in the session."
       )
   }
-
-  /** Checks the options of every KMS, also of those not chosen, because Spark shows all values. */
-  def refuseSecrets(values: Map[String, String]): Unit =
-    for {
-      option <- PmeOptions.all if option.secret
-      value <- values.get(lower(option.name)) if !option.default.contains(value)
-    } SecretReference.parse(option.name, value)
 
   private def lower(name: String) = name.toLowerCase(Locale.ROOT)
 }

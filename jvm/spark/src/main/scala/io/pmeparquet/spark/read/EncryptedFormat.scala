@@ -2,7 +2,6 @@ package io.pmeparquet.spark.read
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, ExprId, Expression}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.Table
@@ -14,7 +13,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.decode.RowPredicate
-import io.pmeparquet.spark.options.{ConfResolver, FormatOrigin, OptionOrigin, PreparedWrite}
+import io.pmeparquet.spark.options.{ConfResolver, FormatOrigin, PreparedWrite}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.SealState
 
@@ -82,7 +81,9 @@ private[spark] object FormatState {
  *
  * ''Driver only''; the functions that it returns cross the wire.
  */
-abstract class EncryptedFormat private[spark] (private val state: FormatState) extends ParquetFileFormat {
+abstract class EncryptedFormat private[spark] (private val state: FormatState)
+    extends ParquetFileFormat
+    with OurFormat {
 
   /** The same format with other notes. */
   private[spark] def of(state: FormatState): EncryptedFormat
@@ -105,8 +106,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
   /** The format of a scan that says how many files it reads. */
   private[spark] def withFiles(files: FilesLabel): EncryptedFormat = of(state.copy(files = Some(files)))
 
-  /** The format of a scan, with more columns that conditions look at: Spark plans a recursive query part by part. */
-  private[spark] def withConditions(columns: Set[String]): EncryptedFormat =
+  private[spark] override def withConditions(columns: Set[String]): EncryptedFormat =
     of(
       state.copy(
         conditions = Some(state.conditions.getOrElse(Set.empty) ++ columns),
@@ -114,24 +114,11 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
       )
     )
 
-  private def withWhose(other: FormatOrigin): EncryptedFormat =
-    if (other == state.whose) this else of(state.copy(whose = other))
+  private[spark] override def whose: FormatOrigin = state.whose
 
-  /** The format of a relation or write, with the origin that [[TellOrigins]] found. */
-  private[spark] def withOrigin(known: EncryptedFormat => OptionOrigin): EncryptedFormat =
-    withWhose(state.whose.orFound(known(this)))
+  private[spark] override def withWhose(other: FormatOrigin): EncryptedFormat = of(state.copy(whose = other))
 
-  private[spark] def notedOnce(isStatement: Boolean): EncryptedFormat =
-    withWhose(state.whose.notedOnce(isStatement))
-
-  /** Where the options of a relation of this table, or of a write to it, come from. */
-  private[spark] def originAt(table: CatalogTable): OptionOrigin = state.whose.of(table)
-
-  private[spark] def originOfNew: OptionOrigin = state.whose.ofNew
-
-  private[spark] def origin: OptionOrigin = state.whose.origin
-
-  private[spark] def masked: MaskedColumns = state.masked
+  private[spark] override def masked: MaskedColumns = state.masked
 
   /** The format of a write, with its prepared scope. */
   private[spark] def withPrepared(write: PreparedWrite): EncryptedFormat =
@@ -203,7 +190,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState) e
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)
       val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows)
-      val masking = MaskedScan.of(session, scope, state.conditions, masked, sessionRules)
+      val masking = MaskedScan.of(session, scope.settings.masking, state.conditions, masked, sessionRules)
       new TranslatedRead(new PagesRead(opening.conf, scope, scan, masking, opening.seal), opening)
     } else new GatedRead(spark, opening)
   }

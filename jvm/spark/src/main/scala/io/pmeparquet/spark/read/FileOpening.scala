@@ -13,7 +13,7 @@ import io.pmeparquet.parquet.file.{FileGate, FileSeal}
 import io.pmeparquet.parquet.schema.WantedColumns
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.UndecodedRecord
-import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.session.{PmeSparkException, SharedConf}
 import io.pmeparquet.PmeException
 
 /**
@@ -26,15 +26,15 @@ private[spark] final class FileOpening private (
     scope: ReadScope,
     columns: WantedColumns,
     val seal: Option[Broadcast[FileSeal]]
-) extends Serializable {
+) extends SplitGate {
   @transient private lazy val gate = new FileGate(scope, columns, seal.map(_.value))
 
-  def pass(split: PartitionedFile): Unit =
+  override def pass(split: PartitionedFile): Unit =
     try gate.check(split.toPath, split.start, split.length, split.fileSize, conf.value.value)
     catch { case failed: Throwable => throw translate(failed, split.toPath.toString) }
 
   /** Translates a failure from reading or decoding pages into ours or Spark's. */
-  def translate(failed: Throwable, file: String): Throwable = failed match {
+  override def translate(failed: Throwable, file: String): Throwable = failed match {
     case record: UndecodedRecord => inOurTerms(record.getCause, file).getOrElse(record.asParquetHasIt)
     case _ => inOurTerms(failed, file).getOrElse(failed)
   }
@@ -60,7 +60,7 @@ private[spark] object FileOpening {
       seal: Option[Broadcast[FileSeal]]
   ): FileOpening =
     new FileOpening(
-      session.sparkContext.broadcast(new SerializableConfiguration(conf)),
+      SharedConf.broadcast(session, conf),
       scope,
       ScanColumns.wanted(session, required),
       seal

@@ -11,7 +11,6 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.{PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.options.Masking
 import io.pmeparquet.parquet.file.RefusedColumn
-import io.pmeparquet.parquet.scope.ReadScope
 
 /**
  * What one scan does with columns whose keys the KMS refuses (`deniedColumns=null|drop`). ''Crosses the wire.''
@@ -56,12 +55,12 @@ private[spark] object MaskedScan {
    */
   def of(
       session: SparkSession,
-      scope: ReadScope,
+      masking: Option[Masking],
       conditions: Option[Set[String]],
       masked: MaskedColumns,
       rules: SessionRules
   ): Option[MaskedScan] =
-    scope.settings.masking.map { masking =>
+    masking.map { masking =>
       if (conditions.isEmpty && !masking.inConditions) throw unprepared(rules)
       val report = new MaskedReport(masking.option, masked)
       session.sparkContext.register(report)

@@ -1,9 +1,6 @@
 package io.pmeparquet.spark.read
 
-import java.io.Closeable
-
 import org.apache.spark.sql.catalyst.{FileSourceOptions, InternalRow}
-import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.execution.datasources.v2.FilePartitionReaderFactory
@@ -67,39 +64,4 @@ private final class CountedReader[T](reader: PartitionReader[T], counters: ReadC
   override def get(): T = reader.get()
   override def close(): Unit = reader.close()
   override def currentMetricsValues(): Array[CustomTaskMetric] = ReadMetrics.of(counters)
-}
-
-/**
- * Copies rows that are views of batches, as Spark's own scans do. In Spark 3.5, an expression that is interpreted takes a
- * null within a struct of such a view for a value. ''Executor only.''
- */
-private final class UnsafeRowReader(rows: PartitionReader[InternalRow], schema: StructType)
-    extends PartitionReader[InternalRow] {
-  private lazy val projection = UnsafeProjection.create(schema)
-
-  override def next(): Boolean = rows.next()
-  override def get(): InternalRow = rows.get() match {
-    case unsafe: UnsafeRow => unsafe
-    case view => projection(view)
-  }
-  override def close(): Unit = rows.close()
-}
-
-/** ''Executor only.'' */
-private final class IteratorReader[T <: AnyRef](elements: Iterator[T]) extends PartitionReader[T] {
-  // `hasNext` of Spark's iterators moves to the next element.
-  private var current: T = _
-
-  override def next(): Boolean = {
-    val more = elements.hasNext
-    if (more) current = elements.next()
-    more
-  }
-
-  override def get(): T = current
-
-  override def close(): Unit = elements match {
-    case closeable: Closeable => closeable.close()
-    case _ => ()
-  }
 }

@@ -4,21 +4,14 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.sql.catalyst.{FileSourceOptions, InternalRow}
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
-import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
-import org.apache.spark.sql.execution.datasources.v2.FileScanBuilder
-import org.apache.spark.sql.execution.datasources.FilePartition
 import org.apache.spark.sql.execution.WholeStageCodegenExec
-import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.Masking
@@ -48,21 +41,15 @@ private[spark] final case class FileOpeningOf(
       SealOfRead.needsPages(seal.isDefined)
 }
 
-/**
- * Passes all calls to Spark's builder of Parquet scans, and wraps only the scan that it builds. It is a
- * `FileScanBuilder`, because Spark 3.5 pushes filters into no other builder for files. ''Driver only.''
- */
+/** Wraps the scan that Spark's builder of Parquet scans builds. ''Driver only.'' */
 private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: FileOpeningOf)
-    extends FileScanBuilder(opening.session, spark.fileIndex, spark.dataSchema)
-    with SupportsPushDownAggregates {
-  override def pruneColumns(required: StructType): Unit = spark.pruneColumns(required)
-  override def pushFilters(filters: Seq[Expression]): Seq[Expression] = spark.pushFilters(filters)
-  override def pushedFilters: Array[Predicate] = spark.pushedFilters
+    extends OurScanBuilder(opening.session, spark.fileIndex, spark.dataSchema, spark) {
 
   // If a read may mask columns, nobody can have the statistics of a masked one. If only some files refuse it, an
   // aggregate would show values of the others. If the table is sealed, Spark would read footers that nobody compares.
-  override def pushAggregation(aggregation: Aggregation): Boolean =
-    opening.scope.settings.masking.isEmpty && opening.seal.isEmpty && spark.pushAggregation(aggregation)
+  override protected def trustsStatistics: Boolean =
+    opening.scope.settings.masking.isEmpty && opening.seal.isEmpty
+
   override def build(): Scan = PmeScan(spark.build(), opening)
 }
 
@@ -75,29 +62,20 @@ private[spark] final case class PmeScan(
     spark: ParquetScan,
     opening: FileOpeningOf,
     conditions: Option[Set[String]] = None
-) extends Scan
-    with Batch
-    with SupportsReportStatistics
-    with SupportsMetadata
+) extends OurScan
     with CountsFiles {
   import PmeScan.FilesEntry
 
-  /** The columns that the scan masks, noted while it runs. */
-  val masked = new MaskedColumns
+  override val masked: MaskedColumns = new MaskedColumns
 
-  /** The same scan, with more columns that conditions look at. */
-  def withConditions(columns: Set[String]): PmeScan =
+  override def withConditions(columns: Set[String]): PmeScan =
     copy(conditions = Some(conditions.getOrElse(Set.empty) ++ columns))
 
-  def masking: Option[Masking] = opening.scope.settings.masking
+  override def masking: Option[Masking] = opening.scope.settings.masking
 
-  override def readSchema(): StructType = spark.readSchema()
   override def description(): String =
     spark.description() + filesText.fold("")(text => s", $FilesEntry: $text")
   override def getMetaData(): Map[String, String] = spark.getMetaData() ++ filesText.map(FilesEntry -> _)
-  override def estimateStatistics(): Statistics = spark.estimateStatistics()
-  override def toBatch: Batch = this
-  override def planInputPartitions(): Array[InputPartition] = spark.planInputPartitions()
 
   override def supportedCustomMetrics(): Array[CustomMetric] =
     if (readsPages) ReadMetrics.supported else Array.empty
@@ -132,7 +110,8 @@ private[spark] final case class PmeScan(
     val partitions = spark.readPartitionSchema
     val result = StructType(required.fields ++ partitions.fields)
     val rules = SparkReadRules.of(conf, result, opening.options.asCaseSensitiveMap().asScala.toMap)
-    val masking = MaskedScan.of(opening.session, opening.scope, conditions, masked, opening.rules)
+    val masking =
+      MaskedScan.of(opening.session, opening.scope.settings.masking, conditions, masked, opening.rules)
     val rows = RowPredicate.of(spark.dataFilters, required)
     val scan = PagedScan(rules, required, partitions, spark.pushedFilters.toSeq, rows)
     def read(batches: Boolean) =
@@ -154,38 +133,4 @@ private object PmeScan {
 
   /** How `EXPLAIN` calls what [[ScannedFiles.text]] says. */
   private val FilesEntry = "Files"
-}
-
-/** ''Crosses the wire'', with the scope. */
-private final class GatedReaderFactory(spark: PartitionReaderFactory, opening: FileOpening)
-    extends PartitionReaderFactory {
-  override def supportColumnarReads(partition: InputPartition): Boolean =
-    spark.supportColumnarReads(partition)
-
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
-    gated(partition)(spark.createReader(partition))
-
-  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
-    gated(partition)(spark.createColumnarReader(partition))
-
-  private def gated[T](partition: InputPartition)(open: => PartitionReader[T]): PartitionReader[T] = {
-    val files = partition.asInstanceOf[FilePartition].files
-    // All files of the partition pass the gate before Spark reads any: we do not see when Spark opens each.
-    files.foreach(opening.pass)
-    new GatedReader(open, opening, files.map(_.toPath.toString).mkString(", ").take(1000))
-  }
-
-  override def toString: String = s"GatedReaderFactory($opening)"
-}
-
-/** ''Executor only.'' */
-private final class GatedReader[T](reader: PartitionReader[T], opening: FileOpening, files: String)
-    extends PartitionReader[T] {
-  override def next(): Boolean = inOurTerms(reader.next())
-  override def get(): T = inOurTerms(reader.get())
-  override def close(): Unit = reader.close()
-
-  private def inOurTerms[A](step: => A): A =
-    try step
-    catch { case failed: Throwable => throw opening.translate(failed, files) }
 }

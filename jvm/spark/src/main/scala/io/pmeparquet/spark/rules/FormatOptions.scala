@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.command._
 import org.apache.spark.sql.execution.datasources.{CreateTable => _, _}
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.streaming.sources.{
@@ -15,7 +16,7 @@ import org.apache.spark.sql.execution.streaming.sources.{
   WriteToMicroBatchDataSourceV1
 }
 
-import io.pmeparquet.spark.read.{EncryptedFormat, EncryptedTable}
+import io.pmeparquet.spark.read.{OurFormat, OurTable}
 import io.pmeparquet.spark.session.FormatName
 
 /**
@@ -82,7 +83,7 @@ private[rules] object FormatOptions {
 
   private def ofFiles(format: FileFormat, options: Map[String, String]) =
     new FormatOptions(FormatLabel.of(format), options, format.isInstanceOf[ParquetFileFormat])(
-      format.isInstanceOf[EncryptedFormat]
+      format.isInstanceOf[OurFormat] || (UseOrcKeys.isSparks(format) && UseOrcKeys.asksUs(options))
     )
 
   private def ofOther(format: String, options: Map[String, String]) =
@@ -95,7 +96,12 @@ private[rules] object FormatOptions {
     ofProvider(table.provider.getOrElse("hive"), table.storage.properties)
 
   private def ofProvider(provider: String, options: Map[String, String]) =
-    new FormatOptions(provider, options, isParquet = true)(FormatName.names(provider))
+    new FormatOptions(provider, options, isParquet = true)(
+      FormatName.names(provider) || (isOrc(provider) && UseOrcKeys.asksUs(options))
+    )
+
+  private def isOrc(provider: String) =
+    provider.equalsIgnoreCase("orc") || provider == classOf[OrcFileFormat].getName
 
   private def ofSpec(spec: TableSpecBase, options: Map[String, String]): Seq[FormatOptions] = {
     val ofTable = spec match {
@@ -120,7 +126,7 @@ private[rules] object FormatOptions {
     )
 
   private def isOurs(table: Table): Boolean = table match {
-    case _: EncryptedTable => true
+    case _: OurTable => true
     case other => Option(other.properties.get("provider")).exists(FormatName.names)
   }
 }

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{
   DataSource,
+  FileFormat,
   HadoopFsRelation,
   InsertIntoHadoopFsRelationCommand,
   LogicalRelation
@@ -18,7 +19,7 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
-import io.pmeparquet.spark.read.EncryptedFormat
+import io.pmeparquet.spark.read.{EncryptedFormat, OurFormat}
 
 /**
  * Sets the origin of the options on each relation and write of ours, from the catalog table that Spark keeps with it.
@@ -27,15 +28,15 @@ import io.pmeparquet.spark.read.EncryptedFormat
 private[spark] object TellOrigins extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
-    case relation: LogicalRelation => PlanFields.withFormat(relation)(_.withOrigin(originOf(relation, _)))
+    case relation: LogicalRelation => PlanFields.withOurs(relation)(_.withOrigin(originOf(relation, _)))
     case write: InsertIntoHadoopFsRelationCommand =>
       // Spark keeps a table here if it exists already. If not, this statement creates it.
-      PlanFields.withFormat(write)(
+      PlanFields.withOurs(write)(
         _.withOrigin(format => write.catalogTable.fold(format.originOfNew)(format.originAt))
       )
   }
 
-  private def originOf(relation: LogicalRelation, format: EncryptedFormat): OptionOrigin =
+  private def originOf(relation: LogicalRelation, format: OurFormat): OptionOrigin =
     relation.catalogTable match {
       case Some(table) => format.originAt(table)
       case None if relation.isStreaming => StreamOrigin.ofRunning
@@ -54,13 +55,13 @@ private[spark] final class NoteStatements(session: SparkSession) extends Rule[Lo
     lazy val isStatement = AnalysisContext.get.nestedViewDepth == 0 && !Asker.isSqlFunction
     plan.resolveOperatorsUp {
       case relation: LogicalRelation if relation.catalogTable.exists(hasMore(relation, _)) =>
-        val noted = PlanFields.withFormat(relation)(_.notedOnce(isStatement))
+        val noted = PlanFields.withOurs(relation)(_.notedOnce(isStatement))
         if ((noted ne relation) && !isStatement) forget(relation)
         noted
       // Spark has made the write from a relation before this rule sees the relation.
       case write: InsertIntoHadoopFsRelationCommand
           if write.catalogTable.exists(OptionOrigin.hasMore(ConfResolver.spelled(write.options), _)) =>
-        PlanFields.withFormat(write)(_.notedOnce(isStatement))
+        PlanFields.withOurs(write)(_.notedOnce(isStatement))
     }
   }
 
@@ -90,21 +91,38 @@ private[spark] object PlanFields {
       case other => other.asInstanceOf[AnyRef]
     }.toArray)
 
-  def withFormat(node: LogicalPlan)(change: EncryptedFormat => EncryptedFormat): LogicalPlan = {
+  /** Replaces the options of a relation or a write. */
+  def withOptions(
+      node: LogicalPlan
+  )(change: Map[String, String] => Map[String, String]): LogicalPlan = {
+    def changed(files: HadoopFsRelation) = files.copy(options = change(files.options))(files.sparkSession)
+    node match {
+      case write: InsertIntoHadoopFsRelationCommand => write.copy(options = change(write.options))
+      case _ => withRelation(node)(changed)
+    }
+  }
+
+  /** Replaces the format for encrypted Parquet. */
+  def withFormat(node: LogicalPlan)(change: EncryptedFormat => EncryptedFormat): LogicalPlan =
+    withFormats(node) { case format: EncryptedFormat => change(format) }
+
+  /** Replaces a format of this project. */
+  def withOurs(node: LogicalPlan)(change: OurFormat => OurFormat): LogicalPlan =
+    withFormats(node) { case format: OurFormat => change(format) }
+
+  /** Replaces formats. */
+  def withFormats(node: LogicalPlan)(change: PartialFunction[FileFormat, FileFormat]): LogicalPlan = {
+    def changed(format: FileFormat) = if (change.isDefinedAt(format)) change(format) else format
     val fields = node.productIterator.map(_.asInstanceOf[AnyRef]).toArray
-    val changed = fields.map {
+    val others = fields.map {
       case files: HadoopFsRelation =>
-        files.fileFormat match {
-          case format: EncryptedFormat =>
-            val other = change(format)
-            if (other eq format) files else files.copy(fileFormat = other)(files.sparkSession)
-          case _ => files
-        }
-      case format: EncryptedFormat => change(format)
+        val other = changed(files.fileFormat)
+        if (other eq files.fileFormat) files else files.copy(fileFormat = other)(files.sparkSession)
+      case format: FileFormat => changed(format)
       case other => other
     }
-    val isSame = fields.indices.forall(place => fields(place) eq changed(place))
-    if (isSame) node else node.makeCopy(changed)
+    val isSame = fields.indices.forall(place => fields(place) eq others(place))
+    if (isSame) node else node.makeCopy(others)
   }
 }
 

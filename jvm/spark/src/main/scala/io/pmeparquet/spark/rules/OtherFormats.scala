@@ -5,12 +5,14 @@ import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.execution.streaming.sources.WriteToMicroBatchDataSourceV1
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.options.TellingOptions
 import io.pmeparquet.spark.options.ConfResolver
-import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -31,6 +33,11 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
   def check(session: => SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
     (plan +: plan.subqueriesAll).foreach(_.foreach { node =>
       FormatOptions.writes(node).foreach(refuse(session, _))
+      node match {
+        case stream: WriteToStream => StreamSinks.requireNoOrcKeys(stream.sink)
+        case batch: WriteToMicroBatchDataSourceV1 => StreamSinks.requireNoOrcKeys(batch.sink)
+        case _ => ()
+      }
       FormatOptions.reads(node).flatMap(found => misplaced(session, found)).foreach {
         case (options, format) =>
           if (isNew(s"$format: $options")) logger.warn(PmeErrors.optionsOfOursOnRead(options, format))
@@ -53,13 +60,18 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
     // Plans are many, and options of ours are rare: only such options need the Hadoop configuration.
     if (TellingOptions.among(names, parquetEncrypts = false).isEmpty || found.ours) None
     else {
-      val encrypts = found.isParquet && hasFactory(session, found.options)
-      Some(TellingOptions.among(names, encrypts)).filter(_.nonEmpty).map(_ -> found.format)
+      val factory = factoryOf(session, found.options)
+      val telling = TellingOptions.among(names, found.isParquet && factory.isDefined)
+      // Other formats that write Parquet, such as Delta, need not pass a write's options on.
+      val isHeard =
+        found.format.equalsIgnoreCase("parquet") && factory.contains(FormatName.CryptoFactoryClass)
+      val unheard = if (isHeard) Nil else TellingOptions.ofFactory(names)
+      Some((telling ++ unheard).distinct).filter(_.nonEmpty).map(_ -> found.format)
     }
   }
 
-  private def hasFactory(session: SparkSession, options: Map[String, String]): Boolean =
-    Option(SparkAccess.hadoopConf(session, options).get("parquet.crypto.factory.class")).exists(_.nonEmpty)
+  private def factoryOf(session: SparkSession, options: Map[String, String]): Option[String] =
+    Option(SparkAccess.hadoopConf(session, options).get("parquet.crypto.factory.class")).filter(_.nonEmpty)
 
   private val warned = ConcurrentHashMap.newKeySet[String]()
   private val MaxWarned = 1000

@@ -13,9 +13,11 @@ import org.apache.spark.sql.types.{StructField, StructType}
 
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.options.{ConfResolver, PreparedWrite}
+import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.write.ColumnPlan
+import io.pmeparquet.PmeErrors
 
 /**
  * Checks the options of a new table before the catalog keeps and shows them, and an overwrite before Spark deletes the
@@ -30,10 +32,24 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     case write: InsertIntoHadoopFsRelationCommand =>
       write.fileFormat match {
         case format: EncryptedFormat => PmeSparkException.translated(check(write, format))
+        case format: OrcFormat =>
+          PmeSparkException.translated {
+            format.checkWrite(
+              SparkSession.active,
+              ConfResolver.spelled(write.options),
+              dataSchema(write),
+              write.partitionColumns.map(_.name),
+              replaces = write.mode == SaveMode.Overwrite
+            )
+          }
+          write
         case _ => plan
       }
     case create: CreateDataSourceTableCommand => checkTable(create.table); plan
-    case create: CreateDataSourceTableAsSelectCommand => checkTable(create.table); plan
+    case create: CreateDataSourceTableAsSelectCommand =>
+      checkTable(create.table)
+      checkKeysOfNew(create.table)
+      plan
     case _ => plan
   }
 
@@ -42,6 +58,21 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       PmeSparkException.translated(
         new ConfResolver(SparkSession.active).checkNames(table.storage.properties)
       )
+
+  /**
+   * Spark does not tell a format the table that a statement creates and fills, so files would not be under the master keys
+   * in its property, but under keys of these names in the KMS.
+   */
+  private def checkKeysOfNew(table: CatalogTable): Unit = PmeSparkException.translated {
+    val session = SparkSession.active
+    val resolver = new ConfResolver(session)
+    val options = table.storage.properties
+    for (name <- resolver.orcKeyProperty(options))
+      if (
+        table.properties.contains(name) && FormatOptions.ofTable(table).ours &&
+        !session.sessionState.catalog.tableExists(table.identifier) && !resolver.orc(options).namesMasterKeys
+      ) throw PmeErrors.orcKeysOfNewTable(table.identifier.unquotedString, name)
+  }
 
   /** @return the write, with a prepared scope for when Spark asks its format to prepare the job */
   private def check(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {

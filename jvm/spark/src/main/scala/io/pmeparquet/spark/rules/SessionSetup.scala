@@ -14,6 +14,8 @@ import io.pmeparquet.spark.session.{FormatName, SparkAccess}
  */
 private[spark] object SessionSetup extends SessionRules {
   private val rules = Seq(
+    HiveSerdes,
+    UseOrcKeys,
     TellOrigins,
     UseSnapshots,
     OtherFormats,

@@ -7,7 +7,8 @@ import scala.collection.JavaConverters._
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.pmeparquet.spark.read.EncryptedFormat
+import io.pmeparquet.spark.read.OurFormat
+import io.pmeparquet.PmeErrors
 
 /**
  * The format and options of a stream's sink. Spark's file sink takes both and exposes neither, so this reads its
@@ -23,13 +24,22 @@ private[spark] object StreamSinks {
     case options: CaseInsensitiveStringMap => options.asCaseSensitiveMap().asScala.toMap
   }
 
-  def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[EncryptedFormat])
+  def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[OurFormat])
+
+  /**
+   * Fails for a sink of Spark's own `orc` that is to encrypt with our keys. Spark gives such a sink's format none of its
+   * options, so it would write plaintext.
+   */
+  def requireNoOrcKeys(sink: AnyRef): Unit = {
+    def encrypts = options(sink).exists(found => UseOrcKeys.asksUs(found) && UseOrcKeys.encrypts(found))
+    if (formats(sink).exists(UseOrcKeys.isSparks) && encrypts) throw PmeErrors.orcProviderAlone
+  }
 
   /** A V1 sink is a table that throws if something asks for its name. */
   def nameOf(sink: AnyRef): String =
-    fields(sink)
-      .collectFirst { case format: FileFormat => FormatLabel.of(format) }
-      .getOrElse(FormatLabel.ofClass(sink))
+    formats(sink).headOption.fold(FormatLabel.ofClass(sink))(FormatLabel.of)
+
+  private def formats(sink: AnyRef) = fields(sink).collect { case format: FileFormat => format }
 
   private def fields(sink: AnyRef): Seq[AnyRef] =
     try

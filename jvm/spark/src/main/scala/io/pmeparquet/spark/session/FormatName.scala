@@ -4,16 +4,30 @@ package io.pmeparquet.spark.session
 private[spark] object FormatName {
   val Format = "pme-parquet"
 
-  /** The prefix of the format's settings in a session. */
+  /** The name of the format for ORC. */
+  val Orc = "pme-orc"
+
+  /** The prefix of the formats' settings in a session. */
   val SessionPrefix: String = s"spark.datasource.$Format."
 
   val DataSourceClass = "io.pmeparquet.spark.PmeDataSource"
   val FileFormatClass = "io.pmeparquet.spark.PmeFileFormat"
+  val OrcSourceClass = "io.pmeparquet.spark.PmeOrcDataSource"
+  val OrcClass = "io.pmeparquet.spark.PmeOrcFileFormat"
+  val CryptoFactoryClass = "io.pmeparquet.parquet.PmeCryptoFactory"
   val ExtensionsClass = "io.pmeparquet.spark.PmeExtensions"
 
-  /** Whether the provider in `USING` or `format(…)` is this source: its name, or one of its classes. */
+  /** Whether the provider in `USING` or `format(…)` is a source of ours: its name, or one of its classes. */
   def names(provider: String): Boolean =
-    provider.equalsIgnoreCase(Format) || provider == DataSourceClass || provider == FileFormatClass
+    provider.equalsIgnoreCase(Format) || provider == DataSourceClass || provider == FileFormatClass || isOrc(
+      provider
+    )
+
+  def isOrc(provider: String): Boolean =
+    provider.equalsIgnoreCase(Orc) || provider == OrcSourceClass || provider == OrcClass
+
+  /** The class of the format for ORC, from the same jar as this class. */
+  def orcFormat: Class[_] = Class.forName(OrcClass, false, getClass.getClassLoader)
 
   /** The source's class, from the same jar as this class. */
   def dataSource: Class[_] = Class.forName(DataSourceClass, false, getClass.getClassLoader)

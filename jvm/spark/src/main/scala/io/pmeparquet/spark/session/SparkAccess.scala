@@ -12,6 +12,22 @@ private[spark] object SparkAccess {
   def hadoopConf(session: SparkSession, options: Map[String, String]): Configuration =
     session.sessionState.newHadoopConfWithOptions(options)
 
+  /** A value of the session's Hadoop configuration, which this does not copy. */
+  private def hadoopValue(session: SparkSession, name: String): Option[String] =
+    Option(sqlConf(session).getConfString(name, null))
+      .orElse(Option(session.sparkContext.hadoopConfiguration.get(name)))
+
+  /** Whether the session's Hadoop configuration, which this does not copy, has values whose names begin so. */
+  def hasHadoopValues(session: SparkSession, prefix: String): Boolean =
+    sqlConf(session).getAllConfs.keysIterator.exists(_.startsWith(prefix)) ||
+      !session.sparkContext.hadoopConfiguration.getPropsWithPrefix(prefix).isEmpty
+
+  /** The value of an option, in any case, or else of the session's Hadoop configuration. */
+  def valueOf(session: SparkSession, options: Map[String, String], name: String): Option[String] =
+    options
+      .collectFirst { case (key, value) if key.equalsIgnoreCase(name) => value }
+      .orElse(hadoopValue(session, name))
+
   /** Sets options in the same way as Spark. */
   def setOptions(conf: Configuration, options: Map[String, String]): Unit = options.foreach {
     case (name, value) =>

@@ -2,7 +2,8 @@ package io.pmeparquet.spark.session
 
 import munit.FunSuite
 
-import io.pmeparquet.spark.{PmeDataSource, PmeExtensions, PmeFileFormat}
+import io.pmeparquet.parquet.PmeCryptoFactory
+import io.pmeparquet.spark.{PmeDataSource, PmeExtensions, PmeFileFormat, PmeOrcDataSource, PmeOrcFileFormat}
 
 /** Some code names classes that it must not depend on: these tests compare the names with the classes. */
 class FormatNameSuite extends FunSuite {
@@ -10,13 +11,19 @@ class FormatNameSuite extends FunSuite {
   test("each constant has the name of its class") {
     assertEquals(FormatName.DataSourceClass, classOf[PmeDataSource].getName)
     assertEquals(FormatName.FileFormatClass, classOf[PmeFileFormat].getName)
+    assertEquals(FormatName.OrcSourceClass, classOf[PmeOrcDataSource].getName)
+    assertEquals(FormatName.OrcClass, classOf[PmeOrcFileFormat].getName)
+    assertEquals(FormatName.CryptoFactoryClass, classOf[PmeCryptoFactory].getName)
     assertEquals(FormatName.ExtensionsClass, classOf[PmeExtensions].getName)
     assertEquals[Class[_], Class[_]](FormatName.dataSource, classOf[PmeDataSource])
     assertEquals(PmeDataSource.Name, FormatName.Format)
   }
 
   test("a provider is ours if it is the format's name, in any case, or a class that Spark looks up") {
-    Seq("pme-parquet", "PME-Parquet", classOf[PmeDataSource].getName, classOf[PmeFileFormat].getName)
+    val parquet =
+      Seq("pme-parquet", "PME-Parquet", classOf[PmeDataSource].getName, classOf[PmeFileFormat].getName)
+    val orc = Seq("pme-orc", "PME-ORC", classOf[PmeOrcDataSource].getName, classOf[PmeOrcFileFormat].getName)
+    (parquet ++ orc)
       .foreach(provider => assert(FormatName.names(provider), provider))
     Seq("parquet", "pme-parquet2", classOf[PmeExtensions].getName, "")
       .foreach(provider => assert(!FormatName.names(provider), provider))

@@ -30,6 +30,16 @@ private[spark] object FileJob {
   ): Seq[(A, Either[FileFailure, B])] =
     each(session, conf, items, session.sparkContext.defaultParallelism * TasksPerCore)(work)
 
+  /**
+   * For work that reads whole files.
+   *
+   * @param length of an item, in bytes
+   */
+  def eachWhole[A: ClassTag, B](session: SparkSession, conf: Configuration, items: Seq[A])(length: A => Long)(
+      work: (A, Configuration) => B
+  ): Seq[(A, Either[FileFailure, B])] =
+    each(session, conf, items, tasksFor(session, items.size, items.map(length).sum))(work)
+
   /** @param mostTasks the most tasks to start; if there are more items, they share tasks */
   def each[A: ClassTag, B](session: SparkSession, conf: Configuration, items: Seq[A], mostTasks: Int)(
       work: (A, Configuration) => B
@@ -59,8 +69,22 @@ private[spark] object FileJob {
   def goOn(what: String): Unit =
     if (TaskContext.get().isInterrupted()) throw new TaskKilledException(s"$what was stopped")
 
-  /** The most tasks for work that takes long for each file. More tasks cost the driver more than they help. */
-  val MaxTasks = 10000
+  /**
+   * The number of tasks for work that reads whole files. A task of its own for each small file would take longer than the
+   * file.
+   *
+   * @param bytes of all files
+   */
+  def tasksFor(session: SparkSession, files: Int, bytes: Long): Int = {
+    val forCores = session.sparkContext.defaultParallelism.toLong * TasksPerCoreForFiles
+    files.toLong.min((bytes / BytesPerTask).max(forCores)).min(MaxTasks).toInt
+  }
+
+  private val MaxTasks = 10000L
+  private val BytesPerTask = 16L * 1024 * 1024
+
+  /** Progress is counted when a task ends. */
+  private val TasksPerCoreForFiles = 32
 
   /** Files differ in size, so a core that finishes early takes more tasks. */
   private val TasksPerCore = 4

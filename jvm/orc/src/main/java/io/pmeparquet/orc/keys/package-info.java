@@ -1,0 +1,2 @@
+/** Keys of ORC files. Start at {@code PmeKeyProvider}, which ORC calls. */
+package io.pmeparquet.orc.keys;

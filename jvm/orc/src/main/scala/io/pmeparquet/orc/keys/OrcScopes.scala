@@ -1,0 +1,217 @@
+package io.pmeparquet.orc.keys
+
+import java.security.SecureRandom
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.keys.{KeyDesk, KeyDesks, KeyGrants, KeySource, Kms, KmsSettings, KmsSource, KmsUse}
+import io.pmeparquet.kms.{HadoopKmsClient, KmsAccess}
+import io.pmeparquet.material.JobKeks
+import io.pmeparquet.options.OrcReadSettings
+import io.pmeparquet.parquet.scope.{Scope, Scopes}
+
+/** Makes the scopes of ORC files on the driver, and finds them by id. */
+object OrcScopes {
+
+  private val making = new Object
+
+  /** What opens the master keys of a table. Two that are equal lead to the same keys. */
+  private[keys] final case class Use(kms: KmsUse, wrapped: Seq[WrappedMasterKey])
+
+  /**
+   * The scope of a read. Reads with equal settings share one.
+   *
+   * @param wrapped master keys of the table
+   * @throws io.pmeparquet.PmeException if the KMS cannot be opened
+   */
+  def forRead(
+      use: KmsUse,
+      wrapped: Seq[WrappedMasterKey],
+      settings: OrcReadSettings,
+      conf: Configuration
+  ): OrcScope = {
+    val own = Use(use, wrapped)
+    def fits(scope: Scope) = scope match {
+      case orc: OrcScope => orc.settings == settings && orc.opening != null && orc.opening.use == own
+      case _ => false
+    }
+    def known = Scopes.recent(fits).collect { case orc: OrcScope => orc }
+    known.getOrElse {
+      // Opened outside the lock, since a KMS may be slow.
+      val (_, source) = opened(own, None, settings.kekLifetimeMillis, conf)
+      making.synchronized(known.getOrElse(scope(own, None, None, settings, source)))
+    }
+  }
+
+  /**
+   * The scope of one write job. It asks the KMS here, before the write touches any file.
+   *
+   * @param masterKeys of the write, as `columnKeys` or `orc.encrypt` names them
+   * @param dataKeyBits the length of local keys; none: that of the master key where it encrypts them, else 128
+   * @throws io.pmeparquet.PmeException if the KMS does not have a key, or denies it
+   */
+  def forWrite(
+      use: KmsUse,
+      wrapped: Seq[WrappedMasterKey],
+      masterKeys: Seq[String],
+      dataKeyBits: Option[Int],
+      conf: Configuration
+  ): OrcScope = {
+    val where = "ORC write"
+    val own = Use(use, wrapped)
+    val kms = openedKms(use.settings, conf)
+    val names = masterKeys.map { id =>
+      val name = OrcKeyName.parse(id)
+      val isWrapped = wrapped.exists(_.key.forall(_ == name))
+      id -> (if (isHadoop(use.settings) && !isWrapped) newest(id, name, kms, where) else name)
+    }
+    val allowed = Some(names.map(_._2).toSet)
+    val localKeys = localKeysOf(kms, use.settings, wrapped, allowed, JobMillis)
+    val source = new KmsSource(localKeys, JobMillis)
+    val keys = names.map { case (id, name) => writeKey(id, name, localKeys, source, dataKeyBits, where) }
+    val read = OrcReadSettings.withoutRequirements(JobMillis)
+    scope(own, allowed, Some(keys.toList), read, source)
+  }
+
+  private def writeKey(
+      id: String,
+      name: OrcKeyName,
+      localKeys: OrcLocalKeys,
+      source: KmsSource,
+      asked: Option[Int],
+      where: String
+  ): OrcWriteKey =
+    if (localKeys.decrypts(name, where)) {
+      val bits = localKeys.bitsOf(name, where).orElse(asked).getOrElse(DefaultBits)
+      requireBits(bits, id, where)
+      asked.filter(_ != bits).foreach { wanted =>
+        throw PmeErrors.contradiction(
+          "dataKeyBits",
+          s"master key '$id' has $bits bits, and ORC's local keys are as long as it, but dataKeyBits is $wanted",
+          "Remove dataKeyBits, or name another key."
+        )
+      }
+      // The KMS answers now or the job does not start.
+      source.unwrap(Seq(trial(name, bits)), where).head.fold(failed => throw failed, _ => ())
+      new OrcWriteKey(id, name, bits, None)
+    } else {
+      val bits = asked.getOrElse(DefaultBits)
+      requireBits(bits, id, where)
+      new OrcWriteKey(id, name, bits, Some(JobKeks.make(source, Seq(id), DefaultBits, where)))
+    }
+
+  private def requireBits(bits: Int, id: String, where: String): Unit =
+    if (bits != 128 && bits != 256)
+      throw PmeErrors.keyUnusable(
+        where,
+        id,
+        s"it has $bits bits, and ORC has AES with keys of 128 and 256 bits"
+      )
+
+  private def trial(key: OrcKeyName, bits: Int) = {
+    val encrypted = new Array[Byte](bits / 8)
+    new SecureRandom().nextBytes(encrypted)
+    io.pmeparquet.keys.WrappedKey(key.text, OrcLocalKeys.requestOf(encrypted), None)
+  }
+
+  /** A Hadoop KMS tells the newest version of a key when it wraps with it. */
+  private def newest(id: String, name: OrcKeyName, kms: Kms, where: String): OrcKeyName =
+    if (id != name.name) name
+    else {
+      val wrapped = kms.wrap(AesKey.random(DefaultBits, new SecureRandom), name.name, where)
+      wrapped match {
+        case HadoopVersion(version) => name.copy(version = version.toInt)
+        case _ => throw PmeErrors.keyUnusable(where, id, "its KMS does not tell its version")
+      }
+    }
+
+  private val HadoopVersion = "hadoop:([0-9]{1,9}):.*".r
+
+  private def isHadoop(settings: KmsSettings) = settings.kind == "hadoop"
+
+  private def opened(
+      use: Use,
+      allowed: Option[Set[OrcKeyName]],
+      lifetimeMillis: Long,
+      conf: Configuration
+  ): (OrcLocalKeys, KmsSource) = {
+    val kms = openedKms(use.kms.settings, conf)
+    val localKeys = localKeysOf(kms, use.kms.settings, use.wrapped, allowed, lifetimeMillis)
+    localKeys -> new KmsSource(localKeys, lifetimeMillis)
+  }
+
+  private[keys] def openedKms(settings: KmsSettings, conf: Configuration): Kms =
+    KmsAccess.open(
+      settings,
+      if (isHadoop(settings)) {
+        val own = new Configuration(conf)
+        own.setBoolean(HadoopKmsClient.OpensLocalKeys, true)
+        own
+      } else conf
+    )
+
+  private[keys] def localKeysOf(
+      kms: Kms,
+      settings: KmsSettings,
+      wrapped: Seq[WrappedMasterKey],
+      allowed: Option[Set[OrcKeyName]],
+      lifetimeMillis: Long
+  ): OrcLocalKeys = {
+    val made = new OrcLocalKeys(kms, isHadoop(settings), wrapped, allowed, lifetimeMillis)
+    Scopes.sweepAlso(made)
+    made
+  }
+
+  private def scope(
+      use: Use,
+      allowed: Option[Set[OrcKeyName]],
+      writing: Option[List[OrcWriteKey]],
+      settings: OrcReadSettings,
+      source: KmsSource
+  ): OrcScope = {
+    // A write whose keys are wrapped here asks the driver for nothing.
+    val asks = writing.forall(_.exists(_.keks.isEmpty))
+    val grants = KeyGrants.toRead(_ => false).copy(unwraps = asks)
+    val access = use.kms.route match {
+      case Some(route) => OrcAccess.AtDriver(KeyDesks.open(source, route, grants))
+      case None => OrcAccess.AtKms(use.kms.settings, use.wrapped, allowed)
+    }
+    Scopes.register(new OrcScope(Scopes.newId(), settings, access, writing, new OrcOpening(source, use)))
+  }
+
+  /** The scope with an id, if this JVM has it. */
+  private[keys] def find(id: String): Option[OrcScope] = Scopes.live(id).collect { case orc: OrcScope => orc }
+
+  private[keys] def intern(scope: OrcScope): Scope = Scopes.intern(scope)
+
+  private val DefaultBits = 128
+
+  /** A write needs its keys until the job is done. */
+  private val JobMillis = 7L * 24 * 3600 * 1000
+}
+
+/** How a scope gets keys in a JVM other than the one that made it. ''Crosses the wire'' with it. */
+private[keys] sealed trait OrcAccess extends Serializable {
+  def open(conf: Configuration, lifetimeMillis: Long): KeySource
+}
+
+private[keys] object OrcAccess {
+
+  /** `kms.callFrom=driver` */
+  final case class AtDriver(desk: KeyDesk) extends OrcAccess {
+    override def open(conf: Configuration, lifetimeMillis: Long): KeySource = desk
+  }
+
+  /** `kms.callFrom=executor`: then executors have master keys. */
+  final case class AtKms(
+      settings: KmsSettings,
+      wrapped: Seq[WrappedMasterKey],
+      allowed: Option[Set[OrcKeyName]]
+  ) extends OrcAccess {
+    override def open(conf: Configuration, lifetimeMillis: Long): KeySource = {
+      val kms = OrcScopes.openedKms(settings, conf)
+      new KmsSource(OrcScopes.localKeysOf(kms, settings, wrapped, allowed, lifetimeMillis), lifetimeMillis)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+package io.pmeparquet.orc.tail
+
+import java.io.Closeable
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+/**
+ * An ORC file that is open to be looked at: it is opened once for its end and the footers of its stripes. For one thread.
+ *
+ * @param length of the file, in bytes, as listed: ORC's reader must be given the same
+ */
+final class OpenedOrc(val path: Path, val length: Long, conf: Configuration) extends Closeable {
+  private val bytes = new OrcBytes(path, length, conf)
+
+  /** @throws io.pmeparquet.PmeException if the file is damaged or contradicts itself */
+  lazy val tail: OrcTail = OrcTail.read(path, length, bytes)
+
+  /**
+   * Checks the stripes that begin in a part of the file, as ORC's reader chooses them ([[StripeCheck]]).
+   *
+   * @param start the first byte of the part
+   * @param partLength its bytes
+   * @throws io.pmeparquet.PmeException if a footer is damaged or contradicts the file's
+   */
+  def checkStripes(start: Long, partLength: Long): Unit = {
+    StripeCheck.footers(tail, tail.stripesIn(start, partLength), bytes)(_ => ())
+    ()
+  }
+
+  /**
+   * Checks the statistics of stripes that everybody can read ([[StripeStatisticsCheck]]).
+   *
+   * @throws io.pmeparquet.PmeException if they are damaged, or not of all stripes and columns
+   */
+  def checkStripeStatistics(): Unit = StripeStatisticsCheck.check(tail, bytes)
+
+  /** The columns that have Bloom filters in the first stripe, by their ids. */
+  def bloomColumns: Set[Int] = StripeCheck.bloomColumns(tail, bytes)
+
+  override def close(): Unit = bytes.close()
+}
+
+object OpenedOrc {
+
+  /** Opens a file, and closes it after this use. */
+  def using[A](path: Path, length: Long, conf: Configuration)(use: OpenedOrc => A): A = {
+    val file = new OpenedOrc(path, length, conf)
+    try use(file)
+    finally file.close()
+  }
+}

@@ -1,0 +1,2 @@
+/** Encrypted ORC, over Spark's own {@code orc}. Start at {@code OrcFormat}. */
+package io.pmeparquet.spark.orc;

@@ -1,0 +1,95 @@
+package io.pmeparquet.spark.admin.migration
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeProjection}
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
+import org.apache.spark.sql.types.{MetadataBuilder, StructType}
+import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.sql.SparkSession
+
+/**
+ * Reads all rows of a file, as a query would see them. ''Crosses the wire'', and brings the scope of its reader.
+ *
+ * @param schema its columns; those that were CHAR know it
+ * @param pads whether CHAR columns are padded, as Spark pads them in queries
+ */
+private[migration] final class FileRows private (
+    read: PartitionedFile => Iterator[InternalRow],
+    schema: StructType,
+    pads: Boolean
+) extends Serializable {
+
+  /** The rows; each is valid until the next one. ''Executor only.'' */
+  def of(path: Path, length: Long, modified: Long): Iterator[InternalRow] = {
+    val file = PartitionedFile(
+      InternalRow.empty,
+      SparkPath.fromPath(path),
+      0,
+      length,
+      Array.empty[String],
+      modified,
+      length,
+      Map.empty[String, Any]
+    )
+    val rows = read(file).asInstanceOf[Iterator[AnyRef]].flatMap {
+      case batch: ColumnarBatch => batch.rowIterator().asScala
+      case row: InternalRow => Iterator.single(row)
+      case other =>
+        throw new IllegalStateException(s"internal error: a reader returned ${other.getClass.getName}")
+    }
+    if (pads && FileRows.hasChars(schema)) padded(rows) else rows
+  }
+
+  private def padded(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val columns = schema.fields.toList.map { field =>
+      AttributeReference(field.name, field.dataType, nullable = true, field.metadata)()
+    }
+    val projection = UnsafeProjection.create(columns.map(CharVarcharUtils.addPaddingForScan(_)), columns)
+    rows.map(projection)
+  }
+}
+
+private[migration] object FileRows {
+
+  /** Where Spark notes the type of a CHAR or VARCHAR column, which it reads as a string. */
+  private val Characters = "__CHAR_VARCHAR_TYPE_STRING"
+
+  /** @param options those of a read with this format */
+  def reader(
+      session: SparkSession,
+      format: FileFormat,
+      schema: StructType,
+      options: Map[String, String],
+      conf: Configuration
+  ): FileRows = {
+    val batches = format.supportBatch(session, schema).toString
+    val read = format.buildReaderWithPartitionValues(
+      session,
+      schema,
+      StructType(Nil),
+      schema,
+      Nil,
+      options + (FileFormat.OPTION_RETURNING_BATCH -> batches),
+      conf
+    )
+    new FileRows(read, schema, session.conf.getOption("spark.sql.readSideCharPadding").forall(_.toBoolean))
+  }
+
+  /** The columns without the note that they were CHAR or VARCHAR: they are strings now, padded already. */
+  def withoutChars(schema: StructType): StructType = StructType(schema.fields.map { field =>
+    field.copy(metadata = new MetadataBuilder().withMetadata(field.metadata).remove(Characters).build())
+  })
+
+  /** The columns with CHAR and VARCHAR as types, as the catalog has them. */
+  def withChars(schema: StructType): StructType = StructType(schema.fields.map { field =>
+    field.copy(dataType = CharVarcharUtils.getRawType(field.metadata).getOrElse(field.dataType))
+  })
+
+  private def hasChars(schema: StructType) = schema.exists(_.metadata.contains(Characters))
+}

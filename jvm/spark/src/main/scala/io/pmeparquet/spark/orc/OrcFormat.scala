@@ -1,0 +1,197 @@
+package io.pmeparquet.spark.orc
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.mapreduce.Job
+import org.apache.orc.OrcConf
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{OutputWriterFactory, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.options.Masking
+import io.pmeparquet.orc.keys.OrcScope
+import io.pmeparquet.spark.options.{Asker, ConfResolver, FormatOrigin, OrcResolver}
+import io.pmeparquet.spark.read.{MaskedColumns, MaskedScan, OurFormat, SessionRules}
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+
+/**
+ * What one instance of the format knows beyond what Spark tells a format.
+ *
+ * @param whose where the options come from
+ * @param conditions the scan's columns that conditions look at; none: no rule has looked yet
+ * @param masked the columns that the scan reads as NULL, noted while it runs
+ * @param isSparks whether it stands for Spark's own `orc`, which reads plaintext files and writes what `orc.encrypt` says
+ * @param property master keys in a property of the relation's table
+ */
+private[spark] final case class OrcState(
+    whose: FormatOrigin,
+    conditions: Option[Set[String]] = None,
+    @transient masked: MaskedColumns = new MaskedColumns,
+    isSparks: Boolean = false,
+    @transient property: Option[String] = None
+) {
+  def identity: (FormatOrigin, Option[Set[String]], Boolean, Option[String]) =
+    (whose, conditions, isSparks, Option(property).flatten)
+}
+
+/**
+ * Encrypted ORC, over Spark's own `orc`. It gives ORC our keys ([[OrcScope]]) and looks at each file before Spark does
+ * ([[OrcRead]]). ''Driver only''; the functions that it returns cross the wire.
+ */
+abstract class OrcFormat private[spark] (private val state: OrcState) extends OrcFileFormat with OurFormat {
+
+  /** The same format with other notes. */
+  private[spark] def of(state: OrcState): OrcFormat
+
+  private[spark] def sessionRules: SessionRules
+
+  /**
+   * The format of a relation or write of Spark's own `orc` whose key provider is ours.
+   *
+   * @param asker who asked Spark for that relation or write
+   */
+  private[spark] def insteadOfSparks(asker: Asker): OrcFormat =
+    of(OrcState(FormatOrigin(asker), isSparks = true))
+
+  private[spark] override def whose: FormatOrigin = state.whose
+
+  private[spark] override def withWhose(other: FormatOrigin): OrcFormat = of(state.copy(whose = other))
+
+  private[spark] override def withConditions(columns: Set[String]): OrcFormat =
+    of(
+      state.copy(
+        conditions = Some(state.conditions.getOrElse(Set.empty) ++ columns),
+        masked = new MaskedColumns
+      )
+    )
+
+  /** The format of a relation whose table has master keys in a property. */
+  private[spark] def withProperty(keys: String): OrcFormat =
+    if (property.contains(keys)) this else of(state.copy(property = Some(keys)))
+
+  private def property = Option(state.property).flatten
+
+  private[spark] override def masked: MaskedColumns = state.masked
+
+  override def shortName(): String = FormatName.Orc
+  override def toString: String = "PmeOrc"
+  override def hashCode(): Int = state.identity.hashCode()
+
+  // Spark keeps a plan node if its copy equals it, and plans equal scans only once.
+  override def equals(other: Any): Boolean = other match {
+    case that: OrcFormat => state.identity == that.state.identity
+    case _ => false
+  }
+
+  /** What a read with these options does with columns whose keys are refused; none: it fails, or shows masks. */
+  private[spark] def maskingOf(session: SparkSession, options: Map[String, String]): Option[Masking] =
+    PmeSparkException.translated(new ConfResolver(session, origin).masking(options))
+
+  /** Whether a read with these options goes on without a key that it is refused. */
+  private[spark] def acceptsRefusals(session: SparkSession, options: Map[String, String]): Boolean =
+    PmeSparkException.translated(resolver(session, options).acceptsRefusals)
+
+  /**
+   * The look at each file, for Spark's own V2 reader.
+   *
+   * @param conf of the read; this adds the key provider
+   * @param wanted the columns whose keys the read needs
+   */
+  private[spark] def gate(
+      session: SparkSession,
+      options: Map[String, String],
+      conf: Configuration,
+      dataSchema: StructType,
+      wanted: StructType
+  ): OrcSplitGate = PmeSparkException.translated {
+    val scope = scopeOf(session, options)
+    OrcFormat.prepare(conf, scope)
+    OrcSplitGate.of(session, conf, scope, dataSchema, wanted)
+  }
+
+  private def resolver(session: SparkSession, options: Map[String, String]): OrcResolver =
+    new ConfResolver(session, origin).orc(options, property)
+
+  private def scopeOf(session: SparkSession, options: Map[String, String]): OrcScope =
+    resolver(session, options).read(state.isSparks)
+
+  override def inferSchema(
+      session: SparkSession,
+      parameters: Map[String, String],
+      files: Seq[FileStatus]
+  ): Option[StructType] = PmeSparkException.translated {
+    val options = ConfResolver.spelled(parameters)
+    val scope = scopeOf(session, options)
+    OrcSchema.infer(session, options, files, scope) { some =>
+      super.inferSchema(session, options + (OrcConf.KEY_PROVIDER.getAttribute -> scope.providerKind), some)
+    }
+  }
+
+  override def buildReaderWithPartitionValues(
+      session: SparkSession,
+      dataSchema: StructType,
+      partitionSchema: StructType,
+      requiredSchema: StructType,
+      filters: Seq[Filter],
+      options: Map[String, String],
+      hadoopConf: Configuration
+  ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
+    val scope = scopeOf(session, ConfResolver.spelled(options))
+    OrcFormat.prepare(hadoopConf, scope)
+    // What a file's statistics say of a column that this read shows as NULL, or as a mask, must skip no row.
+    val pushed = if (scope.settings.acceptsRefusals) Nil else filters
+    val spark = super.buildReaderWithPartitionValues(
+      session,
+      dataSchema,
+      partitionSchema,
+      requiredSchema,
+      pushed,
+      options,
+      hadoopConf
+    )
+    val masking = MaskedScan.of(session, scope.settings.masking, state.conditions, masked, sessionRules)
+    OrcRead.of(session, spark, hadoopConf, scope, dataSchema, requiredSchema, partitionSchema, masking)
+  }
+
+  override def prepareWrite(
+      session: SparkSession,
+      job: Job,
+      options: Map[String, String],
+      dataSchema: StructType
+  ): OutputWriterFactory = PmeSparkException.translated {
+    val spelled = ConfResolver.spelled(options)
+    // Streaming sinks pass a configuration without the options.
+    SparkAccess.setOptions(job.getConfiguration, spelled)
+    val write = OrcWrite.of(resolver(session, spelled), state.isSparks, job.getConfiguration, dataSchema)
+    write.wrap(job, super.prepareWrite(session, job, options, dataSchema))
+  }
+
+  /**
+   * Checks a write before Spark deletes what it replaces: a misspelt key would cost the table.
+   *
+   * @param replaces whether it replaces files; then the KMS is asked, too
+   */
+  private[spark] def checkWrite(
+      session: SparkSession,
+      options: Map[String, String],
+      dataSchema: StructType,
+      partitions: Seq[String],
+      replaces: Boolean
+  ): Unit = {
+    val conf = SparkAccess.hadoopConf(session, options)
+    OrcWrite.check(resolver(session, options), state.isSparks, conf, dataSchema, partitions, replaces)
+  }
+
+  override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean = true
+}
+
+private object OrcFormat {
+  private def prepare(conf: Configuration, scope: OrcScope): Unit = {
+    conf.set(OrcConf.KEY_PROVIDER.getAttribute, scope.providerKind)
+    // A file is what its end says, and not what its first part says.
+    conf.unset(OrcConf.MAX_FILE_LENGTH.getAttribute)
+  }
+}

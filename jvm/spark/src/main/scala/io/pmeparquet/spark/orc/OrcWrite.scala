@@ -1,0 +1,177 @@
+package io.pmeparquet.spark.orc
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
+import org.apache.orc.{OrcConf, TypeDescription}
+import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
+import org.apache.spark.sql.execution.datasources.orc.OrcUtils
+import org.apache.spark.sql.types.StructType
+
+import io.pmeparquet.columns.{ColumnKeys, KeyPlan}
+import io.pmeparquet.orc.keys.OrcScope
+import io.pmeparquet.orc.OrcColumns
+import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.spark.options.OrcResolver
+import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.PmeErrors
+
+/**
+ * A write job of ORC files: which columns get which keys, for ORC's own writer. ''Driver only.''
+ *
+ * @param encrypt the value of `orc.encrypt`
+ * @param keys of columns, which must not be partition columns
+ */
+private[orc] final class OrcWrite private (
+    scope: Option[OrcScope],
+    encrypt: String,
+    keys: Option[ColumnKeys],
+    caseSensitive: Boolean
+) {
+
+  /** @param spark Spark's own factory */
+  def wrap(job: Job, spark: OutputWriterFactory): OutputWriterFactory = scope.fold(spark) { found =>
+    val conf = job.getConfiguration
+    conf.set(OrcConf.KEY_PROVIDER.getAttribute, found.providerKind)
+    conf.set(OrcConf.ENCRYPTION.getAttribute, encrypt)
+    val table = WriteRules.tableDirectory(FileOutputFormat.getOutputPath(job))
+    new OrcOutputFactory(spark, found, encrypt, keys, caseSensitive, table)
+  }
+}
+
+private[orc] object OrcWrite {
+
+  /**
+   * @param isSparks whether `orc.encrypt` says what to encrypt, as for Spark's own `orc`
+   * @param conf the job's, which has the options
+   * @throws io.pmeparquet.PmeException if the options do not fit the schema, or the KMS refuses a key
+   */
+  def of(
+      resolver: OrcResolver,
+      isSparks: Boolean,
+      conf: Configuration,
+      dataSchema: StructType
+  ): OrcWrite = {
+    val plan = Plan.of(resolver, isSparks, conf, dataSchema)
+    new OrcWrite(plan.scope(resolver), plan.encrypt, plan.keys, plan.caseSensitive)
+  }
+
+  /** Checks a write before it begins; the KMS is asked only if the write replaces files. */
+  def check(
+      resolver: OrcResolver,
+      isSparks: Boolean,
+      conf: Configuration,
+      dataSchema: StructType,
+      partitions: Seq[String],
+      replaces: Boolean
+  ): Unit = {
+    val plan = Plan.of(resolver, isSparks, conf, dataSchema)
+    KeyPlan.checkPartitions(partitions, plan.keys, plan.caseSensitive)
+    if (replaces) {
+      plan.scope(resolver)
+      ()
+    }
+  }
+
+  /**
+   * What a write encrypts, before the KMS is called.
+   *
+   * @param masterKeys none: the write encrypts nothing, which only Spark's own `orc` does
+   */
+  private final case class Plan(
+      encrypt: String,
+      masterKeys: Seq[String],
+      bits: Option[Int],
+      keys: Option[ColumnKeys],
+      caseSensitive: Boolean
+  ) {
+    def scope(resolver: OrcResolver): Option[OrcScope] =
+      if (masterKeys.isEmpty) None else Some(resolver.write(masterKeys, bits))
+  }
+
+  private object Plan {
+    def of(
+        resolver: OrcResolver,
+        isSparks: Boolean,
+        conf: Configuration,
+        dataSchema: StructType
+    ): Plan = {
+      val schema = TypeDescription.fromString(OrcUtils.getOrcSchemaString(dataSchema))
+      val asked = Option(OrcConf.ENCRYPTION.getString(conf)).filter(_.nonEmpty)
+      val plan =
+        if (isSparks) {
+          resolver.refuseForSparks()
+          asked.fold(Plan("", Nil, None, None, caseSensitive = true)) { encrypt =>
+            Plan(encrypt, keysIn(encrypt, schema), None, None, caseSensitive = true)
+          }
+        } else {
+          asked.foreach { text =>
+            throw PmeErrors.notInOrc(
+              OrcConf.ENCRYPTION.getAttribute,
+              s"columnKeys says which columns are encrypted, and pme-orc ignores '$text'",
+              "Set columnKeys instead."
+            )
+          }
+          val settings = resolver.writeSettings
+          Plan(
+            OrcColumns.encryptText(schema, settings),
+            settings.masterKeys,
+            settings.dataKeyBits,
+            Some(settings.columns),
+            settings.caseSensitive
+          )
+        }
+      Option(OrcConf.DATA_MASK.getString(conf)).filter(_.nonEmpty).foreach { mask =>
+        OrcColumns.requireMasks(schema, plan.encrypt, mask)
+      }
+      Option(OrcConf.BLOOM_FILTER_COLUMNS.getString(conf)).filter(_.nonEmpty).foreach { columns =>
+        OrcColumns.requireNoBloomFilters(schema, plan.encrypt, columns)
+      }
+      plan
+    }
+  }
+
+  private def keysIn(encrypt: String, schema: TypeDescription): Seq[String] =
+    try {
+      val found = OrcColumns.keysIn(encrypt, schema)
+      // ORC takes a key without columns, and encrypts nothing.
+      if (found.isEmpty) throw new IllegalArgumentException("it names no column")
+      found
+    } catch {
+      case bad: IllegalArgumentException =>
+        throw PmeErrors.badOption(
+          OrcConf.ENCRYPTION.getAttribute,
+          encrypt,
+          s"keys and columns of this schema: ${bad.getMessage}"
+        )
+    }
+}
+
+/** Wraps Spark's writer factory, and brings the write's scope to executors. ''Crosses the wire.'' */
+private final class OrcOutputFactory(
+    factory: OutputWriterFactory,
+    scope: OrcScope,
+    encrypt: String,
+    keys: Option[ColumnKeys],
+    caseSensitive: Boolean,
+    table: String
+) extends OutputWriterFactory {
+
+  override def getFileExtension(context: TaskAttemptContext): String = factory.getFileExtension(context)
+
+  override def newInstance(path: String, dataSchema: StructType, context: TaskAttemptContext): OutputWriter =
+    PmeSparkException.translated {
+      val conf = context.getConfiguration
+      val isSet = conf.get(OrcConf.ENCRYPTION.getAttribute) == encrypt &&
+        conf.get(OrcConf.KEY_PROVIDER.getAttribute) == scope.providerKind
+      scope.prepareProvider(conf)
+      if (!isSet)
+        throw new IllegalStateException("internal error: this task does not have the keys of its write")
+      // A streaming sink does not tell the format its partition columns: only the directories show them.
+      KeyPlan.checkPartitions(WriteRules.partitionColumns(new Path(path), table), keys, caseSensitive)
+      factory.newInstance(path, dataSchema, context)
+    }
+
+  override def toString: String = s"OrcOutputFactory($scope)"
+}
