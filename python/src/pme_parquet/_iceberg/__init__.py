@@ -1,0 +1,59 @@
+"""`pme.iceberg.check`: what anyone can read of an Iceberg table, without a key, a JVM, Spark or a catalog.
+
+Start at `check`. `searching` searches a table; `files` looks at each file, `metadata` reads what `metadata.json` says,
+`manifests` what manifests say, and `checked` is the answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._arguments import path_of
+from pme_parquet._iceberg.checked import IcebergCheck, IcebergFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from pme_parquet._arguments import PathLike
+
+__all__ = ["IcebergCheck", "IcebergFinding", "check"]
+
+_WHERE = "pme.iceberg.check"
+
+
+def check(
+    path: PathLike, storage_options: Mapping[str, Any] | None = None, *, spark: SparkSession | None = None
+) -> IcebergCheck:
+    """Search an Iceberg table for what anyone who can read the storage learns.
+
+    A table whose property `encryption.key-id` names a key may be plaintext: many catalogs ignore the property. This
+    looks at every file below the table's directory, and at what metadata and manifests say, as far as they are
+    readable. It needs the package `fastavro` (`pip install 'pme-parquet[iceberg]'`), and no key. The result contains no
+    value of the table.
+
+    Example:
+        found = pme.iceberg.check("s3://bucket/warehouse/db/people")
+        print(found)
+        [finding for finding in found.findings if finding.severity == "high"]
+
+    Args:
+        path: the table's directory, in which `metadata` is; a local path, or a URL of any file system that fsspec
+            supports.
+        storage_options: credentials and endpoints for fsspec; by default its packages find their own.
+        spark: a session whose settings of file systems are used otherwise; both as in `pme.inspect`.
+
+    Raises:
+        BadOptionError: there is nothing at the path, or no Iceberg table.
+        UnsupportedError: `fastavro`, or the package for the file system, is not installed, or a setting of the session
+            has no counterpart; the message names it.
+        PmeError: the storage cannot list the path. A file that cannot be read is a finding.
+    """
+    from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._iceberg.manifests import need_fastavro  # noqa: PLC0415 as above
+    from pme_parquet._iceberg.searching import searched  # noqa: PLC0415 as above
+
+    where = path_of(path, _WHERE)
+    need_fastavro(_WHERE)
+    return searched(where, access(where, storage_options, spark, _WHERE), _WHERE)

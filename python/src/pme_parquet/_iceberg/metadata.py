@@ -1,0 +1,246 @@
+"""What the files `*.metadata.json` of a table say. Anyone can read them: Iceberg encrypts none."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from pme_parquet._checks.bounds import UnreadableError
+from pme_parquet._iceberg.bounds import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pme_parquet._checks.findings import FoundOnce
+    from pme_parquet._iceberg.checked import IcebergFinding
+
+KEY = "encryption.key-id"
+MAX_BYTES = 32 * 1024 * 1024
+MAX_NAME = 1024
+MAX_COLUMNS = 100_000
+# Characters of names of all columns in all schemas of a version.
+MAX_NAMES = 64 * 1024 * 1024
+_DEPTH = 64
+_GZIP = b"\x1f\x8b"
+# Only files directly in `metadata` are versions: anything else may be a file of another table.
+_NAME = re.compile(r"metadata/v?([0-9]{1,18})(?:-[^/]*)?\.(?:gz\.)?metadata\.json(?:\.gz)?")
+# A place below something: `s3:` alone would make each path one below the table.
+_LOCATION = re.compile(r"(?:[A-Za-z][\w+.-]*:)?/{1,3}[^/].*")
+# Of a value, a bucket shows a hash, and `void` nothing.
+_LITTLE = ("bucket", "void")
+_ELSEWHERE = ("write.data.path", "write.metadata.path", "write.folder-storage.path", "write.object-storage.path")
+_DEFAULTS = ("initial-default", "write-default")
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What a check keeps of one version of a table.
+
+    Attributes:
+        file: its path below the table.
+        number: the number in its name.
+        uuid: of the table; None if it says none.
+        location: of the table, without a slash at its end; empty if it is none.
+        key: the master key that it names.
+        has_keys: whether it holds wrapped keys.
+        has_snapshot: whether it has one, so that files of data may belong to it.
+        manifest_list: the path of the current snapshot's list of manifests.
+    """
+
+    file: str
+    number: int
+    uuid: str | None
+    location: str
+    key: str | None
+    has_keys: bool
+    has_snapshot: bool
+    manifest_list: str | None
+
+    def below(self, path: str) -> str | None:
+        """The part of a full path below the table; None if it is elsewhere."""
+        inside = self.location and path.startswith(self.location + "/")
+        return path[len(self.location) + 1 :] if inside else None
+
+
+@dataclass
+class Names:
+    """Names in all versions of a table.
+
+    Attributes:
+        columns: names of columns by their numbers, those in structs as `address.city`.
+        partitions: by names of partition fields: the column, and whether its value itself, or a part of it, is a
+            partition's.
+    """
+
+    columns: dict[int, str] = field(default_factory=dict)
+    partitions: dict[str, tuple[str, bool]] = field(default_factory=dict)
+
+    def add(self, document: Mapping[str, Any]) -> set[str]:
+        """Adds those of a version, and returns the columns that have a default value.
+
+        Raises:
+            UnreadableError: they are too many, too long or too deep.
+        """
+        left, defaults = MAX_NAMES, set()
+        for column in _columns(document):
+            left -= len(column.name) + 1
+            if left < 0 or len(self.columns) > MAX_COLUMNS:
+                raise UnreadableError("it names too many columns")
+            self.columns[column.number] = column.name
+            if column.has_default:
+                defaults.add(column.name)
+        for spec in _dicts(document.get("partition-specs")):
+            for one in _dicts(spec.get("fields")):
+                name = text(one.get("name"), "partition field")
+                whole = not str(one.get("transform")).startswith(_LITTLE) or self.partitions.get(name, ("", False))[1]
+                self.partitions[name] = (self.columns.get(_number(one.get("source-id")), "*"), whole)
+        if len(self.partitions) > MAX_COLUMNS:
+            raise UnreadableError("it names too many partition fields")
+        return defaults
+
+
+@dataclass(frozen=True)
+class _Column:
+    number: int
+    name: str
+    has_default: bool
+
+
+def number_of(file: str) -> int | None:
+    """The number of a table's version in the name of a file; None if it is another file."""
+    found = _NAME.fullmatch(file)
+    return int(found[1]) if found else None
+
+
+def parsed(file: str, content: bytes) -> dict[str, Any]:
+    """What one version of a table says.
+
+    Raises:
+        UnreadableError: it is none.
+    """
+    try:
+        if content.startswith(_GZIP):
+            content = _unpacked(content)
+        document = json.loads(content)
+    except (ValueError, RecursionError, OSError, EOFError, zlib.error):
+        raise UnreadableError("it is not JSON") from None
+    if not isinstance(document, dict) or "format-version" not in document or number_of(file) is None:
+        raise UnreadableError("it is not metadata of an Iceberg table")
+    return document
+
+
+def version(file: str, document: Mapping[str, Any]) -> Metadata:
+    """What is kept of it.
+
+    Raises:
+        UnreadableError: a field is not of its type, or too long.
+    """
+    location = text(document.get("location", ""), "location").rstrip("/")
+    uuid = document.get("table-uuid")
+    properties = _properties(document)
+    current, listed = document.get("current-snapshot-id"), None
+    snapshots = _dicts(document.get("snapshots"))
+    for snapshot in snapshots:
+        if snapshot.get("snapshot-id") == current and snapshot.get("manifest-list") is not None:
+            listed = text(snapshot["manifest-list"], "manifest list")
+    return Metadata(
+        file=file,
+        number=number_of(file) or 0,
+        uuid=None if uuid is None else text(uuid, "table-uuid"),
+        location=location if _LOCATION.fullmatch(location) else "",
+        key=text(properties[KEY], KEY) if KEY in properties else None,
+        has_keys=bool(_dicts(document.get("encryption-keys"))),
+        has_snapshot=bool(snapshots) or _number(current) >= 0,
+        manifest_list=listed,
+    )
+
+
+def _unpacked(content: bytes) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        unpacked = file.read(MAX_BYTES + 1)
+    if len(unpacked) > MAX_BYTES:
+        raise UnreadableError(f"it is longer than {MAX_BYTES // 1024 // 1024} MiB")
+    return unpacked
+
+
+def search(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
+    """Adds what one version shows of values, and its names.
+
+    Raises:
+        UnreadableError: they are too many, too long or too deep.
+    """
+    defaults = names.add(document)
+    _snapshots(findings, names, one, document)
+    _statistics(findings, names, one, document)
+    if defaults:
+        findings.add("default", "low", one.file, "its default value is readable", *sorted(defaults))
+    properties = _properties(document)
+    for name in _ELSEWHERE:
+        if properties.get(name) and one.below(str(properties[name])) is None:
+            what = f"the property {name} puts files elsewhere; they were not looked at"
+            findings.add("outside path", "unread", one.file, what)
+
+
+def _snapshots(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
+    summaries = [snapshot.get("summary") for snapshot in _dicts(document.get("snapshots"))]
+    if any(name.startswith("partitions.") for summary in _dicts(summaries) for name in summary):
+        columns = sorted({column for column, _ in names.partitions.values()})
+        what = "summaries of snapshots name partitions by their values"
+        findings.add("partition value", "high", one.file, what, *(columns or ["*"]))
+
+
+def _statistics(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
+    for statistics in _dicts(document.get("statistics")):
+        for blob in _dicts(statistics.get("blob-metadata")):
+            numbers = blob.get("fields")
+            columns = [names.columns.get(_number(at), "*") for at in numbers] if isinstance(numbers, list) else ["*"]
+            if isinstance(blob.get("properties"), dict) and "ndv" in blob["properties"]:
+                findings.add("statistics", "low", one.file, "its number of distinct values is readable", *columns)
+
+
+def directories(path: str, partitions: Mapping[str, tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
+    """The columns whose values are in names of a path's directories, and whether these are values themselves."""
+    for part in path.split("/")[:-1]:
+        name, equals, _ = part.partition("=")
+        if equals and unquote(name) in partitions:
+            yield partitions[unquote(name)]
+
+
+def _properties(document: Mapping[str, Any]) -> dict[str, Any]:
+    found = document.get("properties")
+    return found if isinstance(found, dict) else {}
+
+
+def _columns(document: Mapping[str, Any]) -> Iterator[_Column]:
+    for schema in [*_dicts(document.get("schemas")), *_dicts([document.get("schema")])]:
+        yield from _fields(schema, "", 0)
+
+
+def _fields(schema: object, above: str, depth: int) -> Iterator[_Column]:
+    """The columns in a type of Iceberg's."""
+    if not isinstance(schema, dict):
+        return
+    if depth > _DEPTH or len(above) > MAX_NAME:
+        raise UnreadableError("its schema has too deep structs, or too long names")
+    for one in _dicts(schema.get("fields")):
+        name = f"{above}{text(one.get('name'), 'name of a column')}"
+        yield _Column(_number(one.get("id")), name, any(one.get(default) is not None for default in _DEFAULTS))
+        yield from _fields(one.get("type"), f"{name}.", depth + 1)
+    for part in ("element", "key", "value"):
+        if f"{part}-id" in schema:
+            yield _Column(_number(schema[f"{part}-id"]), f"{above}{part}", has_default=False)
+            yield from _fields(schema.get(part), f"{above}{part}.", depth + 1)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else -1
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

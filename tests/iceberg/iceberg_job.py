@@ -1,0 +1,247 @@
+"""A job on tables of a real Iceberg in a real Hive metastore, with our KMS client.
+
+Run as ``python -m tests.iceberg.iceberg_job DIRECTORY VERSION``, with a version of Iceberg in ``target/jars/iceberg``.
+It prints what came of each step as JSON, and leaves the tables in the directory.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+import pme_parquet as pme
+from tests.support import metastore
+from tests.support.canary import files_under, find_canaries
+from tests.support.kms.counting import KMS, Log, jar
+from tests.support.session import EXTENSION, ROOT, VERSION, builder, session_settings, without_processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+KEY, FILES = "table-key", ROOT / "target" / "jars" / "iceberg"
+# As the KMS that counts has it.
+OWN = hashlib.sha256(f"pme-testkit:{KEY}".encode()).digest()[:16]
+ID = "pme.python.kms"
+CANARIES = ["ssn-7", "ssn-8", "ssn-99"]
+COLUMNS = "id BIGINT, ssn STRING, salary DOUBLE"
+# So that a search finds what is readable.
+OPEN = {"write.parquet.compression-codec": "uncompressed", "write.avro.compression-codec": "uncompressed"}
+ENCRYPTED = {"format-version": "3", "encryption.key-id": KEY} | OPEN
+BY_VECTORS = {"write.delete.mode": "merge-on-read", "write.update.mode": "merge-on-read"}
+OURS = "io.pmeparquet.iceberg.PmeKeyManagementClient"
+EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+
+
+def runtime(version: str) -> Path:
+    """Return the jar of an Iceberg."""
+    [found] = FILES.glob(f"iceberg-spark-runtime-*-{version}.jar")
+    return found
+
+
+def catalogs(work: Path) -> dict[str, dict[str, str]]:
+    """Return catalogs of the same metastore: their users have different KMSs."""
+    own = base64.b64encode(OWN).decode()
+    files = {
+        "owner": f"{KEY}={own}",
+        "stranger": f"{KEY}={base64.b64encode(bytes(16)).decode()}",
+        "lacking": f"x={own}",
+    }
+    for name, keys in files.items():
+        (work / name).write_text(keys)
+    (work / "down").touch()
+    counting = {"encryption.kms-impl": OURS, "pme-parquet.kms": KMS}
+    static = {"encryption.kms-impl": OURS, "pme-parquet.kms": "static"}
+    log = "hadoop.counting.kms.log"
+    return {
+        "lake": counting | {log: str(work / "lake.log")},
+        "denied": counting | {log: str(work / "denied.log"), "hadoop.counting.kms.deny": KEY},
+        "down": counting | {log: str(work / "down.log"), "hadoop.counting.kms.down": str(work / "down")},
+        **{name: static | {"pme-parquet.kms.static.keys": f"file:{work / name}"} for name in files},
+        "unset": static | {"pme-parquet.kms.static.keys": "env:PME_TEST_NOT_SET"},
+        "misspelt": static | {"pme-parquet.kms.static.kees": "env:X"},
+        "without": {},
+        "hadoop": static | {"pme-parquet.kms.static.keys": f"file:{work / 'owner'}", "type": "hadoop"},
+    }
+
+
+def settings(name: str, work: Path, properties: dict[str, str]) -> dict[str, str]:
+    """Return the settings of a catalog in the metastore."""
+    given = {"type": "hive", "warehouse": str(work / "warehouse"), "cache-enabled": "false"} | properties
+    prefix = f"spark.sql.catalog.{name}"
+    return {prefix: "org.apache.iceberg.spark.SparkCatalog"} | {f"{prefix}.{key}": given[key] for key in given}
+
+
+def session(work: Path, version: str) -> SparkSession:
+    common = metastore.settings(work, session_settings(work))
+    jars = [jar(work), FILES / f"pme-parquet-iceberg-{VERSION}.jar", runtime(version)]
+    more = {
+        "spark.sql.extensions": f"{EXTENSION},{EXTENSIONS}",
+        # Tables reach executors by Kryo, and what tasks do by Java's serialization.
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.jars": ",".join([common["spark.jars"], *map(str, jars)]),
+        "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
+        "spark.hadoop.hive.metastore.schema.verification": "false",
+        "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
+    }
+    for name, properties in catalogs(work).items():
+        more |= settings(name, work, properties)
+    spark = builder(common | more).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    without_processes(spark)
+    return spark
+
+
+class Job(metastore.Statements):
+    """Statements on tables of Iceberg."""
+
+    def table(self, name: str, properties: dict[str, str], rest: str = "") -> None:
+        listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+        self.sql(f"CREATE TABLE {name} ({COLUMNS}) USING iceberg {rest} TBLPROPERTIES ({listed})")
+        self.sql(f"INSERT INTO {name} SELECT id, concat('ssn-', id), id * 1.5D FROM range(0, 10, 1, 2)")
+
+    def looked(self, step: str, table: str) -> None:
+        """Keep where secrets are readable, and how files of each kind begin."""
+        place = self.work / "warehouse" / table
+        self.done[f"{step} readable"] = [str(hit) for hit in find_canaries(place, CANARIES)]
+        kinds = [f"{kind(path)} {path.read_bytes()[:4]!r}" for path in files_under(place) if path.suffix != ".crc"]
+        self.done[f"{step} files"] = dict(sorted(Counter(kinds).items()))
+
+
+def kind(path: Path) -> str:
+    name = path.name
+    if name.startswith("snap-"):
+        return "manifest list"
+    return "manifest" if name.endswith(".avro") else "".join(path.suffixes[-2:])
+
+
+def people(job: Job) -> None:
+    """Change a table in every way, and read old and new versions of it."""
+    table = "lake.db.people"
+    job.table(table, ENCRYPTED, "PARTITIONED BY (bucket(2, id))")
+    [first] = job.spark.sql(f"SELECT snapshot_id FROM {table}.snapshots").collect()
+    job.sql(f"INSERT INTO {table} VALUES (99, 'ssn-99', 1D), (100, 'ssn-100', 2D)")
+    job.sql(f"UPDATE {table} SET salary = 0 WHERE ssn = 'ssn-8'")
+    job.sql(f"DELETE FROM {table} WHERE ssn = 'ssn-7'")
+    job.sql(
+        f"MERGE INTO {table} t USING (SELECT 1L AS id UNION SELECT 200L) s ON t.id = s.id "
+        "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, ssn, salary) VALUES (s.id, 'ssn-200', 3D)"
+    )
+    job.sql(f"ALTER TABLE {table} ADD COLUMN note STRING")
+    job.note("people", f"SELECT * FROM {table}")
+    job.note("first", f"SELECT * FROM {table} VERSION AS OF {first[0]}")
+    job.note("filtered", f"SELECT id FROM {table} WHERE ssn = 'ssn-99'")
+    log = Log(job.work / "lake.log")
+    job.done["calls"] = [log.count("wrap"), log.count("unwrap")]
+    compact = "rewrite_data_files(table => 'db.people', options => map('rewrite-all', 'true'))"
+    job.note("compacted", f"CALL owner.system.{compact}", f"SELECT count(*) FROM {table}")
+    # Tasks read lists of manifests, and call the KMS.
+    job.note("all manifests", "SELECT count(*) > 3 FROM owner.db.people.all_manifests")
+    by_python(job)
+    job.looked("people", "db.db/people")
+
+
+def by_python(job: Job) -> None:
+    """Read with a client that is written in Python."""
+    kms = pme.PythonKms(Client()).options()
+    properties = {"encryption.kms-impl": OURS, "pme-parquet.kms": kms["kms"], f"hadoop.{ID}": kms[ID]}
+    for name, value in settings("python", job.work, properties).items():
+        job.spark.conf.set(name, value)
+    job.note(
+        "python",
+        "SELECT count(*) FROM python.db.people",
+        "INSERT INTO python.db.people VALUES (300, 'ssn-300', 1D, 'x')",
+    )
+    job.note("python rows", "SELECT ssn FROM lake.db.people WHERE id = 300")
+
+
+class Client:
+    """The owner's master key, in Python."""
+
+    def wrap_key(self, key: bytes, master_key_id: str) -> str:
+        nonce = os.urandom(12)
+        return base64.b64encode(nonce + AESGCM(OWN).encrypt(nonce, key, master_key_id.encode())).decode()
+
+    def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
+        raw = base64.b64decode(wrapped)
+        return AESGCM(OWN).decrypt(raw[:12], raw[12:], master_key_id.encode())
+
+
+def refused(job: Job) -> None:
+    """Use the table without its key, and change what names the key."""
+    table, keyed = "lake.db.people", f"'encryption.key-id' = '{KEY}'"
+    for name in ("stranger", "lacking", "denied", "down", "unset", "misspelt", "without"):
+        job.note(f"{name} reads", f"SELECT count(*) FROM {name}.db.people")
+        job.note(f"{name} writes", f"INSERT INTO {name}.db.people VALUES (1, 'x', 1D, 'x')")
+    new = f"(id BIGINT) USING iceberg TBLPROPERTIES ({keyed}, 'format-version' ="
+    job.note("lacking creates", f"CREATE TABLE lacking.db.none {new} '3')", "INSERT INTO lacking.db.none VALUES (1)")
+    job.note("key removed", f"ALTER TABLE {table} UNSET TBLPROPERTIES ('encryption.key-id')")
+    job.note("key changed", f"ALTER TABLE {table} SET TBLPROPERTIES ('encryption.key-id' = 'other')")
+    job.note("v2", f"CREATE TABLE lake.db.v2 {new} '2')")
+    job.note("no version", f"CREATE TABLE lake.db.v0 (id BIGINT) USING iceberg TBLPROPERTIES ({keyed})")
+    ctas = f"USING iceberg TBLPROPERTIES ({keyed}, 'format-version' = '3') AS SELECT * FROM {table}"
+    job.note("ctas", f"CREATE TABLE lake.db.ctas {ctas}", "SELECT count(*) FROM lake.db.ctas")
+    job.looked("ctas", "db.db/ctas")
+
+
+def maintained(job: Job) -> None:
+    """Run procedures that write files of a table beside its data, or read lists of manifests in tasks."""
+    job.table("owner.db.kept", ENCRYPTED, "PARTITIONED BY (bucket(2, id))")
+    job.sql("INSERT INTO owner.db.kept VALUES (99, 'ssn-99', 1D)")
+    job.looked("kept", "db.db/kept")
+    for name in ("expire_snapshots", "rewrite_manifests", "compute_table_stats", "compute_partition_stats"):
+        job.note(name, f"CALL owner.system.{name}(table => 'db.kept')", "SELECT count(*) FROM owner.db.kept")
+        job.looked(name, "db.db/kept")
+
+
+def formats(job: Job) -> None:
+    """Write files of other kinds than Parquet, and delete rows by vectors."""
+    for name in ("avro", "orc"):
+        table = f"lake.db.{name}"
+        try:
+            job.table(table, ENCRYPTED | {"write.format.default": name})
+        except Exception as error:  # noqa: BLE001 - any outcome is compared
+            job.done[f"{name} written"] = metastore.said(error)
+        job.note(name, f"SELECT count(*) FROM {table}")
+        job.looked(name, f"db.db/{name}")
+    job.table("lake.db.vectors", ENCRYPTED | BY_VECTORS)
+    job.note("vectors", "DELETE FROM lake.db.vectors WHERE id = 3", "SELECT count(*) FROM lake.db.vectors WHERE id < 9")
+    job.looked("vectors", "db.db/vectors")
+
+
+def ignored(job: Job) -> None:
+    """Where a table names a key and nothing encrypts."""
+    job.table("hadoop.db.people", ENCRYPTED)
+    job.looked("hadoop", "db/people")
+    job.table("lake.db.late", OPEN | {"format-version": "3"})
+    job.note("late", f"ALTER TABLE lake.db.late SET TBLPROPERTIES ('encryption.key-id' = '{KEY}')")
+
+
+def attempt(job: Job, step: Callable[[Job], None]) -> None:
+    try:
+        step(job)
+    except Exception as error:  # noqa: BLE001 - any outcome is compared
+        job.done[f"step {step.__name__}"] = metastore.said(error)
+
+
+def main() -> None:
+    work = Path(sys.argv[1])
+    job = Job(session(work, sys.argv[2]), work)
+    job.sql("CREATE DATABASE lake.db")
+    for step in (people, refused, maintained, formats, ignored):
+        attempt(job, step)
+    job.spark.stop()
+    sys.stdout.write(json.dumps(job.done) + "\n")
+
+
+if __name__ == "__main__":
+    main()
