@@ -1,0 +1,68 @@
+"""`pme.delta.check`: what anyone can read of a Delta table's protected columns, without a key, a JVM or Spark.
+
+Start at `check`. `log` copies the log; `live` asks the package `deltalake` which files are live; `data` looks at the
+files, with `bounds` and `modules`; `choice` and `protected` say which columns are protected, and `columns` knows all of
+their names; `actions`, `metadata` and `checkpoints` search the log. `findings` collects, and `checked` is the answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._arguments import names_of, path_of
+from pme_parquet._delta.checked import DeltaCheck
+from pme_parquet._delta.findings import DeltaFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from pme_parquet._arguments import PathLike
+
+__all__ = ["DeltaCheck", "DeltaFinding", "check"]
+
+_WHERE = "pme.delta.check"
+
+
+def check(
+    path: PathLike,
+    columns: str | Iterable[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    spark: SparkSession | None = None,
+) -> DeltaCheck:
+    """Search a Delta table for what anyone who can read the storage learns of its protected columns.
+
+    It looks at every file below the path: commits, `.crc` files, checkpoints, data, change data, and files that are no
+    longer live. It follows no link and no path out of the table. Which files are live is what the package `deltalake`
+    says (`pip install 'pme-parquet[delta]'`). The result contains no value of the table.
+
+    Example:
+        found = pme.delta.check("s3://bucket/people", columns=["ssn", "address.city"])
+        print(found)
+        [finding for finding in found.findings if finding.severity == "high"]
+
+    Args:
+        path: the table's directory; a local path, or a URL of any file system that fsspec supports.
+        columns: the protected columns, by logical names; a struct names the columns in it. By default those that a
+            live file encrypts, and those of the property `parquet.encryption.column.keys`; all columns, if a live file
+            has an encrypted footer and no property says which.
+        storage_options: credentials and endpoints for fsspec; by default its packages find their own.
+        spark: a session whose settings of file systems are used otherwise; both as in `pme.inspect`.
+
+    Raises:
+        BadOptionError: there is nothing at the path, or no Delta table, or a column's name is none.
+        UnknownColumnError: a named column is in no schema of the table.
+        UnsupportedError: `deltalake`, or the package for the file system, is not installed, or a setting of the session
+            has no counterpart; the message names it.
+        PmeError: the storage cannot list the path. A file that cannot be read is a finding.
+    """
+    from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._delta.live import need_deltalake  # noqa: PLC0415 as above
+    from pme_parquet._delta.searching import searched  # noqa: PLC0415 as above
+
+    where = path_of(path, _WHERE)
+    need_deltalake(_WHERE)
+    reached = access(where, storage_options, spark, _WHERE)
+    return searched(where, None if columns is None else names_of(columns), reached, _WHERE)

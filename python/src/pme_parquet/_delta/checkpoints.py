@@ -1,0 +1,110 @@
+"""Checkpoints: what anyone can read of them, which are encrypted, and which are missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._checks.bounds import UnreadableError
+from pme_parquet._delta.documents import document
+from pme_parquet._inspect.key_words import key_id
+from pme_parquet._inspect.look import look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pme_parquet._delta.findings import Findings
+    from pme_parquet._delta.log import Log
+    from pme_parquet._storage import Storage
+
+# Rows of a checkpoint that are in memory together.
+_ROWS = 256
+# What the footer of a checkpoint may state as the size of its columns.
+MAX_DECODED = 4 * 1024 * 1024 * 1024
+_INTERVAL = "delta.checkpointInterval"
+# Of Delta's writer for Spark, if the table has no property.
+_DEFAULT_INTERVAL = 10
+_SHOWN = 10
+
+
+def rows(storage: Storage, log: Log, unread: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of all checkpoints and sidecars that are not encrypted, each as an object of actions."""
+    try:
+        import pyarrow  # noqa: F401, ICN001, PLC0415 an extra, and slow to import
+    except ImportError:
+        for file in log.parquet:
+            unread(file, "it was not read: this needs the package pyarrow. pip install 'pme-parquet[delta]'")
+        return
+    for file, (found, path) in log.parquet.items():
+        facts = look(storage, found)
+        hidden = [column.path for column in facts.columns or () if column.encrypted_with]
+        if facts.footer is None:
+            unread(file, "it is not a Parquet file that can be read")
+            continue
+        if hidden:
+            unread(file, f"{len(hidden)} of its columns are encrypted, and the others were not read")
+            continue
+        try:
+            for row in _rows(path):
+                yield file, row
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except Exception as failed:  # noqa: BLE001 PyArrow raises many
+            unread(file, f"it was not read to its end: PyArrow failed with {type(failed).__name__}")
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    import pyarrow.parquet as pq  # noqa: PLC0415 as above
+
+    with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        if sum(max(group.total_byte_size, 0) for group in groups) > MAX_DECODED:
+            raise UnreadableError
+        for batch in file.iter_batches(batch_size=_ROWS, use_threads=False):
+            yield from batch.to_pylist()
+
+
+def encrypted(storage: Storage, log: Log, findings: Findings) -> None:
+    """Notes encrypted checkpoints with their keys."""
+    for file, found in log.sealed.items():
+        facts = look(storage, found)
+        if facts.footer is None or facts.footer_key is None:
+            findings.unread(file, "it ends as an encrypted file, but it is damaged")
+            continue
+        what = f"it is encrypted; its footer under {key_id(facts.footer_key)}"
+        findings.add("encrypted checkpoint", "note", file, what)
+
+
+def missing(log: Log, properties: dict[str, str], findings: Findings) -> None:
+    """Adds the checkpoints that the table's writer should have made, and has not."""
+    stated = properties.get(_INTERVAL)
+    interval = int(stated) if stated and stated.isdecimal() and len(stated) < _SHOWN else None
+    absent = [
+        version
+        for version, file in sorted(log.commits.items())
+        if version
+        and version not in log.checkpoints
+        and version % (interval or _DEFAULT_INTERVAL) == 0
+        and (interval or _is_by_spark(log, file))
+    ]
+    if absent:
+        versions = ", ".join(map(str, absent[:_SHOWN])) + (", …" if len(absent) > _SHOWN else "")
+        why = f"{_INTERVAL} is {interval}" if interval else f"Delta's default is one every {_DEFAULT_INTERVAL} versions"
+        what = f"there is no checkpoint of version {versions}, although {why}; a writer may have failed to encrypt it"
+        findings.add("missing checkpoint", "low", "", what)
+
+
+def _is_by_spark(log: Log, file: str) -> bool:
+    """Whether Delta's writer for Spark made a commit."""
+    path = log.texts.get(file)
+    if path is None:
+        return False
+    with path.open("rb") as content:
+        for line in iter(lambda: content.readline(1 << 20), b""):
+            if b'"commitInfo"' in line:
+                try:
+                    info = document(line).get("commitInfo", {})
+                    return "Delta-Lake/" in str(info.get("engineInfo"))
+                except (UnreadableError, AttributeError):
+                    return False
+    return False

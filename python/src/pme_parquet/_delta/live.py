@@ -1,0 +1,67 @@
+"""Which files are live: `deltalake` decides, from the copied log and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from pme_parquet.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pme_parquet._delta.log import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What `deltalake` says of a table.
+
+    Attributes:
+        version: the newest version; None if it cannot read the table.
+        files: paths of the live files as the log has them, decoded; None as above.
+        problem: why not.
+    """
+
+    version: int | None = None
+    files: frozenset[str] | None = None
+    problem: str = ""
+
+
+def need_deltalake(where: str) -> None:
+    """Checks that the package is there.
+
+    Raises:
+        UnsupportedError: it is not.
+    """
+    if find_spec("deltalake") is None:
+        raise UnsupportedError(
+            f"{where}: this needs the package deltalake, which is not installed. pip install 'pme-parquet[delta]'."
+        )
+
+
+def live(directory: Path, log: Log) -> Live:
+    """The live files of the table whose log is below a directory."""
+    if not _has_no_gap(log):
+        # `deltalake` would read what is left, and take it for the whole table.
+        return Live(problem="commits are missing, or the checkpoint in their place is encrypted")
+    from deltalake import DeltaTable  # noqa: PLC0415 an extra, and slow to import
+
+    try:
+        table = DeltaTable(str(directory))
+        paths: Any = table.get_add_actions().column("path")
+        return Live(table.version(), frozenset(unquote(str(path)) for path in paths.to_pylist()))
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as failed:  # noqa: BLE001 a panic of its Rust code is no Exception
+        # Its message may repeat parts of the log.
+        return Live(problem=f"deltalake failed with {type(failed).__name__}")
+
+
+def _has_no_gap(log: Log) -> bool:
+    """Whether all commits are there since the first one, or since a whole checkpoint that anyone can read."""
+    newest = max((*log.commits, *log.checkpoints), default=-1)
+    since = max(log.whole, default=-1)
+    return newest >= 0 and all(version in log.commits for version in range(since + 1, newest + 1))

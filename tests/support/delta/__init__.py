@@ -1,0 +1,1 @@
+"""Delta tables for tests of `pme.delta.check`."""
