@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,7 +54,8 @@ def test_a_table_in_s3_has_the_same_report_as_on_disk(table: Path, store: dict[s
     there = pme.inspect(f"{scheme}://{PLACE}", storage_options=store).to_dict()
     here = pme.inspect(table).to_dict()
     assert (len(here["files"]), here["tables"][0]["versions"]) == (3, 2)
-    assert there | {"path": ""} == here | {"path": ""}
+    assert there["storage"] == f"storage_options: endpoint_url {store['endpoint_url']}, key, secret"
+    assert there | {"path": "", "storage": ""} == here | {"path": ""}
 
 
 def test_the_command_finds_the_store_in_the_environment(
@@ -63,7 +65,25 @@ def test_the_command_finds_the_store_in_the_environment(
         monkeypatch.setenv(f"FSSPEC_S3_{name.upper()}", value)
     there, here = run(f"s3://{PLACE}"), run(str(table))
     assert there.returncode == here.returncode == 1
-    assert there.stdout.replace(f"s3://{PLACE}", "") == here.stdout.replace(str(table), "")
+    how = f"storage: found by fsspec for s3, with its settings endpoint_url {store['endpoint_url']}, key, secret\n"
+    assert there.stdout.replace(f"s3://{PLACE}", "").replace(how, "") == here.stdout.replace(str(table), "")
+    assert how in there.stdout
+
+
+def test_the_command_takes_options(table: Path, store: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SECRET", store["secret"])
+    given = [f"endpoint_url={store['endpoint_url']}", f"key={store['key']}", "secret=env:MY_SECRET"]
+    found = run(f"s3://{PLACE}", "--json", *(part for one in given for part in ("--storage-option", one)))
+    assert found.returncode == 1, found.stderr
+    assert json.loads(found.stdout)["files"] == json.loads(json.dumps(pme.inspect(table).to_dict()["files"]))
+
+
+def test_what_was_written_since_the_last_look_is_seen(store: dict[str, Any]) -> None:
+    place = "bucket/growing"
+    other = s3fs.S3FileSystem(**store, skip_instance_cache=True)
+    for count in (1, 2):
+        other.pipe_file(f"{place}/{count}.parquet", encrypted(b"footer"))
+        assert len(pme.inspect(f"s3://{place}", storage_options=store).files) == count
 
 
 def test_what_is_not_in_the_store_is_reported(store: dict[str, Any]) -> None:

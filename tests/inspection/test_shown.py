@@ -150,7 +150,7 @@ def test_the_dict_has_every_field_and_is_json(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(encrypted(material("footer")))
     told = pme.inspect(tmp_path).to_dict()
     assert json.loads(json.dumps(told)) == json.loads(json.dumps(told))
-    assert sorted(told) == ["drift", "files", "findings", "groups", "path", "tables"]
+    assert sorted(told) == ["drift", "files", "findings", "groups", "path", "storage", "tables"]
     [file] = told["files"]
     assert file.pop("footer_key") == {
         "management": "envelope",
@@ -177,6 +177,7 @@ def test_the_dict_has_every_field_and_is_json(tmp_path: Path) -> None:
         "rows": None,
         "row_groups": None,
         "created_by": None,
+        "orc": None,
         "findings": (),
     }
     assert told["tables"] == [{"table": "", "versions": 0, "newest": None, "findings": ()}]

@@ -160,7 +160,12 @@ def test_an_unknown_scheme_is_reported() -> None:
 def test_options_go_to_fsspec_and_are_never_shown(storage: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     put(storage, "/t/a", encrypted(b"footer"))
     given: list[dict[str, object]] = []
-    monkeypatch.setattr(Recorded, "__init__", lambda _, **options: given.append(options))
+
+    def made(self: Recorded, **options: object) -> None:
+        given.append(options)
+        MemoryFileSystem.__init__(self)
+
+    monkeypatch.setattr(Recorded, "__init__", made)
     Recorded.clear_instance_cache()
     report = pme.inspect("recorded://t", storage_options={"secret": "swordfish"})
     # Once for the files, and once for the snapshots.

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
+from pme_parquet._access import Access
 from pme_parquet._report.facts import gather
 from pme_parquet._report.keyed import Keyed
 from pme_parquet._report.layout import UNKNOWN, Layout, Part, complete
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 def drawn(path: Path, keyed: Keyed | None = None) -> Layout:
     """Return the layout of one file, which must cover all of it."""
-    [layout] = gather(str(path), None, keyed).layouts
+    [layout] = gather(str(path), Access(None, ""), keyed).layouts
     assert layout.parts[0].offset == 0
     assert all(part.length > 0 for part in layout.parts)
     assert [part.offset for part in layout.parts[1:]] == [part.end for part in layout.parts[:-1]]

@@ -5,6 +5,7 @@ of a write. Everything here is names, types and errors; reading and writing happ
 import.
 """
 
+from pme_parquet import delta, iceberg
 from pme_parquet._doctor import Check, Diagnosis, doctor
 from pme_parquet._encryption import Encryption
 from pme_parquet._inspect import Inspection, inspect
@@ -23,6 +24,7 @@ from pme_parquet._operations.export import ExportedStore, export_xskipper
 from pme_parquet._operations.frames import read, write
 from pme_parquet._operations.indexes import Bloom, IndexClass, MinMax, ValueList
 from pme_parquet._operations.key_usage import key_usage
+from pme_parquet._operations.migration import Migrated, MigrationPlan, SourceColumn, migrate_orc, wrap_orc_key
 from pme_parquet._operations.plan import plan
 from pme_parquet._operations.query_stats import QueryStats, ScannedFiles, SkippedFiles, query_stats
 from pme_parquet._operations.rotation import RotatedFile, RotationReport, rotate
@@ -85,6 +87,8 @@ __all__ = [
     "Keystore",
     "KmsClass",
     "KmsUnavailableError",
+    "Migrated",
+    "MigrationPlan",
     "MinMax",
     "NoKeyError",
     "NotAuthenticError",
@@ -111,6 +115,7 @@ __all__ = [
     "SnapshotNotAuthenticError",
     "SnapshotVersion",
     "Snapshots",
+    "SourceColumn",
     "Static",
     "UnknownColumnError",
     "UnknownOptionError",
@@ -122,6 +127,7 @@ __all__ = [
     "conf",
     "configure",
     "decrypt",
+    "delta",
     "describe_index",
     "doctor",
     "drop_index",
@@ -131,10 +137,12 @@ __all__ = [
     "export_xskipper",
     "file",
     "hadoop_credential",
+    "iceberg",
     "inspect",
     "install_errors",
     "jar_path",
     "key_usage",
+    "migrate_orc",
     "plan",
     "query_stats",
     "read",
@@ -145,5 +153,6 @@ __all__ = [
     "snapshots",
     "spark_config",
     "verify",
+    "wrap_orc_key",
     "write",
 ]

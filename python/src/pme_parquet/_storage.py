@@ -33,6 +33,7 @@ class Found:
         bytes: its size.
         regular: whether it is a regular file.
         alone: whether it is what the listed path names.
+        link: whether it is a symbolic link, which `everything` does not follow.
     """
 
     path: str
@@ -40,6 +41,7 @@ class Found:
     bytes: int
     regular: bool = True
     alone: bool = False
+    link: bool = False
 
     @property
     def name(self) -> str:
@@ -57,12 +59,19 @@ class Storage(Protocol):
         """The bytes of a range, or fewer if the file ends earlier."""
 
 
+class WholeStorage(Storage, Protocol):
+    """What looking at all files needs."""
+
+    def everything(self) -> Iterator[Found]:
+        """The files below the path with hidden ones, and as irregular files links and what cannot be listed."""
+
+
 def is_hidden(name: str) -> bool:
     """Whether Spark ignores a file or directory of this name."""
     return (name.startswith("_") and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
 
 
-def storage(path: str, options: Mapping[str, Any] | None) -> Storage:
+def storage(path: str, options: Mapping[str, Any] | None) -> WholeStorage:
     """The storage of a path or URL."""
     match = _URL.match(path)
     if match is None:
@@ -79,6 +88,12 @@ def local_root(path: str) -> str | None:
     if match is None:
         return path
     return _local_path(path) if (match[1] or match[2]) == "file" else None
+
+
+def scheme_of(path: str) -> str | None:
+    """The scheme of a URL; None for a path, and for a chain of fsspec."""
+    match = _URL.match(path)
+    return (match[1] or match[2]) if match else None
 
 
 def _local_path(url: str) -> str:
@@ -117,6 +132,21 @@ class _Local:
                 path = os.path.join(directory, name)  # noqa: PTH118 as above
                 yield _local_file(path, os.path.relpath(path, self._root))
 
+    def everything(self) -> Iterator[Found]:
+        failed: list[Found] = []
+
+        def unlisted(error: OSError) -> None:
+            path = str(error.filename)
+            failed.append(Found(path, os.path.relpath(path, self._root), 0, regular=False))
+
+        for directory, directories, names in os.walk(self._root, onerror=unlisted):
+            directories.sort()
+            links = [name for name in directories if os.path.islink(os.path.join(directory, name))]  # noqa: PTH114, PTH118 as above
+            for name in sorted([*names, *links]):
+                path = os.path.join(directory, name)  # noqa: PTH118 as above
+                yield _unfollowed(path, os.path.relpath(path, self._root))
+        yield from failed
+
     def read(self, path: str, start: int, end: int) -> bytes:
         with open(path, "rb") as file:  # noqa: PTH123 as above
             file.seek(start)
@@ -131,6 +161,15 @@ def _local_file(path: str, shown: str) -> Found:
     return Found(path, shown, status.st_size, regular=stat.S_ISREG(status.st_mode))
 
 
+def _unfollowed(path: str, shown: str) -> Found:
+    try:
+        status = os.lstat(path)
+    except OSError:  # deleted since it was listed
+        return Found(path, shown, 0, regular=False)
+    link = stat.S_ISLNK(status.st_mode)
+    return Found(path, shown, status.st_size, regular=stat.S_ISREG(status.st_mode), link=link)
+
+
 def _raise(error: OSError) -> None:
     raise error
 
@@ -142,20 +181,28 @@ class _Remote:
         self._url = shown(url)
         try:
             self._files, self._root = url_to_fs(url, **options)
+            # fsspec keeps instances, and some keep listings for ever.
+            self._files.invalidate_cache()
         except ImportError as missing:
             raise no_package(self._url, _package(url, missing)) from missing
         except Exception as failed:
             raise not_read(self._url, failed) from failed
 
     def files(self) -> Iterator[Found]:
+        return self._found(hidden=False)
+
+    def everything(self) -> Iterator[Found]:
+        return self._found(hidden=True)
+
+    def _found(self, *, hidden: bool) -> Iterator[Found]:
         try:
-            yield from self._listed()
+            yield from self._listed(hidden=hidden)
         except FileNotFoundError:
             raise nothing(self._url) from None
         except Exception as failed:
             raise not_read(self._url, failed) from failed
 
-    def _listed(self) -> Iterator[Found]:
+    def _listed(self, *, hidden: bool) -> Iterator[Found]:
         info = self._files.info(self._root)
         if info["type"] == "file":
             yield Found(self._root, self._root.rsplit("/", 1)[-1], info["size"], alone=True)
@@ -164,8 +211,10 @@ class _Remote:
         for path, found in sorted(self._files.find(self._root, detail=True).items()):
             below = path.removeprefix(root)
             # Object stores represent directories by objects whose names end like this.
-            if not path.endswith("/") and not any(is_hidden(name) for name in below.split("/")):
-                yield Found(path, below, found["size"] or 0, regular=found["type"] == "file")
+            if not path.endswith("/") and (hidden or not any(is_hidden(name) for name in below.split("/"))):
+                link = bool(found.get("islink"))
+                regular = found["type"] == "file" and not (hidden and link)
+                yield Found(path, below, found["size"] or 0, regular=regular, link=link)
 
     def read(self, path: str, start: int, end: int) -> bytes:
         content: bytes = self._files.cat_file(path, start=start, end=end)

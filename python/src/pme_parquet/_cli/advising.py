@@ -12,6 +12,7 @@ from pme_parquet._cli.beginning import checked_session
 from pme_parquet._cli.exits import FINDING, of_findings, of_problems
 from pme_parquet._cli.given import Given, TypedKms, WriteKeys
 from pme_parquet._cli.looking import print_result
+from pme_parquet._cli.reaching import StorageOptions, storage_options
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Part, Path_
@@ -85,6 +86,7 @@ def report(
     verified: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Start Spark and open every module with the keys.")
     ] = True,
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Write an HTML report of what in a table is protected by which key, and what is not.
@@ -95,12 +97,21 @@ def report(
     both cases.
     """
     options = given.options()
+    reached = storage_options(storage_option)
     target_of(out, path)
     if verified:
         with checked_session(spark, options, path) as running:
-            made = make(path, out, spark=running, kms=TypedKms(options), sample=part.sample, progress=spark.progress)
+            made = make(
+                path,
+                out,
+                spark=running,
+                kms=TypedKms(options),
+                sample=part.sample,
+                storage_options=reached,
+                progress=spark.progress,
+            )
     else:
-        made = make(path, out)
+        made = make(path, out, storage_options=reached)
     text = f"{made.page}: {number(made.findings, 'finding')}"
     print_result(text, {"page": str(made.page), "findings": made.findings}, as_json=as_json)
     if made.conditions:

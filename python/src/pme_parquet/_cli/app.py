@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 from typer.rich_utils import rich_format_error
 
-from pme_parquet._cli import advising, copying, keystores, looking, rotating, sealing, verifying
+from pme_parquet._cli import advising, copying, keystores, looking, migrating, rotating, sealing, verifying
 from pme_parquet._cli.exits import INTERRUPTED, WRONG_USE, CommandFailedError
+from pme_parquet._cli.reaching import StorageOptions, storage_options
 from pme_parquet._cli.shared import HELP, Json
 from pme_parquet._version import __version__
 
@@ -44,6 +45,7 @@ def of_all(
 @app.command()
 def inspect(
     path: Annotated[str, typer.Argument(help="Path or URL of a table's directory or of a file.")],
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Show which keys protect what, without any key: `pme-parquet inspect s3://bucket/people`.
@@ -53,10 +55,46 @@ def inspect(
     Exit 1 if something is wrong: plaintext among encrypted files, a damaged file, missing key material, or files that
     differ from the newest snapshot.
     """
-    looking.look(path, as_json=as_json)
+    looking.look(path, storage_options(storage_option), as_json=as_json)
 
 
-for module in (verifying, copying, rotating, sealing, advising):
+@app.command()
+def delta_check(
+    path: Annotated[str, typer.Argument(help="Path or URL of a Delta table's directory.")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="A protected column; repeatable. Default: the columns that the table's files encrypt."),
+    ] = None,
+    storage_option: StorageOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Show what anyone can read of a Delta table's protected columns: `pme-parquet delta-check s3://bucket/people`.
+
+    It searches data files, change data, and the log: statistics, partition values, predicates, checkpoints. No value
+    is printed. It needs the package deltalake: `pip install 'pme-parquet[delta]'`.
+
+    Exit 1 if something is readable, or could not be looked at.
+    """
+    looking.look_at_delta(path, column, storage_options(storage_option), as_json=as_json)
+
+
+@app.command()
+def iceberg_check(
+    path: Annotated[str, typer.Argument(help="Path or URL of an Iceberg table's directory.")],
+    storage_option: StorageOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Show what anyone can read of an Iceberg table: `pme-parquet iceberg-check s3://bucket/warehouse/db/people`.
+
+    It finds tables whose catalog ignores `encryption.key-id`, and single files in plaintext. No value is printed. It
+    needs the package fastavro: `pip install 'pme-parquet[iceberg]'`.
+
+    Exit 1 if something is readable, or could not be looked at.
+    """
+    looking.look_at_iceberg(path, storage_options(storage_option), as_json=as_json)
+
+
+for module in (verifying, copying, migrating, rotating, sealing, advising):
     module.add_to(app)
 
 

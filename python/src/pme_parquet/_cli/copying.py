@@ -69,7 +69,7 @@ def encrypt(
     if in_place == (target is not None):
         raise typer.BadParameter("give either a target or --in-place.", param_hint="TARGET")
     enc = keys.encryption(given.options())
-    options = pairs(source_option or [], SOURCE_OPTION) if in_place else _source_options(given, source_option)
+    options = pairs(source_option or [], SOURCE_OPTION) if in_place else source_options(given, source_option)
     where = target or source
     try:
         with checked_session(spark, merged(options, given.options()), source, target=target) as running:
@@ -99,7 +99,7 @@ def rekey(
     Exit 1 if a file of the source is damaged or cannot be authenticated; no target is written then.
     """
     enc = keys.encryption(given.options())
-    options = _source_options(given, source_option)
+    options = source_options(given, source_option)
     with checked_session(spark, merged(options, given.options()), source, target=target) as running:
         done = copies.rekey(running, source, target, enc, options=options, progress=spark.progress)
     print_result(_text(target, done), _document(target, done), as_json=as_json)
@@ -132,7 +132,7 @@ def decrypt(
     print_result(_text(target, done), _document(target, done), as_json=as_json)
 
 
-def _source_options(given: Given, source: list[str] | None) -> dict[str, str]:
+def source_options(given: Given, source: list[str] | None) -> dict[str, str]:
     """The options for the source of a copy: its KMS is that of the copy, unless options name another."""
     return merged(kms_options(given.options()), pairs(source or [], SOURCE_OPTION))
 

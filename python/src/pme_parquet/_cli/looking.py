@@ -1,22 +1,49 @@
-"""`pme-parquet inspect`. This module imports nothing that is slow to import."""
+"""`pme-parquet inspect`, `delta-check` and `iceberg-check`. This module imports nothing that is slow to import."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
 from pme_parquet._cli.exits import FINDING, WRONG_USE, CommandFailedError
 from pme_parquet._cli.speech import Spoken, spoken
+from pme_parquet._delta import check
 from pme_parquet._display.showable import Showable
+from pme_parquet._iceberg import check as check_iceberg
 from pme_parquet._inspect import inspect
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def look(path: str, *, as_json: bool) -> None:
+    from pme_parquet._delta import DeltaCheck
+    from pme_parquet._iceberg import IcebergCheck
+
+
+def look(path: str, storage_options: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
     """Prints what `inspect` finds. Exit 1 if something is wrong."""
-    report = inspect(path)
+    report = inspect(path, storage_options=storage_options)
     print_result(report, report.to_dict(), as_json=as_json)
     if report.findings:
+        raise SystemExit(FINDING)
+
+
+def look_at_delta(
+    path: str, columns: list[str] | None, storage_options: Mapping[str, Any] | None, *, as_json: bool
+) -> None:
+    """Prints what `check` finds. Exit 1 if anything is readable, or was not looked at."""
+    _answer(check(path, columns=columns or None, storage_options=storage_options), as_json=as_json)
+
+
+def look_at_iceberg(path: str, storage_options: Mapping[str, Any] | None, *, as_json: bool) -> None:
+    """As `look_at_delta`."""
+    _answer(check_iceberg(path, storage_options=storage_options), as_json=as_json)
+
+
+def _answer(found: DeltaCheck | IcebergCheck, *, as_json: bool) -> None:
+    print_result(found, found.to_dict(), as_json=as_json)
+    if not found.ok:
         raise SystemExit(FINDING)
 
 

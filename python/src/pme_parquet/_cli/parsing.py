@@ -36,7 +36,7 @@ SECRETS = frozenset(
 
 def pairs(texts: Iterable[str], where: str) -> dict[str, str]:
     """The options of several NAME=VALUE arguments."""
-    return refusing_secrets(dict(_pair(text, where) for text in texts), where)
+    return refusing_secrets(dict(pair(text, where) for text in texts), where)
 
 
 def column_keys(texts: list[str], where: str = "--column-key") -> dict[str, list[str]]:
@@ -101,7 +101,7 @@ def refusing_secrets(options: dict[str, str], where: str) -> dict[str, str]:
 
 
 def _column_key(text: str, where: str) -> tuple[str, list[str]]:
-    key, columns = _pair(text, where)
+    key, columns = pair(text, where)
     return key, [column.strip() for column in columns.split(",")]
 
 
@@ -116,10 +116,11 @@ def _columns(key: str, names: Any, where: str) -> list[str]:  # noqa: ANN401 of 
 
 
 def _master_key(text: str) -> tuple[str, str]:
-    return _pair(text, "--master-key")
+    return pair(text, "--master-key")
 
 
-def _pair(text: str, where: str) -> tuple[str, str]:
+def pair(text: str, where: str) -> tuple[str, str]:
+    """Name and value of a NAME=VALUE argument."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         # Not repeated: it may be a secret.

@@ -12,6 +12,7 @@ from pme_parquet._cli.exits import FINDING
 from pme_parquet._cli.given import Given
 from pme_parquet._cli.looking import print_result
 from pme_parquet._cli.parsing import column_keys, merged
+from pme_parquet._cli.reaching import StorageOptions, storage_options
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Path_
@@ -181,6 +182,7 @@ def _text(path: str, sealed: Sealed) -> str:
 def snapshots(
     path: Annotated[str, typer.Argument(help="Path or URL of the table's directory.")],
     location: Location = None,
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """List the versions of a sealed table, without any key: `pme-parquet snapshots s3://bucket/people`.
@@ -189,7 +191,7 @@ def snapshots(
 
     Exit 1 if a version is damaged or missing, or does not follow the one before it.
     """
-    found = snapshots_of(path, location=location)
+    found = snapshots_of(path, location=location, storage_options=storage_options(storage_option))
     print_result(found, found.to_dict(), as_json=as_json)
     if found.problems:
         raise SystemExit(FINDING)

@@ -40,6 +40,9 @@ _ADVICE = {
         "pme.configure(SparkSession.builder), which adds the right one."
     ): "and run the command again, which adds the right one.",
     "Use the connector of the wheel (pme.configure)": "Use the connector of the wheel",
+    "pme.delta.check": "pme-parquet delta-check",
+    "pme.iceberg.check": "pme-parquet iceberg-check",
+    "Name them in columns": "Name them with --column",
     "write_plaintext=True": "--write-plaintext",
     "in_place=True": "--in-place",
     "pme.Bloom: fpp": "--bloom-fpp",

@@ -44,3 +44,8 @@ class Shown:
     title: str
     tables: tuple[Table, ...] = ()
     lines: tuple[Line, ...] = ()
+
+
+def how_reached(storage: str) -> tuple[Line, ...]:
+    """A line that says how a storage was reached; none for local files."""
+    return (Line(f"storage: {storage}"),) if storage else ()

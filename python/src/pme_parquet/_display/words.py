@@ -9,6 +9,7 @@ FOOTERS = {
     "encrypted": "encrypted",
     "signed": "plaintext, signed",
     "plaintext": "plaintext: the file is not encrypted",
+    "unsigned": "plaintext, not signed, as in every ORC file",
     None: "not known",
 }
 

@@ -15,6 +15,9 @@ from pme_parquet._inspect.report import Inspection
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pyspark.sql import SparkSession
+
+    from pme_parquet._access import Access
     from pme_parquet._arguments import PathLike
     from pme_parquet._storage import Found, Storage
 
@@ -23,7 +26,9 @@ __all__ = ["Inspection", "inspect"]
 _THREADS = 16
 
 
-def inspect(path: PathLike, *, storage_options: Mapping[str, Any] | None = None) -> Inspection:
+def inspect(
+    path: PathLike, *, storage_options: Mapping[str, Any] | None = None, spark: SparkSession | None = None
+) -> Inspection:
     """Inspect a table or a file without any key: which keys protect what, what its snapshots state, and what is wrong.
 
     It reads only the ends of files, and the manifests of snapshots in `_pme_snapshots`. It proves nothing and checks no
@@ -37,23 +42,27 @@ def inspect(path: PathLike, *, storage_options: Mapping[str, Any] | None = None)
     Args:
         path: a file, or a directory with its partitions; a local path, or a URL of any file system that fsspec
             supports. Hadoop's `s3a://` is read as `s3://`.
-        storage_options: credentials and endpoints for fsspec; by default its packages find their own.
+        storage_options: credentials and endpoints for fsspec; by default its packages find their own. `pme.env(…)` and
+            `pme.file(…)` stand for secrets.
+        spark: a classic session, whose settings of file systems are used if there are no `storage_options`. No job
+            runs. A setting that cannot be applied is an error.
 
     Raises:
-        BadOptionError: there is nothing at the path.
-        UnsupportedError: the package for the file system is not installed; the message names it.
+        BadOptionError: there is nothing at the path, or a secret cannot be read.
+        UnsupportedError: the package for the file system is not installed, or a setting of the session has no
+            counterpart; the message names it.
         PmeError: the storage cannot list the path. A file that cannot be read is a finding.
     """
-    from pme_parquet._storage import storage  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._storage import storage  # noqa: PLC0415 as above
 
     where = path_of(path, "pme.inspect")
-    files = storage(where, storage_options)
-    return inspection(where, files, tuple(files.files()), storage_options)
+    reached = access(where, storage_options, spark, "pme.inspect")
+    files = storage(where, reached.options)
+    return inspection(where, files, tuple(files.files()), reached)
 
 
-def inspection(
-    where: str, files: Storage, found: Sequence[Found], storage_options: Mapping[str, Any] | None
-) -> Inspection:
+def inspection(where: str, files: Storage, found: Sequence[Found], reached: Access) -> Inspection:
     """What the files at a path show, and the snapshots of their tables."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 as above
 
@@ -64,5 +73,5 @@ def inspection(
 
     with ThreadPoolExecutor(_THREADS) as threads:
         looked = with_intruders(tuple(threads.map(lambda one: look(files, one), found)))
-        sealing = tables(where, found, storage_options, threads)
-    return Inspection(shown(where), looked, groups(looked), drift(looked), sealing)
+        sealing = tables(where, found, reached.options, threads)
+    return Inspection(shown(where), looked, groups(looked), drift(looked), sealing, reached.words)

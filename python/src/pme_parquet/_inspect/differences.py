@@ -22,6 +22,7 @@ _PHRASES = {
     "encrypted": "have an encrypted footer",
     "signed": "have a signed plaintext footer",
     "plaintext": "are plaintext",
+    "unsigned": "have encrypted columns and an unsigned footer",
     None: "are damaged or could not be read",
     "none": "have no AAD prefix",
     "stored": "have an AAD prefix in the file",
@@ -77,8 +78,11 @@ def _agreeing(phrase: str, count: int) -> str:
 def _phrases(file: InspectedFile, spelt: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Aspects in which files can differ, each with the end of a sentence."""
     yield "footer", _PHRASES[file.footer]
-    if file.algorithm and file.aad_prefix:
+    if file.footer:
+        yield "format", f"have the format {'ORC' if file.orc else 'Parquet'}"
+    if file.algorithm and (file.aad_prefix or file.orc):
         yield "algorithm", f"are encrypted with {file.algorithm}"
+    if file.algorithm and file.aad_prefix:
         yield "prefix", _PHRASES[file.aad_prefix]
     if file.footer_key:
         yield "footer key", f"use {key_id(file.footer_key)} for the footer"
@@ -91,6 +95,11 @@ def _phrases(file: InspectedFile, spelt: Mapping[str, str]) -> Iterator[tuple[st
         yield (
             f"column {name}",
             f"encrypt column '{name}'" if column.encrypted_with else f"leave column '{name}' readable",
+        )
+    for masked in file.orc.encrypted if file.orc else ():
+        yield (
+            f"mask {masked.name}",
+            f"mask column '{spelt[masked.name.lower()]}' with {masked.mask or 'an unknown mask'}",
         )
 
 
@@ -108,10 +117,11 @@ def _visible_encryption(file: InspectedFile) -> Hashable:
     """The visible encryption of a file, without what differs in every file: sizes and ids of key-encryption keys."""
     conditions = tuple(sorted({finding.condition for finding in file.findings}))
     if not file.encrypted:
-        return file.footer, conditions
+        return file.footer, bool(file.orc), conditions
     columns = tuple((c.path, c.encrypted_with, _same(c.key)) for c in file.columns) if file.columns else ()
     keys = frozenset(_same(key) for key in file.column_keys)
-    return file.footer, file.algorithm, file.aad_prefix, _same(file.footer_key), columns, keys, conditions
+    masks = tuple((one.name, one.mask) for one in file.orc.encrypted) if file.orc else None
+    return file.footer, file.algorithm, file.aad_prefix, _same(file.footer_key), columns, keys, masks, conditions
 
 
 def _same(key: Key | None) -> Key | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pme_parquet._snapshots.version import SnapshotVersion
 
-Footer = Literal["encrypted", "signed", "plaintext"]
+Footer = Literal["encrypted", "signed", "plaintext", "unsigned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,8 @@ class Key:
 
     Attributes:
         management: `envelope` (wrapped, as parquet-java's key tools do), `direct` (the file names the data key), `none`
-            (no key metadata: the reader must know the key) or `unreadable` (a finding says why).
+            (no key metadata: the reader must know the key), `derived` (of ORC: the master key itself, or Hadoop KMS,
+            decrypts the data key) or `unreadable` (a finding says why).
         material: whether the wrapped key is in the file (`internal`) or in a file beside it (`external`).
         reference: its name in that file, if external.
         master_key: the master key's id; with `direct` the data key's.
@@ -30,7 +31,7 @@ class Key:
         kms_instance_url: as above.
     """
 
-    management: Literal["envelope", "direct", "none", "unreadable"]
+    management: Literal["envelope", "direct", "none", "derived", "unreadable"]
     material: Literal["internal", "external"] | None = None
     reference: str | None = None
     master_key: str | None = None
@@ -63,6 +64,57 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class OrcColumn:
+    """An encrypted column of an ORC file.
+
+    Attributes:
+        name: as in `Column`.
+        type: of its values.
+        keys: the key of each encrypted copy; mostly one.
+        mask: what readers without a key get: `nullify`, or `redact, …` with parameters; None if the file does not say.
+        readable: what anyone can learn about its values without a key.
+        statistics: which statistics of the mask are readable.
+        mask_bytes: size of the mask.
+        bloom_filter: whether it has one that is encrypted, or one that everybody can read.
+    """
+
+    name: str
+    type: str
+    keys: tuple[Key, ...]
+    mask: str | None
+    readable: tuple[str, ...]
+    statistics: tuple[str, ...]
+    mask_bytes: int
+    bloom_filter: Literal["encrypted", "readable"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrcFile:
+    """What only ORC files have.
+
+    Attributes:
+        version: of the format.
+        compression: as ORC names it.
+        writer_version: the number by which readers know the mistakes of writers.
+        key_provider: the kind that the file states: `hadoop` (also ORC's memory provider), `aws`, …; None if nothing is
+            encrypted.
+        variants: number of encrypted copies of columns.
+        encrypted: the encrypted columns.
+        types: of all columns, by name.
+        metadata: names of metadata that writers add; their values are readable, too.
+    """
+
+    version: str
+    compression: str
+    writer_version: int
+    key_provider: str | None
+    variants: int
+    encrypted: tuple[OrcColumn, ...]
+    types: dict[str, str]
+    metadata: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """What is wrong with a file.
 
@@ -84,17 +136,19 @@ class InspectedFile:
     Attributes:
         file: its path below the inspected path.
         bytes: its size.
-        footer: `encrypted`, `signed` (readable, of an encrypted file) or `plaintext`; None if the file is damaged.
-        algorithm: `AES_GCM_V1` or `AES_GCM_CTR_V1`.
+        footer: `encrypted`, `signed` (readable, of an encrypted file), `unsigned` (of an ORC file with encrypted
+            columns) or `plaintext`; None if the file is damaged.
+        algorithm: `AES_GCM_V1` or `AES_GCM_CTR_V1`; of an ORC file `AES_CTR_128` or `AES_CTR_256`, or both.
         aad_prefix: whether the file was written with an AAD prefix, and contains it or requires readers to set it.
         aad_prefix_value: the one in the file, as text, or `0x` and hex.
         footer_key: the key that encrypts or signs the footer.
         columns: the columns, if the footer is readable.
         column_keys: the visible keys of columns; those in a separate file even if the columns are hidden.
         rows: number of rows.
-        row_groups: number of row groups.
+        row_groups: number of row groups; of an ORC file, stripes.
         created_by: the writer.
         findings: what is wrong with it.
+        orc: what only ORC files have; None for Parquet, and for a damaged file.
     """
 
     file: str
@@ -110,11 +164,12 @@ class InspectedFile:
     row_groups: int | None = None
     created_by: str | None = None
     findings: tuple[Finding, ...] = ()
+    orc: OrcFile | None = None
 
     @property
     def encrypted(self) -> bool:
         """Whether anything in it is."""
-        return self.footer in {"encrypted", "signed"}
+        return self.footer in {"encrypted", "signed", "unsigned"}
 
     @property
     def keys(self) -> tuple[Key, ...]:

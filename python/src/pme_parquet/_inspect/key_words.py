@@ -25,6 +25,8 @@ def key_details(key: Key) -> str:
     """How to get the data key, to follow its name."""
     if key.management == "direct":
         return "named by the file as the data key itself"
+    if key.management == "derived":
+        return f"data key {_bits(key.data_key_bits)}, decrypted by the master key itself or by Hadoop KMS"
     if key.management != "envelope":
         return ""
     parts = [f"data key {_bits(key.data_key_bits)}"]
@@ -49,6 +51,8 @@ def aad_prefix(file: InspectedFile) -> str:
 
 def key_ids(file: InspectedFile) -> str:
     """The visible keys of the footer and of columns, and whether there is an AAD prefix."""
+    if file.orc:
+        return ", ".join(sorted({key_id(key) for key in file.column_keys}))
     if file.footer_key is None:
         return ""
     columns = ", ".join(sorted({key_id(key) for key in file.column_keys}))

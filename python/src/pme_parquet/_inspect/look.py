@@ -9,8 +9,10 @@ from pme_parquet._display.words import printable
 from pme_parquet._inspect import footers, problems
 from pme_parquet._inspect.beside import FileKeys
 from pme_parquet._inspect.inspected import Column, Finding, InspectedFile
-from pme_parquet._inspect.tails import footer_of
+from pme_parquet._inspect.orc import look_orc
+from pme_parquet._inspect.tails import footer_of, last_bytes
 from pme_parquet._inspect.thrift import MalformedError
+from pme_parquet._orc.tail import ends_as_orc
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
@@ -25,7 +27,10 @@ def look(storage: Storage, found: Found) -> InspectedFile:
     """Everything that a file shows without a key."""
     look = _Look(storage, found)
     try:
-        with footer_of(storage, found) as (encrypted, footer):
+        end = last_bytes(storage, found)
+        if ends_as_orc(end):
+            return look_orc(storage, found, end)
+        with footer_of(storage, found, end) as (encrypted, footer):
             if encrypted:
                 look.encrypted(footer)
             else:

@@ -19,6 +19,16 @@ def damaged(file: str, why: str) -> PmeError:
     return DamagedFileError(f"{file}: the Parquet file is damaged: {why}. Restore it from its source.")
 
 
+def orc_damaged(file: str, why: str) -> PmeError:
+    """The file does not have the form of an ORC file."""
+    return DamagedFileError(f"{file}: the ORC file is damaged: {why}. Restore it from its source.")
+
+
+def orc_unknown(file: str, why: str) -> PmeError:
+    """Inspection cannot read this file; ORC's reader may."""
+    return UnsupportedError(f"{file}: the ORC file was not read: {why}. Read it with Spark.")
+
+
 def too_long(file: str, length: int, most: int) -> PmeError:
     """Python would take too long for this footer."""
     return UnsupportedError(

@@ -26,6 +26,7 @@ class Inspection(Showable):
         drift: how the files differ, in sentences.
         tables: the tables that the files belong to, with what their snapshots state; empty for a single file. A table
             is a directory with data files, without the names of partitions.
+        storage: how the storage was reached, in words without secrets; empty for local files.
     """
 
     path: str
@@ -33,6 +34,7 @@ class Inspection(Showable):
     groups: tuple[Group, ...] = field(repr=False)
     drift: tuple[str, ...] = ()
     tables: tuple[InspectedTable, ...] = ()
+    storage: str = ""
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -44,6 +46,7 @@ class Inspection(Showable):
         """Everything, as for JSON."""
         return {
             "path": self.path,
+            "storage": self.storage,
             "files": [asdict(file) for file in self.files],
             "groups": [{"files": g.files, "bytes": g.bytes, "example": g.example.file} for g in self.groups],
             "drift": list(self.drift),
@@ -70,4 +73,4 @@ class Inspection(Showable):
     def _shown(self) -> Shown:
         from pme_parquet._inspect.view import shown  # noqa: PLC0415 only when it is shown
 
-        return shown(self.path, self.files, self.groups, self.drift, self.tables)
+        return shown((self.path, self.storage), self.files, self.groups, self.drift, self.tables)

@@ -28,21 +28,36 @@ LARGE = threading.RLock()
 """Held by whoever has something large in memory, so that there is one of it."""
 
 
-@contextmanager
-def footer_of(storage: Storage, found: Found) -> Iterator[tuple[bool, bytes]]:
-    """Whether a file's footer is encrypted, and the footer's bytes."""
+def last_bytes(storage: Storage, found: Found) -> bytes:
+    """The end of a file, which has most footers in it.
+
+    Raises:
+        PmeError: the file is too short for a footer, or cannot be read.
+    """
     if not found.regular:
         raise problems.damaged(found.shown, "it is not a regular file")
     if found.bytes < MIN_FILE_BYTES:
         raise problems.damaged(found.shown, f"it is {found.bytes} bytes long")
-    tail = _range(storage, found, max(0, found.bytes - FIRST_READ_BYTES), found.bytes)
+    return bytes_of(storage, found, max(0, found.bytes - FIRST_READ_BYTES), found.bytes)
+
+
+@contextmanager
+def footer_of(storage: Storage, found: Found, known: bytes | None = None) -> Iterator[tuple[bool, bytes]]:
+    """Whether a file's footer is encrypted, and the footer's bytes.
+
+    Args:
+        storage: where the file is.
+        found: the file.
+        known: its last bytes, if they were read before.
+    """
+    tail = last_bytes(storage, found) if known is None else known
     length = _footer_length(found, tail)
     encrypted = tail.endswith(ENCRYPTED_FOOTER)
     missing = length + TAIL_BYTES - len(tail)
     with LARGE if missing > 0 else nullcontext():
         if missing > 0:
             end = found.bytes - len(tail)
-            tail = _range(storage, found, end - missing, end) + tail
+            tail = bytes_of(storage, found, end - missing, end) + tail
         yield encrypted, tail[-TAIL_BYTES - length : -TAIL_BYTES]
 
 
@@ -59,7 +74,12 @@ def _footer_length(found: Found, tail: bytes) -> int:
     return length
 
 
-def _range(storage: Storage, found: Found, start: int, end: int) -> bytes:
+def bytes_of(storage: Storage, found: Found, start: int, end: int) -> bytes:
+    """Some bytes of a file.
+
+    Raises:
+        PmeError: the storage does not return them.
+    """
     try:
         content = storage.read(found.path, start, end)
     except Exception as failed:

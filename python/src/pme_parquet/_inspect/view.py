@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pme_parquet._display.causes import Grouped, by_cause
-from pme_parquet._display.content import Line, Row, Shown, Table
+from pme_parquet._display.content import Line, Row, Shown, Table, how_reached
 from pme_parquet._display.words import FOOTERS, number, printable, size
+from pme_parquet._inspect import orc_view
 from pme_parquet._inspect.key_words import aad_prefix, key_details, key_id, key_ids
 from pme_parquet._snapshots.view import NOT_CHECKED, indexes_in_words, minute
 
@@ -20,19 +21,21 @@ _MOST = 20
 
 
 def shown(
-    path: str,
+    place: tuple[str, str],
     files: Sequence[InspectedFile],
     groups: Sequence[Group],
     drift: Sequence[str],
     tables: Sequence[InspectedTable],
 ) -> Shown:
-    """The view of an inspection; texts from files are made printable."""
+    """The view of an inspection, with its path and how that was reached; texts from files are made printable."""
+    path, storage = place
     of_files = _of_file(files[0]) if len(files) == 1 else (_of_groups(groups),) if files else ()
     differences = (Line(line, "yellow") for line in drift)
     findings = [finding for file in files for finding in file.findings]
     findings += [finding for table in tables for finding in table.findings]
     wrong = (Line(line, "red") for line in _findings(findings))
-    return Shown(_title(path, files), (*of_files, *_of_tables(tables)), (*differences, *wrong, *_about(tables)))
+    about = (*orc_view.about(files), *_about(tables), *how_reached(storage))
+    return Shown(_title(path, files), (*of_files, *_of_tables(tables)), (*differences, *wrong, *about))
 
 
 def _title(path: str, files: Sequence[InspectedFile]) -> str:
@@ -86,16 +89,20 @@ def _of_groups(groups: Sequence[Group]) -> Table:
     rows = []
     for group in groups[:_MOST]:
         file = group.example
-        cells = (file.footer or "not known", file.algorithm or "", key_ids(file), file.file)
+        footer = f"ORC, {file.footer}" if file.orc else file.footer or "not known"
+        cells = (footer, file.algorithm or "", key_ids(file), file.file)
         rows.append((f"{group.files:,}", size(group.bytes), *map(printable, cells)))
     return Table(("files", "size", "footer", "algorithm", "keys", "first file"), tuple(rows), paths=True)
 
 
 def _of_file(file: InspectedFile) -> Iterator[Table]:
-    yield Table((), tuple((name, printable(value)) for name, value in _fields(file) if value))
+    fields = (*_fields(file), *orc_view.fields(file.orc)) if file.orc else _fields(file)
+    yield Table((), tuple((name, printable(value)) for name, value in fields if value))
     if file.columns:
         header = ("column", "size", "encrypted with")
         yield Table(header, tuple(_of_column(column) for column in file.columns))
+    if file.orc and file.orc.encrypted:
+        yield orc_view.masks(file.orc)
 
 
 def _fields(file: InspectedFile) -> Iterator[tuple[str, str]]:
@@ -110,7 +117,8 @@ def _fields(file: InspectedFile) -> Iterator[tuple[str, str]]:
     if len(file.column_keys) > _MOST:
         yield "", f"and {len(file.column_keys) - _MOST:,} more column keys"
     yield "columns", hidden if file.columns is None else f"{len(file.columns):,}"
-    yield "rows", hidden if file.rows is None else f"{file.rows:,} in {number(file.row_groups or 0, 'row group')}"
+    groups = number(file.row_groups or 0, "stripe" if file.orc else "row group")
+    yield "rows", hidden if file.rows is None else f"{file.rows:,} in {groups}"
     yield "written by", hidden if file.created_by is None else file.created_by
 
 

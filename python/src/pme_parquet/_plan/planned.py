@@ -70,10 +70,11 @@ def planned(df: DataFrame, options: dict[str, str], partition_by: list[str]) -> 
         raise BadOptionError(message)
     of = method_of(df.sparkSession, "WritePlan", "of", "pme.plan")
     made: Any = of(df._jdf.schema(), partition_by, options)  # noqa: SLF001 as PySpark does
-    return _plan_of(json.loads(made.json()))
+    return plan_of(json.loads(made.json()))
 
 
-def _plan_of(document: dict[str, Any]) -> Plan:
+def plan_of(document: dict[str, Any]) -> Plan:
+    """The plan that the connector returned as JSON."""
     return Plan(
         columns=tuple(PlannedColumn(**column) for column in document["columns"]),
         unmatched=tuple(

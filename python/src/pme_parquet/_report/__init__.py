@@ -46,11 +46,12 @@ def report(  # noqa: PLR0913 all settings of a report
         path: a table's directory, with its partitions, or one file; as `pme.inspect` takes it, and with `spark` as
             Spark takes it too.
         out: the local file to write. An existing file is replaced in one step.
-        spark: a classic session.
+        spark: a classic session. What is seen without keys is read with its settings of file systems, too, as by
+            `pme.inspect`.
         kms: the KMS of the master keys; by default that of the session.
         options: options for reading. What they refuse is a finding.
         sample: the part of the table to verify; by default all of it.
-        storage_options: for fsspec, as for `pme.inspect`.
+        storage_options: for fsspec, in place of the session's settings; as for `pme.inspect`.
         progress: whether to show progress with `spark`; by default on a terminal and in a notebook.
 
     Returns:
@@ -59,6 +60,7 @@ def report(  # noqa: PLR0913 all settings of a report
     Raises:
         BadOptionError: there is nothing at the path; `out` cannot be written, or is in the table; `kms`, `options` or
             `sample` without `spark`.
+        UnsupportedError: a setting of the session has no counterpart in fsspec's packages. Pass `storage_options`.
         PmeError: the storage cannot list the path, or something is wrong with the KMS. A file that does not open is a
             finding.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pme_parquet._display.words import number, size
+from pme_parquet._inspect.orc_view import AUTHENTICATES_NOTHING, READABLE
 from pme_parquet._report.html import first, listed, paragraph, tag
 from pme_parquet._report.summary import CTR, partitions_of, plain_columns
 
@@ -42,6 +43,7 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
             f"Readable footers of {number(signed, 'file')}",
             _READABLE_FOOTER,
         )
+    yield from _of_orc(facts)
     partitions = partitions_of(facts)
     if partitions:
         text = "; ".join(f"{name} ({number(len(values), 'value')})" for name, values in sorted(partitions.items()))
@@ -69,6 +71,13 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
         "Names, sizes and times of files",
         "The number of files, the sizes of files and pages, and when the files were written.",
     )
+
+
+def _of_orc(facts: Facts) -> Iterator[tuple[str, str]]:
+    count = sum(bool(file.orc) and file.encrypted for file in facts.inspection.files)
+    if count:
+        yield f"Footers and masks of {number(count, 'ORC file')}", READABLE
+        yield f"Integrity of data in {number(count, 'ORC file')}", AUTHENTICATES_NOTHING
 
 
 def unknown(facts: Facts) -> Html:

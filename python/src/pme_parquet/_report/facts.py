@@ -13,9 +13,9 @@ from pme_parquet._storage import storage
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterator, Sequence
 
+    from pme_parquet._access import Access
     from pme_parquet._inspect import Inspection
     from pme_parquet._inspect.inspected import InspectedFile
     from pme_parquet._operations.verify import Opened
@@ -55,17 +55,19 @@ class Facts:
         return self.opened is not None
 
 
-def gather(where: str, storage_options: Mapping[str, Any] | None, keyed: Keyed | None) -> Facts:
+def gather(where: str, reached: Access, keyed: Keyed | None) -> Facts:
     """Inspects a table; with keys, verifies all of it or a sample."""
-    files = storage(where, storage_options)
+    files = storage(where, reached.options)
     found = tuple(files.files())
-    seen = inspection(where, files, found, storage_options)
+    seen = inspection(where, files, found, reached)
     names = {one.file for one in seen.files}
     verified, opened = keyed.verified(names) if keyed else ((), None)
     usage, protection = keyed.usage(names) if keyed else (None, None)
     visible = tuple(outside(seen.findings, {(one.file, one.condition) for one in verified}))
     places = {one.shown: one for one in found}
-    drawn = [one for one in _examples(seen, protection) if one[0].footer is not None][:MOST_LAYOUTS]
+    # Stripes of ORC files have all columns in each of their parts.
+    known = [one for one in _examples(seen, protection) if one[0].footer is not None and one[0].orc is None]
+    drawn = known[:MOST_LAYOUTS]
     layouts = tuple(_layout(files, places[file.file], file, alike, keyed) for file, alike in drawn)
     different = tuple(unlike(protection, verified)) if protection else ()
     return Facts(seen, (*different, *verified, *visible), layouts, opened, usage, protection)

@@ -21,6 +21,7 @@ _WRAPPINGS = {
     "double": "wrapped twice",
     "single": "wrapped once",
     "direct": ("not wrapped: the master key is the data key"),
+    "derived": "in the file, decrypted by the master key itself or by Hadoop KMS",
 }
 _MATERIALS = {"internal": "in the file", "external": "in a separate file", "mixed": "in the file or in a separate file"}
 
@@ -160,6 +161,8 @@ def _describe(one: MasterKey, key: Key) -> None:
         one.wrappings.add(f"{wrapping}, {_MATERIALS[key.material or 'internal']}")
     elif key.management == "direct":
         one.wrappings.add(_WRAPPINGS["direct"])
+    elif key.management == "derived":
+        one.wrappings.add(_WRAPPINGS["derived"])
     if key.data_key_bits:
         one.data_key_bits.add(key.data_key_bits)
     if key.kek_bits:

@@ -6,6 +6,7 @@ import os
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pme_parquet._access import access
 from pme_parquet._report.facts import gather
 from pme_parquet._report.page import page
 from pme_parquet._report.write import target_of, write
@@ -49,8 +50,9 @@ def make(  # noqa: PLR0913 as in pme.report
     """Does the work of `pme.report`."""
     target = target_of(out, table)
     keyed = _keyed(spark, table, kms, options, sample, progress)
+    reached = access(table, storage_options, spark, "pme.report")
     try:
-        facts = gather(table, storage_options, keyed)
+        facts = gather(table, reached, keyed)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             "pme.report was interrupted: no page was written, and an existing one is unchanged. Run it again, or with "

@@ -7,11 +7,11 @@ from base64 import b64encode
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from pme_parquet._report import exposed, sections, snapshots
+from pme_parquet._report import exposed, orc, sections, snapshots
 from pme_parquet._report.html import Html, anchor, paragraph, tag
 from pme_parquet._report.keys import master_keys
 from pme_parquet._report.palette import Palette
-from pme_parquet._report.summary import DIFFERENCES, FINDINGS, KEYS, UNPROTECTED, lead, summary
+from pme_parquet._report.summary import DIFFERENCES, FINDINGS, KEYS, ORC, UNPROTECTED, lead, summary
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -82,6 +82,7 @@ def page(facts: Facts, created: datetime, version: str) -> str:
         _section(DIFFERENCES, sections.differences(facts)),
         _section(UNPROTECTED, exposed.unprotected(facts)),
         _section(KEYS, sections.keys(facts, palette)),
+        *([_section(ORC, orc.columns(facts))] if orc.has_files(facts) else []),
         _section(snapshots.SNAPSHOTS, snapshots.snapshots(facts)),
         _section("File layout", sections.layouts(facts, palette)),
         _section("What this report does not show", exposed.unknown(facts)),
@@ -90,7 +91,9 @@ def page(facts: Facts, created: datetime, version: str) -> str:
     title = f"Encryption report: {facts.inspection.path}"
     how = "with keys" if facts.with_keys else "without keys"
     made = f"{lead(facts)}. Made {how} on {created:%Y-%m-%d at %H:%M:%S} UTC by pme-parquet {version}."
-    header = tag("header", tag("h1", title), paragraph(made, class_="lead"))
+    reached = facts.inspection.storage
+    storage = [paragraph(f"Storage: {reached}.", class_="lead")] if reached else []
+    header = tag("header", tag("h1", title), paragraph(made, class_="lead"), *storage)
     body = tag("body", _PATTERNS, header, tag("main", *parts))
     return f"<!DOCTYPE html>\n{tag('html', _head(title), body, lang='en')}\n"
 

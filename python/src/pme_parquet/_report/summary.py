@@ -25,6 +25,7 @@ _MOST_KEYS = 8
 # Sections of the page.
 KEYS = "Keys"
 UNPROTECTED = "What is not protected"
+ORC = "ORC files"
 FINDINGS = "Verification and findings"
 DIFFERENCES = "Differences between files"
 
@@ -74,6 +75,7 @@ def _sentences(facts: Facts) -> Iterator[Sentence]:
         yield Sentence(
             "bad", f"{_files_are(count)} encrypted with {CTR}: changes to data in {within} are not detected."
         )
+    yield from _orc(facts)
     if facts.inspection.drift or (facts.protection and facts.protection.differences()):
         yield Sentence("bad", "Files are protected in different ways.", DIFFERENCES)
     yield from _snapshots(facts)
@@ -83,6 +85,22 @@ def _sentences(facts: Facts) -> Iterator[Sentence]:
         without = "" if facts.with_keys else " without keys"
         text = f"{number(len(seen), 'finding')} visible{without}, before any page is read."
         yield Sentence("bad", text, FINDINGS)
+
+
+def _orc(facts: Facts) -> Iterator[Sentence]:
+    files = [file for file in facts.inspection.files if file.orc and file.encrypted]
+    if not files:
+        return
+    yield Sentence(
+        "bad",
+        f"{number(len(files), 'ORC file')} with encrypted columns: changes to data are not detected, and column names, "
+        "row counts and sizes are not secret.",
+        ORC,
+    )
+    masked = sorted({column.name for file in files if file.orc for column in file.orc.encrypted if column.readable})
+    if masked:
+        text = f"Anyone can learn something about the values of {number(len(masked), 'encrypted ORC column')}"
+        yield Sentence("bad", f"{text}: {first(masked, _MOST_KEYS)}.", ORC)
 
 
 def _keys(facts: Facts) -> Iterator[Sentence]:

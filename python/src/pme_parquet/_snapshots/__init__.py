@@ -10,6 +10,7 @@ docs/snapshots.md specifies the format. Seals are not checked here: the connecto
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
@@ -20,13 +21,19 @@ from pme_parquet._snapshots.version import Index, SnapshotVersion
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pyspark.sql import SparkSession
+
     from pme_parquet._arguments import PathLike
 
 __all__ = ["Index", "Indexes", "SnapshotVersion", "Snapshots", "describe_index", "snapshots"]
 
 
 def snapshots(
-    path: PathLike, *, location: PathLike | None = None, storage_options: Mapping[str, Any] | None = None
+    path: PathLike,
+    *,
+    location: PathLike | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    spark: SparkSession | None = None,
 ) -> Snapshots:
     """List the snapshots of a sealed table, without any key.
 
@@ -43,6 +50,7 @@ def snapshots(
         path: the table's directory; a local path, or a URL of any file system that fsspec supports.
         location: the directory of the snapshots, if it is not `_pme_snapshots` in the table's directory.
         storage_options: credentials and endpoints for fsspec; by default its packages find their own.
+        spark: a session whose settings of file systems are used otherwise; both as in `pme.inspect`.
 
     Returns:
         The versions, the oldest first; empty if the table is not sealed. A version that is damaged is one of the
@@ -50,18 +58,26 @@ def snapshots(
 
     Raises:
         BadOptionError: there is no table at the path, or nothing at the location.
-        UnsupportedError: the package for the file system is not installed; the message names it.
+        UnsupportedError: the package for the file system is not installed, or a setting of the session has no
+            counterpart; the message names it.
         PmeError: the storage cannot list the directory.
     """
-    from pme_parquet._snapshots.listing import listed  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._snapshots.listing import listed  # noqa: PLC0415 as above
 
     where = "pme.snapshots"
     elsewhere = None if location is None else path_of(location, f"{where}(location)")
-    return listed(path_of(path, where), elsewhere, storage_options)
+    table = path_of(path, where)
+    reached = access(elsewhere or table, storage_options, spark, where)
+    return replace(listed(table, elsewhere, reached.options), storage=reached.words)
 
 
 def describe_index(
-    path: PathLike, *, location: PathLike | None = None, storage_options: Mapping[str, Any] | None = None
+    path: PathLike,
+    *,
+    location: PathLike | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    spark: SparkSession | None = None,
 ) -> Indexes:
     """List the indexes of a sealed table, as its newest snapshot states them, without any key.
 
@@ -74,6 +90,7 @@ def describe_index(
         path: as for `snapshots`.
         location: as for `snapshots`.
         storage_options: as for `snapshots`.
+        spark: as for `snapshots`.
 
     Returns:
         The indexes; empty if the table has none or has no snapshot.
@@ -81,16 +98,18 @@ def describe_index(
     Raises:
         BadOptionError: there is no table at the path, or nothing at the location.
         SnapshotDamagedError: the newest version is damaged.
-        UnsupportedError: the newest version has a newer format, or the package for the file system is not installed.
+        UnsupportedError: the newest version has a newer format, or as for `snapshots`.
         PmeError: the storage cannot list the directory or read the version.
     """
+    from pme_parquet._access import access  # noqa: PLC0415 as above
     from pme_parquet._snapshots.listing import newest  # noqa: PLC0415 as above
     from pme_parquet._storage import shown  # noqa: PLC0415 nothing that is not needed at import
 
     where = "pme.describe_index"
     elsewhere = None if location is None else path_of(location, f"{where}(location)")
     table = path_of(path, where)
-    version = newest(table, elsewhere, storage_options)
+    reached = access(elsewhere or table, storage_options, spark, where)
+    version = newest(table, elsewhere, reached.options)
     if version is None:
-        return Indexes(shown(table), None, ())
-    return Indexes(shown(table), version.version, version.indexes)
+        return Indexes(shown(table), None, (), reached.words)
+    return Indexes(shown(table), version.version, version.indexes, reached.words)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, overload
 
-from pme_parquet._display.content import Shown, Table
+from pme_parquet._display.content import Shown, Table, how_reached
 from pme_parquet._display.showable import Showable
 from pme_parquet._display.words import printable
 from pme_parquet._snapshots.version import Index
@@ -24,11 +24,13 @@ class Indexes(Showable, Sequence[Index]):
         path: the table's directory.
         version: number of the version; None for a table that is not sealed.
         indexes: each index.
+        storage: how the storage was reached, in words without secrets; empty for local files.
     """
 
     path: str
     version: int | None
     indexes: tuple[Index, ...]
+    storage: str = ""
 
     @overload
     def __getitem__(self, index: int) -> Index: ...
@@ -42,15 +44,21 @@ class Indexes(Showable, Sequence[Index]):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as for JSON."""
-        return {"path": self.path, "version": self.version, "indexes": [asdict(index) for index in self.indexes]}
+        return {
+            "path": self.path,
+            "version": self.version,
+            "storage": self.storage,
+            "indexes": [asdict(index) for index in self.indexes],
+        }
 
     @property
     def _shown(self) -> Shown:
         if self.version is None:
-            return Shown(f"{printable(self.path)}: no snapshots")
+            return Shown(f"{printable(self.path)}: no snapshots", (), how_reached(self.storage))
         count = "1 index" if len(self.indexes) == 1 else f"{len(self.indexes) or 'no'} indexes"
         title = f"{printable(self.path)}: version {self.version} has {count}"
-        return Shown(title, (Table(_HEADER, tuple(map(_row, self.indexes))),) if self.indexes else ())
+        rows = tuple(map(_row, self.indexes))
+        return Shown(title, (Table(_HEADER, rows),) if rows else (), how_reached(self.storage))
 
 
 def _row(index: Index) -> tuple[str, ...]:

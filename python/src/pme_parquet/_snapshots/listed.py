@@ -24,12 +24,14 @@ class Snapshots(Showable, Sequence[SnapshotVersion]):
         location: the directory of the snapshots.
         versions: each version that can be read.
         problems: what is wrong: damaged or missing versions, a broken chain, missing parts. Empty if nothing is.
+        storage: how the storage was reached, in words without secrets; empty for local files.
     """
 
     path: str
     location: str
     versions: tuple[SnapshotVersion, ...]
     problems: tuple[str, ...] = ()
+    storage: str = ""
 
     @overload
     def __getitem__(self, index: int) -> SnapshotVersion: ...
@@ -46,6 +48,7 @@ class Snapshots(Showable, Sequence[SnapshotVersion]):
         return {
             "path": self.path,
             "location": self.location,
+            "storage": self.storage,
             "versions": [asdict(version) for version in self.versions],
             "problems": list(self.problems),
         }
@@ -54,4 +57,4 @@ class Snapshots(Showable, Sequence[SnapshotVersion]):
     def _shown(self) -> Shown:
         from pme_parquet._snapshots.view import shown  # noqa: PLC0415 only when it is shown
 
-        return shown(self.path, self.versions, self.problems)
+        return shown((self.path, self.storage), self.versions, self.problems)

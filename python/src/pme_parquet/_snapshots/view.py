@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pme_parquet._display.content import Line, Row, Shown, Table
+from pme_parquet._display.content import Line, Row, Shown, Table, how_reached
 from pme_parquet._display.words import number, printable, size
 
 if TYPE_CHECKING:
@@ -21,20 +21,24 @@ NOT_CHECKED = (
 )
 
 
-def shown(path: str, versions: Sequence[SnapshotVersion], problems: Sequence[str]) -> Shown:
-    """The view of a list of versions; texts from manifests are made printable."""
+def shown(place: tuple[str, str], versions: Sequence[SnapshotVersion], problems: Sequence[str]) -> Shown:
+    """The view of a list of versions of a table, with its path and how that was reached.
+
+    Texts from manifests are made printable.
+    """
+    path, storage = place
     title = f"{printable(path)}: {_count(versions)}"
     lines = [Line(problem, "red") for problem in problems[:_MOST]]
     if len(problems) > _MOST:
         lines.append(Line(f"and {len(problems) - _MOST:,} more problems; --json and to_dict() list all", "red"))
     if not versions:
-        return Shown(title, (), tuple(lines))
+        return Shown(title, (), (*lines, *how_reached(storage)))
     earlier = len(versions) - _MOST
     if earlier > 0:
         lines.insert(0, Line(f"and {number(earlier, 'earlier version')}; --json and to_dict() list all"))
     table = Table(_HEADER, tuple(map(_row, versions[-_MOST:])))
     last = Table((), tuple((name, printable(value)) for name, value in _last(versions[-1]) if value))
-    return Shown(title, (table, last), (*lines, Line(NOT_CHECKED)))
+    return Shown(title, (table, last), (*lines, Line(NOT_CHECKED), *how_reached(storage)))
 
 
 def _count(versions: Sequence[SnapshotVersion]) -> str:

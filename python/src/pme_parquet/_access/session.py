@@ -1,0 +1,72 @@
+"""The settings of file systems that a Spark session has: what its driver would use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._access import azure, gcs, given, problems, s3
+from pme_parquet._access.settings import Settings
+from pme_parquet._arguments import kind
+from pme_parquet._storage import local_root, scheme_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+# Their packages read Hadoop's own configuration, and take no credentials.
+_OF_HADOOP = ("hdfs", "webhdfs")
+
+
+def of_session(path: str, spark: SparkSession, where: str) -> tuple[dict[str, Any] | None, str]:
+    """The options of fsspec for a path, and the same in words.
+
+    Raises:
+        BadOptionError: see `access`.
+        UnsupportedError: as above.
+    """
+    return translated(path, _settings(spark, where), where)
+
+
+def translated(path: str, settings: Settings, where: str) -> tuple[dict[str, Any] | None, str]:
+    """As `of_session`, for settings."""
+    scheme = scheme_of(path)
+    if scheme is None and "::" not in path:
+        default = settings.get("fs.defaultFS")
+        if default and not default.startswith("file:"):
+            raise problems.not_whole(where, path, default)
+        return None, ""
+    if local_root(path) is not None:
+        return None, ""
+    if "::" in path or scheme is None:
+        raise problems.other_scheme(where, path.partition(":")[0])
+    if scheme in _OF_HADOOP:
+        if path.partition("://")[2].startswith("/"):
+            raise problems.not_whole(where, path, settings.get("fs.defaultFS") or "the default file system")
+        return None, f"found by fsspec for {scheme}: Hadoop's configuration files"
+    translate = _TRANSLATE.get(scheme)
+    if translate is None:
+        raise problems.other_scheme(where, scheme)
+    options, words = translate(path.partition("://")[2], scheme, settings, where)
+    given.require_no_more(options, scheme, where)
+    return options, f"settings of the Spark session: {', '.join(words)}"
+
+
+def _settings(spark: SparkSession, where: str) -> Settings:
+    session: Any = getattr(spark, "_jsparkSession", None)
+    if session is None:
+        if type(spark).__module__.startswith("pyspark.sql.connect"):
+            raise problems.by_connect(where)
+        raise problems.no_session(where, kind(spark))
+    jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
+    return Settings(session.sessionState().newHadoopConf().get, jvm.java.lang.System.getenv)
+
+
+_TRANSLATE: dict[str, Callable[[str, str, Settings, str], tuple[dict[str, Any], list[str]]]] = {
+    "s3a": s3.translated,
+    "s3": s3.translated,
+    "s3n": s3.translated,
+    "abfs": azure.translated,
+    "abfss": azure.translated,
+    "gs": gcs.translated,
+}

@@ -1,0 +1,174 @@
+"""A store that fails in the middle of an operation: nothing is lost, nothing is half visible, and another run finishes.
+
+A clean run of each operation shows how many requests it makes. A fault is at one of them: the store stops answering a
+client that does not ask again, or it fails once for one that does.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import pme_parquet as pme
+from tests.storage.place import ENC, MATERIAL, READING, Place
+from tests.support.frames import people
+from tests.support.source import rows
+from tests.support.storage import s3a
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from tests.support.storage.object_store import Fault, Request
+
+pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+
+NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
+# A point is a part of the requests that a clean run makes.
+POINTS = range(20)
+EITHER = {"plaintextFiles": "allow"}
+
+
+class Operation(NamedTuple):
+    """An operation on a table, and what the table is before."""
+
+    act: Callable[[Place], object]
+    prepare: Callable[[Place], object]
+
+
+def append(place: Place) -> None:
+    options = ENC.options() | {"snapshot": "update"}
+    people(place.spark, 20).coalesce(1).write.format("pme-parquet").options(**options).mode("append").save(place.path)
+
+
+def sealed(place: Place) -> None:
+    place.write(people(place.spark))
+    pme.seal(place.spark, place.path, options=READING)
+
+
+def rotate(place: Place) -> None:
+    pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True)
+
+
+def to_external(place: Place) -> None:
+    pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True, key_material="external")
+
+
+def in_place(place: Place) -> None:
+    done = pme.encrypt(place.spark, place.path, enc=ENC, in_place=True)
+    assert done.failed == ()
+
+
+OPERATIONS = {
+    "append": Operation(append, sealed),
+    "rotate": Operation(rotate, lambda place: place.write(people(place.spark))),
+    "to external": Operation(to_external, lambda place: place.write(people(place.spark))),
+    "in place": Operation(in_place, lambda place: people(place.spark).write.parquet(place.path)),
+}
+
+
+class Prepared(NamedTuple):
+    """A table before an operation, and what a clean run asks for and leaves."""
+
+    files: dict[str, bytes]
+    requests: list[Request]
+    names: set[str]
+
+
+@pytest.fixture(scope="module")
+def clean() -> dict[str, Prepared]:
+    return {}
+
+
+def prepared(name: str, place: Place, clean: dict[str, Prepared]) -> Prepared:
+    if name not in clean:
+        place = place.beside("clean")
+        OPERATIONS[name].prepare(place)
+        files = place.content()
+        with place.store.counted() as requests:
+            OPERATIONS[name].act(place)
+        asked = [one for one in requests if one.key.startswith(place.name)]
+        clean[name] = Prepared(files, asked, place.names())
+    return clean[name]
+
+
+def restored(name: str, place: Place, files: dict[str, bytes]) -> Place:
+    if name == "append":
+        # A seal is of one place only.
+        sealed(place)
+        return place
+    for file, content in files.items():
+        place.store.files.pipe_file(f"{place.bucket}/{place.name}/{file}", content)
+    return place
+
+
+def at(place: Place, point: int, fault: Fault, *, ever_after: bool) -> Callable[[str, str], Fault | None]:
+    """Return which requests for a place fail: that one, or it and all after it."""
+    lock, count = threading.Lock(), [0]
+
+    def which(_: str, key: str) -> Fault | None:
+        # A request to delete several objects has no key.
+        if key and not key.startswith(place.name):
+            return None
+        with lock:
+            count[0] += 1
+            return fault if count[0] == point + 1 or (ever_after and count[0] > point) else None
+
+    return which
+
+
+def shape(names: set[str]) -> list[str]:
+    """Return the kinds of files: names of data are random."""
+    kinds = ("_pme_snapshots/snapshot", "_pme_snapshots/part", MATERIAL, "part-", "_SUCCESS")
+    return sorted(next((kind for kind in kinds if name.startswith(kind)), name) for name in names)
+
+
+def assert_nothing_lost(name: str, place: Place) -> None:
+    """Fail unless the table is what it was or what it will be, or a reader is told that it is neither."""
+    spark, before = place.spark, rows(people(place.spark))
+    if name != "append":
+        assert place.rows(**EITHER) == before
+        return
+    after = rows(people(spark).union(people(spark, 20)))
+    try:
+        assert place.rows(snapshot="require") in (before, after)
+    except pme.SnapshotMismatchError:
+        # The file is there, and its version is not.
+        assert place.rows(snapshot="off") == after
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_store_that_stops(name: str, point: int, hasty: Place, clean: dict[str, Prepared]) -> None:
+    before = prepared(name, hasty, clean)
+    place = restored(name, hasty, before.files)
+    stop = len(before.requests) * point // len(POINTS)
+    with place.store.failing(at(place, stop, "busy", ever_after=True)), pytest.raises(Exception) as failed:  # noqa: PT011 each storage has its own
+        OPERATIONS[name].act(place)
+    assert not isinstance(failed.value, AssertionError) or "failed" in str(failed.value)
+    assert_nothing_lost(name, place)
+    if name == "append":
+        return
+    OPERATIONS[name].act(place)
+    assert place.rows() == rows(people(place.spark))
+    assert shape(place.names()) == shape(before.names)
+    assert pme.verify(place.spark, place.path, options=READING).collect() == []
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("fault", ["busy", "gone", "lost", "cut"])
+@pytest.mark.parametrize("name", ["append", "to external", "in place"])
+def test_a_fault_that_passes(
+    spark: SparkSession, name: str, fault: Fault, point: int, place: Place, clean: dict[str, Prepared]
+) -> None:
+    before = prepared(name, place, clean)
+    place = restored(name, place, before.files)
+    with place.store.failing(at(place, len(before.requests) * point // len(POINTS), fault, ever_after=False)):
+        OPERATIONS[name].act(place)
+    more = people(spark, 20) if name == "append" else people(spark).limit(0)
+    assert place.rows() == rows(people(spark).union(more))
+    assert shape(place.names()) == shape(before.names)
+    assert pme.verify(spark, place.path, options=READING).collect() == []

@@ -1,0 +1,90 @@
+"""How often reads and writes ask S3, beside Spark's own Parquet source on the same rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.storage.place import FORMAT, READING, UNIFORM, Place
+from tests.support.storage import s3a
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+
+FILES = 12
+QUERIES: dict[str, Callable[[DataFrame], object]] = {
+    "scan": lambda frame: frame.collect(),
+    "projection": lambda frame: frame.select("seven").collect(),
+    "point": lambda frame: frame.where("id = 4321").collect(),
+}
+
+
+def asked(place: Place, act: Callable[[], object]) -> Counter[str]:
+    with place.store.counted() as requests:
+        act()
+    return Counter(one.operation for one in requests if one.key.startswith(place.name))
+
+
+def of_data(place: Place, act: Callable[[], object]) -> Counter[str]:
+    """Return the requests for data files only."""
+    with place.store.counted() as requests:
+        act()
+    return Counter(one.operation for one in requests if one.key.startswith(place.name) and one.key.endswith(".parquet"))
+
+
+@pytest.fixture
+def both(spark: SparkSession, place: Place) -> dict[str, Place]:
+    return {"parquet": place.beside("theirs"), FORMAT: place.beside("ours")}
+
+
+def write(frame: DataFrame, format: str, place: Place) -> None:  # noqa: A002 as Spark calls it
+    frame.write.format(format).options(**(UNIFORM.options() if format == FORMAT else {})).save(place.path)
+
+
+def load(spark: SparkSession, format: str, place: Place, **options: str) -> DataFrame:  # noqa: A002 as above
+    return spark.read.format(format).options(**(READING if format == FORMAT else {}), **options).load(place.path)
+
+
+@pytest.mark.parametrize("scan", ["v1", "v2"])
+def test_a_query_of_a_file_asks_no_more_than_sparks_own(spark: SparkSession, both: dict[str, Place], scan: str) -> None:
+    frame = spark.range(0, 100_000, 1, 1).selectExpr("id", "id % 7 AS seven", "uuid() AS u", "md5(string(id)) AS s")
+    writes = {name: asked(place, lambda: write(frame, name, place)) for name, place in both.items()}  # noqa: B023 called at once
+    assert writes[FORMAT] == writes["parquet"]
+    frames = {name: load(spark, name, place) for name, place in both.items()}
+    frames[FORMAT] = load(spark, FORMAT, both[FORMAT], scan=scan)
+    for what, query in QUERIES.items():
+        theirs = of_data(both["parquet"], lambda: query(frames["parquet"]))  # noqa: B023 called at once
+        ours = of_data(both[FORMAT], lambda: query(frames[FORMAT]))  # noqa: B023 called at once
+        assert ours["HEAD"] <= theirs["HEAD"], (what, ours, theirs)
+        assert ours["GET"] <= theirs["GET"], (what, ours, theirs)
+        assert ours.total() <= theirs.total(), (what, ours, theirs)
+        # Beside the data, whether the table has snapshots.
+        every = asked(both[FORMAT], lambda: query(frames[FORMAT]))  # noqa: B023 called at once
+        assert every["LIST"] <= 1, (what, every)
+
+
+def test_many_small_files_cost_one_head_and_one_get_each(spark: SparkSession, both: dict[str, Place]) -> None:
+    frame = spark.range(0, 10 * FILES, 1, FILES).selectExpr("id", "id % 7 AS seven")
+    for name, place in both.items():
+        write(frame, name, place)
+    frames = {name: load(spark, name, place) for name, place in both.items()}
+    counted = {name: of_data(place, frames[name].collect) for name, place in both.items()}
+    # The schema's footer may be known already.
+    assert counted[FORMAT]["HEAD"] == FILES
+    assert FILES - 1 <= counted[FORMAT]["GET"] <= FILES
+    assert counted[FORMAT].total() <= counted["parquet"].total(), counted
+
+
+def test_loading_asks_once_more(spark: SparkSession, both: dict[str, Place]) -> None:
+    frame = spark.range(0, 10, 1, 1).toDF("id")
+    for name, place in both.items():
+        write(frame, name, place)
+    counted = {name: asked(place, lambda: load(spark, name, place)) for name, place in both.items()}  # noqa: B023 called at once
+    # Whether the table has snapshots.
+    assert counted[FORMAT].total() <= counted["parquet"].total() + 1, counted
