@@ -32,7 +32,7 @@ SPARKS := $(OLDEST) $(BETWEEN) $(NEWEST)
 FOLDERS := $(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py))))
 PARTS := scala $(foreach spark,$(SPARKS),$(FOLDERS:%=$(spark)-%))
 # One or two files of each area, which together take a few minutes.
-QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_tables.py docs/test_links.py doctor/test_shown.py \
+QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_tables.py delta/test_places.py docs/test_links.py doctor/test_shown.py \
   format/test_partitions.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
   isolation/test_views.py kms/test_vault.py kms/test_denied_columns.py leaks/test_every_module.py \
   packaging/test_wheel.py pages/test_shapes_of_files.py plan/test_truth.py policy/test_options.py policy/test_ways.py \
@@ -77,7 +77,7 @@ test-all-scala: | .venv/.ready
 	scripts/test-part scala scripts/sbt $(SCALA_TESTS)
 
 define parts_of
-test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL)
+test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL) target/jars/iceberg/.all
 	PME_TEST_ALL=1 scripts/test-part $(1)-$$* $(call python_of,$(1))/bin/python -m pytest tests/$$* $$(PYTEST_ARGS)
 endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
@@ -131,6 +131,11 @@ docs-update: | .venv/.ready
 	UPDATE_DOCS=1 scripts/sbt core-2_13/test
 
 publish-local publish-maven: $(JARS)
+
+# The versions of Iceberg that only `make test-all` tests: 47 MB each.
+target/jars/iceberg/.all: $(JARS)
+	scripts/sbt icebergJars
+	touch $@
 
 # One start of sbt for all. It publishes in both layouts that `spark-submit --packages` can resolve from: Ivy's in
 # target/ivy, Maven's in target/maven.

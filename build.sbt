@@ -5,7 +5,8 @@ import sbtassembly.Assembly.JarEntry
 import sbtassembly.CustomMergeStrategy
 import Versions._
 
-// The layers (docs/architecture.md): core <- kms <- parquet <- snapshot <- spark. `dependsOn` is what enforces them.
+// The layers (docs/architecture.md): core <- kms <- parquet <- snapshot <- spark, and
+// core <- kms <- parquet <- orc <- spark. `dependsOn` is what enforces them. `iceberg` stands beside, on kms.
 // Each module is compiled once per Scala version; only `spark` is compiled per Spark line as well.
 
 ThisBuild / organization := "io.pmeparquet"
@@ -117,13 +118,34 @@ def snapshotModule(scala: String, suffix: String, core: Project, kms: Project, p
     )
     .settings(libraryDependencies ++= parquetAndHadoop ++ codecs)
 
+/** What Spark brings of ORC; its protobuf is inside, under a name of ORC's own. */
+val orc = Seq(
+  ("org.apache.orc" % "orc-core" % Versions.orc % Provided).classifier("shaded-protobuf").intransitive(),
+  ("org.apache.orc" % "orc-shims" % Versions.orc % Provided).intransitive(),
+  ("org.apache.hive" % "hive-storage-api" % hiveStorage % Provided).intransitive(),
+  // What ORC's codecs need to run.
+  "io.airlift" % "aircompressor" % aircompressor % Provided,
+  "commons-lang" % "commons-lang" % "2.6" % Test,
+  "org.apache.commons" % "commons-lang3" % "3.12.0" % Test,
+  "org.threeten" % "threeten-extra" % "1.7.1" % Test
+)
+
+def orcModule(scala: String, suffix: String, core: Project, kms: Project, parquet: Project) =
+  module("orc", scala, suffix)
+    .dependsOn(
+      core % "provided->compile;test->test",
+      kms % "provided->compile;test->test",
+      parquet % "provided->compile;test->test"
+    )
+    .settings(libraryDependencies ++= parquetAndHadoop ++ codecs ++ orc)
+
 val mavenLayout = publishTo := Some(
   Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(
     Resolver.mavenStylePatterns
   )
 )
 
-/** The connector: one jar that holds our five layers and nothing else. Spark and Parquet are the cluster's. */
+/** The connector: one jar that holds our six layers and nothing else. Spark and Parquet are the cluster's. */
 def connector(line: SparkLine, scala: String, suffix: String, layers: Project*) =
   module("spark", scala, s"${line.name.replace('.', '_')}-$suffix")
     .dependsOn(layers.map(_ % Provided): _*)
@@ -174,6 +196,13 @@ val eachTextOnce = CustomMergeStrategy("each text once") { files =>
   )
 }
 
+/** The text of our licence in a jar that is not a connector's. */
+val licenceInJar = Compile / resourceGenerators += Def.task {
+  val licence = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
+  IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", licence)
+  Seq(licence)
+}.taskValue
+
 /**
  * A KMS client in a jar of its own, in Java, for every Spark and Scala: it is used beside the connector, whose classes it
  * calls. What it needs that Spark does not bring is in the jar, under names of ours, so that it meets no other version.
@@ -190,11 +219,7 @@ def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
       Compile / resourceDirectory :=
         (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "main" / "resources",
       // Ours, which is that of most of what is in the jar as well.
-      Compile / resourceGenerators += Def.task {
-        val licence = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
-        IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", licence)
-        Seq(licence)
-      }.taskValue,
+      licenceInJar,
       javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing", "-Werror"),
       Compile / doc / sources := Nil,
       libraryDependencies ++= needs ++ Seq(
@@ -247,6 +272,50 @@ lazy val kmsGcp = kmsClient(
 )
 lazy val kmsAzure = kmsClient("azure", Nil, Nil)
 
+/**
+ * Our KMSs for Iceberg, in Java, for every Spark and Scala: like a client it is used beside the connector. Iceberg is the
+ * cluster's. Nothing of it is in the jar.
+ */
+lazy val iceberg = (project in file("target/modules/iceberg"))
+  .dependsOn(core213 % "provided->compile;test->test", kms213 % "provided->compile;test->test")
+  .settings(
+    moduleName := "pme-parquet-iceberg",
+    description := "Keys of pme-parquet's KMSs for table encryption of Apache Iceberg",
+    crossPaths := false,
+    autoScalaLibrary := false,
+    scalaVersion := scala213,
+    Compile / javaSource := (ThisBuild / baseDirectory).value / "jvm" / "iceberg" / "src" / "main" / "java",
+    Test / scalaSource := (ThisBuild / baseDirectory).value / "jvm" / "iceberg" / "src" / "test" / "scala",
+    licenceInJar,
+    javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing", "-Werror"),
+    scalacOptions ++= warnings :+ "-Wconf:cat=deprecation&msg=JavaConverters:s",
+    Compile / doc / sources := Nil,
+    libraryDependencies ++= parquetAndHadoop ++ Seq(
+      "org.apache.iceberg" % "iceberg-api" % icebergOldest % Provided,
+      "org.apache.iceberg" % "iceberg-core" % icebergOldest % Provided,
+      "org.scala-lang" % "scala-library" % scala213 % Test,
+      "org.scalameta" % "munit_2.13" % munit % Test
+    ),
+    Test / fork := true,
+    pomPostProcess := PomWithoutDependencies,
+    publishMavenStyle := true,
+    mavenLayout
+  )
+
+/** Iceberg for Spark, 47 MB each, for tests. Nothing of it is shipped. */
+def icebergRuntimes(name: String, versions: Seq[(String, String)]) =
+  Project(name, file(s"target/modules/$name")).settings(
+    publish / skip := true,
+    publishMavenStyle := false,
+    crossPaths := false,
+    autoScalaLibrary := false,
+    libraryDependencies ++= versions.map { case (line, version) =>
+      ("org.apache.iceberg" % s"iceberg-spark-runtime-$line" % version).intransitive()
+    }
+  )
+lazy val icebergOfTests = icebergRuntimes("iceberg-of-tests", icebergVersions.take(1))
+lazy val icebergOfAllTests = icebergRuntimes("iceberg-of-all-tests", icebergVersions.drop(1))
+
 lazy val core212 = core(scala212, "2_12")
 lazy val core213 = core(scala213, "2_13")
 lazy val kms212 = kms(scala212, "2_12", core212)
@@ -255,10 +324,14 @@ lazy val parquet212 = parquetModule(scala212, "2_12", core212, kms212)
 lazy val parquet213 = parquetModule(scala213, "2_13", core213, kms213)
 lazy val snapshot212 = snapshotModule(scala212, "2_12", core212, kms212, parquet212)
 lazy val snapshot213 = snapshotModule(scala213, "2_13", core213, kms213, parquet213)
-lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, kms212, parquet212, snapshot212)
+lazy val orc212 = orcModule(scala212, "2_12", core212, kms212, parquet212)
+lazy val orc213 = orcModule(scala213, "2_13", core213, kms213, parquet213)
+lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, kms212, parquet212, snapshot212, orc212)
 lazy val spark35_213 =
-  connector(spark35, scala213, "2_13", core213, kms213, parquet213, snapshot213).settings(suitesOnlyCompiled)
-lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, kms213, parquet213, snapshot213)
+  connector(spark35, scala213, "2_13", core213, kms213, parquet213, snapshot213, orc213).settings(
+    suitesOnlyCompiled
+  )
+lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, kms213, parquet213, snapshot213, orc213)
 lazy val testkit212 = testkit(scala212, "2_12", parquet212)
 lazy val testkit213 = testkit(scala213, "2_13", parquet213)
 
@@ -287,10 +360,25 @@ lazy val s3a = (project in file("target/modules/s3a")).settings(
   excludeDependencies ++= Seq(ExclusionRule("io.netty"), ExclusionRule("org.slf4j"))
 )
 
+/** ORC's own command, which judges our ORC files in tests: one jar with all that it needs. Nothing of it is shipped. */
+lazy val orcTools = (project in file("target/modules/orc-tools")).settings(
+  publish / skip := true,
+  // sbt warns of intransitive dependencies where a POM could be made.
+  publishMavenStyle := false,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies += ("org.apache.orc" % "orc-tools" % Versions.orcTools)
+    .classifier("uber")
+    .intransitive()
+)
+
 lazy val jars =
   taskKey[Unit](
-    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, S3A and Amazon's provider to folders there"
+    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, S3A, Iceberg, ORC's tools and Amazon's provider to folders there"
   )
+
+lazy val icebergJars =
+  taskKey[Unit]("Copies every Iceberg that `make test-all` tests to target/jars/iceberg")
 
 lazy val root = (project in file("."))
   .aggregate(
@@ -302,6 +390,8 @@ lazy val root = (project in file("."))
     parquet213,
     snapshot212,
     snapshot213,
+    orc212,
+    orc213,
     spark35_212,
     spark35_213,
     spark40_213,
@@ -310,6 +400,7 @@ lazy val root = (project in file("."))
     kmsAws,
     kmsGcp,
     kmsAzure,
+    iceberg,
     accp
   )
   .settings(
@@ -328,6 +419,9 @@ lazy val root = (project in file("."))
         (kmsAzure / Compile / packageBin).value
       )
       val store = (s3a / update).value.select(configurationFilter("runtime"))
+      val icebergKeys = (iceberg / Compile / packageBin).value
+      val lake = (icebergOfTests / update).value.select(configurationFilter("runtime"))
+      val tools = (orcTools / update).value.select(configurationFilter("runtime"))
       val server = (hadoopKmsServer / update).value.select(configurationFilter("runtime"))
       val corretto = (accp / update).value.select(configurationFilter("compile"))
       connectors.foreach(jar => IO.copyFile(jar, target / jar.getName))
@@ -335,6 +429,14 @@ lazy val root = (project in file("."))
       clients.foreach(jar => IO.copyFile(jar, target / "kms" / jar.getName))
       server.foreach(jar => IO.copyFile(jar, target / "hadoop-kms" / jar.getName))
       store.foreach(jar => IO.copyFile(jar, target / "s3a" / jar.getName))
+      (icebergKeys +: lake).foreach(jar => IO.copyFile(jar, target / "iceberg" / jar.getName))
+      tools.foreach(jar => IO.copyFile(jar, target / "orc-tools" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
+    },
+    icebergJars := {
+      val target = baseDirectory.value / "target" / "jars" / "iceberg"
+      val first = (icebergOfTests / update).value.select(configurationFilter("runtime"))
+      val others = (icebergOfAllTests / update).value.select(configurationFilter("runtime"))
+      (first ++ others).foreach(jar => IO.copyFile(jar, target / jar.getName))
     }
   )

@@ -10,7 +10,6 @@ come from runs of their own.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import statistics
@@ -22,28 +21,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
+from bench import rounds
 from bench.jars import SPARK_JARS
-from bench.variants import SETTINGS, master_keys, static_keys
+from bench.variants import master_keys, static_keys
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
     from pyspark.sql import SparkSession
 
+    from bench.rounds import Numbers
+
 ROWS_OF_FILE = 100
 TABLE = "iceberg"
 PLAIN, UNSEALED, SEALED, BLOOM = "plain", "unsealed", "sealed", "bloom"
-Seconds = dict[str, list[float]]
+QUERIES = ("point", "scan")
 
 
 def main() -> int:
     """Make the tables, measure in new processes, and print medians."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = rounds.parser(__doc__, repetitions=5)
     parser.add_argument("--files", type=int, nargs="+", default=[1000])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--iceberg", type=Path, help="Iceberg's runtime jar for this Spark, to measure it too")
-    parser.add_argument("--process", nargs=2, metavar=("PLACE", "WORK"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.process:
         place, work = arguments.process
@@ -51,11 +51,11 @@ def main() -> int:
         return 0
     for files in arguments.files:
         with tempfile.TemporaryDirectory() as folder:
-            measure(Path(folder), files, sys.argv[1:])
+            measure(Path(folder), files, arguments, sys.argv[1:])
     return 0
 
 
-def measure(place: Path, files: int, arguments: Sequence[str]) -> None:
+def measure(place: Path, files: int, given: argparse.Namespace, arguments: Sequence[str]) -> None:
     """Measure one number of files."""
     counting = place / "classes"
     subprocess.run(
@@ -70,27 +70,17 @@ def measure(place: Path, files: int, arguments: Sequence[str]) -> None:
         check=True,
     )
 
-    def process(work: str) -> Seconds:
-        command = [sys.executable, "-m", "bench.snapshots", *arguments, "--files", str(files)]
-        done = subprocess.run([*command, "--process", str(place), work], check=True, stdout=subprocess.PIPE, text=True)
-        found: Seconds = json.loads(done.stdout.splitlines()[-1])
-        return found
+    def process(work: str) -> Numbers:
+        return rounds.in_process("bench.snapshots", [*arguments, "--files", str(files)], place, work)
 
     made = process("make")
-    names = [PLAIN, UNSEALED, SEALED, BLOOM, *([TABLE] if "--iceberg" in arguments else [])]
-    rounds = rounds_of(arguments)
-    timed: dict[str, list[Seconds]] = {name: [] for name in names}
-    for number in range(rounds):
-        for name in names[number % len(names) :] + names[: number % len(names)]:
-            timed[name].append(process(f"time {name}"))
+    names = [PLAIN, UNSEALED, SEALED, BLOOM, *([TABLE] if given.iceberg else [])]
+    timed: dict[str, list[Numbers]] = {name: [] for name in names}
+    for name in rounds.alternating(names, given.rounds):
+        # A JVM for each query: opening thousands of files in one would warm up the other.
+        ofs = [process(f"time {name} {query}") for query in QUERIES]
+        timed[name].append({step: seconds for one in ofs for step, seconds in one.items()})
     show(files, made, timed, {name: process(f"count {name}") for name in names})
-
-
-def rounds_of(arguments: Sequence[str]) -> int:
-    """The number of rounds that the arguments ask for."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=3)
-    return parser.parse_known_args(arguments)[0].rounds  # type: ignore[no-any-return]
 
 
 class Process:
@@ -100,41 +90,36 @@ class Process:
         self.place, self.arguments = place, arguments
         self.files = arguments.files[0]
         self.keys = static_keys(master_keys(place / "keys.json"), place / "keys.txt")
-        self.seconds: Seconds = {}
+        self.seconds: Numbers = {}
 
-    def run(self, work: str) -> Seconds:
+    def run(self, work: str) -> Numbers:
         """Do the work that a text names."""
-        kind, _, name = work.partition(" ")
+        kind, *names = work.split()
         spark = self.session(counting=kind == "count")
         if kind == "make":
             self.make(spark)
         elif kind == "time":
-            self.time(spark, name)
+            self.time(spark, *names)
         else:
-            self.count(spark, name)
+            self.count(spark, *names)
         return self.seconds
 
     def session(self, *, counting: bool) -> SparkSession:
-        """Start Spark as the other cases do."""
-        from pyspark.sql import SparkSession  # noqa: PLC0415 only the process that measures loads Spark
-
-        builder = SparkSession.builder.master("local[2]").appName("pme-parquet bench")
-        for setting, value in SETTINGS.items():
-            builder = builder.config(setting, value)
-        builder = pme.configure(builder)
+        """Start Spark with Iceberg, if it is measured, and with the file system that counts, if it is to count."""
+        more: dict[str, str] = {}
         if self.arguments.iceberg:
-            builder = (
-                builder.config("spark.jars", f"{pme.jar_path()},{self.arguments.iceberg.resolve()}")
-                .config("spark.sql.catalog.bench", "org.apache.iceberg.spark.SparkCatalog")
-                .config("spark.sql.catalog.bench.type", "hadoop")
-                .config("spark.sql.catalog.bench.warehouse", str(self.place / "warehouse"))
-            )
+            more |= {
+                "spark.jars": f"{pme.jar_path()},{self.arguments.iceberg.resolve()}",
+                "spark.sql.catalog.bench": "org.apache.iceberg.spark.SparkCatalog",
+                "spark.sql.catalog.bench.type": "hadoop",
+                "spark.sql.catalog.bench.warehouse": str(self.place / "warehouse"),
+            }
         if counting:
-            builder = builder.config("spark.driver.extraClassPath", str(self.place / "classes"))
-            builder = builder.config("spark.hadoop.fs.file.impl", "CountingFileSystem")
-        started = builder.getOrCreate()
-        started.sparkContext.setLogLevel("ERROR")
-        return started
+            more |= {
+                "spark.driver.extraClassPath": str(self.place / "classes"),
+                "spark.hadoop.fs.file.impl": "CountingFileSystem",
+            }
+        return rounds.session(more)
 
     def make(self, spark: SparkSession) -> None:
         """Write the tables, one file for each range of ids, and seal two of them."""
@@ -154,26 +139,26 @@ class Process:
         self.noted("seal again", lambda: pme.seal(spark, sealed, **keys))
         self.noted("seal, with Bloom filters", lambda: pme.seal(spark, bloom, index=[pme.Bloom("id")], **keys))
 
-    def queries(self) -> list[tuple[str, str]]:
-        """A condition that one row fulfils, and one that all do."""
-        return [("point", f"id = {self.files * ROWS_OF_FILE // 2}"), ("scan", "value >= 0")]
+    def condition(self, query: str) -> str:
+        """What one row fulfils, or all do."""
+        return f"id = {self.files * ROWS_OF_FILE // 2}" if query == "point" else "value >= 0"
 
-    def time(self, spark: SparkSession, name: str) -> None:
-        """Time the queries, and the planning of the first."""
-        for query, condition in self.queries():
-            for _ in range(self.arguments.repetitions):
-                self.noted(query, lambda condition=condition: self.total(spark, name, condition))
+    def time(self, spark: SparkSession, name: str, query: str) -> None:
+        """Time a query."""
+        condition = self.condition(query)
+        for _ in range(self.arguments.repetitions):
+            self.noted(query, lambda: self.total(spark, name, condition))
         runtime = spark._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]  # noqa: SLF001
         spark._jvm.java.lang.System.gc()  # type: ignore[union-attr]  # noqa: SLF001
-        self.seconds["heap"] = [(runtime.totalMemory() - runtime.freeMemory()) / 2**20]
+        self.seconds[f"heap {query}"] = [(runtime.totalMemory() - runtime.freeMemory()) / 2**20]
 
     def count(self, spark: SparkSession, name: str) -> None:
         """Count the requests of each query."""
         counter = spark._jvm.CountingFileSystem  # type: ignore[union-attr]  # noqa: SLF001
-        self.total(spark, name, self.queries()[0][1])
-        for query, condition in self.queries():
+        self.total(spark, name, self.condition("point"))
+        for query in QUERIES:
             counter.counted()
-            self.total(spark, name, condition)
+            self.total(spark, name, self.condition(query))
             self.seconds[query] = [float(number) for number in counter.counted().split()]
 
     def total(self, spark: SparkSession, name: str, condition: str) -> object:
@@ -194,20 +179,21 @@ class Process:
         self.seconds.setdefault(step, []).append(time.perf_counter() - began)
 
 
-def show(files: int, made: Seconds, timed: dict[str, list[Seconds]], counts: dict[str, Seconds]) -> None:
+def show(files: int, made: Numbers, timed: dict[str, list[Numbers]], counts: dict[str, Numbers]) -> None:
     """Print the median, least and most seconds of each step, the first of a JVM apart."""
     lines = [f"{files:,} files"]
     lines += [f"  {step:28} {_spread(some)}" for step, some in made.items()]
-    for name, rounds in timed.items():
-        lines.append(f"  {name}: driver's heap afterwards {_spread([one['heap'][0] for one in rounds], 'MiB')}")
-        for query in ("point", "scan"):
-            first = [one[query][0] for one in rounds]
-            later = [second for one in rounds for second in one[query][1:]]
+    for name, some in timed.items():
+        lines.append(f"  {name}")
+        for query in QUERIES:
+            first = [one[query][0] for one in some]
+            later = [second for one in some for second in one[query][1:]]
             spreads = "   ".join(
                 f"{text} {_spread(some)}" for text, some in (("first", first), ("later", later)) if some
             )
             opened, listed, looked_up = map(int, counts[name][query])
             lines.append(f"    {query:6} {spreads}   {opened:,} opened, {listed:,} listed, {looked_up:,} looked up")
+            lines.append(f"           driver's heap {_spread([one[f'heap {query}'][0] for one in some], 'MiB')}")
     print("\n".join(lines))  # noqa: T201 for the user
 
 

@@ -8,6 +8,9 @@ object Versions {
   val hadoop = "3.3.4"
 
   // As Spark 3.5 brings them.
+  val orc = "1.9.8"
+  val hiveStorage = "2.8.1"
+  val aircompressor = "0.27"
   val zstd = "1.5.5-4"
   val lz4 = "1.8.0"
   val snappy = "1.1.10.5"
@@ -23,11 +26,19 @@ object Versions {
   val correttoPlatforms: Seq[String] = Seq("linux-x86_64", "linux-aarch_64")
   val correttoPlatform: String = if (sys.props("os.arch") == "aarch64") "linux-aarch_64" else "linux-x86_64"
   val hadoopKms = "3.4.2"
+  val orcTools = "1.9.8"
   val awsSdk = "2.55.13"
 
   /** Of the newest Spark that tests run, and the SDK for it. */
   val hadoopAws = "3.5.0"
   val awsSdkOfS3a = "2.40.2"
+
+  /** The first Iceberg in which a catalog encrypts tables. */
+  val icebergOldest = "1.11.0"
+
+  /** Iceberg for tests, by the names of Spark and Scala in its artifacts. `make test` has the first one. */
+  val icebergVersions: Seq[(String, String)] =
+    Seq("3.5_2.12" -> "1.11.0", "3.5_2.12" -> "1.10.1", "4.1_2.13" -> "1.12.0")
   val googleAuth = "1.20.0"
   val munit = "1.2.1"
 

@@ -45,7 +45,7 @@ def test_help_exits_with_0() -> None:
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the code that inspects files."""
 
-    def fail(path: str) -> NoReturn:
+    def fail(*_: object, **__: object) -> NoReturn:
         raise ZeroDivisionError("of its own\nmore of it")
 
     monkeypatch.setattr(looking, "inspect", fail)

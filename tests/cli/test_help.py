@@ -7,7 +7,9 @@ import pytest
 from tests.cli.all_commands import COMMANDS
 from tests.support.commands import run
 
-SPARK = [names[0] for names in COMMANDS if names[0] not in {"inspect", "keys", "snapshots"}]
+SPARK = [
+    names[0] for names in COMMANDS if names[0] not in {"delta-check", "iceberg-check", "inspect", "keys", "snapshots"}
+]
 
 
 def plain(text: str) -> str:
@@ -17,11 +19,14 @@ def plain(text: str) -> str:
 def test_help_lists_all_commands() -> None:
     names = {
         "decrypt",
+        "delta-check",
         "doctor",
         "encrypt",
+        "iceberg-check",
         "inspect",
         "key-usage",
         "keys",
+        "migrate-orc",
         "plan",
         "rekey",
         "report",

@@ -13,6 +13,7 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.docs.commands import environment, run, shell
+from tests.support import encrypted_orc as orc
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.markdown import ROOT
 
@@ -116,6 +117,16 @@ def test_sealed_example_refuses_what_the_publisher_did_not_sign(tmp_path: Path) 
     assert "a file is added twice: PME_SNAPSHOT_MISMATCH" in shown
     assert "a reader seals the table: PME_SNAPSHOT_NOT_AUTHENTIC" in shown
     assert_no_canaries(tmp_path / "orders", ["customer-1"])
+
+
+def test_orc_example_shows_an_analyst_no_mask_unless_asked(tmp_path: Path) -> None:
+    shown = example("orc.py", tmp_path)
+    owner, _, analyst = shown.partition("The analyst reads what needs no key:")
+    assert re.search(r"1\|\s*Ada\|\s*London", owner)
+    assert "and is refused names: PME_KEY_DENIED" in analyst
+    assert "Ada" not in analyst
+    assert re.search(r"1\|\s*NULL\|\s*London", analyst)
+    orc.assert_no_canaries(tmp_path / "people", ["Grace"])
 
 
 NOTEBOOKS = {

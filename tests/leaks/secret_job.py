@@ -19,6 +19,7 @@ from tests.leaks.literal import LITERAL
 from tests.support.errors import DONE
 from tests.support.frames import people
 from tests.support.kms.aws import ELSEWHERE
+from tests.support.logged import everything
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
 from tests.support.source import FORMAT, plan
 from tests.support.sql import call
@@ -31,30 +32,15 @@ if TYPE_CHECKING:
 
     from pme_parquet._kms.protocol import Kms
 
-LOGGING = """
-rootLogger.level = debug
-rootLogger.appenderRef.file.ref = file
-appender.file.type = File
-appender.file.name = file
-appender.file.fileName = {log}
-appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %p %c: %m%n%ex
-logger.ours.name = io.pmeparquet
-logger.ours.level = trace
-logger.parquet.name = org.apache.parquet
-logger.parquet.level = trace
-"""
 MINUTE = 60
 
 
 def session(work: Path) -> SparkSession:
     """Return a session with everything logged and the event log on."""
-    properties = work / "log4j2.properties"
-    properties.write_text(LOGGING.format(log=work / "shown" / "driver.log"))
     (work / "shown" / "events").mkdir(parents=True)
     settings = {
         **session_settings(work),
-        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Dlog4j2.configurationFile=file:{properties}",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {everything(work, work / 'shown' / 'driver.log')}",
         "spark.ui.enabled": "true",
         "spark.ui.port": "0",
         "spark.eventLog.enabled": "true",

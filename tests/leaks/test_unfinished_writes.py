@@ -22,6 +22,7 @@ SMALL = {"parquet.block.size": "4096", "parquet.page.size": "512", "parquet.page
 PROTECT = {**EVERYWHERE, **SMALL, "columnKeys": COLUMN_KEYS, "unlistedColumns": "plaintext"}
 ENOUGH = 20_000
 PATIENCE = 120
+GROUP = "unfinished"
 
 
 def test_a_failed_write_leaves_nothing_readable(spark: SparkSession, ours: Source, tmp_path: Path) -> None:
@@ -41,10 +42,12 @@ def part_file(root: Path) -> Path | None:
 
 
 def test_a_file_being_written_shows_nothing(spark: SparkSession, ours: Source, tmp_path: Path) -> None:
-    slow = canaries(spark, 200_000).selectExpr("*", "reflect('java.lang.Thread', 'sleep', 1L) AS slept")
+    slow = canaries(spark, 50_000).selectExpr("*", "reflect('java.lang.Thread', 'sleep', 1L) AS slept")
     failures: list[Exception] = []
 
     def write() -> None:
+        # Without an interruption the task would go on, and fill the memory of the tests that follow.
+        spark.sparkContext.setJobGroup(GROUP, "a slow write", interruptOnCancel=True)
         try:
             ours.write(slow, **PROTECT)
         except Exception as error:  # noqa: BLE001 - the job is cancelled below
@@ -60,7 +63,7 @@ def test_a_file_being_written_shows_nothing(spark: SparkSession, ours: Source, t
         assert find_canaries(tmp_path, [OPEN])
         assert find_canaries(tmp_path, PROTECTED) == []
     finally:
-        spark.sparkContext.cancelAllJobs()
+        spark.sparkContext.cancelJobGroup(GROUP)
         writing.join()
     assert failures
     assert find_canaries(tmp_path, PROTECTED) == []

@@ -37,6 +37,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "verify": lambda spark, path, kms: pme.verify(spark, path, kms=kms),
     "key_usage": lambda spark, path, kms: pme.key_usage(spark, path, kms=kms),
     "rotate": lambda spark, path, kms: pme.rotate(spark, path, kms=kms, new_kms=kms),
+    "migrate_orc": lambda spark, path, kms: pme.migrate_orc(spark, path, path, ENC, kms),
     "rekey": lambda spark, path, kms: pme.rekey(spark, path, path, ENC, kms),
     "encrypt": lambda spark, path, kms: pme.encrypt(spark, path, path, ENC, kms),
     "decrypt": lambda spark, path, kms: pme.decrypt(spark, path, path, kms, write_plaintext=True),
@@ -52,6 +53,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "drop_index": lambda spark, path, kms: pme.drop_index(spark, path, "id", kms=kms),
     "export_xskipper": lambda spark, path, kms: pme.export_xskipper(spark, path, "store", kms=kms),
     "expire_snapshots": lambda spark, path, kms: pme.expire_snapshots(spark, path, keep=1, kms=kms),
+    "wrap_orc_key": lambda spark, _, kms: pme.wrap_orc_key(spark, kms, master_key=b"", key="k", kms_key="k"),
     "plan": lambda spark, _, kms: pme.plan(spark, pme.Encryption(kms=kms, uniform_key="k")),
 }
 

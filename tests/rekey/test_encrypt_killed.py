@@ -7,8 +7,6 @@ the tests try only a few of them.
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,8 +18,8 @@ from tests.rekey.copies import left
 from tests.rekey.halted_job import WAYS, copy_of
 from tests.support.canary import data_files, files_under, find_canaries
 from tests.support.frames import people
-from tests.support.processes import environment
-from tests.support.session import ROOT, TEST_KMS
+from tests.support.processes import assert_halts
+from tests.support.session import TEST_KMS
 from tests.support.source import rows
 from tests.support.storage import file_systems
 from tests.support.storage.file_systems import NEVER, STOPPING
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from tests.support.source import Conf
 
 PLACES = 20
-PATIENCE = 300
-HALTED = 137
 SECRETS = ["name-", "ssn-"]
 
 
@@ -91,17 +87,7 @@ def test_an_encryption_whose_jvm_halts_loses_nothing_and_can_continue(
 ) -> None:
     table = prepared.copy(tmp_path)
     after = prepared.places()[number]
-    job = ["-m", "tests.rekey.halted_job", prepared.way, str(table), str(prepared.classes), str(after)]
-    done = subprocess.run(
-        [sys.executable, *job],
-        env=environment(),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == HALTED, done.stderr
+    assert_halts("tests.rekey.halted_job", prepared.way, table, prepared.classes, after)
     assert_goes_on(spark, table, prepared)
 
 

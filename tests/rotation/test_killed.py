@@ -6,8 +6,6 @@ There are eighty points where the file system stops and forty where the JVM halt
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -18,8 +16,7 @@ from tests.rotation.killed_job import rotate
 from tests.support import tables
 from tests.support.canary import data_files
 from tests.support.frames import people
-from tests.support.processes import environment
-from tests.support.session import ROOT
+from tests.support.processes import assert_halts
 from tests.support.storage import file_systems
 from tests.support.storage.file_systems import NEVER
 from tests.support.tables import OLD, Remembering
@@ -32,8 +29,6 @@ if TYPE_CHECKING:
     Material = Literal["internal", "external"]
 
 PLACES = 20
-PATIENCE = 300
-HALTED = 137
 
 
 class Way(NamedTuple):
@@ -105,11 +100,7 @@ def test_a_rotation_whose_jvm_halts_leaves_readable_files_and_can_continue(
 ) -> None:
     after = Random(way.written).sample(range(prepared.changes), PLACES)[number]  # noqa: S311 no secret
     table = prepared.copy(tmp_path)
-    command = [sys.executable, "-m", "tests.rotation.killed_job", str(table), str(prepared.classes), str(after)]
-    done = subprocess.run(
-        command, env=environment(), cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert done.returncode == HALTED, done.stderr
+    assert_halts("tests.rotation.killed_job", table, prepared.classes, after)
     assert_goes_on(spark, table, prepared, way)
 
 

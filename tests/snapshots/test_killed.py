@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 import time
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,8 +21,7 @@ from tests.snapshots.killed_job import STEPS, overwrite
 from tests.snapshots.tables import KMS, ids, seal, write
 from tests.support.canary import data_files
 from tests.support.frames import people
-from tests.support.processes import environment
-from tests.support.session import ROOT
+from tests.support.processes import assert_halts
 from tests.support.storage import file_systems
 from tests.support.storage.file_systems import NEVER
 
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-PATIENCE = 300
-HALTED = 137
 POINTS = 6
 TWO_DAYS = 2 * 24 * 60 * 60
 OLD = list(range(20))
@@ -99,19 +94,7 @@ def test_a_step_whose_jvm_halts_leaves_a_table_that_can_be_read_or_sealed(
     changes = changes_of(spark, prepared, step)
     after = Random(f"halted {step}").randrange(changes)  # noqa: S311 no secret
     table = prepared.back()
-    command = [
-        sys.executable,
-        "-m",
-        "tests.snapshots.killed_job",
-        step,
-        str(table),
-        str(prepared.classes),
-        str(after),
-    ]
-    done = subprocess.run(
-        command, env=environment(), cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert done.returncode == HALTED, done.stderr
+    assert_halts("tests.snapshots.killed_job", step, table, prepared.classes, after)
     assert_goes_on(spark.newSession(), table, step)
 
 

@@ -261,7 +261,7 @@ def test_to_dict_is_json_and_has_everything(directory: Path) -> None:
     chain(directory, 2)
     found = pme.snapshots(directory.parent)
     document = json.loads(json.dumps(found.to_dict()))
-    assert document.keys() == {"path", "location", "versions", "problems"}
+    assert document.keys() == {"path", "location", "storage", "versions", "problems"}
     last = document["versions"][-1]
     assert (last["version"], last["digest"], last["policy"]["footer_key"]) == (2, found[-1].digest, "footer")
     assert last["parts"][0]["name"] == PART

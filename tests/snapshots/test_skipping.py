@@ -226,7 +226,7 @@ OTHERS = {
     "long = 'z'": "02",
     "long LIKE 'm%'": "01",
     "long > 'y'": "02",
-    # Nothing is known of files with NaN. The third file has values on both sides of zero.
+    # Nothing bounds files with NaN, whose nulls are counted. The third file has values on both sides of zero.
     "ratio = 0.0D": "012",
     "ratio = -0.0D": "012",
     "ratio < 0.0D": "012",
@@ -237,7 +237,7 @@ OTHERS = {
     "isnan(ratio)": "0123",
     "ratio = double('NaN')": "012",
     "ratio = double('Infinity')": "12",
-    "ratio IS NULL": "13",
+    "ratio IS NULL": "3",
     "half = float('0.0')": "01",
     "half = float('-0.0')": "01",
     "half > float('2')": "12",

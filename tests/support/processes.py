@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 PATIENCE = 240
 
+# Of a process whose JVM halts, which may be late in its work.
+PATIENCE_TO_HALT = 300
+HALTED = 137
+
 
 def environment() -> dict[str, str]:
     """Return the environment of such a process: nothing of this one's Spark, and everything that can be imported."""
@@ -35,3 +39,17 @@ def result_of(job: ModuleType, *arguments: str) -> Any:
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def assert_halts(job: str, *arguments: object) -> None:
+    """Run a module by its name, and fail unless its JVM halts."""
+    done = subprocess.run(
+        [sys.executable, "-m", job, *map(str, arguments)],
+        env=environment(),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_TO_HALT,
+        check=False,
+    )
+    assert done.returncode == HALTED, done.stderr

@@ -41,17 +41,26 @@ RULES = {
     "tests/attacks/test_small_heap": Rule(OLDEST, EVERY),
     "tests/cli/test_processes": Rule(BESIDE, EVERY),
     "tests/connect/": Rule(BESIDE, EVERY),
+    # Without Spark.
+    "tests/delta/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": Rule(OLDEST, EVERY),
+    # Iceberg 1.11 has a jar for Spark 3.5. One process writes all tables.
+    "tests/iceberg/test_tables": Rule(OLDEST, EVERY),
+    # Without Spark.
+    "tests/iceberg/": Rule(BESIDE, EVERY),
     "tests/docs/test_cli_session": Rule(BESIDE, EVERY),
     "tests/docs/test_examples": Rule(BESIDE, EVERY),
     "tests/kms/test_cluster": Rule(OLDEST, EVERY),
     "tests/leaks/test_heap_dumps": Rule(OLDEST, EVERY),
     "tests/leaks/test_secrets": Rule(NEWEST, EVERY),
+    "tests/orc/test_cluster": Rule(OLDEST, EVERY),
+    "tests/orc/test_hive": Rule(BESIDE, EVERY),
     "tests/packaging/test_accp": Rule(OLDEST, EVERY),
     "tests/packaging/test_cluster": Rule(OLDEST, EVERY),
     "tests/packaging/test_other_sparks": Rule(OLDEST, EVERY),
     "tests/packaging/": Rule(BESIDE, EVERY),
     "tests/policy/test_sessions": Rule(OLDEST, EVERY),
+    "tests/orc/test_migrate_killed": Rule(NEWEST, 2),
     "tests/rekey/test_encrypt_killed": Rule(NEWEST, 3),
     "tests/rekey/test_killed": Rule(NEWEST, EVERY),
     "tests/rotation/test_killed": Rule(OLDEST, 4),
@@ -61,6 +70,10 @@ RULES = {
     "tests/docs/": Rule(NEWEST, EVERY),
     "tests/inspection/": Rule(OLDEST, 6),
     "tests/kms/client/": Rule(BESIDE, EVERY),
+    "tests/orc/test_inspect_orc": Rule(BESIDE, EVERY),
+    # It waits for a Hadoop KMS and for six JVMs of ORC's tools.
+    "tests/orc/test_orc_tools": Rule(BESIDE, EVERY),
+    "tests/orc/test_orc_": Rule(BESIDE, 12),
     "tests/kms/test_transit_server": Rule(OLDEST, EVERY),
     "tests/python/": Rule(BESIDE, EVERY),
     "tests/report/": Rule(NEWEST, 6),
@@ -74,6 +87,8 @@ RULES = {
     "tests/verify/test_flipped_bytes": Rule(SPLIT, 2),
     # S3A is of the newest Spark's Hadoop.
     "tests/snapshots/test_object_stores": Rule(NEWEST, EVERY),
+    "tests/storage/test_faults": Rule(NEWEST, 5),
+    "tests/storage/": Rule(NEWEST, EVERY),
     "tests/snapshots/test_killed": Rule(NEWEST, 4),
     # A second or two each: every action by someone, and everyone at something.
     "tests/snapshots/test_attackers": Rule(SPLIT, 20),

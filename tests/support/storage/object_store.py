@@ -1,11 +1,16 @@
-"""S3 as moto answers it, in this process: requests are counted, and some are answered otherwise than by moto."""
+"""S3 as moto answers it, in this process: requests are counted, and some are answered otherwise than by moto.
+
+A fault is one of these: ``busy`` does nothing and answers 503, ``gone`` does nothing and closes the connection,
+``lost`` does what is asked for and closes the connection, ``cut`` sends half of an answer's body.
+"""
 
 from __future__ import annotations
 
+import socket
 import threading
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import parse_qs
 
 import s3fs
@@ -18,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from typing_extensions import Self
+
+    Fault = Literal["busy", "gone", "lost", "cut"]
+    Failing = Callable[[str, str], Fault | None]
 
 PATIENCE = 60
 CONDITION = "HTTP_IF_NONE_MATCH"
@@ -50,6 +58,7 @@ class ObjectStore:
         self._lock = threading.Lock()
         self._hooks: list[Callable[[str, str], None]] = []
         self._losing: list[Callable[[str, str], bool]] = []
+        self._failing: list[Failing] = []
         self._app = DomainDispatcherApplication(create_backend_app)
         self._http = make_server(LOOPBACK, 0, self._answer, threaded=True, request_handler=_Quiet)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -120,10 +129,28 @@ class ObjectStore:
             self._losing[:] = [one for one in self._losing if one is not of]
         assert arrived, "no such request arrived"
 
+    @contextmanager
+    def failing(self, which: Failing) -> Iterator[None]:
+        """Let the store, or the way to it, fail for the requests for which the function returns a fault."""
+        self._failing.append(which)
+        try:
+            yield
+        finally:
+            self._failing.remove(which)
+
     def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         operation, key = _asked(environ)
         for hook in list(self._hooks):
             hook(operation, key)
+        fault = next(filter(None, (which(operation, key) for which in list(self._failing))), None)
+        if fault in {"busy", "gone"}:
+            self.requests.append(Request(operation, key, 503 if fault == "busy" else 0))
+            # The rest of a request must not be taken for the next one.
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            if fault == "gone":
+                raise _closed(environ)
+            start_response("503 Slow Down", [("Content-Length", "0")])
+            return [b""]
         if not self.obeys and operation == "PUT":
             environ.pop(CONDITION, None)
         answered: list[tuple[str, Any]] = []
@@ -142,8 +169,25 @@ class ObjectStore:
             self._losing.remove(lost)
             status, headers, body = "500 Internal Server Error", [("Content-Length", "0")], b""
         self.requests.append(Request(operation, key, int(status.split()[0])))
+        if fault == "lost":
+            raise _closed(environ)
+        if fault == "cut" and body:
+            # The length in the headers stays that of the whole.
+            start_response(status, headers)
+            return _half(body, environ)
         start_response(status, headers)
         return [body]
+
+
+def _closed(environ: dict[str, Any]) -> ConnectionError:
+    """Close the connection, which the server would keep, and return what ends the answer."""
+    environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+    return ConnectionAbortedError()
+
+
+def _half(body: bytes, environ: dict[str, Any]) -> Iterator[bytes]:
+    yield body[: len(body) // 2]
+    raise _closed(environ)
 
 
 def _asked(environ: dict[str, Any]) -> tuple[str, str]:
