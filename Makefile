@@ -24,9 +24,6 @@ LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/la
 SITE_SOURCES := docs/conf.py docs/_toc.yml $(wildcard docs/_site/*.py) $(shell find docs -type d -not -path 'docs/_site*')
 
 SCALA_TESTS := scalafmtCheckAll scalafmtSbtCheck test
-# More commands for the start of sbt that builds the jars, for targets that need them.
-WITH_JARS :=
-
 SPARKS := $(OLDEST) $(BETWEEN) $(NEWEST)
 # The parts of `make test-all`: the Scala suites, and each folder of tests on each Spark.
 FOLDERS := $(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py))))
@@ -40,9 +37,12 @@ QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_tables.py del
 python_of = $(if $(filter $(NEWEST),$(1)),.venv,.venvs/pyspark-$(1))
 
 .DEFAULT_GOAL := help
+# Only the set-up of `make test` runs side by side: its steps wait for a registry, for files and for sbt.
+ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
+endif
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo test test-all test-parts test-ran test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
+.PHONY: build wheel venv demo test ready-to-test test-all test-parts test-ran test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
 
 help:
 	@sed -n 's/^# //p' Makefile | head -4
@@ -56,11 +56,12 @@ venv: .venv/.wheel
 demo: .venv/.wheel
 	.venv/bin/python examples/demo.py
 
-test test-scala: WITH_JARS := $(SCALA_TESTS)
-
-# `lint` and `docs` run beside the tests, so what they install is there before.
-test: test-scala .venvs/pyspark-$(OLDEST)/spark.jsa .venv/spark.jsa .venv/.docs $(ACCP_WHEEL)
+# `test-scala`, `lint` and `docs` run beside the tests, so what they install is there before.
+test:
+	@$(MAKE) --no-print-directory --jobs=3 SIDE_BY_SIDE=1 ready-to-test
 	scripts/test-side-by-side $(OLDEST) $(NEWEST) $(PYTEST_ARGS)
+
+ready-to-test: .venvs/pyspark-$(OLDEST)/spark.jsa .venv/spark.jsa .venv/.docs $(ACCP_WHEEL)
 
 # In parts of less than an hour each. A part that has passed runs again only after something that it tests has changed:
 # `make test-all` continues where it was stopped. `make -k test-all` continues after a part fails.
@@ -96,9 +97,8 @@ format: .venv/.ready
 	.venv/bin/ruff check --quiet --fix --config python/pyproject.toml $(LINTED)
 	.venv/bin/ruff format --config python/pyproject.toml $(LINTED)
 
-# If this run has built the jars, the same start of sbt has run the suites.
-test-scala: $(JARS)
-	@if [ -e target/.scala-passed ]; then rm target/.scala-passed; else scripts/sbt $(SCALA_TESTS); fi
+test-scala: | .venv/.ready
+	scripts/sbt $(SCALA_TESTS)
 
 # Lines and branches of python/src that the tests reach: COVERED=tests/plan names some of them.
 coverage: .venv/spark.jsa $(ACCP_WHEEL)
@@ -140,9 +140,8 @@ target/jars/iceberg/.all: $(JARS)
 # One start of sbt for all. It publishes in both layouts that `spark-submit --packages` can resolve from: Ivy's in
 # target/ivy, Maven's in target/maven.
 $(JARS): $(JVM_SOURCES) scripts/sbt scripts/fetch-sbt | .venv/.ready
-	rm -rf target/jars target/ivy/local target/maven target/.scala-passed
-	SBT_OPTS="-Dsbt.ivy.home=$(CURDIR)/target/ivy" scripts/sbt jars publishLocal publish $(WITH_JARS)
-	$(if $(WITH_JARS),touch target/.scala-passed)
+	rm -rf target/jars target/ivy/local target/maven
+	SBT_OPTS="-Dsbt.ivy.home=$(CURDIR)/target/ivy" scripts/sbt "all jars publishLocal publish"
 	touch $@
 
 $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready

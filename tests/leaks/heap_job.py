@@ -20,7 +20,7 @@ from tests.support.files.key_material import data_keys
 from tests.support.kms.access import read, rows
 from tests.support.kms.cluster_places import STATIC, Places
 from tests.support.kms.counting import ROWS_PER_FILE, encryption, frame
-from tests.support.session import JAVA_OPTIONS, builder, session_settings
+from tests.support.session import builder, session_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +41,6 @@ PAUSE = 2
 
 def session(places: Places) -> SparkSession:
     settings = session_settings(places.work) | {
-        "spark.executor.extraJavaOptions": JAVA_OPTIONS,
         "spark.executor.memory": "512m",
         "spark.driver.memory": "512m",
     }

@@ -44,7 +44,6 @@ def session(work: Path) -> SparkSession:
         f"{everything(work, shown / 'driver.log')}",
         "spark.executor.memory": f"{MEMORY}m",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
         "spark.eventLog.dir": str(shown / "events"),

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.packaging.places import ACCP_WHEEL, MAVEN, SPARK_HOME, artifact, fresh_python, install, run, submit
+from tests.support import archive
 from tests.support.session import VERSION
 
-CLUSTER = {"spark.master": "local-cluster[1,1,1024]", "spark.executor.memory": "1g"}
+CLUSTER = {"spark.master": "local-cluster[1,1,1024]", "spark.executor.memory": "1g"} | archive.OF_EXECUTORS
 
 for_this_machine = pytest.mark.skipif(
     platform.system() != "Linux" or platform.machine() not in {"x86_64", "aarch64"},

@@ -9,6 +9,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.packaging.places import KEYS, KEYS_VARIABLE, submit
+from tests.support import archive
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +21,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = {
         "spark.master": "local-cluster[1,1,1024]",
         "spark.executor.memory": "1g",
+        **archive.OF_EXECUTORS,
         f"spark.executorEnv.{KEYS_VARIABLE}": "not-the-keys",
     }
     arguments = [str(folder / "table"), str(fewer)]

@@ -54,7 +54,7 @@ class Item:
         return []
 
 
-@pytest.mark.parametrize("where", [*sample.PROCESSES, sample.SPLIT])
+@pytest.mark.parametrize("where", [*sample.PROCESSES, sample.SPLIT, sample.TURNS])
 def test_each_row_runs_in_one_process(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     monkeypatch.setattr(sample, "RULES", {"tests/": sample.Rule(where, 3)})
     items: Any = [Item(test, **row) for test in ("test_one", "test_other") for row in ROWS]

@@ -12,6 +12,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
+from tests.support import archive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 VERSION = "0.1.0"
 TEST_KMS = "io.pmeparquet.testkit.TestKms"
 
-# Hundreds of tiny queries: the optimizing compiler and parallel collectors cost more than they save.
 # Without the optimizing compiler the JVM keeps 48 MB for code, and thousands of generated classes do not fit.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+JAVA_OPTIONS = f"{archive.OPTIONS} -XX:ReservedCodeCacheSize=240m"
 
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
@@ -71,6 +71,7 @@ def session_settings(scratch: Path) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+        "spark.executor.extraJavaOptions": JAVA_OPTIONS,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
