@@ -1,8 +1,8 @@
 """`pme.inspect`: what encrypted Parquet files show without a key, a JVM or Spark. Start at `inspect`.
 
 `tails` gets a footer; `thrift` and `footers` read it; `material` and `beside` find the keys; `look` puts the results
-for a file together as `inspected` defines them, and `differences` compares files; `tables` adds what snapshots state;
-`report` is the answer, and `view` shows it.
+for a file together as `inspected` defines them, and `differences` compares files; `tables` adds what snapshots state,
+and `formats` the table format; `report` is the answer, and `view` shows it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def inspect(
     """Inspect a table or a file without any key: which keys protect what, what its snapshots state, and what is wrong.
 
     It reads only the ends of files, and the manifests of snapshots in `_pme_snapshots`. It proves nothing and checks no
-    seal: anyone who can write to the storage can forge what a file states.
+    seal: anyone who can write to the storage can forge what a file states. It names Delta, Iceberg and Hudi tables, and
+    does not read their logs and metadata.
 
     Example:
         report = pme.inspect("s3://bucket/people")
@@ -68,10 +69,11 @@ def inspection(where: str, files: Storage, found: Sequence[Found], reached: Acce
 
     from pme_parquet._inspect.differences import drift, groups, with_intruders  # noqa: PLC0415 as above
     from pme_parquet._inspect.look import look  # noqa: PLC0415 as above
-    from pme_parquet._inspect.tables import tables  # noqa: PLC0415 as above
+    from pme_parquet._inspect.tables import tables, without_metadata  # noqa: PLC0415 as above
     from pme_parquet._storage import shown  # noqa: PLC0415 as above
 
     with ThreadPoolExecutor(_THREADS) as threads:
-        looked = with_intruders(tuple(threads.map(lambda one: look(files, one), found)))
-        sealing = tables(where, found, reached.options, threads)
+        data, iceberg = without_metadata(files, found, threads)
+        looked = with_intruders(tuple(threads.map(lambda one: look(files, one), data)))
+        sealing = tables(where, data, iceberg, reached.options, threads)
     return Inspection(shown(where), looked, groups(looked), drift(looked), sealing, reached.words)

@@ -179,7 +179,9 @@ class InspectedFile:
 
 @dataclass(frozen=True, slots=True)
 class InspectedTable:
-    """What the snapshots of a table state. No seal was checked: anyone who can write to the storage can forge it.
+    """What lies beside the files of a table: its table format, and what its snapshots state.
+
+    No seal was checked: anyone who can write to the storage can forge it.
 
     Attributes:
         table: its path below the inspected path; empty for the inspected path itself. For a partition, the path of the
@@ -187,12 +189,16 @@ class InspectedTable:
         versions: number of versions that can be read; 0 if there are no snapshots.
         newest: what the newest version states; None if it cannot be read, or there is none.
         findings: what is wrong with the snapshots, or differs between the newest one and the files.
+        format: `Delta`, `Hudi` or `Iceberg` if the table has a log or metadata of it; otherwise empty.
+        metadata_files: number of Iceberg's files of metadata, which were not inspected.
     """
 
     table: str
     versions: int
     newest: SnapshotVersion | None
     findings: tuple[Finding, ...]
+    format: str = ""
+    metadata_files: int = 0
 
     @property
     def has_snapshots(self) -> bool:

@@ -1,63 +1,127 @@
-"""The tables that inspected files belong to, with what their snapshots state.
+"""The tables that inspected files belong to, with their formats and what their snapshots state.
 
-A table is a directory with data files, without the names of partitions (`day=1`) at its end.
+A table is a directory with data files, without the names of partitions (`day=1`) at its end. A Delta or Hudi table at
+the inspected path has all files below it, and an Iceberg table those beside and below its metadata.
 """
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pme_parquet._display.words import number, printable
 from pme_parquet._inspect import problems
+from pme_parquet._inspect.formats import ICEBERG, iceberg_tables, log_format, metadata_of, names_of, table_of
 from pme_parquet._inspect.inspected import Finding, InspectedTable
+from pme_parquet._inspect.tails import is_data
 from pme_parquet._snapshots.listing import DIRECTORY, below, within
 from pme_parquet._storage import shown
+from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from concurrent.futures import Executor
 
+    from pme_parquet._inspect.formats import Names
     from pme_parquet._snapshots.version import SnapshotVersion
-    from pme_parquet._storage import Found
+    from pme_parquet._storage import Found, Storage
 
 
 class _Place(NamedTuple):
-    """A table: its path, its path below the inspected one, its files, and whether all of its files were listed."""
+    """A table: its path, its path below the inspected one, its files, whether all of its files were listed, its format.
+
+    Iceberg's files of metadata are not among the files, and counted.
+    """
 
     path: str
     shown: str
     files: Sequence[Found]
     whole: bool = True
+    format: str | None = None
+    metadata: int = 0
+
+
+def without_metadata(
+    storage: Storage, found: Sequence[Found], threads: Executor
+) -> tuple[Sequence[Found], Mapping[Names, int]]:
+    """Files without those of Iceberg's metadata, and the number of these for each Iceberg table.
+
+    Names alone make no file metadata: whoever can write to the storage could hide a data file by its name.
+    """
+    tables = iceberg_tables(found)
+
+    def owner_of(file: Found) -> Names | None:
+        owner = metadata_of(file, tables)
+        return None if owner is None or is_data(storage, file) else owner
+
+    owners = list(threads.map(owner_of, found)) if tables else [None] * len(found)
+    data = [file for file, owner in zip(found, owners, strict=True) if owner is None]
+    return data, Counter(owner for owner in owners if owner is not None)
 
 
 def tables(
-    path: str, found: Sequence[Found], options: Mapping[str, Any] | None, threads: Executor
+    path: str,
+    found: Sequence[Found],
+    iceberg: Mapping[Names, int],
+    options: Mapping[str, Any] | None,
+    threads: Executor,
 ) -> tuple[InspectedTable, ...]:
     """The tables of the files below a path; none for a single file.
 
     Args:
         path: the inspected path.
-        found: its files.
+        found: its files, without Iceberg's metadata.
+        iceberg: the Iceberg tables below the path, as `without_metadata` found them.
         options: of fsspec.
         threads: to read with.
     """
     if any(file.alone for file in found):
         return ()
-    looked = threads.map(lambda place: _looked(place, options), _places(path, found))
+    looked = threads.map(lambda place: _looked(place, options), _places(path, found, iceberg, options))
     # A directory above several tables is a table only if it looks like one.
-    return tuple(table for place, table in looked if place.files or table.has_snapshots or not found)
+    return tuple(
+        table for place, table in looked if place.files or table.has_snapshots or table.format or not (found or iceberg)
+    )
 
 
-def _places(path: str, found: Sequence[Found]) -> list[_Place]:
-    files: dict[tuple[str, ...], list[Found]] = defaultdict(list)
-    for file in found:
-        files[_without_partitions(file.shown.replace(os.sep, "/").split("/")[:-1])].append(file)
-    of_path = files.pop((), [])
+def _places(
+    path: str, found: Sequence[Found], iceberg: Mapping[Names, int], options: Mapping[str, Any] | None
+) -> list[_Place]:
     table = _table_of(path)
-    first = _Place(path, "", of_path) if table == path else _Place(table, shown(table), of_path, whole=False)
-    return [first, *(_Place(below(path, *names), "/".join(names), files[names]) for names in sorted(files))]
+    format_of_path = ICEBERG if () in iceberg else _format(table, options)
+    known: Collection[Names] = {*iceberg, ()} if format_of_path and table == path else iceberg
+    files: dict[Names, list[Found]] = {names: [] for names in iceberg}
+    for file in found:
+        directory = names_of(file)[:-1]
+        owner = table_of(directory, known)
+        files.setdefault(_without_partitions(directory) if owner is None else owner, []).append(file)
+    first = _Place(
+        table,
+        "" if table == path else shown(table),
+        files.pop((), []),
+        table == path,
+        format_of_path,
+        iceberg.get((), 0),
+    )
+    others = (
+        _Place(
+            below(path, *names),
+            "/".join(names),
+            files[names],
+            format=ICEBERG if names in iceberg else None,
+            metadata=iceberg.get(names, 0),
+        )
+        for names in sorted(files)
+    )
+    return [first, *others]
+
+
+def _format(table: str, options: Mapping[str, Any] | None) -> str | None:
+    """The format of a table by its log; none if the storage cannot say, which is a finding later."""
+    try:
+        return log_format(table, options)
+    except PmeError:
+        return None
 
 
 def _without_partitions(names: Sequence[str]) -> tuple[str, ...]:
@@ -82,7 +146,14 @@ def _looked(place: _Place, options: Mapping[str, Any] | None) -> tuple[_Place, I
     findings = [_finding(where, problem) for problem in snapshots.problems]
     if newest and place.whole:
         findings += _differing(place, newest, where)
-    return place, InspectedTable(place.shown, len(snapshots.versions), newest, tuple(findings))
+    found = place.format
+    if found is None:
+        try:
+            found = log_format(place.path, options)
+        except PmeError as failed:
+            findings.append(Finding(place.shown, failed.condition, printable(failed.message)))
+    versions = len(snapshots.versions)
+    return place, InspectedTable(place.shown, versions, newest, tuple(findings), found or "", place.metadata)
 
 
 def _finding(where: str, problem: str) -> Finding:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from pme_parquet._inspect import problems
 from pme_parquet._inspect.footers import LENGTH_BYTES
+from pme_parquet._orc.tail import ends_as_orc
 from pme_parquet._storage import not_read
+from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +41,19 @@ def last_bytes(storage: Storage, found: Found) -> bytes:
     if found.bytes < MIN_FILE_BYTES:
         raise problems.damaged(found.shown, f"it is {found.bytes} bytes long")
     return bytes_of(storage, found, max(0, found.bytes - FIRST_READ_BYTES), found.bytes)
+
+
+def is_data(storage: Storage, found: Found) -> bool:
+    """Whether a file ends as Parquet or ORC does, which is all that readers go by. True if it cannot be read."""
+    if not found.regular:
+        return True
+    if found.bytes < MIN_FILE_BYTES:
+        return False
+    try:
+        end = bytes_of(storage, found, found.bytes - MIN_FILE_BYTES, found.bytes)
+    except PmeError:
+        return True
+    return end[-MAGIC_BYTES:] in {ENCRYPTED_FOOTER, READABLE_FOOTER} or ends_as_orc(end)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pme_parquet._display.causes import Grouped, by_cause
 from pme_parquet._display.content import Line, Row, Shown, Table, how_reached
 from pme_parquet._display.words import FOOTERS, number, printable, size
 from pme_parquet._inspect import orc_view
+from pme_parquet._inspect.formats import DELTA, HUDI, ICEBERG
 from pme_parquet._inspect.key_words import aad_prefix, key_details, key_id, key_ids
 from pme_parquet._snapshots.view import NOT_CHECKED, indexes_in_words, minute
 
@@ -34,7 +35,7 @@ def shown(
     findings = [finding for file in files for finding in file.findings]
     findings += [finding for table in tables for finding in table.findings]
     wrong = (Line(line, "red") for line in _findings(findings))
-    about = (*orc_view.about(files), *_about(tables), *how_reached(storage))
+    about = (*orc_view.about(files), *_of_formats(tables), *_about(tables), *how_reached(storage))
     return Shown(_title(path, files), (*of_files, *_of_tables(tables)), (*differences, *wrong, *about))
 
 
@@ -72,6 +73,33 @@ def _row(table: InspectedTable, newest: SnapshotVersion) -> Row:
     return tuple(map(printable, (*cells, f"{newest.rows:,}", seal)))
 
 
+_FORMATS = {
+    DELTA: "Its log was not read: pme.delta.check says which files are live, and what the log shows.",
+    HUDI: "Its timeline and its metadata in .hoodie were not read: files of older versions are among those above.",
+    ICEBERG: (
+        "Each encrypted file has a key of its own, which the table's manifests hold. Its metadata was not read: "
+        "pme.iceberg.check says what it shows."
+    ),
+}
+
+
+def _of_formats(tables: Sequence[InspectedTable]) -> Iterator[Line]:
+    for name, text in _FORMATS.items():
+        of_it = [table for table in tables if table.format == name]
+        if not of_it:
+            continue
+        what = f"{name} table" if list(tables) == of_it[:1] else f"{name} tables ({_names(of_it)})"
+        metadata = sum(table.metadata_files for table in of_it)
+        beside = f", and {number(metadata, 'file')} of metadata" if metadata else ""
+        yield Line(f"{what}{beside}. {text}")
+
+
+def _names(tables: Sequence[InspectedTable]) -> str:
+    names = [table.table or "." for table in tables]
+    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+    return f"{', '.join(map(printable, names[:_MOST]))}{more}"
+
+
 def _about(tables: Sequence[InspectedTable]) -> Iterator[Line]:
     have = sum(table.has_snapshots for table in tables)
     if not have:
@@ -79,9 +107,7 @@ def _about(tables: Sequence[InspectedTable]) -> Iterator[Line]:
     if have > _MOST:
         yield Line(f"and snapshots of {number(have - _MOST, 'more table')}; --json and to_dict() list all")
     if have < len(tables):
-        names = [table.table or "." for table in tables if not table.has_snapshots]
-        more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
-        yield Line(f"no snapshots: {', '.join(map(printable, names[:_MOST]))}{more}")
+        yield Line(f"no snapshots: {_names([table for table in tables if not table.has_snapshots])}")
     yield Line(NOT_CHECKED)
 
 

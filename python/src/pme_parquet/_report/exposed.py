@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pme_parquet._display.words import number, size
+from pme_parquet._inspect.formats import DELTA, HUDI, ICEBERG
 from pme_parquet._inspect.orc_view import AUTHENTICATES_NOTHING, READABLE
 from pme_parquet._report.html import first, listed, paragraph, tag
 from pme_parquet._report.summary import CTR, partitions_of, plain_columns
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
     from pme_parquet._report.html import Html
 
 _MOST_NAMES = 20
+_LOGS = {
+    DELTA: (
+        "Its log can show minimum and maximum of columns, conditions of changes, and partition values. It was not read "
+        "for this report: pme.delta.check looks at it."
+    ),
+    HUDI: "Its timeline and metadata table can show statistics of columns. They were not read for this report.",
+    ICEBERG: (
+        "Its metadata can show bounds of columns and the keys of files. It was not read for this report: "
+        "pme.iceberg.check looks at it."
+    ),
+}
 _READABLE_FOOTER = (
     "Names and types of all columns, numbers of rows and row groups, the size of each column, the writer of the file, "
     "the metadata of Spark, and the key of each column. They have no statistics of encrypted columns."
@@ -62,6 +74,7 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
             f"Integrity of data in {number(ctr, 'file')}",
             f"{CTR} encrypts pages, but anyone who can write to the storage can change them undetected.",
         )
+    yield from _of_formats(facts)
     if any(table.has_snapshots for table in facts.inspection.tables):
         yield (
             "Manifests of snapshots",
@@ -71,6 +84,12 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
         "Names, sizes and times of files",
         "The number of files, the sizes of files and pages, and when the files were written.",
     )
+
+
+def _of_formats(facts: Facts) -> Iterator[tuple[str, str]]:
+    for name, text in _LOGS.items():
+        if any(table.format == name for table in facts.inspection.tables):
+            yield f"What {name} keeps beside the files", text
 
 
 def _of_orc(facts: Facts) -> Iterator[tuple[str, str]]:
