@@ -1,4 +1,4 @@
-"""Which table format a table has, by what lies beside its data. Its log or its metadata is not read here.
+"""Which table format a table has, by what is next to its data. Its log or its metadata is not read here.
 
 Of the files below a Delta or a Hudi table, only its log says which are live. Iceberg keeps metadata where data could
 be, so those files are told from data by their place and their names.

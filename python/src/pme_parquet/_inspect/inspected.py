@@ -179,7 +179,7 @@ class InspectedFile:
 
 @dataclass(frozen=True, slots=True)
 class InspectedTable:
-    """What lies beside the files of a table: its table format, and what its snapshots state.
+    """What is next to the files of a table: its table format, and what its snapshots state.
 
     No seal was checked: anyone who can write to the storage can forge it.
 

@@ -44,7 +44,7 @@ def last_bytes(storage: Storage, found: Found) -> bytes:
 
 
 def is_data(storage: Storage, found: Found) -> bool:
-    """Whether a file ends as Parquet or ORC does, which is all that readers go by. True if it cannot be read."""
+    """Whether a file ends as Parquet or ORC does, which is all that readers look at. True if it cannot be read."""
     if not found.regular:
         return True
     if found.bytes < MIN_FILE_BYTES:
