@@ -1,7 +1,7 @@
 """Which table format a table has, by what is next to its data. Its log or its metadata is not read here.
 
 Of the files below a Delta or a Hudi table, only its log says which are live. Iceberg keeps metadata where data could
-be, so those files are told from data by their place and their names.
+be, so their place and their names say which files are no data.
 """
 
 from __future__ import annotations
