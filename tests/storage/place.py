@@ -1,8 +1,10 @@
-"""Tables in a bucket of the store of these tests."""
+"""Tables in the storages of these tests."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 from tests.support.session import TEST_KMS
@@ -10,6 +12,7 @@ from tests.support.source import rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from typing_extensions import Self
 
     from tests.support.storage.object_store import ObjectStore
 
@@ -21,31 +24,35 @@ READING = {"kms": TEST_KMS}
 MATERIAL = "_KEY_MATERIAL_FOR_"
 
 
-class Place(NamedTuple):
-    """A place for a table in a bucket."""
+@dataclass(frozen=True)
+class Place(ABC):
+    """A place for a table in a storage."""
 
     spark: SparkSession
-    store: ObjectStore
-    bucket: str
     name: str
 
     @property
+    @abstractmethod
     def path(self) -> str:
-        return f"s3a://{self.bucket}/{self.name}"
+        """Its URL."""
 
-    def beside(self, what: str) -> Place:
-        return self._replace(name=f"{self.name}-{what}")
-
+    @abstractmethod
     def names(self) -> set[str]:
-        """Return the keys below it. An object whose key ends with a slash stands for a directory."""
-        return {name for name in self.store.names(self.bucket, f"{self.name}/") if name and not name.endswith("/")}
+        """Return the names of all files below it."""
+
+    @abstractmethod
+    def content(self) -> dict[str, bytes]:
+        """Return all files below it."""
+
+    @abstractmethod
+    def around(self) -> set[str]:
+        """Return the names of what is beside it, and of itself."""
+
+    def beside(self, what: str) -> Self:
+        return replace(self, name=f"{self.name}-{what}")
 
     def data(self) -> set[str]:
         return {name for name in self.names() if name.endswith(".parquet") and not name.startswith("_")}
-
-    def content(self) -> dict[str, bytes]:
-        files = self.store.files
-        return {name: files.cat_file(f"{self.bucket}/{self.name}/{name}") for name in self.names()}
 
     def write(self, frame: DataFrame, enc: pme.Encryption = ENC, mode: str = "error", *partitions: str) -> None:
         frame.write.format(FORMAT).options(**enc.options()).mode(mode).partitionBy(*partitions).save(self.path)
@@ -55,3 +62,26 @@ class Place(NamedTuple):
 
     def rows(self, **options: str) -> list[str]:
         return rows(self.frame(**options))
+
+
+@dataclass(frozen=True)
+class InBucket(Place):
+    """A place in a bucket."""
+
+    store: ObjectStore
+    bucket: str
+
+    @property
+    def path(self) -> str:
+        return f"s3a://{self.bucket}/{self.name}"
+
+    def names(self) -> set[str]:
+        """Return the keys below it. An object whose key ends with a slash stands for a directory."""
+        return {name for name in self.store.names(self.bucket, f"{self.name}/") if name and not name.endswith("/")}
+
+    def content(self) -> dict[str, bytes]:
+        files = self.store.files
+        return {name: files.cat_file(f"{self.bucket}/{self.name}/{name}") for name in self.names()}
+
+    def around(self) -> set[str]:
+        return {f"{self.name}{name.split('/')[0]}" for name in self.store.names(self.bucket, self.name)}

@@ -15,8 +15,6 @@ from tests.support.source import rows
 from tests.support.storage import s3a
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
     from tests.storage.place import Place
@@ -53,29 +51,6 @@ def test_writes_and_reads(spark: SparkSession, place: Place) -> None:
     assert_only(place, "_SUCCESS")
     assert not place.data() & old
     assert place.rows() == rows(second)
-
-
-def test_a_sessions_settings_reach_the_store_without_spark(spark: SparkSession, place: Place, tmp_path: Path) -> None:
-    place.write(people(spark))
-    pme.seal(spark, place.path, options=READING, index=[pme.MinMax("id")])
-    seen = pme.inspect(place.path, spark=spark)
-    assert [file.file for file in seen.files] == sorted(place.data())
-    assert seen.findings == ()
-    how = (
-        f"settings of the Spark session: endpoint {place.store.url}, region us-east-1, path style, "
-        f"credentials of fs.s3a.bucket.{place.bucket}.access.key"
-    )
-    assert seen.storage == how
-    assert f"storage: {how}" in str(seen)
-    versions = pme.snapshots(place.path, spark=spark)
-    assert ([one.version for one in versions], versions.storage) == ([1], how)
-    assert pme.describe_index(place.path, spark=spark).storage == how
-    page = pme.report(place.path, tmp_path / "report.html", spark=spark, options=READING)
-    assert how in page.read_text(encoding="utf-8")
-    # What the caller says is taken before what the session says.
-    other = pme.inspect(place.path, spark=spark, storage_options=place.store.storage_options())
-    assert other.storage == f"storage_options: endpoint_url {place.store.url}, key, secret"
-    assert other.files == seen.files
 
 
 def test_streams(spark: SparkSession, place: Place) -> None:
@@ -126,8 +101,7 @@ def test_copies(spark: SparkSession, place: Place) -> None:
     assert rekeyed.rows() == expected
     assert plain.names() - {"_SUCCESS"} == files
     assert rows(spark.read.parquet(plain.path)) == expected
-    top = {name.split("/")[0] for name in place.store.names(place.bucket, place.name)}
-    assert not [name for name in top if "pme" in name]
+    assert not [name for name in place.around() if "pme" in name]
 
 
 def test_in_place(spark: SparkSession, place: Place) -> None:
