@@ -69,6 +69,13 @@ class Files:
         if to:
             self._superuser.setOwner(path, to, to)
 
+    def permissions(self, name: str) -> str:
+        """Return the permissions of a file, as `ls` shows them."""
+        return str(self.client.getFileStatus(self._path(name)).getPermission().toString())
+
+    def delete(self, name: str) -> None:
+        assert self.client.delete(self._path(name), False)
+
     def leave_open(self, name: str, content: bytes) -> None:
         """Write a file as a process does that is killed in the middle: it stays open, and keeps its lease."""
         uri, conf = self._jvm.java.net.URI(self._hdfs.uri), self.client.getConf()
