@@ -1,4 +1,6 @@
 # Databricks notebook source
+# ruff: noqa: D100, ERA001, E402, F821 Databricks defines names, and has a format of its own
+# mypy: ignore-errors
 # MAGIC %md
 # MAGIC # Does pme-parquet hold its promises here?
 # MAGIC
@@ -8,20 +10,20 @@
 
 # COMMAND ----------
 
-dbutils.widgets.text("directory", "/Volumes/main/default/pme_check")  # noqa: F821 Databricks defines it
+dbutils.widgets.text("directory", "/Volumes/main/default/pme_check")
 
 # COMMAND ----------
 
 import check_platform
 
-directory = dbutils.widgets.get("directory")  # noqa: F821 as above
-print(check_platform.platform(spark))  # noqa: F821 as above
-found = check_platform.run(spark, directory)  # noqa: F821 as above
+directory = dbutils.widgets.get("directory")
+print(check_platform.platform(spark))
+found = check_platform.run(spark, directory)
 print(check_platform.shown(found))
 
 # COMMAND ----------
 
-display(spark.createDataFrame(found, "promise string, found string, detail string"))  # noqa: F821 as above
+display(spark.createDataFrame(found, "promise string, found string, detail string"))
 
 # COMMAND ----------
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
-from tests.hdfs.place import InHdfs
 from tests.storage.place import ENC, MATERIAL, READING
 from tests.support import java
 from tests.support.frames import people
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
+
+    from tests.hdfs.place import InHdfs
 
 STOPPING = {
     "fs.hdfs.impl": "hdfs.StoppingHdfs",
@@ -61,9 +62,7 @@ def rotate(place: InHdfs) -> None:
 
 
 def to_external(place: InHdfs) -> None:
-    pme.rotate(
-        place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True, key_material="external"
-    )
+    pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True, key_material="external")
 
 
 def in_place(place: InHdfs) -> None:

@@ -38,9 +38,7 @@ def rotate(place: InHdfs) -> None:
 
 
 def to_external(place: InHdfs) -> None:
-    pme.rotate(
-        place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True, key_material="external"
-    )
+    pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True, key_material="external")
 
 
 def seal(place: InHdfs) -> None:

@@ -52,7 +52,9 @@ def load(spark: SparkSession, format: str, place: InBucket, **options: str) -> D
 
 
 @pytest.mark.parametrize("scan", ["v1", "v2"])
-def test_a_query_of_a_file_asks_no_more_than_sparks_own(spark: SparkSession, both: dict[str, InBucket], scan: str) -> None:
+def test_a_query_of_a_file_asks_no_more_than_sparks_own(
+    spark: SparkSession, both: dict[str, InBucket], scan: str
+) -> None:
     frame = spark.range(0, 100_000, 1, 1).selectExpr("id", "id % 7 AS seven", "uuid() AS u", "md5(string(id)) AS s")
     writes = {name: asked(place, lambda: write(frame, name, place)) for name, place in both.items()}  # noqa: B023 called at once
     assert writes[FORMAT] == writes["parquet"]

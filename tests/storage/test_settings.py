@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
 
-def test_a_sessions_settings_reach_the_store_without_spark(spark: SparkSession, place: InBucket, tmp_path: Path) -> None:
+def test_a_sessions_settings_reach_the_store_without_spark(
+    spark: SparkSession, place: InBucket, tmp_path: Path
+) -> None:
     place.write(people(spark))
     pme.seal(spark, place.path, options=READING, index=[pme.MinMax("id")])
     seen = pme.inspect(place.path, spark=spark)

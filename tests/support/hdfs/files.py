@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from tests.support.hdfs.server import Hdfs
 
+# Arguments of Hadoop's methods.
+RECURSIVE = OVERWRITE = ABORT = True
+
 
 class Files:
     """The files of HDFS. Permissions are changed by its superuser, everything else is done by the user of the tests.
@@ -20,11 +23,12 @@ class Files:
     """
 
     def __init__(self, spark: SparkSession, hdfs: Hdfs) -> None:
-        self._jvm: Any = spark._jvm
+        session: Any = spark
+        self._jvm = session._jvm
         self._hdfs = hdfs
-        conf: Any = spark._jsparkSession.sessionState().newHadoopConf()  # type: ignore[attr-defined]
+        conf = session._jsparkSession.sessionState().newHadoopConf()
         uri = self._jvm.java.net.URI(hdfs.uri)
-        self.client = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(uri, conf)
+        self.client: Any = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(uri, conf)
         self._superuser = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(uri, conf, SUPERUSER)
 
     def url(self, name: str) -> str:
@@ -40,7 +44,7 @@ class Files:
         directory = self._path(name)
         if not self.client.exists(directory):
             return set()
-        found = self.client.listFiles(directory, True)
+        found = self.client.listFiles(directory, RECURSIVE)
         names = set()
         while found.hasNext():
             names.add(str(found.next().getPath().toUri().getPath()).removeprefix(f"/{name}/"))
@@ -58,7 +62,7 @@ class Files:
             stream.close()
 
     def write(self, name: str, content: bytes) -> None:
-        stream = self.client.create(self._path(name), True)
+        stream = self.client.create(self._path(name), OVERWRITE)
         stream.write(content)
         stream.close()
 
@@ -74,22 +78,22 @@ class Files:
         return str(self.client.getFileStatus(self._path(name)).getPermission().toString())
 
     def delete(self, name: str) -> None:
-        assert self.client.delete(self._path(name), False)
+        assert self.client.delete(self._path(name), not RECURSIVE)
 
     def leave_open(self, name: str, content: bytes) -> None:
         """Write a file as a process does that is killed in the middle: it stays open, and keeps its lease."""
         uri, conf = self._jvm.java.net.URI(self._hdfs.uri), self.client.getConf()
         client = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(uri, conf)
-        stream = client.create(self._path(name), False)
+        stream = client.create(self._path(name), not OVERWRITE)
         stream.write(content)
         stream.hflush()
-        client.getClient().closeAllFilesBeingWritten(True)
+        client.getClient().closeAllFilesBeingWritten(ABORT)
 
     def is_open(self, name: str) -> bool:
         return not self.client.isFileClosed(self._path(name))
 
     def recover(self, name: str) -> bool:
-        """Take the lease from whoever has it, as HDFS does by itself after a time; return whether the file is closed."""
+        """Take the lease from whoever has it, as HDFS does after a time; return whether the file is closed."""
         return bool(self.client.recoverLease(self._path(name)))
 
     def _path(self, name: str) -> Any:

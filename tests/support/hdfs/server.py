@@ -60,14 +60,17 @@ def running(folder: Path) -> Iterator[Hdfs]:
         "hdfs.HdfsServer",
         str(folder),
     ]
-    with (folder / "out.log").open("w") as out, subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=out,
-        text=True,
-        env=os.environ | {"HADOOP_USER_NAME": SUPERUSER},
-    ) as process:
+    with (
+        (folder / "out.log").open("w") as out,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=out,
+            text=True,
+            env=os.environ | {"HADOOP_USER_NAME": SUPERUSER},
+        ) as process,
+    ):
         try:
             client, web = _ports(process.stdout, folder)
             yield Hdfs(f"hdfs://127.0.0.1:{client}", f"webhdfs://127.0.0.1:{web}", process.pid)
