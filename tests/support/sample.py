@@ -89,7 +89,7 @@ RULES = {
     "tests/snapshots/test_object_stores": Rule(NEWEST, EVERY),
     # One process starts HDFS.
     "tests/hdfs/test_killed": Rule(OLDEST, 2),
-    "tests/hdfs/": Rule(OLDEST, EVERY),
+    "tests/hdfs/": Rule(OLDEST, 1),
     "tests/storage/test_faults": Rule(NEWEST, 5),
     "tests/storage/": Rule(NEWEST, EVERY),
     "tests/snapshots/test_killed": Rule(NEWEST, 4),
