@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.storage.place import Place
+from tests.support.storage.place import Place
 
 if TYPE_CHECKING:
     from tests.support.hdfs.files import Files
+
+# Permission bits, and another user than that of the tests.
+READ_ONLY, SECRET = 0o555, 0o000
+SOMEBODY = "somebody"
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.hdfs.test_permissions import SECRET, SOMEBODY
-from tests.storage.place import READING
+from tests.hdfs.place import SECRET, SOMEBODY
 from tests.support.expect import refused
 from tests.support.frames import people
+from tests.support.storage.place import READING
 
 if TYPE_CHECKING:
     from pathlib import Path

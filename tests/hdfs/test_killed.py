@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
-from tests.storage.place import ENC, MATERIAL, READING
 from tests.support import java
 from tests.support.frames import people
 from tests.support.hdfs import server
 from tests.support.source import rows
 from tests.support.storage import file_systems, s3a
 from tests.support.storage.file_systems import NEVER
+from tests.support.storage.place import ENC, MATERIAL, READING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

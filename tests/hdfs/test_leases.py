@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.storage.place import ENC, READING
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
+from tests.support.storage.place import ENC, READING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,6 +1,6 @@
-"""Each operation on HDFS: the tests are those of S3A, in a place of this folder."""
+"""Each operation on HDFS."""
 
-from tests.storage.test_operations import (
+from tests.support.storage.operations import (
     test_a_migration_of_orc,
     test_copies,
     test_in_place,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.storage.place import ENC, READING
+from tests.hdfs.place import READ_ONLY, SECRET, SOMEBODY
 from tests.support.frames import people
 from tests.support.source import rows
+from tests.support.storage.place import ENC, READING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from tests.hdfs.place import InHdfs
 
 NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
-READ_ONLY, SECRET = 0o555, 0o000
-SOMEBODY = "somebody"
 DENIED = r"(?i)permission denied|not writable|cannot be written|AccessControl"
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
-from tests.storage.place import ENC, MATERIAL, READING, InBucket
 from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import s3a
+from tests.support.storage.place import ENC, MATERIAL, READING, InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.storage.place import FORMAT, READING, UNIFORM, InBucket
 from tests.support.storage import s3a
+from tests.support.storage.place import FORMAT, READING, UNIFORM, InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable

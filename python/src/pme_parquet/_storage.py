@@ -271,8 +271,8 @@ def nothing(path: str) -> PmeError:
 def no_hadoop(path: str, why: str) -> PmeError:
     """Python's package for HDFS does not find Hadoop's native client."""
     return UnsupportedError(
-        f"{path}: this needs Hadoop's native client, and pyarrow does not find it: {printable(why)}. Pass spark=…, whose "
-        "own client reads HDFS, or a URL of WebHDFS (webhdfs://HOST:PORT/…)."
+        f"{path}: this needs Hadoop's native client, and pyarrow does not find it: {printable(why)}. Pass spark=…, "
+        "whose own client reads HDFS, or a URL of WebHDFS (webhdfs://HOST:PORT/…)."
     )
 
 
