@@ -34,8 +34,8 @@ STOPPING = {
 }
 NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
 EITHER = {"plaintextFiles": "allow"}
-# A point is a part of the changes that a clean run makes.
-POINTS = range(12)
+# A point is a part of the changes that a clean run makes. `make test` takes the first ones, in the middle.
+POINTS = (5, 8, 0, 1, 2, 3, 4, 6, 7, 9, 10, 11)
 COPY = "copy"
 KINDS = ("_pme_snapshots/snapshot", "_pme_snapshots/part", MATERIAL, "part-", "_SUCCESS")
 
