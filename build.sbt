@@ -360,6 +360,23 @@ lazy val s3a = (project in file("target/modules/s3a")).settings(
   excludeDependencies ++= Seq(ExclusionRule("io.netty"), ExclusionRule("org.slf4j"))
 )
 
+/**
+ * What a name node and a data node of HDFS need besides the jars of the Hadoop KMS, for tests: 14 MB. Nothing of it is
+ * shipped.
+ */
+lazy val hdfsServer = (project in file("target/modules/hdfs")).settings(
+  publish / skip := true,
+  // sbt warns of intransitive dependencies where a POM could be made.
+  publishMavenStyle := false,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies ++= Seq(
+    ("org.apache.hadoop" % "hadoop-hdfs" % hadoopKms).intransitive(),
+    ("org.apache.hadoop" % "hadoop-hdfs-client" % hadoopKms).intransitive(),
+    ("io.netty" % "netty-codec-http" % nettyOfHadoopKms).intransitive()
+  )
+)
+
 /** ORC's own command, which judges our ORC files in tests: one jar with all that it needs. Nothing of it is shipped. */
 lazy val orcTools = (project in file("target/modules/orc-tools")).settings(
   publish / skip := true,
@@ -374,7 +391,7 @@ lazy val orcTools = (project in file("target/modules/orc-tools")).settings(
 
 lazy val jars =
   taskKey[Unit](
-    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, S3A, Iceberg, ORC's tools and Amazon's provider to folders there"
+    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, HDFS, S3A, Iceberg, ORC's tools and Amazon's provider to folders there"
   )
 
 lazy val icebergJars =
@@ -423,11 +440,13 @@ lazy val root = (project in file("."))
       val lake = (icebergOfTests / update).value.select(configurationFilter("runtime"))
       val tools = (orcTools / update).value.select(configurationFilter("runtime"))
       val server = (hadoopKmsServer / update).value.select(configurationFilter("runtime"))
+      val files = (hdfsServer / update).value.select(configurationFilter("runtime"))
       val corretto = (accp / update).value.select(configurationFilter("compile"))
       connectors.foreach(jar => IO.copyFile(jar, target / jar.getName))
       kits.foreach(jar => IO.copyFile(jar, target / "testkit" / jar.getName))
       clients.foreach(jar => IO.copyFile(jar, target / "kms" / jar.getName))
       server.foreach(jar => IO.copyFile(jar, target / "hadoop-kms" / jar.getName))
+      files.foreach(jar => IO.copyFile(jar, target / "hdfs" / jar.getName))
       store.foreach(jar => IO.copyFile(jar, target / "s3a" / jar.getName))
       (icebergKeys +: lake).foreach(jar => IO.copyFile(jar, target / "iceberg" / jar.getName))
       tools.foreach(jar => IO.copyFile(jar, target / "orc-tools" / jar.getName))

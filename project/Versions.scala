@@ -26,6 +26,7 @@ object Versions {
   val correttoPlatforms: Seq[String] = Seq("linux-x86_64", "linux-aarch_64")
   val correttoPlatform: String = if (sys.props("os.arch") == "aarch64") "linux-aarch_64" else "linux-x86_64"
   val hadoopKms = "3.4.2"
+  val nettyOfHadoopKms = "4.1.118.Final"
   val orcTools = "1.9.8"
   val awsSdk = "2.55.13"
 

@@ -225,11 +225,6 @@ def test_adlfs_must_find_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
         of(ACCOUNT, {"fs.azure.account.key": SECRET})
 
 
-def test_hdfs_needs_the_whole_url() -> None:
-    with refused("PME_BAD_OPTION", "fs.defaultFS"):
-        of("hdfs:///people", {"fs.defaultFS": "hdfs://name:8020"})
-
-
 def test_settings_of_gcs() -> None:
     google = {"endpoint_url": "https://storage.googleapis.com"}
     assert of("gs://bucket/t", {"fs.gs.auth.type": "APPLICATION_DEFAULT"})[0] == google | {"token": "google_default"}
@@ -249,7 +244,6 @@ def test_paths_of_no_store() -> None:
     assert of("file:///data/people", {"fs.defaultFS": "hdfs://nn"}) == ({}, "")
     with refused("PME_BAD_OPTION", "hdfs://nn", "fs.defaultFS"):
         of("people", {"fs.defaultFS": "hdfs://nn"})
-    assert of("hdfs://nn/t", {})[1] == "found by fsspec for hdfs: Hadoop's configuration files"
     for other in ("oss://bucket/t", "zip://a::s3://bucket/t.zip"):
         with refused("PME_UNSUPPORTED", "s3a, abfs and gs"):
             of(other, KEYS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.storage.place import Place
 from tests.support.storage import s3a
 from tests.support.storage.object_store import ObjectStore
+from tests.support.storage.place import InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,11 +36,11 @@ def store(spark: SparkSession) -> Iterator[ObjectStore]:
 
 
 @pytest.fixture
-def place(spark: SparkSession, store: ObjectStore, request: pytest.FixtureRequest) -> Place:
-    return Place(spark, store, BUCKET, request.node.name.replace("[", "-").rstrip("]"))
+def place(spark: SparkSession, store: ObjectStore, request: pytest.FixtureRequest) -> InBucket:
+    return InBucket(spark, request.node.name.replace("[", "-").rstrip("]"), store, BUCKET)
 
 
 @pytest.fixture
-def hasty(place: Place) -> Place:
+def hasty(place: InBucket) -> InBucket:
     """Return a place whose client asks only once."""
-    return place._replace(bucket=HASTY)
+    return replace(place, bucket=HASTY)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
-from tests.storage.place import ENC, MATERIAL, READING, Place
 from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import s3a
+from tests.support.storage.place import ENC, MATERIAL, READING, InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,29 +35,29 @@ EITHER = {"plaintextFiles": "allow"}
 class Operation(NamedTuple):
     """An operation on a table, and what the table is before."""
 
-    act: Callable[[Place], object]
-    prepare: Callable[[Place], object]
+    act: Callable[[InBucket], object]
+    prepare: Callable[[InBucket], object]
 
 
-def append(place: Place) -> None:
+def append(place: InBucket) -> None:
     options = ENC.options() | {"snapshot": "update"}
     people(place.spark, 20).coalesce(1).write.format("pme-parquet").options(**options).mode("append").save(place.path)
 
 
-def sealed(place: Place) -> None:
+def sealed(place: InBucket) -> None:
     place.write(people(place.spark))
     pme.seal(place.spark, place.path, options=READING)
 
 
-def rotate(place: Place) -> None:
+def rotate(place: InBucket) -> None:
     pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True)
 
 
-def to_external(place: Place) -> None:
+def to_external(place: InBucket) -> None:
     pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True, key_material="external")
 
 
-def in_place(place: Place) -> None:
+def in_place(place: InBucket) -> None:
     done = pme.encrypt(place.spark, place.path, enc=ENC, in_place=True)
     assert done.failed == ()
 
@@ -83,7 +83,7 @@ def clean() -> dict[str, Prepared]:
     return {}
 
 
-def prepared(name: str, place: Place, clean: dict[str, Prepared]) -> Prepared:
+def prepared(name: str, place: InBucket, clean: dict[str, Prepared]) -> Prepared:
     if name not in clean:
         place = place.beside("clean")
         OPERATIONS[name].prepare(place)
@@ -95,7 +95,7 @@ def prepared(name: str, place: Place, clean: dict[str, Prepared]) -> Prepared:
     return clean[name]
 
 
-def restored(name: str, place: Place, files: dict[str, bytes]) -> Place:
+def restored(name: str, place: InBucket, files: dict[str, bytes]) -> InBucket:
     if name == "append":
         # A seal is of one place only.
         sealed(place)
@@ -105,7 +105,7 @@ def restored(name: str, place: Place, files: dict[str, bytes]) -> Place:
     return place
 
 
-def at(place: Place, point: int, fault: Fault, *, ever_after: bool) -> Callable[[str, str], Fault | None]:
+def at(place: InBucket, point: int, fault: Fault, *, ever_after: bool) -> Callable[[str, str], Fault | None]:
     """Return which requests for a place fail: that one, or it and all after it."""
     lock, count = threading.Lock(), [0]
 
@@ -126,7 +126,7 @@ def shape(names: set[str]) -> list[str]:
     return sorted(next((kind for kind in kinds if name.startswith(kind)), name) for name in names)
 
 
-def assert_nothing_lost(name: str, place: Place) -> None:
+def assert_nothing_lost(name: str, place: InBucket) -> None:
     """Fail unless the table is what it was or what it will be, or a reader is told that it is neither."""
     spark, before = place.spark, rows(people(place.spark))
     if name != "append":
@@ -142,7 +142,7 @@ def assert_nothing_lost(name: str, place: Place) -> None:
 
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_a_store_that_stops(name: str, point: int, hasty: Place, clean: dict[str, Prepared]) -> None:
+def test_a_store_that_stops(name: str, point: int, hasty: InBucket, clean: dict[str, Prepared]) -> None:
     before = prepared(name, hasty, clean)
     place = restored(name, hasty, before.files)
     stop = len(before.requests) * point // len(POINTS)
@@ -162,7 +162,7 @@ def test_a_store_that_stops(name: str, point: int, hasty: Place, clean: dict[str
 @pytest.mark.parametrize("fault", ["busy", "gone", "lost", "cut"])
 @pytest.mark.parametrize("name", ["append", "to external", "in place"])
 def test_a_fault_that_passes(
-    spark: SparkSession, name: str, fault: Fault, point: int, place: Place, clean: dict[str, Prepared]
+    spark: SparkSession, name: str, fault: Fault, point: int, place: InBucket, clean: dict[str, Prepared]
 ) -> None:
     before = prepared(name, place, clean)
     place = restored(name, place, before.files)

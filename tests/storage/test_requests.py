@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.storage.place import FORMAT, READING, UNIFORM, Place
 from tests.support.storage import s3a
+from tests.support.storage.place import FORMAT, READING, UNIFORM, InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,13 +25,13 @@ QUERIES: dict[str, Callable[[DataFrame], object]] = {
 }
 
 
-def asked(place: Place, act: Callable[[], object]) -> Counter[str]:
+def asked(place: InBucket, act: Callable[[], object]) -> Counter[str]:
     with place.store.counted() as requests:
         act()
     return Counter(one.operation for one in requests if one.key.startswith(place.name))
 
 
-def of_data(place: Place, act: Callable[[], object]) -> Counter[str]:
+def of_data(place: InBucket, act: Callable[[], object]) -> Counter[str]:
     """Return the requests for data files only."""
     with place.store.counted() as requests:
         act()
@@ -39,20 +39,22 @@ def of_data(place: Place, act: Callable[[], object]) -> Counter[str]:
 
 
 @pytest.fixture
-def both(spark: SparkSession, place: Place) -> dict[str, Place]:
+def both(spark: SparkSession, place: InBucket) -> dict[str, InBucket]:
     return {"parquet": place.beside("theirs"), FORMAT: place.beside("ours")}
 
 
-def write(frame: DataFrame, format: str, place: Place) -> None:  # noqa: A002 as Spark calls it
+def write(frame: DataFrame, format: str, place: InBucket) -> None:  # noqa: A002 as Spark calls it
     frame.write.format(format).options(**(UNIFORM.options() if format == FORMAT else {})).save(place.path)
 
 
-def load(spark: SparkSession, format: str, place: Place, **options: str) -> DataFrame:  # noqa: A002 as above
+def load(spark: SparkSession, format: str, place: InBucket, **options: str) -> DataFrame:  # noqa: A002 as above
     return spark.read.format(format).options(**(READING if format == FORMAT else {}), **options).load(place.path)
 
 
 @pytest.mark.parametrize("scan", ["v1", "v2"])
-def test_a_query_of_a_file_asks_no_more_than_sparks_own(spark: SparkSession, both: dict[str, Place], scan: str) -> None:
+def test_a_query_of_a_file_asks_no_more_than_sparks_own(
+    spark: SparkSession, both: dict[str, InBucket], scan: str
+) -> None:
     frame = spark.range(0, 100_000, 1, 1).selectExpr("id", "id % 7 AS seven", "uuid() AS u", "md5(string(id)) AS s")
     writes = {name: asked(place, lambda: write(frame, name, place)) for name, place in both.items()}  # noqa: B023 called at once
     assert writes[FORMAT] == writes["parquet"]
@@ -69,7 +71,7 @@ def test_a_query_of_a_file_asks_no_more_than_sparks_own(spark: SparkSession, bot
         assert every["LIST"] <= 1, (what, every)
 
 
-def test_many_small_files_cost_one_head_and_one_get_each(spark: SparkSession, both: dict[str, Place]) -> None:
+def test_many_small_files_cost_one_head_and_one_get_each(spark: SparkSession, both: dict[str, InBucket]) -> None:
     frame = spark.range(0, 10 * FILES, 1, FILES).selectExpr("id", "id % 7 AS seven")
     for name, place in both.items():
         write(frame, name, place)
@@ -81,7 +83,7 @@ def test_many_small_files_cost_one_head_and_one_get_each(spark: SparkSession, bo
     assert counted[FORMAT].total() <= counted["parquet"].total(), counted
 
 
-def test_loading_asks_once_more(spark: SparkSession, both: dict[str, Place]) -> None:
+def test_loading_asks_once_more(spark: SparkSession, both: dict[str, InBucket]) -> None:
     frame = spark.range(0, 10, 1, 1).toDF("id")
     for name, place in both.items():
         write(frame, name, place)

@@ -90,6 +90,9 @@ RULES = {
     "tests/verify/test_flipped_bytes": Rule(SPLIT, 2),
     # S3A is of the newest Spark's Hadoop.
     "tests/snapshots/test_object_stores": Rule(NEWEST, EVERY),
+    # One process starts HDFS.
+    "tests/hdfs/test_killed": Rule(OLDEST, 2),
+    "tests/hdfs/": Rule(OLDEST, 1),
     "tests/storage/test_faults": Rule(NEWEST, 5),
     "tests/storage/": Rule(NEWEST, EVERY),
     "tests/snapshots/test_killed": Rule(NEWEST, 4),

@@ -15,7 +15,7 @@ from pme_parquet._display.words import printable
 from pme_parquet.errors import BadOptionError, PmeError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 # Schemes of Hadoop that fsspec, without the package for them, knows only under another name.
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs"}
@@ -71,8 +71,22 @@ def is_hidden(name: str) -> bool:
     return (name.startswith("_") and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
 
 
+class Through(dict[str, Any]):
+    """Stands for the options of fsspec where something else opens the storage.
+
+    Attributes:
+        opens: returns the storage of a URL.
+    """
+
+    def __init__(self, opens: Callable[[str], WholeStorage]) -> None:
+        super().__init__()
+        self.opens = opens
+
+
 def storage(path: str, options: Mapping[str, Any] | None) -> WholeStorage:
     """The storage of a path or URL."""
+    if isinstance(options, Through):
+        return options.opens(path)
     match = _URL.match(path)
     if match is None:
         return _Local(path)
@@ -186,6 +200,8 @@ class _Remote:
         except ImportError as missing:
             raise no_package(self._url, _package(url, missing)) from missing
         except Exception as failed:
+            if url.startswith("hdfs:") and "Unable to load" in str(failed):
+                raise no_hadoop(self._url, str(failed)) from failed
             raise not_read(self._url, failed) from failed
 
     def files(self) -> Iterator[Found]:
@@ -250,6 +266,14 @@ def not_read(file: str, failed: Exception) -> PmeError:
 def nothing(path: str) -> PmeError:
     """There is no file and no directory."""
     return BadOptionError(f"{path}: there is nothing at this path. Check the path.")
+
+
+def no_hadoop(path: str, why: str) -> PmeError:
+    """Python's package for HDFS does not find Hadoop's native client."""
+    return UnsupportedError(
+        f"{path}: this needs Hadoop's native client, and pyarrow does not find it: {printable(why)}. Pass spark=…, "
+        "whose own client reads HDFS, or a URL of WebHDFS (webhdfs://HOST:PORT/…)."
+    )
 
 
 def no_package(path: str, package: str) -> PmeError:

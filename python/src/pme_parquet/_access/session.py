@@ -7,25 +7,29 @@ from typing import TYPE_CHECKING, Any
 from pme_parquet._access import azure, gcs, given, problems, s3
 from pme_parquet._access.settings import Settings
 from pme_parquet._arguments import kind
-from pme_parquet._storage import local_root, scheme_of
+from pme_parquet._hadoop import OfHadoop
+from pme_parquet._storage import Through, local_root, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-# Their packages read Hadoop's own configuration, and take no credentials.
-_OF_HADOOP = ("hdfs", "webhdfs")
+# The session's own client reads them: packages of Python have no settings that would do the same.
+_OF_HADOOP = ("hdfs", "viewfs", "webhdfs", "swebhdfs")
 
 
 def of_session(path: str, spark: SparkSession, where: str) -> tuple[dict[str, Any] | None, str]:
-    """The options of fsspec for a path, and the same in words.
+    """The options of fsspec for a path, or what reads it instead of fsspec, and the same in words.
 
     Raises:
         BadOptionError: see `access`.
         UnsupportedError: as above.
     """
-    return translated(path, _settings(spark, where), where)
+    settings = _settings(spark, where)
+    if scheme_of(path) in _OF_HADOOP:
+        return Through(lambda url: OfHadoop(url, spark)), "the Hadoop client of the Spark session"
+    return translated(path, settings, where)
 
 
 def translated(path: str, settings: Settings, where: str) -> tuple[dict[str, Any] | None, str]:
@@ -40,10 +44,6 @@ def translated(path: str, settings: Settings, where: str) -> tuple[dict[str, Any
         return None, ""
     if "::" in path or scheme is None:
         raise problems.other_scheme(where, path.partition(":")[0])
-    if scheme in _OF_HADOOP:
-        if path.partition("://")[2].startswith("/"):
-            raise problems.not_whole(where, path, settings.get("fs.defaultFS") or "the default file system")
-        return None, f"found by fsspec for {scheme}: Hadoop's configuration files"
     translate = _TRANSLATE.get(scheme)
     if translate is None:
         raise problems.other_scheme(where, scheme)

@@ -1,12 +1,14 @@
 package io.pmeparquet.parquet.copy
 
 import java.io.{FileNotFoundException, IOException}
+import java.nio.file.AccessDeniedException
 import java.util.UUID
 
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.security.AccessControlException
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException, Sha256}
@@ -146,13 +148,19 @@ object InPlaceRun {
     } catch {
       case failed: Throwable =>
         val why = failed match {
-          case lost: IOException if isTaken(run, file, placed, conf) =>
+          case lost: IOException if !isDenied(lost) && isTaken(run, file, placed, conf) =>
             PmeErrors.runIsOver(table.toString, lost)
           case other => other
         }
         run.end(complete = false, conf)
         throw why
     }
+  }
+
+  /** Who may not write finds nothing of its own, as one does whose files another run has removed. */
+  private def isDenied(failed: IOException) = failed match {
+    case _: AccessControlException | _: AccessDeniedException => true
+    case _ => false
   }
 
   /**

@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.Options.Rename
+import org.apache.hadoop.ipc.RemoteException
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
@@ -185,8 +186,12 @@ private[pmeparquet] object OwnFiles {
 
   private[files] def isThere(failed: IOException): Boolean = failed match {
     case _: FileAlreadyExistsException | _: java.nio.file.FileAlreadyExistsException => true
+    // HDFS keeps a file open for a while if the process that was writing it was killed.
+    case remote: RemoteException => remote.getClassName == OpenForAnother
     case _ => false
   }
+
+  private val OpenForAnother = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
 
   private val BufferBytes = 1024 * 1024
 }

@@ -54,6 +54,9 @@ private[verify] final class Findings(file: Finding) {
   def addOnce(place: Finding => Finding, failed: PmeException): Unit =
     if (!found.contains(place(file).because(failed))) add(place, failed)
 
-  def ofStorage(failed: IOException): Unit =
-    found += file.copy(condition = failed.getClass.getName, message = String.valueOf(failed.getMessage))
+  def ofStorage(failed: IOException): Unit = {
+    // HDFS appends the stack trace of its server.
+    val told = String.valueOf(failed.getMessage).takeWhile(_ != '\n').trim
+    found += file.copy(condition = failed.getClass.getName, message = told)
+  }
 }

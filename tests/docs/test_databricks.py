@@ -1,0 +1,76 @@
+"""What a person with a Databricks workspace runs, here on a local Spark."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.markdown import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+FOLDER = ROOT / "examples" / "databricks"
+
+
+def loaded() -> Any:
+    """Return the module of the checks, which is in no package."""
+    spec = spec_from_file_location("check_platform", FOLDER / "check_platform.py")
+    assert spec
+    assert spec.loader
+    made = module_from_spec(spec)
+    sys.modules[spec.name] = made
+    spec.loader.exec_module(made)
+    return made
+
+
+check_platform = loaded()
+
+
+@pytest.fixture(scope="module")
+def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what the checks find."""
+    made = check_platform.run(spark, str(tmp_path_factory.mktemp("platform")))
+    return {one.promise: one for one in made}
+
+
+def test_every_promise_holds(found: dict[str, Any]) -> None:
+    assert [one for one in found.values() if one.found != "yes"] == []
+    assert list(found) == list(check_platform.CHECKS)
+
+
+def test_a_broken_promise_is_in_the_table(spark: SparkSession, tmp_path: Path) -> None:
+    # As in the standard access mode, nothing can be written.
+    made = check_platform.run(spark, f"nothing-like-this://{tmp_path}")
+    assert made[0].found == "no"
+    assert "\n" not in check_platform.shown(made[:1])
+    assert made[0].detail
+
+
+def test_the_notebook_is_one() -> None:
+    text = (FOLDER / "check_platform_notebook.py").read_text(encoding="utf-8")
+    assert text.startswith("# Databricks notebook source\n")
+    cells = text.split("\n# COMMAND ----------\n")
+    assert len(cells) > 3
+    for cell in cells:
+        ast.parse(cell)
+    called = set(re.findall(r"check_platform\.(\w+)", text))
+    assert called
+    assert all(hasattr(check_platform, name) for name in called)
+
+
+def test_the_bundle_names_what_there_is() -> None:
+    yaml = pytest.importorskip("yaml")
+    bundle = yaml.safe_load((FOLDER / "databricks.yml").read_text(encoding="utf-8"))
+    [task] = bundle["resources"]["jobs"]["check"]["tasks"]
+    assert (FOLDER / task["notebook_task"]["notebook_path"]).is_file()
+    names = {library.get("jar", library.get("whl")).rpartition("/")[2] for library in task["libraries"]}
+    assert names == {"pme-parquet-spark-4.0_2.13-0.1.0.jar", "pme_parquet-0.1.0-py3-none-any.whl"}
+    assert set(re.findall(r"\$\{var\.(\w+)\}", str(bundle))) == set(bundle["variables"])
