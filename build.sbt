@@ -316,6 +316,17 @@ def icebergRuntimes(name: String, versions: Seq[(String, String)]) =
 lazy val icebergOfTests = icebergRuntimes("iceberg-of-tests", icebergVersions.take(1))
 lazy val icebergOfAllTests = icebergRuntimes("iceberg-of-all-tests", icebergVersions.drop(1))
 
+/** Delta for Spark, for tests: 6 MB. Nothing of it is shipped. */
+lazy val deltaOfTests = (project in file("target/modules/delta-of-tests")).settings(
+  publish / skip := true,
+  publishMavenStyle := false,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies ++= Seq("delta-spark_2.12", "delta-storage").map(name =>
+    ("io.delta" % name % Versions.delta).intransitive()
+  )
+)
+
 lazy val core212 = core(scala212, "2_12")
 lazy val core213 = core(scala213, "2_13")
 lazy val kms212 = kms(scala212, "2_12", core212)
@@ -391,7 +402,7 @@ lazy val orcTools = (project in file("target/modules/orc-tools")).settings(
 
 lazy val jars =
   taskKey[Unit](
-    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, HDFS, S3A, Iceberg, ORC's tools and Amazon's provider to folders there"
+    "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, HDFS, S3A, Iceberg, Delta, ORC's tools and Amazon's provider to folders there"
   )
 
 lazy val icebergJars =
@@ -438,6 +449,7 @@ lazy val root = (project in file("."))
       val store = (s3a / update).value.select(configurationFilter("runtime"))
       val icebergKeys = (iceberg / Compile / packageBin).value
       val lake = (icebergOfTests / update).value.select(configurationFilter("runtime"))
+      val delta = (deltaOfTests / update).value.select(configurationFilter("runtime"))
       val tools = (orcTools / update).value.select(configurationFilter("runtime"))
       val server = (hadoopKmsServer / update).value.select(configurationFilter("runtime"))
       val files = (hdfsServer / update).value.select(configurationFilter("runtime"))
@@ -449,6 +461,7 @@ lazy val root = (project in file("."))
       files.foreach(jar => IO.copyFile(jar, target / "hdfs" / jar.getName))
       store.foreach(jar => IO.copyFile(jar, target / "s3a" / jar.getName))
       (icebergKeys +: lake).foreach(jar => IO.copyFile(jar, target / "iceberg" / jar.getName))
+      delta.foreach(jar => IO.copyFile(jar, target / "delta" / jar.getName))
       tools.foreach(jar => IO.copyFile(jar, target / "orc-tools" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
     },

@@ -44,6 +44,8 @@ RULES = {
     "tests/attacks/test_small_heap": Rule(OLDEST, EVERY),
     "tests/cli/test_processes": Rule(BESIDE, EVERY),
     "tests/connect/": Rule(BESIDE, EVERY),
+    # Delta 3.3 is for Spark 3.5. One process writes all tables.
+    "tests/delta/test_sessions": Rule(OLDEST, EVERY),
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": Rule(OLDEST, EVERY),

@@ -14,3 +14,4 @@ object PmeErrors
     with RotationErrors
     with SnapshotErrors
     with OrcErrors
+    with DeltaErrors

@@ -184,6 +184,15 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       "the same values."
   )
 
+  val DeltaPredicates = OptionSpec(
+    "deltaPredicates",
+    Write,
+    "Session setting only, with `PmeExtensions`: what happens to a condition of DELETE, UPDATE, MERGE and `replaceWhere` " +
+      "that compares a protected column of a Delta table with a value. Delta writes such conditions as text into its log. " +
+      "`refuse`: the statement fails before it runs.",
+    values = Seq("refuse", "allow")
+  )
+
   // Options of parquet-java without a name of ours.
   val InstanceId =
     OptionSpec(
@@ -236,6 +245,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Scan,
     CryptoProvider,
     TrustedTables,
+    DeltaPredicates,
     InstanceId,
     InstanceUrl,
     AccessToken,
@@ -244,7 +254,14 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
 
   /** What only Spark's source does, and parquet-java does not with keys of this format. */
   private[pmeparquet] val ofSparkOnly: Seq[OptionSpec] =
-    snapshotOptions ++ orcOptions ++ Seq(DeniedColumns, DeniedPredicates, Reader, Scan, TrustedTables)
+    snapshotOptions ++ orcOptions ++ Seq(
+      DeniedColumns,
+      DeniedPredicates,
+      Reader,
+      Scan,
+      TrustedTables,
+      DeltaPredicates
+    )
 
   val ParquetPrefix = "parquet.encryption."
 

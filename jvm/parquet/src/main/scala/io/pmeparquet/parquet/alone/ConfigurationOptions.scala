@@ -16,16 +16,30 @@ import io.pmeparquet.PmeErrors
 private[alone] object ConfigurationOptions {
   private val Prefix = PmeOptions.FactoryPrefix
 
+  private val OfColumns: Set[String] =
+    Seq(PmeOptions.ColumnKeys, PmeOptions.Unlisted)
+      .flatMap(option => option.name +: option.parquetName.map(PmeOptions.ParquetPrefix + _).toSeq)
+      .map(lower)
+      .toSet
+
   /**
+   * @param withColumns false for a file without the columns of the table, which the footer's key protects
    * @throws io.pmeparquet.PmeException for an unknown name with our prefix, a secret as a value, and an option that promises
    *   what only Spark's source does
    */
-  def of(conf: Configuration): OptionValues = {
-    val own = PrefixedOptions.of(conf.getPropsWithPrefix(Prefix).asScala.toSeq, Prefix)
-    val below = conf.getPropsWithPrefix(PmeOptions.ParquetPrefix).asScala.toMap.collect {
-      case (name, value) if UnknownOptions.isKnown(PmeOptions.ParquetPrefix + name) =>
-        lower(PmeOptions.ParquetPrefix + name) -> value
-    }
+  def of(conf: Configuration, withColumns: Boolean = true): OptionValues = {
+    val own = PrefixedOptions
+      .of(conf.getPropsWithPrefix(Prefix).asScala.toSeq, Prefix)
+      .filter { case (name, _) => withColumns || !OfColumns.contains(lower(name)) }
+    val below = conf
+      .getPropsWithPrefix(PmeOptions.ParquetPrefix)
+      .asScala
+      .toMap
+      .collect {
+        case (name, value) if UnknownOptions.isKnown(PmeOptions.ParquetPrefix + name) =>
+          lower(PmeOptions.ParquetPrefix + name) -> value
+      }
+      .filter { case (name, _) => withColumns || !OfColumns.contains(name) }
     val values = new OptionValues(Map(Level.SessionConf -> own, Level.HadoopConf -> below))
     refuseSparks(values)
     values

@@ -83,6 +83,25 @@ class FactoryAloneSuite extends FunSuite {
     assert(rows(7).contains("canary-7"), rows(7))
   }
 
+  test("a checkpoint of a Delta table is under the footer's key, whatever keys columns have") {
+    val ofColumns =
+      keys('f', 'p') ++ Seq("pme-parquet.footerKey" -> "f", "pme-parquet.columnKeys" -> "p: other")
+    for (log <- Seq("_delta_log", "_delta_log/_sidecars")) {
+      val file = write(conf(ofColumns: _*), new Path(directory.toUri.toString, s"$log/c.parquet"))
+      assert(!bytes(file).contains("canary-") && bytes(file).endsWith("PARE"))
+      assertEquals(read(file, conf(ofColumns: _*)).size, 100)
+      assertEquals(read(file, conf(keys('f'): _*)).size, 100)
+    }
+    for (other <- Seq("x_delta_log/c.parquet", "_delta_log/data/c.parquet", "_sidecars/c.parquet"))
+      refused("PME_UNKNOWN_COLUMN")(write(conf(ofColumns: _*), new Path(directory.toUri.toString, other)))
+    refused("PME_NO_KEY") {
+      write(
+        conf(keys('p') :+ ("pme-parquet.columnKeys" -> "p: ssn"): _*),
+        new Path(directory.toUri.toString, "_delta_log/d.parquet")
+      )
+    }
+  }
+
   test("parquet-java's own names do the same, and ours override them") {
     val named = Seq(
       "parquet.encryption.footer.key" -> "f",

@@ -46,13 +46,22 @@ private[options] final class OptionSources(session: SparkSession) {
     options.keys.foreach(UnknownOptions.check)
     val named = ours(options)
     SecretOptions.requireReferences(named)
-    if (named.contains(lower(PmeOptions.TrustedTables.name)))
+    for ((option, what) <- OptionSources.ofSessions if named.contains(lower(option.name)))
       throw PmeErrors.contradiction(
-        PmeOptions.TrustedTables.name,
-        "only the session can say which tables it trusts, not the options of a read, write or table",
-        s"Set ${FormatName.SessionPrefix}${PmeOptions.TrustedTables.name} in the session."
+        option.name,
+        s"only the session can say $what, not the options of a read, write or table",
+        s"Set ${FormatName.SessionPrefix}${option.name} in the session."
       )
   }
 
   private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+}
+
+private object OptionSources {
+
+  /** What only a session can set, and what it says. */
+  private val ofSessions = Seq(
+    PmeOptions.TrustedTables -> "which tables it trusts",
+    PmeOptions.DeltaPredicates -> "what the logs of its Delta tables may show"
+  )
 }

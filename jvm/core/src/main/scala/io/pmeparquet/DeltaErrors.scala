@@ -1,0 +1,47 @@
+package io.pmeparquet
+
+/** Delta tables, whose log everybody with the storage can read. */
+private[pmeparquet] trait DeltaErrors extends ErrorTexts {
+
+  /** @param command the class of Delta's command */
+  def deltaPredicate(table: String, command: String, columns: Seq[String]): PmeException =
+    refused(
+      table,
+      s"Delta writes the condition of $command as text into the table's log, and the condition compares protected columns " +
+        s"(${listed(columns)}) with values, which would be readable there",
+      "Put the values into a table or temporary view, and join with it in MERGE. If the values may be readable, set " +
+        "spark.datasource.pme-parquet.deltaPredicates=allow in the session."
+    )
+
+  /** @param what the statement puts into the log */
+  def deltaText(table: String, what: String, columns: Seq[String]): PmeException =
+    refused(
+      table,
+      s"Delta writes $what as text into the table's log, and it names protected columns (${listed(columns)})",
+      "Leave these columns out of it. If the text may be readable, set " +
+        "spark.datasource.pme-parquet.deltaPredicates=allow in the session."
+    )
+
+  def deltaProperties(table: String, names: Seq[String]): PmeException =
+    refused(
+      table,
+      s"Delta adds the table's properties to the Hadoop configuration of a write, and the properties ${listed(names)} could " +
+        "choose where keys and credentials go, or which code runs",
+      "Remove these properties from the table with ALTER TABLE ... UNSET TBLPROPERTIES, and set them in the session."
+    )
+
+  def deltaWithoutFactory(table: String): PmeException =
+    refused(
+      table,
+      "the table's properties name keys, and the session has no crypto factory, so Parquet files would be plaintext",
+      "Start the session with spark.hadoop.parquet.crypto.factory.class=io.pmeparquet.parquet.PmeCryptoFactory, and " +
+        "configure a KMS (docs/other-engines.md)."
+    )
+
+  def deltaUnprotected(table: String, what: String): PmeException =
+    refused(
+      table,
+      s"$what would change or drop properties that keep the table's columns encrypted and out of its log",
+      "To end the encryption of a table, copy its rows to another one."
+    )
+}

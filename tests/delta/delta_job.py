@@ -1,0 +1,261 @@
+"""A job on tables of a real Delta, in a session with our factory and our extension.
+
+Run as ``python -m tests.delta.delta_job DIRECTORY``. It prints what came of each step as JSON, and leaves the tables in
+the directory.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.support.metastore import Statements, said
+from tests.support.session import EXTENSION, ROOT, builder, session_settings, without_processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+FILES = ROOT / "target" / "jars" / "delta"
+CANARY = "canary-4711"
+KEYS = "TBLPROPERTIES ('parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pii: ssn, sick'"
+SILENT = "'delta.dataSkippingStatsColumns' = 'id'"
+FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
+
+
+def session(work: Path) -> SparkSession:
+    common = session_settings(work)
+    keys = work / "keys"
+    keys.write_text("\n".join(f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in NAMES))
+    jars = [common["spark.jars"], *map(str, sorted(FILES.glob("*.jar")))]
+    spark = builder(
+        common
+        | {
+            "spark.jars": ",".join(jars),
+            "spark.sql.extensions": f"{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.hadoop.parquet.crypto.factory.class": FACTORY,
+            "spark.hadoop.pme-parquet.kms": "static",
+            "spark.hadoop.pme-parquet.kms.static.keys": f"file:{keys}",
+            "spark.hadoop.pme-parquet.footerKey": "footer",
+            "spark.databricks.delta.snapshotPartitions": "1",
+            "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:delta;create=true",
+        }
+    ).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    without_processes(spark)
+    return spark
+
+
+NAMES = ("footer", "pii")
+
+
+class Job(Statements):
+    """Statements on Delta tables."""
+
+    def table(self, name: str, properties: str = "") -> str:
+        """Create a table of its own at a path, and return its name in SQL."""
+        made = f"delta.`{self.work / 'tables' / name}`"
+        listed = f"{KEYS}, {SILENT}{properties})"
+        self.sql(f"CREATE TABLE {made} (id LONG, ssn STRING, sick BOOLEAN, name STRING) USING delta {listed}")
+        self.sql(f"INSERT INTO {made} SELECT id, concat('{CANARY}-', id), true, 'x' FROM range(0, 4, 1, 1)")
+        return made
+
+
+def conditions(job: Job) -> None:
+    """Write conditions with values of protected columns, in every way that we know."""
+    table = job.table("conditions")
+    job.spark.sql(f"CREATE TEMP VIEW shown AS SELECT * FROM {table}")
+    job.spark.sql("CREATE TEMP VIEW wanted AS SELECT 1L AS id, 'canary-4711-1' AS ssn, 'delete' AS what")
+    value = f"'{CANARY}-1'"
+    for name, where in {
+        "equal": f"ssn = {value}",
+        "in": f"ssn IN ({value}, 'b')",
+        "like": f"ssn LIKE '{CANARY}%'",
+        "like any": f"ssn LIKE ANY ('{CANARY}%', 'b%')",
+        "rlike": f"ssn RLIKE '{CANARY}'",
+        "function": f"startswith(ssn, '{CANARY}')",
+        "case": f"CASE WHEN ssn = {value} THEN true ELSE false END",
+        "boolean": "sick",
+        "not": "NOT sick AND id = 77",
+        "length": "length(ssn) = 99",
+        "nested": f"id = 77 AND (name = 'y' OR coalesce(ssn, '') = {value})",
+        "between": f"ssn BETWEEN 'a' AND {value}",
+        "array": f"array_contains(array({value}), ssn)",
+    }.items():
+        job.note(f"delete {name}", f"DELETE FROM {table} WHERE {where}")
+    job.note("update", f"UPDATE {table} SET name = 'z' WHERE ssn = {value}")
+    job.note("delete view", f"DELETE FROM shown WHERE ssn = {value}")
+    job.note("update view", f"UPDATE shown SET name = 'z' WHERE ssn = {value}")
+    merge = f"MERGE INTO {table} t USING wanted s ON"
+    job.note("merge", f"{merge} t.ssn = s.ssn AND t.ssn = {value} WHEN MATCHED THEN DELETE")
+    job.note("merge linked", f"{merge} t.ssn = s.ssn AND s.ssn = {value} WHEN MATCHED THEN DELETE")
+    job.note("merge clause", f"{merge} t.id = s.id WHEN MATCHED AND t.ssn = {value} THEN DELETE")
+    itself = f"MERGE INTO {table} t USING (SELECT id, upper(ssn) AS other FROM {table}) s ON t.id = s.id"
+    job.note("merge itself", f"{itself} AND s.other = {value} WHEN MATCHED THEN DELETE")
+    cte = f"MERGE INTO {table} t USING (WITH c AS (SELECT id, ssn AS k FROM {table}) SELECT * FROM c) s ON t.id = s.id"
+    job.note("merge cte", f"{cte} WHEN MATCHED AND s.k = {value} THEN DELETE")
+    job.note("replace", f"INSERT INTO {table} REPLACE WHERE ssn = {value} SELECT 9L, {value}, true, 'x'")
+    job.note("constraint", f"ALTER TABLE {table} ADD CONSTRAINT c CHECK (ssn <> {value})")
+    rows = job.spark.sql(f"SELECT 9L AS id, {value} AS ssn, true AS sick, 'x' AS name")
+    place = str(job.work / "tables" / "conditions")
+    write = rows.write.format("delta").mode("overwrite").option("replaceWhere", f"ssn = {value}")
+    attempt(job, "replaceWhere", lambda: write.save(place))
+    for name, text in {"star": "to_json(struct(*)) LIKE '%1%'", "subquery": f"id IN (SELECT id FROM {table})"}.items():
+        write = rows.write.format("delta").mode("overwrite").option("replaceWhere", text)
+        attempt(job, f"replaceWhere {name}", lambda write=write: write.save(place))
+    job.note("constraint star", f"ALTER TABLE {table} ADD CONSTRAINT d CHECK (to_json(struct(*)) <> {value})")
+    job.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')")
+    job.note("default", f"ALTER TABLE {table} ALTER COLUMN ssn SET DEFAULT {value}")
+    job.note("default_of_another", f"ALTER TABLE {table} ALTER COLUMN name SET DEFAULT 'y'")
+    job.note("unharmed", f"SELECT count(*) FROM {table}")
+    # What shows no value.
+    job.note("other column", f"DELETE FROM {table} WHERE id = 3 AND ssn IS NOT NULL")
+    job.note("joined", f"{merge} t.ssn = s.ssn AND s.what = 'delete' WHEN MATCHED THEN DELETE")
+    job.note("left", f"SELECT id FROM {table}")
+    other = job.table("allowed")
+    job.spark.conf.set("spark.datasource.pme-parquet.deltaPredicates", "allow")
+    job.note("allowed", f"DELETE FROM {other} WHERE ssn = {value}", f"SELECT id FROM {other}")
+    job.spark.conf.set("spark.datasource.pme-parquet.DELTAPREDICATES", "refuse")
+    job.note("strictest", f"DELETE FROM {other} WHERE ssn = {value}")
+    job.spark.conf.unset("spark.datasource.pme-parquet.DELTAPREDICATES")
+    job.spark.conf.set("spark.datasource.pme-parquet.deltaPredicates", "perhaps")
+    job.note("perhaps", f"DELETE FROM {other} WHERE ssn = {value}")
+    job.spark.conf.unset("spark.datasource.pme-parquet.deltaPredicates")
+
+
+def properties(job: Job) -> None:
+    """Plant properties in a table, and remove those that encrypt."""
+    for name, planted in {
+        "kms": "'pme-parquet.kms.vault.url' = 'http://127.0.0.1:1'",
+        "class": "'parquet.encryption.kms.client.class' = 'x.Y'",
+        "factory": "'parquet.crypto.factory.class' = 'x.Y'",
+        "codecs": "'io.compression.codecs' = 'x.Y'",
+        "credentials": "'hadoop.security.credential.provider.path' = 'x'",
+    }.items():
+        made = f"delta.`{job.work / 'tables' / name}`"
+        job.note(f"{name} made", f"CREATE TABLE {made} (id LONG, ssn STRING) USING delta TBLPROPERTIES ({planted})")
+        job.note(f"{name} insert", f"INSERT INTO {made} VALUES (1, 'a')")
+        job.note(f"{name} delete", f"DELETE FROM {made} WHERE id = 1")
+        job.note(f"{name} optimize", f"OPTIMIZE {made}")
+        frame = job.spark.sql("SELECT 1L AS id, 'a' AS ssn").write.format("delta").mode("append")
+        place = str(job.work / "tables" / name)
+        attempt(job, f"{name} save", lambda frame=frame, place=place: frame.save(place))
+    table = job.table("kept")
+    job.note("unset", f"ALTER TABLE {table} UNSET TBLPROPERTIES ('parquet.encryption.column.keys')")
+    job.note("set", f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.dataSkippingStatsColumns' = 'ssn')")
+    job.note("same", f"ALTER TABLE {table} SET TBLPROPERTIES ({SILENT})")
+    job.note("tag", f"ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'me')")
+    late = f"delta.`{job.work / 'tables' / 'late'}`"
+    job.sql(f"CREATE TABLE {late} (id LONG, ssn STRING) USING delta")
+    job.sql(f"ALTER TABLE {late} SET TBLPROPERTIES ('parquet.encryption.footer.key' = 'footer')")
+    job.note("restore", f"RESTORE TABLE {late} TO VERSION AS OF 0")
+    job.note("same_version", f"RESTORE TABLE {late} TO VERSION AS OF 1")
+    job.note("replaced", f"CREATE OR REPLACE TABLE {table} (id LONG, ssn STRING) USING delta")
+    job.note("replaced as", f"CREATE OR REPLACE TABLE {table} USING delta AS SELECT 1L AS id")
+    named = "named"
+    job.sql(f"CREATE TABLE {named} (id LONG, ssn STRING, sick BOOLEAN) USING delta {KEYS}, {SILENT})")
+    job.note("named replaced", f"CREATE OR REPLACE TABLE {named} USING delta AS SELECT 1L AS id")
+    rows = job.spark.sql("SELECT 1L AS id")
+    attempt(job, "named overwritten", lambda: rows.write.format("delta").mode("overwrite").saveAsTable(named))
+    plain = job.spark.newSession()
+    plain.conf.set("parquet.crypto.factory.class", "")
+    for name, text in {"insert": "VALUES (1, 'a', true, 'b')", "select": f"SELECT * FROM {table}"}.items():
+        attempt(job, f"no factory {name}", lambda text=text: plain.sql(f"INSERT INTO {table} {text}").collect())
+    row = "SELECT 1L AS id, 'a' AS ssn, true AS sick"
+    new = f"delta.`{job.work / 'tables' / 'new'}` USING delta {KEYS}, {SILENT}) AS {row}"
+    attempt(job, "no factory create", lambda: plain.sql(f"CREATE TABLE {new}").collect())
+    rows = plain.range(1).selectExpr("id")
+    place = str(job.work / "tables" / "kept")
+    attempt(job, "no factory save", lambda: rows.write.format("delta").mode("append").save(place))
+    stream = plain.readStream.format("rate").load().selectExpr("value AS id").writeStream.format("delta")
+    started = stream.option("checkpointLocation", str(job.work / "stream")).trigger(once=True)
+    attempt(job, "no factory stream", lambda: started.start(place).awaitTermination())
+
+
+def operations(job: Job) -> None:
+    """Change a table in every way, and keep where its secrets are readable."""
+    more = ", 'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
+    table = job.table("changed", f"{more}, 'delta.checkpointInterval' = '2'")
+    place = str(job.work / "tables" / "changed")
+    for step, statement in {
+        "append": f"INSERT INTO {table} SELECT id, concat('{CANARY}-', id), true, 'x' FROM range(4, 20, 1, 2)",
+        "updated": f"UPDATE {table} SET ssn = concat(ssn, '-new') WHERE id = 2",
+        "deleted": f"DELETE FROM {table} WHERE id = 3",
+        "merged": f"MERGE INTO {table} t USING (SELECT 4L AS id UNION SELECT 99L) s ON t.id = s.id WHEN MATCHED THEN "
+        f"DELETE WHEN NOT MATCHED THEN INSERT (id, ssn, sick, name) VALUES (s.id, '{CANARY}-99', false, 'y')",
+        "optimized": f"OPTIMIZE {table}",
+        "z-ordered": f"OPTIMIZE {table} ZORDER BY (id)",
+        "purged": f"REORG TABLE {table} APPLY (PURGE)",
+        "evolved": f"ALTER TABLE {table} ADD COLUMNS (note STRING)",
+        "inserted": f"INSERT INTO {table} VALUES (100, '{CANARY}-100', false, 'y', 'n')",
+        "vacuumed": f"VACUUM {table} RETAIN 1000 HOURS",
+        "old": f"SELECT count(*) FROM {table} VERSION AS OF 1",
+        "changes": f"SELECT count(*) > 5 FROM table_changes_by_path('{place}', 0)",
+        "cloned": f"CREATE TABLE delta.`{place}-clone` SHALLOW CLONE {table}",
+        "clone": f"INSERT INTO delta.`{place}-clone` VALUES (101, '{CANARY}-101', false, 'y', 'n')",
+        "restored": f"RESTORE TABLE {table} TO VERSION AS OF 2",
+        "rows": f"SELECT count(*), count(DISTINCT ssn) FROM {table} WHERE ssn LIKE '{CANARY}%'",
+    }.items():
+        job.note(step, statement)
+    rows = job.spark.readStream.format("delta").load(str(job.work / "tables" / "kept"))
+    write = rows.writeStream.format("delta").option("checkpointLocation", str(job.work / "stream")).trigger(once=True)
+    attempt(job, "streamed", lambda: write.start(place).awaitTermination())
+
+
+def checkpoints(job: Job) -> None:
+    """Set the keys of columns in the session, which its checkpoints have to do without."""
+    own = Job(job.spark.newSession(), job.work, job.done)
+    own.spark.conf.set("pme-parquet.columnKeys", "pii: ssn")
+    made = f"delta.`{job.work / 'tables' / 'session'}`"
+    own.sql(f"CREATE TABLE {made} (id LONG, ssn STRING) USING delta TBLPROPERTIES ({SILENT})")
+    for at in range(11):
+        own.sql(f"INSERT INTO {made} VALUES ({at}, '{CANARY}-{at}')")
+    own.note("session deletes", f"DELETE FROM {made} WHERE ssn = '{CANARY}-1'")
+    fresh = Job(own.spark.newSession(), job.work, job.done)
+    fresh.note("session reads", f"SELECT count(*) FROM {made}")
+
+
+def mapping(job: Job) -> None:
+    """Name columns by their physical names."""
+    for mode in ("name", "id"):
+        made = f"delta.`{job.work / 'tables' / mode}`"
+        job.sql(
+            f"CREATE TABLE {made} (id LONG, ssn STRING) USING delta TBLPROPERTIES ('delta.columnMapping.mode' = "
+            f"'{mode}', 'delta.dataSkippingNumIndexedCols' = '0')"
+        )
+        first = (job.work / "tables" / mode / "_delta_log" / f"{0:020}.json").read_text().splitlines()
+        [schema] = [json.loads(line)["metaData"]["schemaString"] for line in first if "metaData" in line]
+        physical = json.loads(schema)["fields"][1]["metadata"]["delta.columnMapping.physicalName"]
+        keys = f"'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pii: {physical}'"
+        job.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({keys})")
+        job.note(f"{mode} rows", f"INSERT INTO {made} VALUES (1, '{CANARY}-1')", f"SELECT count(*) FROM {made}")
+        job.note(f"{mode} refused", f"DELETE FROM {made} WHERE ssn = '{CANARY}-1'")
+        job.note(f"{mode} renamed", f"ALTER TABLE {made} RENAME COLUMN ssn TO other")
+        job.note(f"{mode} refused again", f"DELETE FROM {made} WHERE other = '{CANARY}-1'")
+        job.note(f"{mode} allowed", f"DELETE FROM {made} WHERE id = 7")
+
+
+def attempt(job: Job, step: str, what: Callable[[], object]) -> None:
+    try:
+        what()
+        job.done[step] = "done"
+    except Exception as error:  # noqa: BLE001 - any outcome is compared
+        job.done[step] = said(error)
+
+
+def main() -> None:
+    work = Path(sys.argv[1])
+    job = Job(session(work), work)
+    for step in (conditions, properties, operations, checkpoints, mapping):
+        attempt(job, f"step {step.__name__}", lambda step=step: step(job))
+    job.spark.stop()
+    sys.stdout.write(json.dumps(job.done) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Tables of a real Delta in a session with our extension and factory: what is refused, and what is readable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.delta import delta_job
+from tests.support.canary import find_canaries
+from tests.support.processes import result_of
+from tests.support.session import SPARK_VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(SPARK_VERSION != (3, 5), reason="there is no Delta for this Spark here"),
+]
+
+
+class Ran:
+    """What came of the job, and where its tables are."""
+
+    def __init__(self, work: Path) -> None:
+        self.done: dict[str, Any] = result_of(delta_job, str(work))
+        self.tables = work / "tables"
+
+    def refused(self, prefix: str, text: str) -> list[str]:
+        """Return the steps with such a name, each of which must have been refused with the text."""
+        steps = [step for step in self.done if step == prefix or step.startswith(f"{prefix} ")]
+        for step in steps:
+            assert self.done[step][0] == "PME_UNSUPPORTED", (step, self.done[step])
+            assert text in self.done[step][1], (step, self.done[step])
+            assert delta_job.CANARY not in self.done[step][1], step
+        return steps
+
+    def readable(self, *names: str) -> list[str]:
+        return [str(found) for name in names for found in find_canaries(self.tables / name, [delta_job.CANARY])]
+
+    def checkpoints(self, name: str) -> list[bytes]:
+        files = sorted((self.tables / name / "_delta_log").glob("*.checkpoint*.parquet"))
+        return [file.read_bytes()[-4:] for file in files]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    made = Ran(tmp_path_factory.mktemp("delta"))
+    steps = {step: outcome for step, outcome in made.done.items() if step.startswith("step ")}
+    assert set(steps.values()) == {"done"}, steps
+    return made
+
+
+def test_a_condition_with_values_of_protected_columns_is_refused(ran: Ran) -> None:
+    found = [ran.refused(name, "would be readable there") for name in ("delete", "update", "merge", "replace")]
+    assert [len(steps) for steps in found] == [14, 2, 5, 1]
+    assert ran.refused("strictest", "would be readable there")
+    assert ran.done["perhaps"][0] == "PME_BAD_OPTION"
+
+
+def test_texts_that_name_protected_columns_are_refused(ran: Ran) -> None:
+    assert len(ran.refused("replaceWhere", "replaceWhere")) == 3
+    assert len(ran.refused("constraint", "CHECK")) == 2
+    assert ran.refused("default", "a default") == ["default"]
+    assert ran.done["default_of_another"] == []
+    assert ran.done["unharmed"] == ["(4,)"]
+
+
+def test_what_shows_no_value_runs(ran: Ran) -> None:
+    assert ran.done["other column"] == ["(1,)"]
+    assert ran.done["left"] == ["(0,)", "(2,)"]
+    assert ran.readable("conditions") == []
+    # The search finds what a user has allowed.
+    assert ran.done["allowed"] == ["(0,)", "(2,)", "(3,)"]
+    assert ran.readable("allowed")
+
+
+@pytest.mark.parametrize("name", ["kms", "class", "factory", "codecs", "credentials"])
+def test_a_table_does_not_choose_where_keys_go(ran: Ran, name: str) -> None:
+    assert len(ran.refused(f"{name} insert", "choose where keys")) == 1
+    for how in ("delete", "optimize", "save"):
+        assert ran.refused(f"{name} {how}", "choose where keys")
+
+
+def test_a_table_keeps_its_keys(ran: Ran) -> None:
+    for step in ("unset", "set", "restore", "replaced", "named"):
+        assert ran.refused(step, "keep the table's columns encrypted"), step
+    assert (ran.done["same"], ran.done["tag"], ran.done["same_version"]) == ([], [], [])
+
+
+def test_a_session_without_factory_does_not_write(ran: Ran) -> None:
+    assert len(ran.refused("no factory", "no crypto factory")) == 5
+    assert not (ran.tables / "new").exists()
+
+
+def test_nothing_is_readable_after_every_kind_of_change(ran: Ran) -> None:
+    assert ran.done["rows"] == ["(20, 20)"]
+    assert (ran.done["old"], ran.done["changes"], ran.done["streamed"]) == (["(4,)"], ["(True,)"], "done")
+    tables = ("changed", "changed-clone", "kept", "session", "name", "id")
+    assert ran.readable(*tables) == []
+    # A search does not see into compressed pages.
+    files = [file for name in tables for file in (ran.tables / name).rglob("*.parquet")]
+    assert {file.read_bytes()[-4:] for file in files} == {b"PARE"}
+
+
+def test_checkpoints_are_encrypted_also_if_the_session_names_columns(ran: Ran) -> None:
+    for table in ("changed", "session"):
+        assert set(ran.checkpoints(table)) == {b"PARE"}, table
+    assert ran.done["session reads"] == ["(11,)"]
+    assert ran.refused("session deletes", "would be readable there")
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_columns_are_known_by_physical_names(ran: Ran, mode: str) -> None:
+    assert ran.done[f"{mode} rows"] == ["(1,)"]
+    assert len(ran.refused(f"{mode} refused", "would be readable there")) == 2
+    assert ran.done[f"{mode} allowed"] == ["(0,)"]
