@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,7 +108,7 @@ def conditions(job: Job) -> None:
     attempt(job, "replaceWhere", lambda: write.save(place))
     for name, text in {"star": "to_json(struct(*)) LIKE '%1%'", "subquery": f"id IN (SELECT id FROM {table})"}.items():
         write = rows.write.format("delta").mode("overwrite").option("replaceWhere", text)
-        attempt(job, f"replaceWhere {name}", lambda write=write: write.save(place))
+        attempt(job, f"replaceWhere {name}", partial(write.save, place))
     job.note("constraint star", f"ALTER TABLE {table} ADD CONSTRAINT d CHECK (to_json(struct(*)) <> {value})")
     job.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')")
     job.note("default", f"ALTER TABLE {table} ALTER COLUMN ssn SET DEFAULT {value}")
@@ -144,7 +145,7 @@ def properties(job: Job) -> None:
         job.note(f"{name} optimize", f"OPTIMIZE {made}")
         frame = job.spark.sql("SELECT 1L AS id, 'a' AS ssn").write.format("delta").mode("append")
         place = str(job.work / "tables" / name)
-        attempt(job, f"{name} save", lambda frame=frame, place=place: frame.save(place))
+        attempt(job, f"{name} save", partial(frame.save, place))
     table = job.table("kept")
     job.note("unset", f"ALTER TABLE {table} UNSET TBLPROPERTIES ('parquet.encryption.column.keys')")
     job.note("set", f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.dataSkippingStatsColumns' = 'ssn')")
@@ -165,7 +166,7 @@ def properties(job: Job) -> None:
     plain = job.spark.newSession()
     plain.conf.set("parquet.crypto.factory.class", "")
     for name, text in {"insert": "VALUES (1, 'a', true, 'b')", "select": f"SELECT * FROM {table}"}.items():
-        attempt(job, f"no factory {name}", lambda text=text: plain.sql(f"INSERT INTO {table} {text}").collect())
+        attempt(job, f"no factory {name}", partial(collected, plain, f"INSERT INTO {table} {text}"))
     row = "SELECT 1L AS id, 'a' AS ssn, true AS sick"
     new = f"delta.`{job.work / 'tables' / 'new'}` USING delta {KEYS}, {SILENT}) AS {row}"
     attempt(job, "no factory create", lambda: plain.sql(f"CREATE TABLE {new}").collect())
@@ -240,6 +241,10 @@ def mapping(job: Job) -> None:
         job.note(f"{mode} allowed", f"DELETE FROM {made} WHERE id = 7")
 
 
+def collected(spark: SparkSession, text: str) -> None:
+    spark.sql(text).collect()
+
+
 def attempt(job: Job, step: str, what: Callable[[], object]) -> None:
     try:
         what()
@@ -252,7 +257,7 @@ def main() -> None:
     work = Path(sys.argv[1])
     job = Job(session(work), work)
     for step in (conditions, properties, operations, checkpoints, mapping):
-        attempt(job, f"step {step.__name__}", lambda step=step: step(job))
+        attempt(job, f"step {step.__name__}", partial(step, job))
     job.spark.stop()
     sys.stdout.write(json.dumps(job.done) + "\n")
 
