@@ -141,7 +141,7 @@ private final class DeltaRules(session: SparkSession) {
   private def judgeConditions(node: LogicalPlan, name: String): Unit = {
     val tables = tablesOf(node)
     if (tables.isEmpty && DeltaTable.isDeltas(node) && encrypts)
-      throw PmeErrors.deltaUnprotected("Delta table", s"$name, whose table cannot be told,")
+      throw PmeErrors.deltaUnprotected("Delta table", s"$name of a table that cannot be found")
     tables.foreach(requireWritable)
     if (tables.nonEmpty) {
       val plans = node.productIterator.collect { case plan: LogicalPlan => plan }.toSeq
