@@ -152,7 +152,8 @@ $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
 	touch $@
 
 # An extra. Only the environments of its own tests install it: everything else is tested with the JVM's provider.
-$(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready
+# It comes after the wheel, because both make target/wheel.
+$(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 	rm -rf python/accp/src/pme_parquet_accp/jars target/wheel/pme_parquet_accp-*
 	mkdir -p python/accp/src/pme_parquet_accp/jars
 	cp target/jars/accp/*.jar python/accp/src/pme_parquet_accp/jars/
