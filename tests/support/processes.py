@@ -27,14 +27,14 @@ def environment() -> dict[str, str]:
     return kept | archive.VARIABLES | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 
 
-def result_of(job: ModuleType, *arguments: str) -> Any:
+def result_of(job: ModuleType, *arguments: str, patience: int = PATIENCE) -> Any:
     """Run a module as a script, and return the JSON in the last line of its output."""
     done = subprocess.run(
         [sys.executable, str(job.__file__), *arguments],
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=patience,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
