@@ -41,7 +41,7 @@ class Rule(NamedTuple):
 # The first matching rule applies.
 RULES = {
     # Each row starts a Spark, or all rows start several: on one Spark, with the work divided between the two.
-    "tests/attacks/test_small_heap": Rule(OLDEST, EVERY),
+    "tests/attacks/test_small_heap": Rule(BESIDE, EVERY),
     "tests/cli/test_processes": Rule(BESIDE, EVERY),
     "tests/connect/": Rule(BESIDE, EVERY),
     # Delta 3.3 is for Spark 3.5. One process writes all tables.
@@ -57,7 +57,7 @@ RULES = {
     "tests/docs/test_examples": Rule(BESIDE, EVERY),
     "tests/kms/test_cluster": Rule(OLDEST, EVERY),
     "tests/leaks/test_heap_dumps": Rule(OLDEST, EVERY),
-    "tests/leaks/test_secrets": Rule(NEWEST, EVERY),
+    "tests/leaks/test_secrets": Rule(BESIDE, EVERY),
     "tests/orc/test_cluster": Rule(OLDEST, EVERY),
     "tests/orc/test_hive": Rule(BESIDE, EVERY),
     "tests/packaging/test_accp": Rule(OLDEST, EVERY),
@@ -72,6 +72,7 @@ RULES = {
     # They need no Spark, or hardly any: on one of the two, where most rows cost nothing.
     "tests/cli/": Rule(OLDEST, 6),
     "tests/docs/test_links": Rule(BESIDE, EVERY),
+    "tests/docs/test_readme": Rule(BESIDE, EVERY),
     "tests/docs/": Rule(NEWEST, EVERY),
     "tests/inspection/": Rule(OLDEST, 6),
     "tests/kms/client/": Rule(BESIDE, EVERY),
