@@ -15,7 +15,8 @@ import pme_parquet as pme
 from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import s3a
-from tests.support.storage.place import ENC, MATERIAL, READING, InBucket
+from tests.support.storage.changes import OPERATIONS, assert_nothing_lost, sealed, shape
+from tests.support.storage.place import READING, InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,48 +27,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
-NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
 # A point is a part of the requests that a clean run makes.
 POINTS = range(20)
-EITHER = {"plaintextFiles": "allow"}
-
-
-class Operation(NamedTuple):
-    """An operation on a table, and what the table is before."""
-
-    act: Callable[[InBucket], object]
-    prepare: Callable[[InBucket], object]
-
-
-def append(place: InBucket) -> None:
-    options = ENC.options() | {"snapshot": "update"}
-    people(place.spark, 20).coalesce(1).write.format("pme-parquet").options(**options).mode("append").save(place.path)
-
-
-def sealed(place: InBucket) -> None:
-    place.write(people(place.spark))
-    pme.seal(place.spark, place.path, options=READING)
-
-
-def rotate(place: InBucket) -> None:
-    pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True)
-
-
-def to_external(place: InBucket) -> None:
-    pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True, key_material="external")
-
-
-def in_place(place: InBucket) -> None:
-    done = pme.encrypt(place.spark, place.path, enc=ENC, in_place=True)
-    assert done.failed == ()
-
-
-OPERATIONS = {
-    "append": Operation(append, sealed),
-    "rotate": Operation(rotate, lambda place: place.write(people(place.spark))),
-    "to external": Operation(to_external, lambda place: place.write(people(place.spark))),
-    "in place": Operation(in_place, lambda place: people(place.spark).write.parquet(place.path)),
-}
 
 
 class Prepared(NamedTuple):
@@ -118,26 +79,6 @@ def at(place: InBucket, point: int, fault: Fault, *, ever_after: bool) -> Callab
             return fault if count[0] == point + 1 or (ever_after and count[0] > point) else None
 
     return which
-
-
-def shape(names: set[str]) -> list[str]:
-    """Return the kinds of files: names of data are random."""
-    kinds = ("_pme_snapshots/snapshot", "_pme_snapshots/part", MATERIAL, "part-", "_SUCCESS")
-    return sorted(next((kind for kind in kinds if name.startswith(kind)), name) for name in names)
-
-
-def assert_nothing_lost(name: str, place: InBucket) -> None:
-    """Fail unless the table is what it was or what it will be, or a reader is told that it is neither."""
-    spark, before = place.spark, rows(people(place.spark))
-    if name != "append":
-        assert place.rows(**EITHER) == before
-        return
-    after = rows(people(spark).union(people(spark, 20)))
-    try:
-        assert place.rows(snapshot="require") in (before, after)
-    except pme.SnapshotMismatchError:
-        # The file is there, and its version is not.
-        assert place.rows(snapshot="off") == after
 
 
 @pytest.mark.parametrize("point", POINTS)

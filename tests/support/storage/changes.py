@@ -1,0 +1,84 @@
+"""Operations that tests stop in the middle, in any storage, and what must be there afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pme_parquet as pme
+from tests.support.frames import people
+from tests.support.source import rows
+from tests.support.storage.place import ENC, MATERIAL, READING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.support.storage.place import Place
+
+NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
+EITHER = {"plaintextFiles": "allow"}
+KINDS = ("_pme_snapshots/snapshot", "_pme_snapshots/part", MATERIAL, "part-", "_SUCCESS")
+
+
+class Operation(NamedTuple):
+    """An operation on a table, and what the table is before."""
+
+    act: Callable[[Place], object]
+    prepare: Callable[[Place], object]
+
+
+def append(place: Place) -> None:
+    options = ENC.options() | {"snapshot": "update"}
+    people(place.spark, 20).coalesce(1).write.format("pme-parquet").options(**options).mode("append").save(place.path)
+
+
+def sealed(place: Place) -> None:
+    place.write(people(place.spark))
+    pme.seal(place.spark, place.path, options=READING)
+
+
+def rotate(place: Place) -> None:
+    pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True)
+
+
+def to_external(place: Place) -> None:
+    pme.rotate(place.spark, place.path, options=READING, master_keys=NEW, allow_unused=True, key_material="external")
+
+
+def in_place(place: Place) -> None:
+    done = pme.encrypt(place.spark, place.path, enc=ENC, in_place=True)
+    assert done.failed == ()
+
+
+def written(place: Place) -> None:
+    place.write(people(place.spark))
+
+
+def plain(place: Place) -> None:
+    people(place.spark).write.parquet(place.path)
+
+
+OPERATIONS = {
+    "append": Operation(append, sealed),
+    "rotate": Operation(rotate, written),
+    "to external": Operation(to_external, written),
+    "in place": Operation(in_place, plain),
+}
+
+
+def shape(names: set[str]) -> list[str]:
+    """Return the kinds of files: names of data are random."""
+    return sorted(next((kind for kind in KINDS if name.startswith(kind)), name) for name in names)
+
+
+def assert_nothing_lost(name: str, place: Place) -> None:
+    """Fail unless the table is what it was or what it will be, or a reader is told that it is neither."""
+    before = rows(people(place.spark))
+    if name != "append":
+        assert place.rows(**EITHER) == before
+        return
+    after = rows(people(place.spark).union(people(place.spark, 20)))
+    try:
+        assert place.rows(snapshot="require") in (before, after)
+    except pme.SnapshotMismatchError:
+        # The file is there, and its version is not.
+        assert place.rows(snapshot="off") == after
