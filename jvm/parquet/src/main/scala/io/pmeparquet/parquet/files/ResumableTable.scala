@@ -95,15 +95,7 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
     files.find(find(_, conf).isEmpty).foreach { file =>
       throw new IOException(s"file $file was written for $target, but it was not found")
     }
-    StagedTable.requireFree(target, conf)
-    fs.mkdirs(target.getParent)
-    try OwnFiles.moveToFree(staged, target, conf)
-    catch {
-      case failed: IOException =>
-        // If somebody else was there first, that is the better message.
-        StagedTable.requireFree(target, conf)
-        throw failed
-    }
+    StagedTable.appear(staged, target, conf)
     requireAll(fs, files)
     // The table is there: the run has not failed if something else could not be removed.
     try ResumableTable.all(target, conf).foreach(OwnFiles.delete(_, conf))

@@ -77,15 +77,7 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
       throw new IOException(s"$files files were written for $target, but only $count were found")
     OwnFiles.makeDirectory(table, conf)
     for ((directory, found) <- written; file <- found) collect(fs, directory, file, conf)
-    StagedTable.requireFree(target, conf)
-    fs.mkdirs(target.getParent)
-    try OwnFiles.moveToFree(table, target, conf)
-    catch {
-      case failed: IOException =>
-        // If somebody else was there first, that is the better message.
-        StagedTable.requireFree(target, conf)
-        throw failed
-    }
+    StagedTable.appear(table, target, conf)
     // The table is there: the run has not failed if something else could not be removed.
     try {
       discard(conf)
@@ -145,6 +137,23 @@ object StagedTable {
           "it is not empty",
           "Name a new directory, or empty this one."
         )
+    }
+  }
+
+  /**
+   * Moves a whole table to its target, in one step.
+   *
+   * @throws io.pmeparquet.PmeException if something exists at the target
+   */
+  private[files] def appear(table: Path, target: Path, conf: Configuration): Unit = {
+    requireFree(target, conf)
+    target.getFileSystem(conf).mkdirs(target.getParent)
+    try OwnFiles.moveToFree(table, target, conf)
+    catch {
+      case failed: IOException =>
+        // If somebody else was there first, that is the better message.
+        requireFree(target, conf)
+        throw failed
     }
   }
 
