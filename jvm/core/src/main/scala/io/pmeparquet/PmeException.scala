@@ -36,6 +36,9 @@ object PmeException {
   def causes(failure: Throwable): Seq[Throwable] =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(MaxCauses).toList
 
+  /** The first line of the message of somebody else's exception: Spark and HDFS append stack traces to messages. */
+  def firstLine(failure: Throwable): String = String.valueOf(failure.getMessage).takeWhile(_ != '\n').trim
+
   /** Whether the thread was cancelled and nothing failed. */
   def isOfCancelled(failure: Throwable): Boolean = causes(failure).exists {
     case _: InterruptedException | _: ClosedByInterruptException => true

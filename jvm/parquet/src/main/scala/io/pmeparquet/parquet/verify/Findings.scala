@@ -54,9 +54,6 @@ private[verify] final class Findings(file: Finding) {
   def addOnce(place: Finding => Finding, failed: PmeException): Unit =
     if (!found.contains(place(file).because(failed))) add(place, failed)
 
-  def ofStorage(failed: IOException): Unit = {
-    // HDFS appends the stack trace of its server.
-    val told = String.valueOf(failed.getMessage).takeWhile(_ != '\n').trim
-    found += file.copy(condition = failed.getClass.getName, message = told)
-  }
+  def ofStorage(failed: IOException): Unit =
+    found += file.copy(condition = failed.getClass.getName, message = PmeException.firstLine(failed))
 }

@@ -34,11 +34,8 @@ private[admin] object Check {
 
   def failure(name: String, failed: Throwable): Check = PmeException.find(failed) match {
     case Some(ours) => failure(name, ours.condition.name, ours.getMessage)
-    case None => failure(name, failed.getClass.getName, firstLine(failed))
+    case None => failure(name, failed.getClass.getName, PmeException.firstLine(failed))
   }
-
-  /** Spark appends stack traces to messages. */
-  private def firstLine(failed: Throwable) = String.valueOf(failed.getMessage).takeWhile(_ != '\n').trim
 
   /** @param condition a condition of ours, or the class of the exception */
   def failure(name: String, condition: String, message: String): Check = {

@@ -17,9 +17,7 @@ private[spark] final case class FileFailure(condition: String, message: String)
 private[spark] object FileFailure {
   def of(failed: Throwable): FileFailure = PmeException.find(failed) match {
     case Some(ours) => FileFailure(ours.condition.name, ours.getMessage)
-    // HDFS appends the stack trace of its server.
-    case None =>
-      FileFailure(failed.getClass.getName, String.valueOf(failed.getMessage).takeWhile(_ != '\n').trim)
+    case None => FileFailure(failed.getClass.getName, PmeException.firstLine(failed))
   }
 }
 
