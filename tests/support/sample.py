@@ -65,10 +65,10 @@ RULES = {
     "tests/packaging/test_other_sparks": Rule(OLDEST, EVERY),
     "tests/packaging/": Rule(BESIDE, EVERY),
     "tests/policy/test_sessions": Rule(OLDEST, EVERY),
-    "tests/orc/test_migrate_killed": Rule(NEWEST, 2),
-    "tests/rekey/test_encrypt_killed": Rule(NEWEST, 3),
+    "tests/orc/test_migrate_killed": Rule(NEWEST, 1),
+    "tests/rekey/test_encrypt_killed": Rule(NEWEST, 1),
     "tests/rekey/test_killed": Rule(NEWEST, EVERY),
-    "tests/rotation/test_killed": Rule(OLDEST, 4),
+    "tests/rotation/test_killed": Rule(OLDEST, 2),
     # They need no Spark, or hardly any: on one of the two, where most rows cost nothing.
     "tests/cli/": Rule(OLDEST, 6),
     "tests/docs/test_links": Rule(BESIDE, EVERY),
@@ -96,20 +96,22 @@ RULES = {
     # One process starts HDFS.
     "tests/hdfs/test_killed": Rule(OLDEST, 2),
     "tests/hdfs/": Rule(OLDEST, 1),
-    "tests/storage/test_faults": Rule(NEWEST, 5),
+    "tests/storage/test_faults": Rule(NEWEST, 2),
     "tests/storage/": Rule(NEWEST, EVERY),
-    "tests/snapshots/test_killed": Rule(NEWEST, 4),
+    "tests/snapshots/test_killed": Rule(NEWEST, 2),
     # A second or two each: every action by someone, and everyone at something.
-    "tests/snapshots/test_attackers": Rule(SPLIT, 12),
-    # Conditions are translated and pushed down by each Spark in its own way.
-    "tests/snapshots/test_skipping": Rule(SPLIT, 2),
-    "tests/snapshots/": Rule(TURNS, 2),
+    "tests/snapshots/test_attackers": Rule(SPLIT, 6),
+    # Three to five seconds each.
+    "tests/snapshots/test_skipping": Rule(TURNS, 1),
+    "tests/snapshots/": Rule(TURNS, 1),
     # Less than a second each: a case of Xskipper's own tests.
     "tests/xskipper/test_reads": Rule(TURNS, EVERY),
     # Plans of each Spark: the rules for denied columns look at all of their nodes.
     "tests/kms/test_denied_columns": Rule(SPLIT, 4),
-    # A KMS client works the same below each Spark.
-    "tests/kms/": Rule(TURNS, 2),
+    # A KMS client works the same below each Spark, and tests/kms/client runs all rows of it without one.
+    "tests/kms/": Rule(TURNS, 1),
+    "tests/orc/": Rule(SPLIT, 2),
+    "tests/pages/test_rows_of_pages": Rule(SPLIT, 2),
     "tests/interop/": Rule(TURNS, 2),
     "tests/isolation/": Rule(TURNS, 2),
     "tests/leaks/": Rule(TURNS, 2),
