@@ -40,11 +40,10 @@ object LiveFiles {
       if (source(session).isDefined) null
       else {
         val conf = SparkAccess.hadoopConf(session, options.asScala.toMap)
-        TableFiles
-          .logsAbove(TableFiles.qualified(path, conf), conf)
-          .find(_.isOfDelta)
-          .map(_.table.toString)
-          .orNull
+        val named = TableFiles.qualified(path, conf)
+        // The operation itself says that nothing is there, after it has checked its other arguments.
+        if (!named.getFileSystem(conf).exists(named)) null
+        else TableFiles.logsAbove(named, conf).find(_.isOfDelta).map(_.table.toString).orNull
       }
     }
 
