@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._delta import documents, log, searching
+from pme_parquet._delta import searching
+from pme_parquet._logs import documents, log
 from pme_parquet._storage import Found
 from tests.support.delta import written
 

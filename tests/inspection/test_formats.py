@@ -50,9 +50,10 @@ def formats(path: Path | str) -> list[tuple[str, str, int]]:
 def test_a_delta_table_is_called_one_and_its_check_is_named(tmp_path: Path) -> None:
     found = pme.inspect(delta(tmp_path / "t"))
     assert len(found.files) == 2
-    assert "Delta table. Its log was not read: pme.delta.check says which files are live" in str(found)
+    assert "Delta table. pme.delta.check says what its log shows." in str(found)
+    assert "version 1: 1 of these files live, 1 not (by deltalake)" in str(found)
     shown = run("inspect", tmp_path / "t")
-    assert "pme-parquet delta-check says which files are live" in shown.out
+    assert "pme-parquet delta-check says what its log shows" in shown.out
 
 
 def test_files_of_a_delta_table_below_random_prefixes_belong_to_it(tmp_path: Path) -> None:

@@ -179,9 +179,11 @@ def test_the_dict_has_every_field_and_is_json(tmp_path: Path) -> None:
         "created_by": None,
         "orc": None,
         "findings": (),
+        "live": None,
     }
     bare = {"table": "", "versions": 0, "newest": None, "findings": (), "format": "", "metadata_files": 0}
-    assert told["tables"] == [bare]
+    of_delta = {"version": None, "live_by": "", "live": None, "not_live": None, "live_elsewhere": 0, "live_problem": ""}
+    assert told["tables"] == [bare | of_delta]
     assert told["groups"] == [{"files": 1, "bytes": file["bytes"], "example": "a"}]
 
 

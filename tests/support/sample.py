@@ -46,6 +46,9 @@ RULES = {
     "tests/connect/": Rule(BESIDE, EVERY),
     # Delta 3.3 is for Spark 3.5. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
+    "tests/delta/test_verify_sessions": Rule(OLDEST, EVERY),
+    # With Spark, but without Delta.
+    "tests/delta/test_verify": Rule(NEWEST, EVERY),
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": Rule(OLDEST, EVERY),

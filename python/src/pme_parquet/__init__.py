@@ -29,6 +29,7 @@ from pme_parquet._operations.plan import plan
 from pme_parquet._operations.query_stats import QueryStats, ScannedFiles, SkippedFiles, query_stats
 from pme_parquet._operations.rotation import RotatedFile, RotationReport, rotate
 from pme_parquet._operations.sealing import Sealed, seal
+from pme_parquet._operations.tables import DeltaFiles
 from pme_parquet._operations.verify import Opened, Sample, verify
 from pme_parquet._plan.parts import PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._plan.planned import Plan
@@ -71,6 +72,7 @@ __all__ = [
     "Check",
     "Copied",
     "DamagedFileError",
+    "DeltaFiles",
     "Diagnosis",
     "Encryption",
     "ExpiredSnapshots",

@@ -135,9 +135,13 @@ class Usage(Showable):
     @property
     def _shown(self) -> Shown:
         header = ("master key", "kind", "files", "rows", "size", "problems", "unreadable without it", "columns")
-        rows = tuple(tuple(printable(cell) for cell in _cells(row)) for row in self.rows)
+        parts = any(row["part"] for row in self.rows)
+        rows = tuple(tuple(printable(cell) for cell in _cells(row, parts=parts)) for row in self.rows)
         uses = sum(row["master_key"] is not None for row in self.rows)
-        return Shown(f"{self.path}: {number(uses, 'use')} of master keys", (Table(header, rows),) if rows else ())
+        return Shown(
+            f"{self.path}: {number(uses, 'use')} of master keys",
+            (Table((*header, *(("part",) if parts else ())), rows),) if rows else (),
+        )
 
 
 def _columns(row: dict[str, Any]) -> str:
@@ -145,7 +149,7 @@ def _columns(row: dict[str, Any]) -> str:
     return ", ".join([*row["unreadable_columns"], *partly])
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], *, parts: bool) -> tuple[str, ...]:
     version = "" if row["version"] is None else f" version {row['version']}"
     lost = number(row["unreadable_files"], "file") if row["unreadable_files"] else _columns(row)
     return (
@@ -157,4 +161,5 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         ", ".join(row["problems"]),
         lost,
         ", ".join(row["columns"]),
+        *((row["part"] or "",) if parts else ()),
     )

@@ -54,6 +54,9 @@ def verify(
     given: Given,
     part: Part,
     spark: SparkChoice,
+    all_files: Annotated[
+        bool, typer.Option("--all-files", help="Of a Delta table, open files that are not live, and change data, too.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Open every module of every file with the keys, and list every problem.
@@ -66,7 +69,9 @@ def verify(
     """
     options = given.options()
     with checked_session(spark, options, path) as running:
-        found = verify_table(running, path, options=options, sample=part.sample, progress=spark.progress)
+        found = verify_table(
+            running, path, options=options, sample=part.sample, all_files=all_files, progress=spark.progress
+        )
         findings = [row.asDict() for row in found.collect()]
         opened = found.opened
     document = {"path": path, "opened": asdict(opened), "findings": findings}

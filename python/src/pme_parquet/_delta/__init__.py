@@ -1,6 +1,6 @@
 """`pme.delta.check`: what anyone can read of a Delta table's protected columns, without a key, a JVM or Spark.
 
-Start at `check`. `log` copies the log; `live` asks the package `deltalake` which files are live; `data` looks at the
+Start at `check`. `_logs` copies the log, and asks the package `deltalake` which files are live; `data` looks at the
 files, with `bounds` and `modules`; `choice` and `protected` say which columns are protected, and `columns` knows all of
 their names; `actions`, `metadata` and `checkpoints` search the log. `findings` collects, and `checked` is the answer.
 """
@@ -59,8 +59,8 @@ def check(
         PmeError: the storage cannot list the path. A file that cannot be read is a finding.
     """
     from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
-    from pme_parquet._delta.live import need_deltalake  # noqa: PLC0415 as above
     from pme_parquet._delta.searching import searched  # noqa: PLC0415 as above
+    from pme_parquet._logs.live import need_deltalake  # noqa: PLC0415 as above
 
     where = path_of(path, _WHERE)
     need_deltalake(_WHERE)

@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pme_parquet._checks.bounds import UnreadableError
-from pme_parquet._delta.documents import document
 from pme_parquet._delta.metadata import search_metadata
 from pme_parquet._delta.protected import directories
+from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._logs.documents import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._checks.bounds import UnreadableError
-from pme_parquet._delta.documents import document
 from pme_parquet._inspect.key_words import key_id
 from pme_parquet._inspect.look import look
+from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._logs.documents import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pme_parquet._delta.findings import Findings
-    from pme_parquet._delta.log import Log
+    from pme_parquet._logs.log import Log
     from pme_parquet._storage import Storage
 
 # Rows of a checkpoint that are in memory together.

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._checks.bounds import UnreadableError
-from pme_parquet._delta.documents import document
 from pme_parquet._display.words import printable
+from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._logs.documents import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._checks.modules import is_modules
-from pme_parquet._checks.sums import is_sums
 from pme_parquet._delta.bounds import bounds_of
 from pme_parquet._delta.columns import split
-from pme_parquet._delta.findings import LOG
 from pme_parquet._inspect.look import look
+from pme_parquet._logs.log import LOG
+from pme_parquet._logs.sums import is_sums
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:

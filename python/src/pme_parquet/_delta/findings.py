@@ -10,8 +10,6 @@ from pme_parquet._checks.findings import CheckFinding, FoundOnce
 if TYPE_CHECKING:
     from pme_parquet._delta.protected import Protected
 
-LOG = "_delta_log/"
-
 
 @dataclass(frozen=True, slots=True)
 class DeltaFinding(CheckFinding):

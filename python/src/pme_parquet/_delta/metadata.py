@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._checks.bounds import UnreadableError
 from pme_parquet._delta.columns import PHYSICAL, Field, fields
+from pme_parquet._logs.bounds import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

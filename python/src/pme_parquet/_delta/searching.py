@@ -8,18 +8,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._checks.bounds import UnreadableError
 from pme_parquet._delta import checkpoints
 from pme_parquet._delta.actions import DIRECTORIES, Search
 from pme_parquet._delta.checked import DeltaCheck
 from pme_parquet._delta.choice import chosen
 from pme_parquet._delta.columns import Schemas
 from pme_parquet._delta.data import DataFile, candidates, is_data, look_at, search_file, state
-from pme_parquet._delta.findings import LOG, Findings
-from pme_parquet._delta.live import Live, live
-from pme_parquet._delta.log import Log, copied
+from pme_parquet._delta.findings import Findings
 from pme_parquet._delta.metadata import configuration, schema
 from pme_parquet._delta.protected import Protected, directories, named
+from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._logs.live import Live, live
+from pme_parquet._logs.log import LOG, Log, copied
 from pme_parquet._storage import shown, storage
 from pme_parquet.errors import BadOptionError
 

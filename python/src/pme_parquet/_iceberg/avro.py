@@ -10,7 +10,7 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._checks.bounds import UnreadableError
+from pme_parquet._logs.bounds import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pme_parquet._checks.bounds import UnreadableError
+from pme_parquet._logs.bounds import UnreadableError
 
 MAX_TEXT = 8 * 1024
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pme_parquet._checks.bounds import UnreadableError
 from pme_parquet._checks.modules import is_modules
-from pme_parquet._checks.sums import is_sums
 from pme_parquet._iceberg import manifests, metadata
 from pme_parquet._iceberg.avro import MAX_HEADER
 from pme_parquet._inspect.look import look
+from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._logs.sums import is_sums
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from pme_parquet._checks.bounds import UnreadableError
 from pme_parquet._iceberg.avro import Container
 from pme_parquet._iceberg.bounds import text
+from pme_parquet._logs.bounds import UnreadableError
 from pme_parquet.errors import UnsupportedError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pme_parquet._checks.bounds import UnreadableError
 from pme_parquet._iceberg.bounds import text
+from pme_parquet._logs.bounds import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,12 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from pme_parquet._checks.bounds import UnreadableError
 from pme_parquet._checks.findings import FoundOnce
 from pme_parquet._iceberg import metadata
 from pme_parquet._iceberg.checked import IcebergCheck, IcebergFinding
 from pme_parquet._iceberg.files import look_at, slashed
 from pme_parquet._iceberg.manifests import Manifests
+from pme_parquet._logs.bounds import UnreadableError
 from pme_parquet._storage import shown, storage
 from pme_parquet.errors import BadOptionError
 

@@ -2,7 +2,7 @@
 
 `tails` gets a footer; `thrift` and `footers` read it; `material` and `beside` find the keys; `look` puts the results
 for a file together as `inspected` defines them, and `differences` compares files; `tables` adds what snapshots state,
-and `formats` the table format; `report` is the answer, and `view` shows it.
+`formats` the table format, and `live` the files that are live; `report` is the answer, and `view` shows it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def inspect(
     """Inspect a table or a file without any key: which keys protect what, what its snapshots state, and what is wrong.
 
     It reads only the ends of files, and the manifests of snapshots in `_pme_snapshots`. It proves nothing and checks no
-    seal: anyone who can write to the storage can forge what a file states. It names Delta, Iceberg and Hudi tables, and
-    does not read their logs and metadata.
+    seal: anyone who can write to the storage can forge what a file states. It names Delta, Iceberg and Hudi tables. Of
+    a Delta table's log it only learns which files are live, from the package `deltalake` if that is installed.
 
     Example:
         report = pme.inspect("s3://bucket/people")
@@ -46,7 +46,8 @@ def inspect(
         storage_options: credentials and endpoints for fsspec; by default its packages find their own. `pme.env(…)` and
             `pme.file(…)` stand for secrets.
         spark: a classic session, whose settings of file systems are used if there are no `storage_options`. No job
-            runs. A setting that cannot be applied is an error.
+            runs, except those by which the session's own Delta reads the log of a table that `deltalake` cannot read. A
+            setting that cannot be applied is an error.
 
     Raises:
         BadOptionError: there is nothing at the path, or a secret cannot be read.
@@ -60,14 +61,17 @@ def inspect(
     where = path_of(path, "pme.inspect")
     reached = access(where, storage_options, spark, "pme.inspect")
     files = storage(where, reached.options)
-    return inspection(where, files, tuple(files.files()), reached)
+    return inspection(where, files, tuple(files.files()), reached, spark)
 
 
-def inspection(where: str, files: Storage, found: Sequence[Found], reached: Access) -> Inspection:
+def inspection(
+    where: str, files: Storage, found: Sequence[Found], reached: Access, spark: SparkSession | None = None
+) -> Inspection:
     """What the files at a path show, and the snapshots of their tables."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 as above
 
     from pme_parquet._inspect.differences import drift, groups, with_intruders  # noqa: PLC0415 as above
+    from pme_parquet._inspect.live import with_live  # noqa: PLC0415 as above
     from pme_parquet._inspect.look import look  # noqa: PLC0415 as above
     from pme_parquet._inspect.tables import tables, without_metadata  # noqa: PLC0415 as above
     from pme_parquet._storage import shown  # noqa: PLC0415 as above
@@ -76,4 +80,5 @@ def inspection(where: str, files: Storage, found: Sequence[Found], reached: Acce
         data, iceberg = without_metadata(files, found, threads)
         looked = with_intruders(tuple(threads.map(lambda one: look(files, one), data)))
         sealing = tables(where, data, iceberg, reached.options, threads)
+    looked, sealing = with_live(where, looked, sealing, reached, spark)
     return Inspection(shown(where), looked, groups(looked), drift(looked), sealing, reached.words)

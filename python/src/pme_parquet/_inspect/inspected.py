@@ -149,6 +149,7 @@ class InspectedFile:
         created_by: the writer.
         findings: what is wrong with it.
         orc: what only ORC files have; None for Parquet, and for a damaged file.
+        live: whether it is part of the newest version of a Delta table; None if that is not known, or there is no log.
     """
 
     file: str
@@ -165,6 +166,7 @@ class InspectedFile:
     created_by: str | None = None
     findings: tuple[Finding, ...] = ()
     orc: OrcFile | None = None
+    live: bool | None = None
 
     @property
     def encrypted(self) -> bool:
@@ -191,6 +193,12 @@ class InspectedTable:
         findings: what is wrong with the snapshots, or differs between the newest one and the files.
         format: `Delta`, `Hudi` or `Iceberg` if the table has a log or metadata of it; otherwise empty.
         metadata_files: number of Iceberg's files of metadata, which were not inspected.
+        version: the newest version of a Delta table; None if it is not known.
+        live_by: who says which files are live: `deltalake` or `the session's Delta`; empty if that is not known.
+        live: number of inspected files that are live; None as above.
+        not_live: number of inspected files that are not live; None as above.
+        live_elsewhere: number of live files that were not inspected: they are missing, or outside of the path.
+        live_problem: why it is not known which files are live.
     """
 
     table: str
@@ -199,6 +207,12 @@ class InspectedTable:
     findings: tuple[Finding, ...]
     format: str = ""
     metadata_files: int = 0
+    version: int | None = None
+    live_by: str = ""
+    live: int | None = None
+    not_live: int | None = None
+    live_elsewhere: int = 0
+    live_problem: str = ""
 
     @property
     def has_snapshots(self) -> bool:

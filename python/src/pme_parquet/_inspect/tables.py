@@ -140,6 +140,13 @@ def _table_of(path: str) -> str:
     return path if len(table) in {0, len(names)} else "/".join(table) + chain + rest
 
 
+def table_above(path: str) -> tuple[str, str]:
+    """The table that a path is a partition of, or the path itself; and the names of the partition."""
+    table = _table_of(path)
+    first, other = (one.partition("::")[0].rstrip("/") for one in (path, table))
+    return table, first[len(other) :].strip("/")
+
+
 def _looked(place: _Place, options: Mapping[str, Any] | None) -> tuple[_Place, InspectedTable]:
     snapshots, newest = within(place.path, options)
     where = f"{place.shown}/{DIRECTORY}".lstrip("/") if place.whole else snapshots.location

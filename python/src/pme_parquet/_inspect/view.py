@@ -74,7 +74,7 @@ def _row(table: InspectedTable, newest: SnapshotVersion) -> Row:
 
 
 _FORMATS = {
-    DELTA: "Its log was not read: pme.delta.check says which files are live, and what the log shows.",
+    DELTA: "pme.delta.check says what its log shows.",
     HUDI: "Its timeline and its metadata in .hoodie were not read: files of older versions are among those above.",
     ICEBERG: (
         "Each encrypted file has a key of its own, which the table's manifests hold. Its metadata was not read: "
@@ -92,6 +92,18 @@ def _of_formats(tables: Sequence[InspectedTable]) -> Iterator[Line]:
         metadata = sum(table.metadata_files for table in of_it)
         beside = f", and {number(metadata, 'file')} of metadata" if metadata else ""
         yield Line(f"{what}{beside}. {text}")
+        if name == DELTA:
+            yield from (Line(_of_live(table)) for table in of_it[:_MOST])
+
+
+def _of_live(table: InspectedTable) -> str:
+    """Which of its files are live, and who says so."""
+    of = f"{printable(table.table)}: " if table.table else ""
+    if table.version is None:
+        return f"{of}which of its files are live is not known: {table.live_problem}"
+    elsewhere = f"; {number(table.live_elsewhere, 'live file')} not among these" if table.live_elsewhere else ""
+    counts = f"{table.live or 0:,} of these files live, {table.not_live or 0:,} not{elsewhere}"
+    return f"{of}version {table.version:,}: {counts} (by {table.live_by})"
 
 
 def _names(tables: Sequence[InspectedTable]) -> str:
@@ -134,6 +146,7 @@ def _of_file(file: InspectedFile) -> Iterator[Table]:
 def _fields(file: InspectedFile) -> Iterator[tuple[str, str]]:
     hidden = "not visible without the footer key" if file.footer == "encrypted" else ""
     yield "footer", FOOTERS[file.footer]
+    yield "live", "" if file.live is None else "yes" if file.live else "no"
     yield "algorithm", file.algorithm or ""
     yield "AAD prefix", aad_prefix(file)
     if file.footer_key:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.tables import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import KmsLike, PathLike
 
+_WHERE = "pme.key_usage"
 _UNCHANGED = "nothing was changed."
 
 
@@ -39,6 +41,10 @@ def key_usage(
     Rows without a key come first: `plaintext column` for readable columns of encrypted files, with the number of these
     files, and `plaintext` for files that are not encrypted.
 
+    `part` is null, except in Delta tables: `live`, `not live` (files of older versions and others that the newest
+    version does not have), `change data` or `checkpoint`. A master key is needed as long as any part has it. The
+    session's Delta says which files are live; in a session without Delta, the package `deltalake` does.
+
     Args:
         spark: a classic session.
         path: a table's directory, with its partitions, or one file.
@@ -46,7 +52,12 @@ def key_usage(
             visible without keys.
         options: options for reading: `aadPrefix` for files that do not contain it.
         progress: whether to show progress; by default on a terminal and in a notebook.
+
+    Raises:
+        UnsupportedError: which files are part of the table is not known, as for `pme.verify`.
     """
-    usage = Operation(spark, "pme.key_usage", "KeyUsage", "of")
-    jdf = usage.run(usage.path(path), usage.reading(kms, options), progress=progress, interrupted=_UNCHANGED)
+    usage = Operation(spark, _WHERE, "KeyUsage", "of")
+    where, reading = usage.path(path), usage.reading(kms, options)
+    found = told(spark, where, reading, _WHERE)
+    jdf = usage.run(where, reading, found, progress=progress, interrupted=_UNCHANGED)
     return usage.frame(jdf)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pme_parquet._display.words import number
 from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.tables import delta_files, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from pme_parquet._arguments import KmsLike, PathLike
+    from pme_parquet._operations.tables import DeltaFiles
 
     class Findings(DataFrame):
         """What `verify` found, and what it opened: at run time a DataFrame that has one attribute more."""
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _MOST = 20
+_WHERE = "pme.verify"
 _ONLY_LOOKED = "nothing was changed, and there is no result. Run it again, or verify a sample."
 
 
@@ -55,6 +58,8 @@ class Opened:
         sample: the sample; None for the whole table.
         plaintext_files: number of files without encryption, accepted with `plaintextFiles=allow`.
         readable_columns: columns without a key, with the number of encrypted files in which they are readable.
+        tables: the Delta tables, with the files of them that were not opened.
+        all_files: whether files of Delta tables that are not live, and change data, were opened, too.
     """
 
     files: int
@@ -66,6 +71,8 @@ class Opened:
     sample: Sample | None
     plaintext_files: int = 0
     readable_columns: dict[str, int] = field(default_factory=dict)
+    tables: tuple[DeltaFiles, ...] = ()
+    all_files: bool = False
 
     def __str__(self) -> str:
         parts = [f"{self.files} files, {self.modules} modules, {self.bytes} bytes opened"]
@@ -84,6 +91,10 @@ class Opened:
                 f"the sample (files={self.sample.files}, pages={self.sample.pages}, seed={self.sample.seed}) left out "
                 f"{self.skipped_files} files and {self.skipped_pages} pages"
             )
+        parts += map(str, self.tables)
+        others = sum(table.not_live + table.change_data for table in self.tables)
+        if others and not self.all_files:
+            parts.append(f"{number(others, 'file')} not live or of change data: not opened (all_files opens them)")
         return "; ".join(parts)
 
 
@@ -94,6 +105,7 @@ def verify(  # noqa: PLR0913 what to verify, and with what
     kms: KmsLike | None = None,
     options: Mapping[str, Any] | None = None,
     sample: Sample | None = None,
+    all_files: bool = False,
     progress: bool | None = None,
 ) -> Findings:
     """Open every module of every file of a table with its keys, and list every problem.
@@ -109,6 +121,10 @@ def verify(  # noqa: PLR0913 what to verify, and with what
         findings = pme.verify(spark, path, kms=keys)
         findings.show()                     # no rows: no problems
         print(findings.opened)              # 12 files, 3456 modules, 987654321 bytes opened
+
+    Of a Delta table it opens the live files and the checkpoints. The session's Delta says which files are live; in a
+    session without Delta, the package `deltalake` does (`pip install 'pme-parquet[delta]'`). A live file that is
+    missing, or as long as the log does not say, is PME_DAMAGED_FILE. `opened.tables` counts the other files.
 
     There is a row for each finding:
 
@@ -133,19 +149,25 @@ def verify(  # noqa: PLR0913 what to verify, and with what
             AES_GCM_CTR_V1 without `algorithm=AES_GCM_CTR_V1`, another `aadPrefix`; with `columnKeys` or `uniformKey`,
             as in `enc.options()`, each column with another key.
         sample: the part of the table to verify; by default all of it.
+        all_files: whether to open files of a Delta table that are not live, and its change data, too.
         progress: whether to show progress; by default on a terminal and in a notebook.
 
     Raises:
+        UnsupportedError: which files are part of the table is not known: it is an Iceberg or Hudi table, or a Delta
+            table that neither the session's Delta nor `deltalake` can read.
         PmeError: something is wrong with the arguments or the KMS. Problems of files are findings.
     """
     part = sample or Sample()
-    look = Operation(spark, "pme.verify", "Verification", "verify")
+    look = Operation(spark, _WHERE, "Verification", "verify")
+    where, reading = look.path(path), look.reading(kms, options)
     done = look.run(
-        look.path(path),
-        look.reading(kms, options),
+        where,
+        reading,
         float(part.files),
         float(part.pages),
         part.seed,
+        bool(all_files),
+        told(spark, where, reading, _WHERE),
         progress=progress,
         interrupted=_ONLY_LOOKED,
     )
@@ -161,5 +183,7 @@ def verify(  # noqa: PLR0913 what to verify, and with what
         sample=sample,
         plaintext_files=done.readable().plaintextFiles(),
         readable_columns={str(name): int(files) for name, files in done.readable().columns().items()},
+        tables=tuple(map(delta_files, done.tables())),
+        all_files=bool(all_files),
     )
     return findings

@@ -90,6 +90,12 @@ def _of_formats(facts: Facts) -> Iterator[tuple[str, str]]:
     for name, text in _LOGS.items():
         if any(table.format == name for table in facts.inspection.tables):
             yield f"What {name} keeps beside the files", text
+    stale = sum(table.not_live or 0 for table in facts.inspection.tables)
+    if stale:
+        yield (
+            f"{number(stale, 'file')} not live",
+            "They are not part of the newest version, and stay until VACUUM deletes them. They count like the others.",
+        )
 
 
 def _of_orc(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -134,6 +140,9 @@ def _unknown(facts: Facts) -> Iterator[str]:
             if use.problems
         )
         yield "Who else may use the keys: only the KMS knows that."
+    for table in facts.inspection.tables:
+        if table.live_problem:
+            yield f"Which files of the Delta table {table.table or 'at this path'} are live: {table.live_problem}."
     yield "Whether a file was replaced by an older version or deleted: authentication tags do not detect that."
     if any(table.has_snapshots for table in facts.inspection.tables):
         yield "Whether the table and its snapshots were put back: only readers who know a newer version notice that."

@@ -59,7 +59,7 @@ def gather(where: str, reached: Access, keyed: Keyed | None) -> Facts:
     """Inspects a table; with keys, verifies all of it or a sample."""
     files = storage(where, reached.options)
     found = tuple(files.files())
-    seen = inspection(where, files, found, reached)
+    seen = inspection(where, files, found, reached, keyed.spark if keyed else None)
     names = {one.file for one in seen.files}
     verified, opened = keyed.verified(names) if keyed else ((), None)
     usage, protection = keyed.usage(names) if keyed else (None, None)

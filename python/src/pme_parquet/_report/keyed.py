@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._inspect.key_words import short
 from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.tables import told
 from pme_parquet._operations.verify import verify
 from pme_parquet._report.layout import Part
 from pme_parquet._report.problems import Problem, without_file
@@ -47,6 +48,7 @@ class KeyUse:
     problems: tuple[str, ...]
     data_key_bits: tuple[int, ...]
     kek_bits: tuple[int, ...]
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ class Keyed:
         """Which master keys protect what, and what protects each column of each file."""
         look = Operation(self.spark, "pme.report", "KeyUsage", "table")
         reading = look.reading(self.kms, self.options)
-        done = look.run(self.path, reading, progress=self.progress, interrupted=_UNFINISHED)
+        live = told(self.spark, self.path, reading, "pme.report")
+        done = look.run(self.path, reading, live, progress=self.progress, interrupted=_UNFINISHED)
         uses = tuple(_use(row.asDict()) for row in look.frame(done.uses()).collect())
         groups = _alike(look.frame(done.files()).collect(), names)
         bits = {str(key): int(bits) for key, bits in done.masterKeyBits().items()}

@@ -96,6 +96,7 @@ private object Messages {
       parameter.getType.getSimpleName -> parameter.getName match {
         case ("String", _) => name
         case ("int", _) => number
+        case ("long", _) => Long.box(number.longValue)
         case ("Seq", "unfit") => Seq(number)
         case ("Seq", "differing") => Seq(("‹option›", "‹before›", "‹now›"))
         case ("Seq", _) => Seq(name)

@@ -22,7 +22,7 @@ import io.pmeparquet.parquet.write.WriteRules
  * Configurations that differ at most in what differs from task to task share a scope, and so the answers of the KMS, for as
  * long as keys may be kept (`parquet.encryption.cache.lifetime.seconds`).
  */
-private[parquet] object ConfigurationScopes extends Expiring {
+private[pmeparquet] object ConfigurationScopes extends Expiring {
   private val MaxKept = 64
   private val readers = new RecentValues[String, ReadScope](MaxKept, Long.MaxValue)
   private val writers = new RecentValues[String, WriteScope](MaxKept, Long.MaxValue)
@@ -93,12 +93,24 @@ private[parquet] object ConfigurationScopes extends Expiring {
     val inLog = path.exists(DeltaLogs.contain)
     writers.getFor(if (inLog) DeltaLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
-      // If it names neither keys nor a KMS, the error is about the keys.
-      Settings.requireKeys(values)
-      val settings = Settings.forWrite(values, KmsUse(kms(values, conf), None), caseSensitive = true)
-      refuseUnsafe(settings)
-      Scopes.forWrite(settings, tableDirectory = "", conf) -> Settings.lifetimeMillis(values)
+      Scopes.forWrite(settings(values, conf), tableDirectory = "", conf) -> Settings.lifetimeMillis(values)
     }
+  }
+
+  /**
+   * The checked options of a write into a Delta table's log. This calls no KMS.
+   *
+   * @throws io.pmeparquet.PmeException as [[write]]
+   */
+  def logSettings(conf: Configuration): WriteSettings =
+    settings(ConfigurationOptions.of(conf, withColumns = false), conf)
+
+  private def settings(values: OptionValues, conf: Configuration) = {
+    // If it names neither keys nor a KMS, the error is about the keys.
+    Settings.requireKeys(values)
+    val settings = Settings.forWrite(values, KmsUse(kms(values, conf), None), caseSensitive = true)
+    refuseUnsafe(settings)
+    settings
   }
 
   private def kms(values: OptionValues, conf: Configuration): KmsSettings = {

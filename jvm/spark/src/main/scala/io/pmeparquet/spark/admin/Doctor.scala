@@ -10,8 +10,10 @@ import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.spark.admin.doctor.{
   Check,
   ClassPathChecks,
+  DeltaChecks,
   ExecutorChecks,
   ExecutorFacts,
+  IcebergChecks,
   KmsChecks,
   SettingChecks,
   VersionChecks
@@ -37,7 +39,9 @@ object Doctor {
     VersionChecks.all(session, wheel) ++
       ClassPathChecks.all(session) ++
       SettingChecks.all(session, options) ++
-      running(session, options)
+      IcebergChecks.all(session) ++
+      running(session, options) ++
+      DeltaChecks.all(session)
 
   private[admin] def rows(
       session: SparkSession,

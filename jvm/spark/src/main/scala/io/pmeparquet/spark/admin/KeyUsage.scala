@@ -7,7 +7,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
-import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.keys.{Kms, NoKms}
 import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.files.ListedFile
@@ -27,25 +27,52 @@ object KeyUsage {
 
   /** @param options the options of the KMS; without a KMS, this finds only what files show without keys */
   def of(session: SparkSession, path: String, options: Map[String, String]): DataFrame =
-    PmeSparkException.translated(session.createDataFrame(rows(session, path, options).asJava, schema))
+    of(session, path, options, None)
 
-  /** For Python. */
-  def of(session: SparkSession, path: String, options: java.util.Map[String, String]): DataFrame =
-    Progress.unwatching(of(session, path, options.asScala.toMap))
+  /**
+   * For Python.
+   *
+   * @param told from [[LiveFiles.told]], or null
+   */
+  def of(
+      session: SparkSession,
+      path: String,
+      options: java.util.Map[String, String],
+      told: AnyRef
+  ): DataFrame =
+    Progress.unwatching(of(session, path, options.asScala.toMap, LiveFiles.ofPython(told)))
+
+  private def of(
+      session: SparkSession,
+      path: String,
+      options: Map[String, String],
+      told: Option[LiveFiles]
+  ): DataFrame = PmeSparkException.translated(
+    session.createDataFrame(rows(looked(session, path, options, kms(session, options), told)).asJava, schema)
+  )
 
   private[admin] def rows(session: SparkSession, path: String, options: Map[String, String]): Seq[Row] =
-    rows(looked(session, path, options, kms(session, options)))
+    rows(looked(session, path, options, kms(session, options), None))
 
   /** Like [[of]], with what protects each column of each file, for a report. */
-  def table(session: SparkSession, path: String, options: java.util.Map[String, String]): TableUsage =
+  def table(
+      session: SparkSession,
+      path: String,
+      options: java.util.Map[String, String],
+      told: AnyRef
+  ): TableUsage =
     Progress.unwatching(PmeSparkException.translated {
       val wanted = options.asScala.toMap
       val place = kms(session, wanted)
-      val files = looked(session, path, wanted, place)
-      val known =
-        files.collect { case (_, Right(use)) => use }.flatMap(_.uses.flatMap(_.masterKeyId)).distinct
+      val parts = looked(session, path, wanted, place, LiveFiles.ofPython(told))
+      val files = parts.filterNot(part => OfLogs(part.name)).flatMap(_.files)
+      val known = parts
+        .flatMap(_.files)
+        .collect { case (_, Right(use)) => use }
+        .flatMap(_.uses.flatMap(_.masterKeyId))
+        .distinct
       new TableUsage(
-        session.createDataFrame(rows(files).asJava, schema),
+        session.createDataFrame(rows(parts).asJava, schema),
         session.createDataFrame(FilesAlike.rows(files).asJava, FilesAlike.schema),
         if (place eq NoKms) null else place.describe,
         known.flatMap(key => bitsOf(place, key).map(key -> Int.box(_))).toMap.asJava,
@@ -63,21 +90,55 @@ object KeyUsage {
 
   private type Looked = Seq[(ListedFile, Either[FileFailure, FileUse])]
 
+  /**
+   * Files that have the same meaning for their table.
+   *
+   * @param name null for files of a table without a log
+   */
+  private final case class Part(name: String, files: Looked)
+
+  private val Live = "live"
+  private val NotLive = "not live"
+  private val Changes = "change data"
+  private val Checkpoints = "checkpoint"
+
+  /** What inspection does not list. */
+  private val OfLogs = Set(Changes, Checkpoints)
+
   private def looked(
       session: SparkSession,
       path: String,
       options: Map[String, String],
-      place: Kms
-  ): Looked = {
+      place: Kms,
+      told: Option[LiveFiles]
+  ): Seq[Part] = {
     val conf = SparkAccess.hadoopConf(session, options)
     val usage = new FileUsage(scope(session, options, place))
-    val all = TableFiles.list(new Path(path), conf).files
-    val step = Progress.step(session, "looking into footers", all.size)
+    val contents = TableContents.of(session, new Path(path), conf, options, told)
+    val tables = contents.tables
+    val parts = Seq(
+      (null, contents.bare),
+      Live -> tables.flatMap(_.live),
+      NotLive -> tables.flatMap(_.notLive),
+      Changes -> tables.flatMap(_.changes),
+      Checkpoints -> tables.flatMap(_.checkpoints)
+    )
+    val step = Progress.step(session, "looking into footers", parts.map(_._2.size).sum)
     step.begin()
-    val found = all.grouped(AtOnce).flatMap { files =>
-      FileJob.each(session, conf, files)((file, conf) => step.counting(0)(useOf(usage, file, conf)))
+    val absent = tables.flatMap(missing)
+    parts.map { case (name, all) =>
+      val found = all.grouped(AtOnce).flatMap { files =>
+        FileJob.each(session, conf, files)((file, conf) => step.counting(0)(useOf(usage, file, conf)))
+      }
+      val whole = found.toList ++ (if (name == Live) absent else Nil)
+      Part(name, spelt(whole, SparkAccess.sqlConf(session).caseSensitiveAnalysis))
     }
-    spelt(found.toList, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
+  }
+
+  private def missing(table: DeltaContents): Looked = table.missing.map { file =>
+    val failed = PmeErrors.liveFileMissing(file.toString, table.said.version)
+    ListedFile(file.toString, table.said.lengths(file), 0, hasMaterialBeside = false) ->
+      Left(FileFailure(failed.condition.name, failed.getMessage))
   }
 
   private def useOf(usage: FileUsage, file: ListedFile, conf: Configuration): FileUse =
@@ -129,14 +190,17 @@ object KeyUsage {
         StructField("unreadable_in_some_files", names, nullable = false),
         StructField("problems", names, nullable = false),
         StructField("data_key_bits", numbers, nullable = false),
-        StructField("kek_bits", numbers, nullable = false)
+        StructField("kek_bits", numbers, nullable = false),
+        StructField("part", StringType)
       )
     )
   }
 
-  private def rows(looked: Looked): Seq[Row] = {
+  private def rows(parts: Seq[Part]): Seq[Row] = parts.flatMap(rows)
+
+  private def rows(part: Part): Seq[Row] = {
     val uses = for {
-      (file, found) <- looked
+      (file, found) <- part.files
       use <- found.fold(failed => Seq(unknown(failed)), _.uses)
     } yield file.path -> use
     // Files with the same columns without a key share a row, which shows how many files have these columns readable.
@@ -146,7 +210,7 @@ object KeyUsage {
     }
     val readable = uses.collect { case (_, use) if isPlaintext(use) => use.columns }.flatten.toSet
     grouped.values.toSeq
-      .map(uses => isPlaintext(uses.head._2) -> row(uses, readable))
+      .map(uses => isPlaintext(uses.head._2) -> row(uses, readable, part.name))
       .sortBy { case (plain, row) => (!plain, row.toSeq.take(7).mkString(" ")) }
       .map(_._2)
   }
@@ -158,8 +222,10 @@ object KeyUsage {
     KeyUse(None, None, "unknown", None, None, Nil, None, None, Nil, Some(failed.condition))
 
   /** @param readable columns that some file has in plaintext: losing a key does not lose them in all files */
-  private def row(uses: Seq[(String, KeyUse)], readable: Set[String]): Row = {
-    val (files, all) = uses.unzip
+  private def row(uses: Seq[(String, KeyUse)], readable: Set[String], part: String): Row = {
+    val (files, all) =
+      if (part == Checkpoints) uses.map { case (file, use) => file -> withoutColumns(use) }.unzip
+      else uses.unzip
     val (partly, wholly) = all.flatMap(_.unreadable).distinct.sorted.partition(readable)
     val one = all.head
     val perFile = uses.groupBy(_._1).values.map(_.head._2)
@@ -178,9 +244,13 @@ object KeyUsage {
       partly,
       all.flatMap(_.problem).distinct.sorted,
       all.flatMap(_.dataKeyBits).distinct.sorted,
-      all.flatMap(_.kekBits).distinct.sorted
+      all.flatMap(_.kekBits).distinct.sorted,
+      part
     )
   }
+
+  /** A checkpoint's columns are those of the log, and not the table's. */
+  private def withoutColumns(use: KeyUse) = use.copy(columns = Nil, unreadable = Nil)
 
   /** The sum; null if a value is not known. */
   private def sum(values: Iterable[Option[Long]]): Any =

@@ -64,7 +64,23 @@ private[admin] object TableFiles {
 
   /** The logs that record lengths of files: those of tables below a path, and of tables that the path is a part of. */
   def logs(path: Path, found: TableFiles, conf: Configuration): Seq[TableLog] =
-    found.logs ++ TableLog.above(levels(path, conf), path.getFileSystem(conf))
+    found.logs ++ logsAbove(path, conf)
+
+  /** The logs of tables that a path is, or is a part of. */
+  def logsAbove(path: Path, conf: Configuration): Seq[TableLog] = {
+    statusOf(path, conf)
+    TableLog.above(levels(path, conf), path.getFileSystem(conf))
+  }
+
+  /** Those of some files that are there, hidden or not. */
+  def at(paths: Iterable[Path], conf: Configuration): Seq[ListedFile] =
+    paths.groupBy(_.getParent).toSeq.flatMap { case (directory, wanted) =>
+      val there =
+        try directory.getFileSystem(conf).listStatus(directory).toSeq
+        catch { case _: FileNotFoundException => Nil }
+      val (names, paths) = (there.map(_.getPath.getName).toSet, wanted.toSet)
+      there.filter(file => file.isFile && paths(file.getPath)).map(listed(_, names))
+    }
 
   /** A path and its parents, up to the table's directory. */
   private def levels(path: Path, conf: Configuration): Seq[Path] = {

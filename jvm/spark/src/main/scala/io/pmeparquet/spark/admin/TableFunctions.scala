@@ -92,9 +92,9 @@ private[spark] object TableFunctions {
 
   private def verify: Function = {
     val usage =
-      "_FUNC_(path, options => map, files => number, pages => number, seed => number) - Opens every " +
+      "_FUNC_(path, options => map, files => number, pages => number, seed => number, all_files => boolean) - Opens every " +
         "module of an encrypted table, and returns a row for each problem."
-    val names = Seq(Path, Options, "files", "pages", "seed")
+    val names = Seq(Path, Options, "files", "pages", "seed", "all_files")
     ofPath("pme_verify", usage, names, Verification.schema) { arguments =>
       val options = arguments.map(Options).getOrElse(Map.empty[String, String])
       checkNames(options)
@@ -104,7 +104,8 @@ private[spark] object TableFunctions {
         arguments.number("pages").getOrElse(all.pages),
         arguments.number("seed").fold(all.seed)(_.toLong)
       )
-      (session, path) => Verification.rows(session, path, options, sample)
+      val allFiles = arguments.flag("all_files").getOrElse(false)
+      (session, path) => Verification.rows(session, path, options, sample, allFiles)
     }
   }
 

@@ -16,6 +16,10 @@ private[admin] final case class TableLog(path: Path, table: Path) {
   /** Whether Spark's listings use the log. If not, they also list files that are no longer part of the table. */
   def isOfSpark: Boolean = path.getName == TableLog.OfSpark
 
+  def isOfDelta: Boolean = path.getName == TableLog.OfDelta
+
+  def isOfHudi: Boolean = path.getName == TableLog.OfHudi
+
   /** @param copy the advice for a table that can be copied */
   def remedy(copy: String): String =
     if (isOfSpark) copy else "Write the table again with the tools of its table format."
@@ -23,7 +27,9 @@ private[admin] final case class TableLog(path: Path, table: Path) {
 
 private[admin] object TableLog {
   private val OfSpark = "_spark_metadata"
-  private val Names = Set(OfSpark, "_delta_log", ".hoodie")
+  private val OfDelta = "_delta_log"
+  private val OfHudi = ".hoodie"
+  private val Names = Set(OfSpark, OfDelta, OfHudi)
 
   private val IcebergDirectory = "metadata"
   private val IcebergFile = ".metadata.json"

@@ -187,4 +187,39 @@ class DoctorSuite extends munit.FunSuite {
     out.close()
     at
   }
+
+  test(
+    "a session with Delta that has a factory and no extension is a problem, and one without both is a warning"
+  ) {
+    val ours = "io.pmeparquet.parquet.PmeCryptoFactory"
+    assertCheck(DeltaChecks.ofExtensions(hasRules = false), "problem", "go into the log", "PmeExtensions")
+    assertCheck(DeltaChecks.ofExtensions(hasRules = true), "ok", "PmeExtensions", "")
+    assertCheck(
+      DeltaChecks.ofFactory(None, hasRules = false),
+      "warning",
+      "also those whose properties name keys",
+      ours
+    )
+    assertCheck(
+      DeltaChecks.ofFactory(None, hasRules = true),
+      "warning",
+      "refuses writes to tables with keys",
+      ours
+    )
+    assertCheck(DeltaChecks.ofFactory(Some("x.Y"), hasRules = true), "problem", "x.Y: checkpoints", ours)
+    assertCheck(DeltaChecks.ofFactory(Some(ours), hasRules = true), "ok", "PmeCryptoFactory", "")
+  }
+
+  test("Iceberg before 1.11 ignores keys in every catalog") {
+    def check(version: String, kms: (String, String)*) =
+      IcebergChecks.of("lake", Map("type" -> "hive") ++ kms, Some(version), _ => true)
+    val kms = "encryption.kms-impl" -> "x.Y"
+    Seq("1.10.1", "1.9.0", "0.14.1").foreach { old =>
+      assertCheck(check(old), "warning", s"Iceberg $old ignores encryption.key-id", "1.11")
+      assertCheck(check(old, kms), "problem", "has no effect", "1.11")
+    }
+    Seq("1.11.0", "1.12.0", "2.0.0", "unknown").foreach(fine =>
+      assertCheck(check(fine, kms), "ok", "x.Y", "")
+    )
+  }
 }

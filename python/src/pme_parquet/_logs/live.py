@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -10,9 +10,10 @@ from urllib.parse import unquote
 from pme_parquet.errors import UnsupportedError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from pme_parquet._delta.log import Log
+    from pme_parquet._logs.log import Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,13 @@ class Live:
         version: the newest version; None if it cannot read the table.
         files: paths of the live files as the log has them, decoded; None as above.
         problem: why not.
+        lengths: the length of each live file, by its path as the log has it: a URL, absolute or relative to the table.
     """
 
     version: int | None = None
     files: frozenset[str] | None = None
     problem: str = ""
+    lengths: Mapping[str, int] = field(default_factory=dict)
 
 
 def need_deltalake(where: str) -> None:
@@ -51,8 +54,10 @@ def live(directory: Path, log: Log) -> Live:
 
     try:
         table = DeltaTable(str(directory))
-        paths: Any = table.get_add_actions().column("path")
-        return Live(table.version(), frozenset(unquote(str(path)) for path in paths.to_pylist()))
+        added: Any = table.get_add_actions()
+        paths = [str(path) for path in added.column("path").to_pylist()]
+        lengths = dict(zip(paths, added.column("size_bytes").to_pylist(), strict=True))
+        return Live(table.version(), frozenset(map(unquote, paths)), lengths=lengths)
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as failed:  # noqa: BLE001 a panic of its Rust code is no Exception

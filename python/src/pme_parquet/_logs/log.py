@@ -9,12 +9,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._checks.bounds import UnreadableError
-from pme_parquet._checks.sums import is_sums
-from pme_parquet._delta.documents import lines
-from pme_parquet._delta.findings import LOG
 from pme_parquet._display.words import size
-from pme_parquet._inspect.tails import ENCRYPTED_FOOTER
+from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._logs.documents import lines
+from pme_parquet._logs.sums import is_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +20,9 @@ if TYPE_CHECKING:
 
     from pme_parquet._storage import Found, Storage
 
+LOG = "_delta_log/"
+# The last bytes of a Parquet file with an encrypted footer (specification §5.4).
+ENCRYPTED_FOOTER = b"PARE"
 MAX_FILE = 512 * 1024 * 1024
 MAX_BYTES = 4 * 1024 * 1024 * 1024
 _STEP = 8 * 1024 * 1024

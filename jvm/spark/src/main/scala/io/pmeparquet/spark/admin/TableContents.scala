@@ -1,0 +1,154 @@
+package io.pmeparquet.spark.admin
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.PmeErrors
+
+/**
+ * The files at or below a path, for who looks at all of them: those of Delta tables, whose log says which are live, and all
+ * others. ''Driver only.''
+ *
+ * @param bare files of tables without a log: all of them are part of the table
+ */
+private[admin] final case class TableContents(bare: Seq[ListedFile], tables: Seq[DeltaContents]) {
+
+  /** What a reader of the tables reads. */
+  def live: Seq[ListedFile] = bare ++ tables.flatMap(_.live)
+
+  /** What else may have rows. */
+  def others: Seq[ListedFile] = tables.flatMap(table => table.notLive ++ table.changes)
+}
+
+/**
+ * The files of a Delta table, or of the part of it that is looked at.
+ *
+ * @param said which files are live, and who says so
+ * @param live the live files that are there
+ * @param missing the live files that are not there
+ * @param notLive files that the table's newest version does not have
+ * @param changes files of the change data feed
+ * @param checkpoints Parquet files of the log; none if only a partition is looked at
+ * @param vectors the number of files of deletion vectors, which have no encryption
+ */
+private[admin] final case class DeltaContents(
+    said: LiveFiles,
+    live: Seq[ListedFile],
+    missing: Seq[Path],
+    notLive: Seq[ListedFile],
+    changes: Seq[ListedFile],
+    checkpoints: Seq[ListedFile],
+    vectors: Int
+) {
+  def elsewhere: Int = live.count(file => !DeltaContents.isBelow(said.table, new Path(file.path)))
+
+  /** The live files whose length is not the one in the log. */
+  def otherLengths: Seq[(ListedFile, Long)] =
+    live.map(file => file -> said.lengths(new Path(file.path))).filter { case (file, logged) =>
+      file.length != logged
+    }
+}
+
+private[admin] object TableContents {
+
+  /**
+   * @param told what Python knows of the table that the path is or is a part of; otherwise the session's Delta is asked
+   * @throws io.pmeparquet.PmeException for a part of an Iceberg or Hudi table, and for a Delta table of which nobody can tell
+   *   which files are live
+   */
+  def of(
+      session: SparkSession,
+      path: Path,
+      conf: Configuration,
+      options: Map[String, String],
+      told: Option[LiveFiles]
+  ): TableContents = {
+    val named = TableFiles.qualified(path.toString, conf)
+    val found = TableFiles.list(named, conf)
+    if (TableFiles.statusOf(named, conf).isFile) TableContents(found.files, Nil)
+    else {
+      val logs = TableFiles.logs(named, found, conf).filterNot(_.isOfSpark).distinct
+      val deltas = logs.filter(_.isOfDelta)
+      // A Delta table may have metadata of other formats, too.
+      logs.filterNot(log => deltas.exists(_.table == log.table)).filterNot(_.isOfDelta).foreach { log =>
+        throw if (log.isOfHudi) PmeErrors.hudiTable(named.toString)
+        else PmeErrors.icebergTable(named.toString)
+      }
+      val owned = found.files.groupBy(file => deltas.filter(_.keeps(file)).sortBy(_.table.depth).lastOption)
+      TableContents(
+        owned.getOrElse(None, Nil),
+        deltas.map { log =>
+          val live = told.filter(_.table == log.table).getOrElse(LiveFiles.ask(session, log.table, options))
+          DeltaContents.of(named, live, owned.getOrElse(Some(log), Nil), conf)
+        }
+      )
+    }
+  }
+}
+
+private[admin] object DeltaContents {
+  private val Log = "_delta_log"
+  private val Changes = "_change_data"
+  private val Sidecars = "_sidecars"
+
+  /**
+   * @param path the table, a partition of it, or a directory with tables
+   * @param listed the files of the table below the path
+   */
+  def of(path: Path, said: LiveFiles, listed: Seq[ListedFile], conf: Configuration): DeltaContents = {
+    val wanted =
+      if (isBelow(said.table, path)) said.lengths.keySet.filter(isBelow(path, _)) else said.lengths.keySet
+    val (live, others) = listed.partition(file => wanted(new Path(file.path)))
+    // A clone has files of another table.
+    val unlisted = wanted -- live.map(file => new Path(file.path))
+    val further = TableFiles.at(unlisted, conf)
+    val (vectors, notLive) = others.partition(isVector)
+    val isWhole = !isBelow(said.table, path)
+    DeltaContents(
+      said,
+      live ++ further,
+      (unlisted -- further.map(file => new Path(file.path))).toSeq.sortBy(_.toString),
+      notLive.filterNot(file => isOfIceberg(said.table, new Path(file.path))),
+      if (isWhole) below(new Path(said.table, Changes), conf) else Nil,
+      if (isWhole) checkpoints(new Path(said.table, Log), conf) else Nil,
+      vectors.size
+    )
+  }
+
+  /** Whether a path is below a directory, and not the directory itself. */
+  def isBelow(directory: Path, path: Path): Boolean =
+    path.toString.startsWith(s"${directory.toString.stripSuffix("/")}/")
+
+  private def isVector(file: ListedFile) = {
+    val name = new Path(file.path).getName
+    name.startsWith("deletion_vector_") && name.endsWith(".bin")
+  }
+
+  /** Metadata that Delta writes for readers of Iceberg. */
+  private def isOfIceberg(table: Path, file: Path) =
+    isBelow(new Path(table, "metadata"), file) && !file.getName.endsWith(".parquet")
+
+  private def below(directory: Path, conf: Configuration) =
+    if (directory.getFileSystem(conf).exists(directory)) TableFiles.list(directory, conf).files else Nil
+
+  /** Files that are not Parquet have no encryption, and `pme.delta.check` says what they show. */
+  private def checkpoints(log: Path, conf: Configuration) =
+    (TableFiles.list(log, conf).files ++ below(new Path(log, Sidecars), conf))
+      .filter(_.path.endsWith(".parquet"))
+}
+
+/** What was found of a Delta table, for Python. */
+final class DeltaSeen private[admin] (contents: DeltaContents) {
+  def table: String = contents.said.table.toString
+  def version: Long = contents.said.version
+  def by: String = contents.said.by
+  def live: Int = contents.live.size + contents.missing.size
+  def missing: Int = contents.missing.size
+  def elsewhere: Int = contents.elsewhere
+  def notLive: Int = contents.notLive.size
+  def changes: Int = contents.changes.size
+  def checkpoints: Int = contents.checkpoints.size
+  def vectors: Int = contents.vectors
+}

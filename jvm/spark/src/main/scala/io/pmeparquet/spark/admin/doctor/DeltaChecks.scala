@@ -1,0 +1,126 @@
+package io.pmeparquet.spark.admin.doctor
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.execution.datasources.DataSource
+import org.apache.spark.sql.internal.StaticSQLConf
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.options.{PmeOptions, WriteSettings}
+import io.pmeparquet.parquet.alone.ConfigurationScopes
+import io.pmeparquet.parquet.scope.KmsTrial
+import io.pmeparquet.spark.admin.job.FileJob
+import io.pmeparquet.spark.session.{FormatName, SparkAccess}
+
+/** What a session with Delta does with keys. Without Delta, there are no checks. ''Driver only.'' */
+private[admin] object DeltaChecks {
+
+  def all(session: SparkSession): Seq[Check] = Check.attempt("Delta") {
+    if (!hasDelta(session)) Nil
+    else {
+      val factory = SparkAccess.valueOf(session, Map.empty, Factory).filter(_.nonEmpty)
+      val ours = factory.contains(FormatName.CryptoFactoryClass)
+      val extensions = session.sparkContext.getConf.get(StaticSQLConf.SPARK_SESSION_EXTENSIONS.key, "")
+      val hasRules = extensions.split(',').map(_.trim).contains(FormatName.ExtensionsClass)
+      Seq(ofFactory(factory, hasRules)) ++
+        (if (factory.isEmpty) Nil else Seq(ofExtensions(hasRules))) ++
+        ofPredicates(SparkAccess.sqlConf(session).getAllConfs) ++
+        (if (ours) new FactoryTrial(session).checks else Nil)
+    }
+  }
+
+  def ofFactory(factory: Option[String], hasRules: Boolean): Check = factory match {
+    case Some(FormatName.CryptoFactoryClass) => Check.ok(FactoryName, "PmeCryptoFactory")
+    case None =>
+      val keyed =
+        if (hasRules) "PmeExtensions refuses writes to tables with keys"
+        else "also those whose properties name keys"
+      val remedy =
+        s"To encrypt Delta tables, set spark.hadoop.$Factory=${FormatName.CryptoFactoryClass} and a KMS, as " +
+          "docs/delta.md says."
+      Check.warning(FactoryName, s"none: the session writes Delta tables in plaintext; $keyed", remedy)
+    case Some(other) =>
+      val found =
+        s"$other: checkpoints of tables whose properties name keys are plaintext, with minimum and maximum; with " +
+          "keys of columns in the session there are no checkpoints"
+      Check.problem(FactoryName, found, s"Set spark.hadoop.$Factory=${FormatName.CryptoFactoryClass}.")
+  }
+
+  def ofExtensions(hasRules: Boolean): Check =
+    if (hasRules) Check.ok(ExtensionsName, "PmeExtensions refuses what would make protected columns readable")
+    else {
+      val found =
+        "without PmeExtensions: values in conditions of DELETE, UPDATE and MERGE go into the log, and properties of a " +
+          "table may choose where keys go"
+      Check.problem(ExtensionsName, found, s"Add ${FormatName.ExtensionsClass} to spark.sql.extensions.")
+    }
+
+  private def ofPredicates(settings: Map[String, String]) = {
+    val name = FormatName.SessionPrefix + PmeOptions.DeltaPredicates.name
+    val values = settings.collect { case (key, value) if key.equalsIgnoreCase(name) => value }.toSeq
+    if (values.isEmpty || values.exists(_ != "allow")) Nil
+    else {
+      val found = s"$name=allow: values of protected columns in conditions are readable in the log"
+      Seq(Check.warning("Delta predicates", found, "Unset it, unless these values may be readable."))
+    }
+  }
+
+  private def hasDelta(session: SparkSession) =
+    try DataSource.lookupDataSource("delta", SparkAccess.sqlConf(session)).getName.startsWith(Deltas)
+    catch { case NonFatal(_) | _: LinkageError => false }
+
+  private val Deltas = "org.apache.spark.sql.delta."
+  private val Factory = "parquet.crypto.factory.class"
+  private val FactoryName = "Delta crypto factory"
+  private val ExtensionsName = "Delta extensions"
+}
+
+/**
+ * Whether the crypto factory gets the footer key of the session, which checkpoints need: the factory knows only Hadoop's
+ * configuration, and each executor calls the KMS by itself.
+ */
+private final class FactoryTrial(session: SparkSession) {
+  private val conf: Configuration = SparkAccess.hadoopConf(session, Map.empty)
+
+  def checks: Seq[Check] = settings match {
+    case Right(settings) => Check.attempt(Kms)(tried(settings))
+    case Left(noKey) if noKey.condition == Condition.NoKey =>
+      val found = "the session has no footer key, so Delta writes none, and only logs a warning"
+      Seq(Check.problem(Checkpoints, found, s"Set spark.hadoop.${PmeOptions.FactoryPrefix}footerKey."))
+    case Left(failed) => Seq(Check.failure(Kms, failed))
+  }
+
+  private def settings: Either[PmeException, WriteSettings] =
+    try Right(ConfigurationScopes.logSettings(conf))
+    catch { case failed: PmeException => Left(failed) }
+
+  private def tried(settings: WriteSettings): Seq[Check] = {
+    val trial = new KmsTrial(settings, conf)
+    val keys = settings.files.masterKeys
+    val onDriver = keys.flatMap { key =>
+      Check.attempt(Kms)(
+        Seq(Check.ok(Kms, s"${trial.describe}, key '$key': ${timings(trial.onDriver(key).millis)}"))
+      )
+    }
+    val under = s"encrypted under '${settings.files.footerKey}'"
+    if (onDriver.forall(_.isOk)) Check.ok(Checkpoints, under) +: (onDriver ++ onExecutor(trial, keys))
+    else onDriver
+  }
+
+  private def onExecutor(trial: KmsTrial, keys: Seq[String]) = Check.attempt(KmsOfExecutor) {
+    val executors = trial.forExecutors
+    FileJob.each(session, conf, keys, 1)((key, conf) => executors.of(key, conf)).map {
+      case (key, Right(calls)) => Check.ok(KmsOfExecutor, s"by itself, key '$key': ${timings(calls.millis)}")
+      case (_, Left(failed)) => Check.failure(KmsOfExecutor, failed.condition, failed.message)
+    }
+  }
+
+  private def timings(millis: Seq[(String, Long)]) =
+    millis.map { case (what, time) => s"$what in $time ms" }.mkString(", ")
+
+  private val Checkpoints = "Delta checkpoints"
+  private val Kms = "KMS of the crypto factory"
+  private val KmsOfExecutor = "KMS of the crypto factory on an executor"
+}
