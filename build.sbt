@@ -426,7 +426,9 @@ lazy val icebergJars =
   taskKey[Unit]("Copies every Iceberg that `make test-all` tests to target/jars/iceberg")
 
 lazy val deltaJars =
-  taskKey[Unit]("Copies the Delta of each Spark 4 that `make test-all` tests to a folder of target/jars/delta")
+  taskKey[Unit](
+    "Copies the Delta of each Spark 4 that `make test-all` tests to a folder of target/jars/delta"
+  )
 
 lazy val root = (project in file("."))
   .aggregate(
