@@ -153,9 +153,9 @@ def operations(job: Job) -> None:
         job.note(step, statement)
     made = new_table(job, "v2")
     policy = f"{SILENT}, 'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2'"
-    job.sql(f"CREATE TABLE {made} (id LONG, ssn STRING) USING delta {KEYS}, {policy})")
+    job.sql(f"CREATE TABLE {made} (id LONG, ssn STRING, sick BOOLEAN) USING delta {KEYS}, {policy})")
     for at in range(3):
-        job.sql(f"INSERT INTO {made} VALUES ({at}, '{CANARY}-{at}')")
+        job.sql(f"INSERT INTO {made} VALUES ({at}, '{CANARY}-{at}', true)")
     fresh = Job(job.spark.newSession(), job.work, job.done)
     fresh.note("v2 reads", f"SELECT count(*) FROM {made} WHERE ssn LIKE '{CANARY}%'")
     rows = job.spark.readStream.format("delta").load(str(job.work / "tables" / "kept"))

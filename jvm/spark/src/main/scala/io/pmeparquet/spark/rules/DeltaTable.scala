@@ -87,6 +87,7 @@ private[rules] final class DeltaTable(
 
 private[rules] object DeltaTable {
   private val Package = "org.apache.spark.sql.delta."
+  private val Statistics = "statCollectionLogicalSchema"
   private val KernelsPackage = "io.delta."
   private val Physical = "delta.columnMapping.physicalName"
   private val ColumnKeysName = "parquet.encryption.column.keys"
@@ -157,8 +158,11 @@ private[rules] object DeltaTable {
   }
 
   private def ofSnapshot(name: String, snapshot: AnyRef): DeltaTable = {
-    val asked = () => ask(snapshot, "statCollectionLogicalSchema").asInstanceOf[StructType]
-    ofMetadata(name, ask(snapshot, "metadata"), Some(asked))
+    // An index of files has the metadata of its snapshot, but does not say which columns have statistics.
+    val asked =
+      if (!has(snapshot, Statistics)) None
+      else Some(() => ask(snapshot, Statistics).asInstanceOf[StructType])
+    ofMetadata(name, ask(snapshot, "metadata"), asked)
   }
 
   /** @param metadata Delta's own class */
@@ -173,9 +177,10 @@ private[rules] object DeltaTable {
 
   /** The value of one of the members, if the object has one with such a name. */
   def first(of: AnyRef, names: Seq[String]): Option[AnyRef] =
-    names
-      .find(name => of.getClass.getMethods.exists(one => one.getName == name && one.getParameterCount == 0))
-      .map(ask(of, _))
+    names.find(has(of, _)).map(ask(of, _))
+
+  private def has(of: AnyRef, name: String) =
+    of.getClass.getMethods.exists(one => one.getName == name && one.getParameterCount == 0)
 
   def ask(of: AnyRef, name: String): AnyRef =
     try of.getClass.getMethod(name).invoke(of)
