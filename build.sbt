@@ -327,6 +327,23 @@ lazy val deltaOfTests = (project in file("target/modules/delta-of-tests")).setti
   )
 )
 
+/** Delta for one Spark 4, for tests: 13 MB. Nothing of it is shipped. */
+def deltaFor(spark: String) = Project(
+  s"delta-of-all-tests-${spark.replace('.', '_')}",
+  file(s"target/modules/delta-of-all-tests-$spark")
+).settings(
+  publish / skip := true,
+  publishMavenStyle := false,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies ++=
+    Seq(s"delta-spark_${spark}_2.13", "delta-storage", "delta-kernel-api", "delta-kernel-defaults")
+      .map(name => ("io.delta" % name % deltaOfSpark4).intransitive())
+)
+lazy val delta40 = deltaFor("4.0")
+lazy val delta41 = deltaFor("4.1")
+lazy val delta42 = deltaFor("4.2")
+
 lazy val core212 = core(scala212, "2_12")
 lazy val core213 = core(scala213, "2_13")
 lazy val kms212 = kms(scala212, "2_12", core212)
@@ -408,6 +425,11 @@ lazy val jars =
 lazy val icebergJars =
   taskKey[Unit]("Copies every Iceberg that `make test-all` tests to target/jars/iceberg")
 
+lazy val deltaJars =
+  taskKey[Unit](
+    "Copies the Delta of each Spark 4 that `make test-all` tests to a folder of target/jars/delta"
+  )
+
 lazy val root = (project in file("."))
   .aggregate(
     core212,
@@ -470,5 +492,15 @@ lazy val root = (project in file("."))
       val first = (icebergOfTests / update).value.select(configurationFilter("runtime"))
       val others = (icebergOfAllTests / update).value.select(configurationFilter("runtime"))
       (first ++ others).foreach(jar => IO.copyFile(jar, target / jar.getName))
+    },
+    deltaJars := {
+      val target = baseDirectory.value / "target" / "jars" / "delta"
+      val each = Seq(
+        "4.0" -> (delta40 / update).value,
+        "4.1" -> (delta41 / update).value,
+        "4.2" -> (delta42 / update).value
+      )
+      for ((spark, found) <- each; jar <- found.select(configurationFilter("runtime")))
+        IO.copyFile(jar, target / spark / jar.getName)
     }
   )

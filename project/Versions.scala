@@ -43,6 +43,9 @@ object Versions {
 
   /** Delta for tests, for Spark 3.5. */
   val delta = "3.3.2"
+
+  /** Delta that only `make test-all` has, for Spark 4.0, 4.1 and 4.2. There is none for 4.3. */
+  val deltaOfSpark4 = "4.4.0"
   val googleAuth = "1.20.0"
   val munit = "1.2.1"
 

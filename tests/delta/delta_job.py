@@ -6,65 +6,13 @@ JSON, and leaves the tables in the directory.
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tests.support.metastore import Statements, said
-from tests.support.session import EXTENSION, ROOT, builder, session_settings, without_processes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import SparkSession
-
-FILES = ROOT / "target" / "jars" / "delta"
-CANARY = "canary-4711"
-KEYS = "TBLPROPERTIES ('parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pii: ssn, sick'"
-SILENT = "'delta.dataSkippingStatsColumns' = 'id'"
-FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
-
-
-def session(work: Path) -> SparkSession:
-    common = session_settings(work)
-    keys = work / "keys"
-    keys.write_text("\n".join(f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in NAMES))
-    jars = [common["spark.jars"], *map(str, sorted(FILES.glob("*.jar")))]
-    spark = builder(
-        common
-        | {
-            "spark.jars": ",".join(jars),
-            "spark.sql.extensions": f"{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
-            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-            "spark.hadoop.parquet.crypto.factory.class": FACTORY,
-            "spark.hadoop.pme-parquet.kms": "static",
-            "spark.hadoop.pme-parquet.kms.static.keys": f"file:{keys}",
-            "spark.hadoop.pme-parquet.footerKey": "footer",
-            "spark.databricks.delta.snapshotPartitions": "1",
-            "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:delta;create=true",
-        }
-    ).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    without_processes(spark)
-    return spark
-
-
-NAMES = ("footer", "pii")
-
-
-class Job(Statements):
-    """Statements on Delta tables."""
-
-    def table(self, name: str, properties: str = "") -> str:
-        """Create a table of its own at a path, and return its name in SQL."""
-        made = f"delta.`{self.work / 'tables' / name}`"
-        listed = f"{KEYS}, {SILENT}{properties})"
-        self.sql(f"CREATE TABLE {made} (id LONG, ssn STRING, sick BOOLEAN, name STRING) USING delta {listed}")
-        self.sql(f"INSERT INTO {made} SELECT id, concat('{CANARY}-', id), true, 'x' FROM range(0, 4, 1, 1)")
-        return made
+from tests.delta.delta_definitions import clones, connectors, definitions, frames, partitions, statistics, tags
+from tests.delta.delta_tables import CANARY, KEYS, SILENT, Job, attempt, collected, new_table, session
 
 
 def conditions(job: Job) -> None:
@@ -203,6 +151,13 @@ def operations(job: Job) -> None:
         "rows": f"SELECT count(*), count(DISTINCT ssn) FROM {table} WHERE ssn LIKE '{CANARY}%'",
     }.items():
         job.note(step, statement)
+    made = new_table(job, "v2")
+    policy = f"{SILENT}, 'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2'"
+    job.sql(f"CREATE TABLE {made} (id LONG, ssn STRING, sick BOOLEAN) USING delta {KEYS}, {policy})")
+    for at in range(3):
+        job.sql(f"INSERT INTO {made} VALUES ({at}, '{CANARY}-{at}', true)")
+    fresh = Job(job.spark.newSession(), job.work, job.done)
+    fresh.note("v2 reads", f"SELECT count(*) FROM {made} WHERE ssn LIKE '{CANARY}%'")
     rows = job.spark.readStream.format("delta").load(str(job.work / "tables" / "kept"))
     write = rows.writeStream.format("delta").option("checkpointLocation", str(job.work / "stream")).trigger(once=True)
     attempt(job, "streamed", lambda: write.start(place).awaitTermination())
@@ -242,19 +197,8 @@ def mapping(job: Job) -> None:
         job.note(f"{mode} allowed", f"DELETE FROM {made} WHERE id = 7")
 
 
-PARTS = {part.__name__: part for part in (conditions, properties, operations, checkpoints, mapping)}
-
-
-def collected(spark: SparkSession, text: str) -> None:
-    spark.sql(text).collect()
-
-
-def attempt(job: Job, step: str, what: Callable[[], object]) -> None:
-    try:
-        what()
-        job.done[step] = "done"
-    except Exception as error:  # noqa: BLE001 - any outcome is compared
-        job.done[step] = said(error)
+CREATED = (partitions, statistics, frames, definitions, clones, tags, connectors)
+PARTS = {part.__name__: part for part in (conditions, properties, *CREATED, operations, checkpoints, mapping)}
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.delta import delta_job
+from tests.delta import delta_job, delta_tables
 from tests.support.canary import find_canaries
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(SPARK_VERSION != (3, 5), reason="there is no Delta for this Spark here"),
+    pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
 ]
 
 ALL = bool(os.environ.get("PME_TEST_ALL"))
 # Delta's own work takes a minute: `make test-all` has it.
-PARTS = [part for part in delta_job.PARTS if ALL or part != "operations"]
+RUNS = {"operations": ALL, "connectors": SPARK_VERSION >= (4, 0)}
+PARTS = [part for part in delta_job.PARTS if RUNS.get(part, True)]
 PATIENCE = 600
+STATISTICS = ["create", "select", "named", "insert", "optimize", "save", "session", "stream"]
 
 
 class Ran:
@@ -39,11 +41,11 @@ class Ran:
         for step in steps:
             assert self.done[step][0] == "PME_UNSUPPORTED", (step, self.done[step])
             assert text in self.done[step][1], (step, self.done[step])
-            assert delta_job.CANARY not in self.done[step][1], step
+            assert delta_tables.CANARY not in self.done[step][1], step
         return steps
 
     def readable(self, *names: str) -> list[str]:
-        return [str(found) for name in names for found in find_canaries(self.tables / name, [delta_job.CANARY])]
+        return [str(found) for name in names for found in find_canaries(self.tables / name, [delta_tables.CANARY])]
 
     def checkpoints(self, name: str) -> list[bytes]:
         files = sorted((self.tables / name / "_delta_log").glob("*.checkpoint*.parquet"))
@@ -95,6 +97,59 @@ def test_a_table_keeps_its_keys(ran: Ran) -> None:
     assert (ran.done["same"], ran.done["tag"], ran.done["same_version"]) == ([], [], [])
 
 
+def test_a_definition_that_shows_protected_columns_is_refused(ran: Ran) -> None:
+    partitions = ran.refused("partition", "values of partition columns")
+    assert partitions == ["partition created", "partition selected", "partition altered", "partition save"]
+    assert len(ran.refused("generated", "the expression of a generated column")) == 3
+    assert ran.done["builder"] == "done"
+    assert len(ran.refused("new_default", "a default")) == 3
+    assert (ran.done["partition_other"], ran.done["added_without_default"]) == ([], [])
+    assert not any((ran.tables / name).exists() for name in ("created", "selected", "generated", "clustered"))
+
+
+def test_statistics_of_protected_columns_are_refused(ran: Ran) -> None:
+    refused = ran.refused("statistics", "delta.dataSkippingStatsColumns")
+    assert [step.removeprefix("statistics ") for step in refused] == STATISTICS
+    assert not (ran.tables / "loud").exists()
+
+
+def test_a_table_with_keys_and_statistics_can_be_mended(ran: Ran) -> None:
+    assert [ran.done[step] for step in ("late_keys", "mended", "mended insert")] == [[], [], []]
+    assert len(ran.done["mended optimize"]) == len(ran.done["at_once"]) == 1
+    assert ran.refused("kept statistics", "keep the table's columns encrypted")
+    assert ran.done["saved silently"] == "done"
+    assert ran.readable("late_keys", "saved") == []
+
+
+def test_options_of_a_frame_that_delta_would_drop_are_refused(ran: Ran) -> None:
+    assert len(ran.refused("frame options", "does not pass")) == 4
+
+
+def test_a_clone_keeps_keys(ran: Ran) -> None:
+    steps = ["clone keys", "clone statistics", "clone replaced", "clone version"]
+    assert ran.refused("clone", "keep the table's columns encrypted") == steps
+    assert ran.done["clone_same"] == []
+    assert_encrypted(ran, "cloned", "clone")
+
+
+def test_a_conversion_with_statistics_is_refused(ran: Ran) -> None:
+    assert ran.refused("convert", "NO STATISTICS") == ["convert"]
+    assert ran.done["convert_silent"] == []
+    assert ran.readable("converted") == []
+
+
+@pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Delta 3 has no connector on Delta Kernel")
+def test_the_connector_on_delta_kernel_does_not_write(ran: Ran) -> None:
+    assert ran.refused("kernel", "Delta Kernel") == ["kernel insert", "kernel delete"]
+
+
+def test_a_session_lists_properties_that_nothing_reads(ran: Ran) -> None:
+    for step in ("unlisted", "prefix", "no_prefix", "strictest", "ours"):
+        assert ran.refused(f"tags {step}", "choose where keys"), step
+    assert ran.done["tags listed"] == []
+    assert {ran.done[f"tags_wrong {name}"][0] for name in ("all", "start", "empty")} == {"PME_BAD_OPTION"}
+
+
 def test_a_session_without_factory_does_not_write(ran: Ran) -> None:
     assert len(ran.refused("no factory", "no crypto factory")) == 5
     assert not (ran.tables / "new").exists()
@@ -104,8 +159,11 @@ def test_a_session_without_factory_does_not_write(ran: Ran) -> None:
 def test_nothing_is_readable_after_every_kind_of_change(ran: Ran) -> None:
     assert ran.done["rows"] == ["(20, 20)"]
     assert (ran.done["old"], ran.done["changes"], ran.done["streamed"]) == (["(4,)"], ["(True,)"], "done")
-    assert_encrypted(ran, "changed", "changed-clone")
+    assert_encrypted(ran, "changed", "changed-clone", "v2")
     assert set(ran.checkpoints("changed")) == {b"PARE"}
+    assert ran.done["v2 reads"] == ["(3,)"]
+    sidecars = [file.read_bytes()[-4:] for file in (ran.tables / "v2" / "_delta_log" / "_sidecars").iterdir()]
+    assert b"PARE" in sidecars
 
 
 def test_nothing_is_readable_in_tables_with_keys(ran: Ran) -> None:

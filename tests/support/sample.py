@@ -44,7 +44,7 @@ RULES = {
     "tests/attacks/test_small_heap": Rule(BESIDE, EVERY),
     "tests/cli/test_processes": Rule(BESIDE, EVERY),
     "tests/connect/": Rule(BESIDE, EVERY),
-    # Delta 3.3 is for Spark 3.5. One process writes all tables.
+    # Delta 3.3 is for Spark 3.5; `make test-all` has one for each Spark up to 4.2. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
     "tests/delta/test_verify_sessions": Rule(OLDEST, EVERY),
     # With Spark, but without Delta.

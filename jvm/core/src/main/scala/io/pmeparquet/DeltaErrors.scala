@@ -27,7 +27,46 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
       table,
       s"Delta adds the table's properties to the Hadoop configuration of a write, and the properties ${listed(names)} could " +
         "choose where keys and credentials go, or which code runs",
-      "Remove these properties from the table with ALTER TABLE ... UNSET TBLPROPERTIES, and set them in the session."
+      "Remove these properties from the table with ALTER TABLE ... UNSET TBLPROPERTIES, and set them in the session. If no " +
+        "component of the session reads them, list them in spark.datasource.pme-parquet.deltaProperties."
+    )
+
+  def deltaOptions(options: Seq[String]): PmeException =
+    refused(
+      "Delta table",
+      s"Delta does not pass options of a write (${listed(options)}) on to its files, so they would not be encrypted as asked",
+      "Set these names as properties of the table, with CREATE TABLE or ALTER TABLE ... SET TBLPROPERTIES."
+    )
+
+  def deltaPartition(table: String, columns: Seq[String]): PmeException =
+    refused(
+      table,
+      s"Delta writes values of partition columns into the table's log and into names of directories, and keys protect " +
+        s"such columns (${listed(columns)})",
+      "Partition the table by other columns. If these values may be readable, name columns in " +
+        "parquet.encryption.column.keys, and not these."
+    )
+
+  def deltaStatistics(table: String, columns: Seq[String]): PmeException =
+    refused(
+      table,
+      s"Delta would write minimum and maximum of protected columns (${listed(columns)}) into the table's log",
+      "Set the table's property delta.dataSkippingStatsColumns to columns that are not protected, or " +
+        "delta.dataSkippingNumIndexedCols to 0, with ALTER TABLE ... SET TBLPROPERTIES."
+    )
+
+  def deltaConnector(table: String): PmeException =
+    refused(
+      table,
+      "the table is encrypted, and Delta's connector for Delta Kernel would write its files, possibly in plaintext",
+      "Set spark.databricks.delta.v2.enableMode=NONE in the session."
+    )
+
+  def deltaConversion(): PmeException =
+    refused(
+      "CONVERT TO DELTA",
+      "Delta would read the files with the session's keys, and write minimum and maximum of their columns into the log",
+      "Use CONVERT TO DELTA ... NO STATISTICS."
     )
 
   def deltaWithoutFactory(table: String): PmeException =

@@ -193,6 +193,15 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     values = Seq("refuse", "allow")
   )
 
+  val DeltaProperties = OptionSpec(
+    "deltaProperties",
+    Write,
+    "Session setting only, with `PmeExtensions`: names of properties that a Delta table may have besides Delta's and those of " +
+      "its keys, separated by commas; `team.*` allows all that begin with `team.`. Delta adds a table's properties to the " +
+      "Hadoop configuration of its writes, so list only names that no component of the session reads. Names that begin with " +
+      "`parquet.` or `pme-parquet.` stay refused."
+  )
+
   // Options of parquet-java without a name of ours.
   val InstanceId =
     OptionSpec(
@@ -246,6 +255,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     CryptoProvider,
     TrustedTables,
     DeltaPredicates,
+    DeltaProperties,
     InstanceId,
     InstanceUrl,
     AccessToken,
@@ -260,7 +270,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       Reader,
       Scan,
       TrustedTables,
-      DeltaPredicates
+      DeltaPredicates,
+      DeltaProperties
     )
 
   val ParquetPrefix = "parquet.encryption."

@@ -62,6 +62,7 @@ private object OptionSources {
   /** What only a session can set, and what it says. */
   private val ofSessions = Seq(
     PmeOptions.TrustedTables -> "which tables it trusts",
-    PmeOptions.DeltaPredicates -> "what the logs of its Delta tables may show"
+    PmeOptions.DeltaPredicates -> "what the logs of its Delta tables may show",
+    PmeOptions.DeltaProperties -> "which properties its Delta tables may have"
   )
 }

@@ -7,7 +7,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connector.catalog.TableProvider
+import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.execution.datasources.{DataSource, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -23,11 +23,16 @@ import io.pmeparquet.PmeException
  * known by their package, and asked by reflection. ''Driver only.''
  *
  * @param schema as the log has it, with the physical names of columns
+ * @param indexed asks Delta which columns have statistics; a table that does not exist cannot be asked
+ * @param isKernels whether Delta Kernel writes it, which does not use the Hadoop configuration as Spark's writers do
  */
 private[rules] final class DeltaTable(
     val name: String,
     val properties: Map[String, String],
-    schema: StructType
+    val schema: StructType,
+    val partitionColumns: Seq[String],
+    indexed: Option[() => StructType] = None,
+    val isKernels: Boolean = false
 ) {
 
   /** The properties that name keys, by lower-case name. */
@@ -54,6 +59,19 @@ private[rules] final class DeltaTable(
       }
   }
 
+  /** The top-level columns, in lower case, of which Delta writes minimum and maximum into the log. */
+  def statistics: Set[String] =
+    indexed.fold(DeltaStatistics.of(properties, schema, partitionColumns)) { ask =>
+      ask().fieldNames.map(DeltaTable.lower).toSet
+    }
+
+  /** The table as a statement would leave it. */
+  def withProperties(after: Map[String, String]): DeltaTable =
+    new DeltaTable(name, after, schema, partitionColumns, isKernels = isKernels)
+
+  def withColumns(added: Seq[StructField]): DeltaTable =
+    new DeltaTable(name, properties, StructType(schema ++ added), partitionColumns, isKernels = isKernels)
+
   private def patterns(text: String): Option[Seq[ColumnPattern]] =
     try Some(ColumnKeys.parse(text).entries.map(_.pattern))
     catch { case _: PmeException => None }
@@ -69,15 +87,18 @@ private[rules] final class DeltaTable(
 
 private[rules] object DeltaTable {
   private val Package = "org.apache.spark.sql.delta."
+  private val Statistics = "statCollectionLogicalSchema"
+  private val KernelsPackage = "io.delta."
   private val Physical = "delta.columnMapping.physicalName"
   private val ColumnKeysName = "parquet.encryption.column.keys"
-  private val KeyNames =
-    Set("parquet.encryption.footer.key", ColumnKeysName, "parquet.encryption.uniform.key")
+  val FooterKeyName = "parquet.encryption.footer.key"
+  private val KeyNames = Set(FooterKeyName, ColumnKeysName, "parquet.encryption.uniform.key")
 
   // These name keys and an algorithm, and no place or code.
   private val Own = KeyNames ++ Set("parquet.encryption.algorithm", "parquet.encryption.complete.columns")
   // What keeps columns encrypted, and their values out of the log.
-  private val Guarded = Seq("parquet.", "pme-parquet.", "delta.dataskipping")
+  private val Skipping = "delta.dataskipping"
+  private val Guarded = Seq("parquet.", "pme-parquet.", Skipping)
 
   def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 
@@ -86,6 +107,11 @@ private[rules] object DeltaTable {
   // Hadoop's names and ours have dots, and so do those of many libraries.
   private def isForeign(name: String) =
     name.contains('.') && !name.startsWith("delta.") && !Own.contains(name)
+
+  def isStatistics(name: String): Boolean = lower(name).startsWith(Skipping)
+
+  /** Whether the object is a table, or a source, of the connector that Delta builds on Delta Kernel. */
+  def isKernels(found: AnyRef): Boolean = found != null && found.getClass.getName.startsWith(KernelsPackage)
 
   def isGuarded(name: String): Boolean = Guarded.exists(lower(name).startsWith)
 
@@ -104,14 +130,23 @@ private[rules] object DeltaTable {
           Some(ofSnapshot(relation.catalogTable.fold("Delta table")(_.identifier.table), files.location))
         case _ => None
       }
-    case relation: DataSourceV2Relation if isDeltas(relation.table) => Some(ofTable(relation.table))
-    case resolved: ResolvedTable if isDeltas(resolved.table) => Some(ofTable(resolved.table))
+    case relation: DataSourceV2Relation => Some(relation.table).filter(isTable).map(ofTable)
+    case resolved: ResolvedTable => Some(resolved.table).filter(isTable).map(ofTable)
     case _ => None
   }
 
+  def isTable(found: Table): Boolean = isDeltas(found) || isKernels(found)
+
   /** @param table Delta's own class */
-  def ofTable(table: AnyRef): DeltaTable =
-    ofSnapshot(ask(table, "name").toString, ask(table, "initialSnapshot"))
+  def ofTable(table: Table): DeltaTable =
+    if (isKernels(table)) {
+      // Kernel's partitions are not needed: nothing that matters may be written to it.
+      new DeltaTable(table.name, table.properties.asScala.toMap, schemaOf(table), Nil, isKernels = true)
+    } else ofSnapshot(table.name, ask(table, "initialSnapshot"))
+
+  private def schemaOf(table: Table): StructType = StructType(
+    table.columns.map(column => StructField(column.name, column.dataType, column.nullable))
+  )
 
   /** The newest version of the table at a path. A path without a table has no properties. */
   def at(session: SparkSession, path: String): DeltaTable = {
@@ -123,19 +158,29 @@ private[rules] object DeltaTable {
   }
 
   private def ofSnapshot(name: String, snapshot: AnyRef): DeltaTable = {
-    val metadata = ask(snapshot, "metadata")
+    // An index of files has the metadata of its snapshot, but does not say which columns have statistics.
+    val asked =
+      if (!has(snapshot, Statistics)) None
+      else Some(() => ask(snapshot, Statistics).asInstanceOf[StructType])
+    ofMetadata(name, ask(snapshot, "metadata"), asked)
+  }
+
+  /** @param metadata Delta's own class */
+  def ofMetadata(name: String, metadata: AnyRef, indexed: Option[() => StructType] = None): DeltaTable =
     new DeltaTable(
       name,
       ask(metadata, "configuration").asInstanceOf[Map[String, String]],
-      ask(metadata, "schema").asInstanceOf[StructType]
+      ask(metadata, "schema").asInstanceOf[StructType],
+      ask(metadata, "partitionColumns").asInstanceOf[scala.collection.Seq[String]].toSeq,
+      indexed
     )
-  }
 
   /** The value of one of the members, if the object has one with such a name. */
   def first(of: AnyRef, names: Seq[String]): Option[AnyRef] =
-    names
-      .find(name => of.getClass.getMethods.exists(one => one.getName == name && one.getParameterCount == 0))
-      .map(ask(of, _))
+    names.find(has(of, _)).map(ask(of, _))
+
+  private def has(of: AnyRef, name: String) =
+    of.getClass.getMethods.exists(one => one.getName == name && one.getParameterCount == 0)
 
   def ask(of: AnyRef, name: String): AnyRef =
     try of.getClass.getMethod(name).invoke(of)

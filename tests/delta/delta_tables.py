@@ -1,0 +1,77 @@
+"""Tables of a real Delta, in a session with our factory and our extension."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from tests.support.metastore import Statements, said
+from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, builder, session_settings, without_processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+FILES = ROOT / "target" / "jars" / "delta" / ("" if SPARK_VERSION < (4, 0) else "{}.{}".format(*SPARK_VERSION))
+CANARY = "canary-4711"
+KEYS = "TBLPROPERTIES ('parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pii: ssn, sick'"
+SILENT = "'delta.dataSkippingStatsColumns' = 'id'"
+FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
+
+
+def session(work: Path) -> SparkSession:
+    common = session_settings(work)
+    keys = work / "keys"
+    keys.write_text("\n".join(f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in NAMES))
+    jars = [common["spark.jars"], *map(str, sorted(FILES.glob("*.jar")))]
+    spark = builder(
+        common
+        | {
+            "spark.jars": ",".join(jars),
+            "spark.sql.extensions": f"{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.hadoop.parquet.crypto.factory.class": FACTORY,
+            "spark.hadoop.pme-parquet.kms": "static",
+            "spark.hadoop.pme-parquet.kms.static.keys": f"file:{keys}",
+            "spark.hadoop.pme-parquet.footerKey": "footer",
+            "spark.databricks.delta.snapshotPartitions": "1",
+            "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:delta;create=true",
+        }
+    ).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    without_processes(spark)
+    return spark
+
+
+NAMES = ("footer", "pii")
+
+
+class Job(Statements):
+    """Statements on Delta tables."""
+
+    def table(self, name: str, properties: str = "") -> str:
+        """Create a table of its own at a path, and return its name in SQL."""
+        made = f"delta.`{self.work / 'tables' / name}`"
+        listed = f"{KEYS}, {SILENT}{properties})"
+        self.sql(f"CREATE TABLE {made} (id LONG, ssn STRING, sick BOOLEAN, name STRING) USING delta {listed}")
+        self.sql(f"INSERT INTO {made} SELECT id, concat('{CANARY}-', id), true, 'x' FROM range(0, 4, 1, 1)")
+        return made
+
+
+def new_table(job: Job, name: str) -> str:
+    """Return the name in SQL of a table at a path."""
+    return f"delta.`{job.work / 'tables' / name}`"
+
+
+def collected(spark: SparkSession, text: str) -> None:
+    spark.sql(text).collect()
+
+
+def attempt(job: Job, step: str, what: Callable[[], object]) -> None:
+    try:
+        what()
+        job.done[step] = "done"
+    except Exception as error:  # noqa: BLE001 - any outcome is compared
+        job.done[step] = said(error)
