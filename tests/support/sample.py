@@ -46,6 +46,7 @@ RULES = {
     "tests/connect/": Rule(BESIDE, EVERY),
     # Delta 3.3 is for Spark 3.5. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
+    "tests/delta/test_encrypt_table": Rule(OLDEST, EVERY),
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": Rule(OLDEST, EVERY),

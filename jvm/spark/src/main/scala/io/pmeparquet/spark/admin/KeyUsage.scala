@@ -61,7 +61,7 @@ object KeyUsage {
     try place.directKey(masterKey, "key usage").map(_.bits)
     catch { case _: PmeException => None }
 
-  private type Looked = Seq[(ListedFile, Either[FileFailure, FileUse])]
+  private[admin] type Looked = Seq[(ListedFile, Either[FileFailure, FileUse])]
 
   private def looked(
       session: SparkSession,
@@ -70,8 +70,25 @@ object KeyUsage {
       place: Kms
   ): Looked = {
     val conf = SparkAccess.hadoopConf(session, options)
+    looked(session, TableFiles.list(new Path(path), conf).files, conf, options, place)
+  }
+
+  /** The files with what protects them. */
+  private[admin] def looked(
+      session: SparkSession,
+      files: Seq[ListedFile],
+      options: Map[String, String]
+  ): Looked =
+    looked(session, files, SparkAccess.hadoopConf(session, options), options, kms(session, options))
+
+  private def looked(
+      session: SparkSession,
+      all: Seq[ListedFile],
+      conf: Configuration,
+      options: Map[String, String],
+      place: Kms
+  ): Looked = {
     val usage = new FileUsage(scope(session, options, place))
-    val all = TableFiles.list(new Path(path), conf).files
     val step = Progress.step(session, "looking into footers", all.size)
     step.begin()
     val found = all.grouped(AtOnce).flatMap { files =>

@@ -18,12 +18,16 @@ private[admin] final case class TableLog(path: Path, table: Path) {
 
   /** @param copy the advice for a table that can be copied */
   def remedy(copy: String): String =
-    if (isOfSpark) copy else "Write the table again with the tools of its table format."
+    if (isOfSpark) copy
+    else if (path.getName == TableLog.OfDelta)
+      "In Python, pme.delta.encrypt_table and pme.delta.rotate do this as a commit of the table."
+    else "Write the table again with the tools of its table format."
 }
 
 private[admin] object TableLog {
   private val OfSpark = "_spark_metadata"
-  private val Names = Set(OfSpark, "_delta_log", ".hoodie")
+  private val OfDelta = "_delta_log"
+  private val Names = Set(OfSpark, OfDelta, ".hoodie")
 
   private val IcebergDirectory = "metadata"
   private val IcebergFile = ".metadata.json"
