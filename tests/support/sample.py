@@ -46,6 +46,7 @@ RULES = {
     "tests/connect/": Rule(BESIDE, EVERY),
     # Delta 3.3 is for Spark 3.5; `make test-all` has one for each Spark up to 4.2. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
+    "tests/delta/test_encrypt_table": Rule(OLDEST, EVERY),
     "tests/delta/test_verify_sessions": Rule(OLDEST, EVERY),
     # With Spark, but without Delta.
     "tests/delta/test_verify": Rule(NEWEST, EVERY),

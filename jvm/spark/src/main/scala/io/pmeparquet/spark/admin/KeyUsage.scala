@@ -88,7 +88,7 @@ object KeyUsage {
     try place.directKey(masterKey, "key usage").map(_.bits)
     catch { case _: PmeException => None }
 
-  private type Looked = Seq[(ListedFile, Either[FileFailure, FileUse])]
+  private[admin] type Looked = Seq[(ListedFile, Either[FileFailure, FileUse])]
 
   /**
    * Files that have the same meaning for their table.
@@ -133,6 +133,23 @@ object KeyUsage {
       val whole = found.toList ++ (if (name == Live) absent else Nil)
       Part(name, spelt(whole, SparkAccess.sqlConf(session).caseSensitiveAnalysis))
     }
+  }
+
+  /** The files that a log lists, with what protects them. */
+  private[admin] def looked(
+      session: SparkSession,
+      files: Seq[ListedFile],
+      options: Map[String, String]
+  ): Looked = {
+    val usage = new FileUsage(scope(session, options))
+    val step = Progress.step(session, "looking into footers", files.size)
+    step.begin()
+    val found = files.grouped(AtOnce).flatMap { some =>
+      FileJob.each(session, SparkAccess.hadoopConf(session, options), some) { (file, conf) =>
+        step.counting(0)(useOf(usage, file, conf))
+      }
+    }
+    spelt(found.toList, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
   }
 
   private def missing(table: DeltaContents): Looked = table.missing.map { file =>

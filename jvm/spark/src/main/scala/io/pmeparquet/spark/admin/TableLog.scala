@@ -22,7 +22,10 @@ private[admin] final case class TableLog(path: Path, table: Path) {
 
   /** @param copy the advice for a table that can be copied */
   def remedy(copy: String): String =
-    if (isOfSpark) copy else "Write the table again with the tools of its table format."
+    if (isOfSpark) copy
+    else if (isOfDelta)
+      "In Python, pme.delta.encrypt_table and pme.delta.rotate do this as a commit of the table."
+    else "Write the table again with the tools of its table format."
 }
 
 private[admin] object TableLog {

@@ -1,0 +1,118 @@
+"""Whether a session encrypts what Delta writes as an `Encryption` says, and what its KMS is.
+
+Delta writes files with the settings of the session and the properties of the table, and knows nothing of `Encryption`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet.errors import BadOptionError, NoKeyError, UnsupportedError
+
+if TYPE_CHECKING:
+    from pme_parquet._delta_tables.logged import LoggedTable
+    from pme_parquet._encryption import Encryption
+
+_FACTORY = "parquet.crypto.factory.class"
+_OURS = "io.pmeparquet.parquet.PmeCryptoFactory"
+_EXTENSION = "io.pmeparquet.spark.PmeExtensions"
+_PREFIX = "pme-parquet."
+_JAVA = "parquet.encryption."
+_FOOTER = "footerKey"
+# Table properties have these.
+_CARRIED = frozenset({"footerKey", "columnKeys", "uniformKey", "unlistedColumns", "algorithm"})
+_DEFAULTS = {"plaintextFooter": "false", "keyMaterial": "internal", "keyManagement": "envelope"}
+_DOCS = 'docs/delta.md, "What a session refuses", has the settings.'
+
+
+def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]:
+    """The options of a write that Delta does: those of `enc`, which the session must agree with, and the session's KMS.
+
+    Raises:
+        UnsupportedError: the session would write plaintext, or without our rules.
+        NoKeyError: no footer key is named.
+        BadOptionError: `enc` and the session differ, or table properties cannot have an attribute of `enc`.
+    """
+    conf = table.configuration()
+    if conf.get(_FACTORY) != _OURS:
+        raise UnsupportedError(
+            f"{where}: this session has no crypto factory of pme-parquet, so Delta would write plaintext. Start it "
+            f"with spark.hadoop.{_FACTORY}={_OURS}; {_DOCS}"
+        )
+    if _EXTENSION not in (table.spark.conf.get("spark.sql.extensions", "") or ""):
+        raise UnsupportedError(
+            f"{where}: this session has no {_EXTENSION} in spark.sql.extensions, which refuses statements that would "
+            f"make protected columns readable. {_DOCS}"
+        )
+    own = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(_PREFIX)).items()}
+    java = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(_JAVA)).items()}
+    given = enc.options()
+    for name, value in given.items():
+        _require_same(name, value, own, where)
+    for name in ("columnKeys", "uniformKey", "unlistedColumns"):
+        if name.lower() in own:
+            raise BadOptionError(
+                f"{where}: the session sets {_PREFIX}{name}, which counts more than the properties of tables. Remove "
+                "it from the session."
+            )
+    footer = enc.footer_key or enc.uniform_key or own.get("footerkey")
+    if footer is None or ("footerkey" not in own and "footer.key" not in java):
+        raise NoKeyError(
+            f"{where}: "
+            f"{'no footer key is named' if footer is None else 'the session has no footer key for checkpoints'}. Set "
+            f"spark.hadoop.{_PREFIX}{_FOOTER} in the session; {_DOCS}"
+        )
+    if own.get("footerkey", footer) != footer:
+        raise BadOptionError(
+            f"{where}: enc and the session name different footer keys, and the session's counts. Name the same key in "
+            "both."
+        )
+    made = {name: value for name, value in given.items() if name in _CARRIED - {"uniformKey"}}
+    return made | {"footerKey": footer, "keyManagement": "envelope"} | reading(conf)
+
+
+def reading(conf: Any) -> dict[str, str]:  # noqa: ANN401 of the JVM
+    """The options of the session's KMS."""
+    own = dict(conf.getPropsWithPrefix(_PREFIX))
+    java = dict(conf.getPropsWithPrefix(_JAVA))
+    kms = {name: value for name, value in own.items() if name.lower().startswith("kms")}
+    return kms | {_JAVA + name: value for name, value in java.items() if name.lower().startswith("kms.")}
+
+
+def _require_same(name: str, value: str, own: dict[str, str], where: str) -> None:
+    there = own.get(name.lower())
+    if name.lower().startswith("kms"):
+        if there != value:
+            raise BadOptionError(
+                f"{where}: enc and the session differ in {name}, and Delta writes with the session's KMS. Configure it "
+                f"in the session as spark.hadoop.{_PREFIX}{name}, or leave out kms of enc."
+            )
+    elif name not in _CARRIED:
+        if value not in {there, _DEFAULTS.get(name)} or (there is not None and there != value):
+            raise BadOptionError(
+                f"{where}: table properties cannot have {name} of enc. Leave it out, or set "
+                f"spark.hadoop.{_PREFIX}{name} to the same value in the session."
+            )
+    elif name == "algorithm" and there not in {None, value}:
+        raise BadOptionError(
+            f"{where}: the session sets another {_PREFIX}{name} than enc, and it counts. Use the same."
+        )
+
+
+def prove(table: LoggedTable, schema: str, properties: dict[str, str], where: str) -> None:
+    """Lets the crypto factory make the keys of a file, as a task of Delta does. No file is written.
+
+    Raises:
+        PmeError: the KMS cannot wrap with one of the keys, or the factory refuses the properties.
+    """
+    session: Any = table.spark
+    jvm, sessions = session._jvm, session._jsparkSession.sessionState()  # noqa: SLF001 as PySpark does
+    conf = sessions.newHadoopConf()
+    for name, value in properties.items():
+        conf.set(name, value)
+    converter = jvm.org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter(sessions.conf())
+    context = getattr(jvm.org.apache.parquet.hadoop.api, "WriteSupport$WriteContext")(
+        converter.convert(table.schema(schema)), jvm.java.util.HashMap()
+    )
+    file = jvm.org.apache.hadoop.fs.Path(table.path, f"{where}.parquet")
+    jvm.io.pmeparquet.parquet.PmeCryptoFactory().getFileEncryptionProperties(conf, file, context)

@@ -1,0 +1,300 @@
+"""A job that encrypts tables of a real Delta, which a session without our factory has written in plaintext.
+
+Run as ``python -m tests.delta.encrypt_job DIRECTORY PART…``. The parts are functions. It prints what came of each
+step as JSON, and leaves the tables in the directory.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pme_parquet as pme
+import pme_parquet.delta
+from pme_parquet._delta_tables.logged import LoggedTable, Rewritten
+from tests.delta import delta_job
+from tests.delta.delta_job import CANARY, Job, attempt
+from tests.support import java
+from tests.support.canary import files_under, find_canaries
+from tests.support.metastore import said
+from tests.support.storage import file_systems
+from tests.support.storage.file_systems import NEVER, STOPPING, changes_left, stopping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+NAMES = ("footer", "pii", "pay", "pii-2")
+OPEN = pme.Encryption(footer_key="footer", column_keys={"pii": ["ssn"]}, unlisted_columns="plaintext")
+NESTED = pme.Encryption(
+    footer_key="footer",
+    column_keys={"pii": ["ssn", "home.street"], "pay": ["jobs", "notes"]},
+    unlisted_columns="plaintext",
+)
+COLUMNS = (
+    "id LONG, ssn STRING, day STRING, home STRUCT<street: STRING, zip: INT>, jobs ARRAY<STRUCT<pay: STRING>>, "
+    "notes MAP<STRING, STRING>"
+)
+DAYS = 30 * 24 * 3600
+STRIDE = 5
+
+
+def row(count: str) -> str:
+    """Return a query for rows whose every column that is to be encrypted has the canary."""
+    text = f"concat('{CANARY}-', id)"
+    return (
+        f"SELECT id, {text} AS ssn, concat('day-', id % 2) AS day, named_struct('street', {text}, 'zip', 8) AS home, "
+        f"array(named_struct('pay', {text})) AS jobs, map('k', {text}) AS notes FROM range({count})"
+    )
+
+
+class Encrypting(Job):
+    """Tables in plaintext, and their encryption."""
+
+    def __init__(self, spark: SparkSession, work: Path, done: dict[str, Any]) -> None:
+        super().__init__(spark, work, done)
+        self.plain = spark.newSession()
+        self.plain.conf.set("parquet.crypto.factory.class", "")
+        # A search of bytes does not see into compressed pages.
+        for one in (spark, self.plain):
+            one.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
+
+    def place(self, name: str) -> str:
+        return str(self.work / "tables" / name)
+
+    def written(self, name: str, more: str = "", columns: str = COLUMNS) -> str:
+        """Write a table in plaintext, in two commits, and return its directory."""
+        made = f"delta.`{self.place(name)}`"
+        self.plain.sql(f"CREATE TABLE {made} ({columns}) USING delta {more}")
+        if columns == COLUMNS:
+            self.append(name, "0, 6, 1, 2")
+            self.append(name, "6, 8, 1, 1")
+        return self.place(name)
+
+    def append(self, name: str, count: str) -> None:
+        self.plain.sql(f"INSERT INTO delta.`{self.place(name)}` {row(count)}")
+
+    def encrypt(self, step: str, table: str, enc: pme.Encryption, spark: SparkSession | None = None) -> None:
+        """Encrypt a table, and keep the result."""
+        self.keep(step, lambda: pme.delta.encrypt_table(spark or self.spark, table, enc))
+
+    def keep(self, step: str, what: Callable[[], pme.delta.EncryptedTable]) -> None:
+        try:
+            found = what()
+            self.done[step] = found.to_dict() | {"text": str(found)}
+        except Exception as error:  # noqa: BLE001 - any outcome is compared
+            self.done[step] = said(error)
+
+    def read(self, step: str, name: str, more: str = "") -> None:
+        """Read a table as the session does, which refuses plaintext files."""
+        self.note(step, f"SELECT count(*), count(DISTINCT ssn), sum(id) FROM delta.`{self.place(name)}` {more}")
+
+
+def simple(job: Encrypting) -> None:
+    """Encrypt a table twice, and write to it."""
+    table = job.written("simple")
+    job.read("simple refused", "simple")
+    job.encrypt("simple", table, OPEN)
+    job.encrypt("simple again", table, OPEN)
+    job.read("simple rows", "simple")
+    job.sql(f"INSERT INTO delta.`{table}` {row('8, 10, 1, 1')}")
+    job.encrypt("simple appended", table, OPEN)
+
+
+def mapped(job: Encrypting) -> None:
+    """Encrypt nested columns under column mapping, where files have other names."""
+    for mode in ("name", "id"):
+        table = job.written(mode, f"TBLPROPERTIES ('delta.columnMapping.mode' = '{mode}')")
+        job.plain.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN ssn TO number")
+        job.plain.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN number TO ssn")
+        job.encrypt(mode, table, NESTED)
+        job.encrypt(f"{mode} again", table, NESTED)
+        job.read(f"{mode} rows", mode)
+
+
+def whole(job: Encrypting) -> None:
+    """Encrypt every column of a table with partitions, deletion vectors and change data."""
+    more = "'delta.enableDeletionVectors' = 'true', 'delta.enableChangeDataFeed' = 'true'"
+    table = job.written("whole", f"PARTITIONED BY (day) TBLPROPERTIES ({more})")
+    job.plain.sql(f"DELETE FROM delta.`{table}` WHERE id = 4")
+    job.encrypt("whole", table, pme.Encryption(uniform_key="footer"))
+    job.read("whole rows", "whole")
+    version = job.done["whole"]["version"] if isinstance(job.done["whole"], dict) else 0
+    job.note("whole changes", f"SELECT count(*) FROM table_changes_by_path('{table}', {version})")
+    job.encrypt("whole again", table, pme.Encryption(footer_key="footer"))
+
+
+def cleaned(job: Encrypting) -> None:
+    """Follow the advice of the result, a month later."""
+    table = job.written("cleaned", "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    job.plain.sql(f"DELETE FROM delta.`{table}` WHERE ssn = '{CANARY}-3'")
+    job.plain.sql(f"UPDATE delta.`{table}` SET day = 'other' WHERE ssn = '{CANARY}-4'")
+    enc = pme.Encryption(
+        footer_key="footer", column_keys={"pii": ["ssn", "home", "jobs", "notes"]}, unlisted_columns="plaintext"
+    )
+    job.encrypt("cleaned", table, enc)
+    found = job.done["cleaned"]
+    job.done["cleaned before"] = [str(one) for one in find_canaries(table, [CANARY])]
+    month_ago = time.time() - DAYS
+    for file in files_under(table):
+        os.utime(file, (month_ago, month_ago))
+    for statement in found["statements"] if isinstance(found, dict) else ():
+        if not statement.startswith("--"):
+            job.note(f"cleaned: {statement.split()[0]}", statement)
+    job.done["cleaned after"] = [str(one) for one in find_canaries(table, [CANARY])]
+    job.spark.sql("RESET spark.databricks.delta.retentionDurationCheck.enabled")
+    job.read("cleaned rows", "cleaned")
+
+
+def refused(job: Encrypting) -> None:
+    """Ask for what would not be encrypted."""
+    table = job.written("refused")
+    other = pme.Encryption(footer_key="footer", column_keys={"pii": ["ssn"]}, aad_prefix="people")
+    job.encrypt("refused: prefix", table, other)
+    job.encrypt("refused: footer", table, pme.Encryption(footer_key="pay"))
+    job.encrypt("refused: no such key", table, pme.Encryption(footer_key="footer", column_keys={"nobody": ["ssn"]}))
+    job.encrypt("refused: no such column", table, pme.Encryption(footer_key="footer", column_keys={"pii": ["snn"]}))
+    job.encrypt("refused: kms", table, pme.Encryption(kms="vault", footer_key="footer"))
+    job.encrypt("refused: no factory", table, OPEN, job.plain)
+    job.encrypt("refused: no table", job.place("nothing"), OPEN)
+    job.encrypt("refused: no name", "nothing", OPEN)
+    job.keep("refused: no keys", lambda: pme.delta.rotate(job.spark, table, OPEN))
+    job.done["refused versions"] = job.plain.sql(f"DESCRIBE HISTORY delta.`{table}`").count()
+    columns = "id LONG, ssn STRING"
+    shows = {
+        "partition": (columns, "PARTITIONED BY (ssn)"),
+        "cluster": (columns, "CLUSTER BY (ssn)"),
+        "generated": (f"{columns}, area STRING GENERATED ALWAYS AS (substring(ssn, 1, 3))", ""),
+        "default": (f"id LONG, ssn STRING DEFAULT '{CANARY}'", "'delta.feature.allowColumnDefaults' = 'supported'"),
+        "constraint": (columns, f"'delta.constraints.c' = 'ssn <> \\'{CANARY}\\''"),
+        "planted": (columns, "'pme-parquet.kms.vault.url' = 'http://127.0.0.1:1'"),
+        "keys": (columns, "'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pay: ssn'"),
+        "order": ("ssn MAP<STRING, STRING>", ""),
+    }
+    for name, (listed, more) in shows.items():
+        made = f"TBLPROPERTIES ({more})" if more.startswith("'") else more
+        job.encrypt(f"refused: {name}", job.written(f"refused-{name}", made, listed), OPEN)
+
+
+def clustered(job: Encrypting) -> None:
+    """Encrypt a table with liquid clustering."""
+    table = job.written("clustered", "CLUSTER BY (id)")
+    job.encrypt("clustered", table, OPEN)
+    job.read("clustered rows", "clustered")
+
+
+def concurrent(job: Encrypting) -> None:
+    """Let another session append plaintext after each rewrite."""
+    original = LoggedTable.rewrite
+    for name, times in {"once": 1, "always": 100}.items():
+        table = job.written(name)
+        left = iter(range(times))
+
+        def rewrite(of: LoggedTable, order: str | None, left: Any = left, name: str = name) -> Rewritten:
+            done = original(of, order)
+            if next(left, None) is not None:
+                job.append(name, "100, 101, 1, 1")
+            return done
+
+        LoggedTable.rewrite = rewrite  # type: ignore[assignment,method-assign]
+        try:
+            job.encrypt(name, table, OPEN)
+        finally:
+            LoggedTable.rewrite = original  # type: ignore[method-assign]
+    job.read("once rows", "once")
+    job.encrypt("always again", job.place("always"), OPEN)
+    job.read("always rows", "always")
+
+
+def restored(job: Encrypting) -> None:
+    """Go back to plaintext."""
+    table = job.written("restored")
+    job.encrypt("restored", table, OPEN)
+    job.note("restored: refused", f"RESTORE TABLE delta.`{table}` TO VERSION AS OF 1")
+
+
+def rotated(job: Encrypting) -> None:
+    """Change a master key, and take the same keys anew."""
+    table = job.written("rotated")
+    job.encrypt("rotated: encrypted", table, OPEN)
+    before = job.done["rotated: encrypted"]["version"]
+    new = pme.Encryption(footer_key="footer", column_keys={"pii-2": ["ssn"]}, unlisted_columns="plaintext")
+    job.encrypt("rotated: refused", table, new)
+    job.keep("rotated", lambda: pme.delta.rotate(job.spark, table, new))
+    job.keep("rotated: again", lambda: pme.delta.rotate(job.spark, table, new))
+    job.read("rotated rows", "rotated")
+    job.read("rotated: rows before", "rotated", f"VERSION AS OF {before}")
+    live = job.spark.read.format("delta").load(table).inputFiles()
+    kms = {"kms": "static", "kms.static.keys": f"file:{job.work / 'keys'}"}
+    usage = pme.key_usage(job.spark, live[0], kms=kms).select("master_key", "kind", "columns").collect()
+    job.done["rotated: keys"] = sorted(repr(tuple(one)) for one in usage if one[0])
+    for name, change in {
+        "rotate": lambda: pme.rotate(job.spark, table, kms=kms, master_keys={"pii-2": "pii"}),
+        "in place": lambda: pme.encrypt(job.spark, table, enc=OPEN, in_place=True),
+    }.items():
+        attempt(job, f"rotated: bare {name}", change)
+
+
+def stopped(job: Encrypting) -> None:
+    """Let the disk stop after any number of changes, and run again."""
+    table = Path(job.written("stopped"))
+    counted = shutil.copytree(table, job.work / "tables" / "counted")
+    for name, value in STOPPING.items():
+        job.spark.conf.set(name, value)
+    with stopping(job.spark, NEVER):
+        pme.delta.encrypt_table(job.spark, counted, OPEN)
+        changes = NEVER - changes_left(job.spark)
+    job.done["stopped changes"] = changes
+    for after in range(0, changes, STRIDE):
+        copy = shutil.copytree(table, job.work / "tables" / f"stopped-{after}")
+        failed = False
+        with stopping(job.spark, after):
+            try:
+                pme.delta.encrypt_table(job.spark, copy, OPEN)
+            except Exception:  # noqa: BLE001 - how it fails is Delta's
+                failed = True
+        clear_logs(job)
+        job.encrypt(f"stopped {after}", str(copy), OPEN)
+        job.done[f"stopped {after} failed"] = failed
+        job.read(f"stopped {after} rows", copy.name)
+
+
+def clear_logs(job: Encrypting) -> None:
+    session: Any = job.spark
+    session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+PARTS = {
+    part.__name__: part
+    for part in (simple, mapped, whole, cleaned, refused, clustered, concurrent, restored, rotated, stopped)
+}
+
+
+def main() -> None:
+    work = Path(sys.argv[1])
+    spark = delta_job.session(work)
+    lines = [f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in NAMES]
+    (work / "keys").write_text("\n".join(lines))
+    if "stopped" in sys.argv:
+        classes = work / "classes"
+        java.compile_to(classes, *sorted(Path(file_systems.__file__).parent.glob("*.java")))
+        java.add_to_class_path(spark, classes)
+    job = Encrypting(spark, work, {})
+    for name in sys.argv[2:]:
+        started = time.monotonic()
+        attempt(job, f"step {name}", partial(PARTS[name], job))
+        sys.stderr.write(f"{name}: {time.monotonic() - started:.0f} s\n")
+    spark.stop()
+    sys.stdout.write(json.dumps(job.done) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Tables of a real Delta that sessions without keys have written: encrypted, rotated, or refused if they would leak."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from deltalake import DeltaTable
+
+from tests.delta import encrypt_job
+from tests.delta.delta_job import CANARY
+from tests.support.canary import find_canaries
+from tests.support.processes import result_of
+from tests.support.session import SPARK_VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(SPARK_VERSION != (3, 5), reason="there is no Delta for this Spark here"),
+]
+
+ALL = bool(os.environ.get("PME_TEST_ALL"))
+# Delta's own work takes minutes: `make test-all` has the other parts.
+SHORT = ("cleaned",)
+PATIENCE = 900
+all_only = pytest.mark.skipif(not ALL, reason="make test-all runs this")
+
+
+class Ran:
+    """What came of the job, and where its tables are."""
+
+    def __init__(self, work: Path) -> None:
+        parts = [part for part in encrypt_job.PARTS if ALL or part in SHORT]
+        self.done: dict[str, Any] = result_of(encrypt_job, str(work), *parts, patience=PATIENCE)
+        self.tables = work / "tables"
+
+    def result(self, step: str) -> dict[str, Any]:
+        found = self.done[step]
+        assert isinstance(found, dict), (step, found)
+        assert CANARY not in found["text"], step
+        return found
+
+    def live(self, name: str) -> list[bytes]:
+        """Return the live files, as another implementation of Delta knows them."""
+        files = DeltaTable(str(self.tables / name)).file_uris()
+        return [self.tables.joinpath(name, file.rpartition(f"/{name}/")[2]).read_bytes() for file in files]
+
+    def assert_encrypted(self, *names: str) -> None:
+        for name in names:
+            files = self.live(name)
+            assert files, name
+            assert {file[-4:] for file in files} == {b"PARE"}, name
+            assert not any(CANARY.encode() in file for file in files), name
+
+    def statistics(self, name: str) -> set[str]:
+        """Return the columns that have a minimum in a live file's `add`, as another implementation reads it."""
+        actions = DeltaTable(str(self.tables / name)).get_add_actions(flatten=True)
+        return {column[4:] for column in actions.schema.names if column.startswith("min.")}
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    made = Ran(tmp_path_factory.mktemp("delta"))
+    steps = {step: outcome for step, outcome in made.done.items() if step.startswith("step ")}
+    assert set(steps.values()) == {"done"}, steps
+    return made
+
+
+def test_nothing_is_readable_after_the_advice_was_followed(ran: Ran) -> None:
+    result = ran.result("cleaned")
+    # The search finds what is there before.
+    assert any("_delta_log" in found for found in ran.done["cleaned before"])
+    assert any(".parquet" in found for found in ran.done["cleaned before"])
+    assert [step for step in ran.done if step.startswith("cleaned: ")] == [
+        "cleaned: SET",
+        "cleaned: VACUUM",
+        "cleaned: ALTER",
+    ]
+    assert ran.done["cleaned after"] == []
+    assert find_canaries(ran.tables / "cleaned", [CANARY]) == []
+    assert ran.done["cleaned rows"] == ["(7, 7, 25)"]
+    assert (result["rows"], result["columns"]["ssn"], result["columns"]["id"]) == (7, "pii", None)
+    assert result["check"]["columns"] == ["home.street", "home.zip", "jobs.element.pay", "notes", "ssn"]
+    assert ran.statistics("cleaned") == {"id", "day"}
+    ran.assert_encrypted("cleaned")
+
+
+@all_only
+def test_a_second_run_has_nothing_to_do(ran: Ran) -> None:
+    first, second, appended = (ran.result(f"simple{step}") for step in ("", " again", " appended"))
+    assert (first["files_rewritten"], first["rows"], second["files_rewritten"], second["rows"]) == (3, 8, 0, None)
+    assert second["version"] == second["version_before"] == first["version"]
+    assert "nothing to do" in second["text"]
+    # What the session itself has written since is encrypted.
+    assert appended["version"] == first["version"] + 1
+    assert (ran.done["simple refused"][0], ran.done["simple rows"]) == ("PME_PLAINTEXT_FILE", ["(8, 8, 28)"])
+    ran.assert_encrypted("simple")
+
+
+@all_only
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_nested_columns_are_found_by_their_physical_names(ran: Ran, mode: str) -> None:
+    result = ran.result(mode)
+    assert result["columns"] == {
+        "id": None,
+        "ssn": "pii",
+        "day": None,
+        "home.street": "pii",
+        "home.zip": None,
+        "jobs.element.pay": "pay",
+        "notes.key": "pay",
+        "notes.value": "pay",
+    }
+    keys = result["properties"]["parquet.encryption.column.keys"]
+    assert "col-" in keys
+    assert "ssn" not in keys
+    assert ran.result(f"{mode} again")["files_rewritten"] == 0
+    assert ran.done[f"{mode} rows"] == ["(8, 8, 28)"]
+    ran.assert_encrypted(mode)
+
+
+@all_only
+def test_a_whole_table_with_partitions_deletion_vectors_and_change_data_is_encrypted(ran: Ran) -> None:
+    result = ran.result("whole")
+    assert (result["rows"], ran.done["whole rows"], ran.done["whole changes"]) == (7, ["(7, 7, 24)"], ["(0,)"])
+    assert ran.result("whole again")["files_rewritten"] == 0
+    assert any("partition" in text for text in result["readable"])
+    assert ran.statistics("whole") == set()
+    ran.assert_encrypted("whole")
+
+
+@all_only
+@pytest.mark.parametrize(
+    ("step", "condition", "text"),
+    [
+        ("prefix", "PME_BAD_OPTION", "aadPrefix"),
+        ("footer", "PME_BAD_OPTION", "different footer keys"),
+        ("no such key", "PME_KEY_NOT_FOUND", "nobody"),
+        ("no such column", "PME_UNKNOWN_COLUMN", "snn"),
+        ("kms", "PME_BAD_OPTION", "differ in kms"),
+        ("no factory", "PME_UNSUPPORTED", "no crypto factory"),
+        ("no table", "PME_BAD_OPTION", "no _delta_log"),
+        ("no name", "PME_BAD_OPTION", "no table"),
+        ("no keys", "PME_BAD_OPTION", "encrypt_table"),
+        ("partition", "PME_", "ssn"),
+        ("cluster", "PME_UNSUPPORTED", "clustered by ssn"),
+        ("generated", "PME_UNSUPPORTED", "generated column area"),
+        ("default", "PME_UNSUPPORTED", "a default"),
+        ("constraint", "PME_UNSUPPORTED", "a CHECK constraint"),
+        ("planted", "PME_UNSUPPORTED", "pme-parquet.kms.vault.url"),
+        ("keys", "PME_BAD_OPTION", "pme.delta.rotate"),
+        ("order", "PME_UNSUPPORTED", "atomic type"),
+    ],
+)
+def test_what_would_stay_readable_is_refused(ran: Ran, step: str, condition: str, text: str) -> None:
+    found = ran.done[f"refused: {step}"]
+    assert isinstance(found, list), found
+    assert found[0].startswith(condition), found
+    assert text in found[1]
+    assert CANARY not in found[1]
+
+
+@all_only
+def test_a_refused_table_is_not_changed(ran: Ran) -> None:
+    assert ran.done["refused versions"] == 3
+    assert {file[-4:] for file in ran.live("refused")} == {b"PAR1"}
+    for name in ("partition", "cluster", "generated", "default", "constraint", "planted", "keys", "order"):
+        assert DeltaTable(str(ran.tables / f"refused-{name}")).version() == 0
+
+
+@all_only
+def test_a_clustered_table_is_encrypted(ran: Ran) -> None:
+    assert ran.result("clustered")["rows"] == 8
+    assert ran.done["clustered rows"] == ["(8, 8, 28)"]
+    ran.assert_encrypted("clustered")
+
+
+@all_only
+def test_plaintext_that_another_session_adds_is_encrypted_or_told(ran: Ran) -> None:
+    assert ran.result("once")["files_rewritten"] > 3
+    assert ran.done["once rows"] == ["(9, 9, 128)"]
+    assert ran.done["always"][0] == "PME_PLAINTEXT_FILE"
+    assert "another session" in ran.done["always"][1]
+    assert ran.result("always again")["rows"] == 12
+    assert ran.done["always rows"] == ["(12, 9, 428)"]
+    ran.assert_encrypted("once", "always")
+
+
+@all_only
+def test_an_encrypted_table_does_not_go_back_to_plaintext(ran: Ran) -> None:
+    assert ran.done["restored: refused"][0] == "PME_UNSUPPORTED"
+    ran.assert_encrypted("restored")
+
+
+@all_only
+def test_a_rotation_is_a_commit_and_older_versions_stay_readable(ran: Ran) -> None:
+    assert ran.done["rotated: refused"][0] == "PME_BAD_OPTION"
+    assert ran.result("rotated")["columns"]["ssn"] == "pii-2"
+    assert ran.result("rotated: again")["files_rewritten"] == 1
+    assert ran.done["rotated rows"] == ran.done["rotated: rows before"] == ["(8, 8, 28)"]
+    assert ran.done["rotated: keys"] == ["('footer', 'footer', [])", "('pii-2', 'column', ['ssn'])"]
+    ran.assert_encrypted("rotated")
+
+
+@all_only
+@pytest.mark.parametrize("how", ["rotate", "in place"])
+def test_files_of_a_delta_table_are_not_changed_beside_its_log(ran: Ran, how: str) -> None:
+    assert ran.done[f"rotated: bare {how}"][0] == "PME_UNSUPPORTED"
+    assert "pme.delta.rotate" in ran.done[f"rotated: bare {how}"][1]
+
+
+@all_only
+def test_a_run_continues_wherever_the_disk_stopped_the_one_before(ran: Ran) -> None:
+    places = range(0, ran.done["stopped changes"], encrypt_job.STRIDE)
+    assert len(places) > 4
+    assert ran.done["stopped 0 failed"]
+    for place in places:
+        assert ran.result(f"stopped {place}")["columns"]["ssn"] == "pii"
+        assert ran.done[f"stopped {place} rows"] == ["(8, 8, 28)"]
+        ran.assert_encrypted(f"stopped-{place}")
