@@ -1,6 +1,6 @@
 """A job on one table of a real Delta with a KMS that counts its calls.
 
-Run as ``python -m tests.delta.calls_job DIRECTORY MASTER FILES EXTENSIONS [short]``. It prints the calls of each step as
+Run as ``python -m tests.delta.calls_job DIRECTORY MASTER FILES CALLER [short]``. It prints the calls of each step as
 JSON: what was called, for which master key, and by which executor.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tests.delta.delta_job import FACTORY, FILES
 from tests.support.kms.cluster_places import Places
 from tests.support.kms.counting import KMS, ROWS_PER_FILE, Log, frame, jar
-from tests.support.session import builder, session_settings
+from tests.support.session import EXTENSION, builder, session_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,7 +28,7 @@ PROPERTIES = (
 )
 
 
-def session(places: Places, master: str, extensions: str) -> SparkSession:
+def session(places: Places, master: str, caller: str) -> SparkSession:
     common = session_settings(places.work)
     jars = [jar(places.work), *sorted(FILES.glob("*.jar"))]
     cluster = {}
@@ -41,11 +41,12 @@ def session(places: Places, master: str, extensions: str) -> SparkSession:
         }
     settings = {
         "spark.jars": ",".join(map(str, jars)),
-        "spark.sql.extensions": extensions,
+        "spark.sql.extensions": f"{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.hadoop.parquet.crypto.factory.class": FACTORY,
         "spark.hadoop.pme-parquet.kms": KMS,
         "spark.hadoop.pme-parquet.footerKey": "footer",
+        "spark.hadoop.pme-parquet.kms.callFrom": caller,
         f"spark.hadoop.{LOG}": str(places.log("first")),
         "spark.databricks.delta.snapshotPartitions": "2",
         # Every task reads one file, so executors get some each.

@@ -11,7 +11,7 @@ import pytest
 from tests.delta import calls_job
 from tests.support.kms.counting import ROWS_PER_FILE
 from tests.support.processes import result_of
-from tests.support.session import EXTENSION, SPARK_VERSION
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,19 +26,17 @@ ALL = bool(os.environ.get("PME_TEST_ALL"))
 # Another minute has all statements.
 FILES = 200 if ALL else 6
 CLUSTER, LOCAL = "local-cluster[2,1,1024]", "local[2]"
-DELTA = "io.delta.sql.DeltaSparkSessionExtension"
-WITH, WITHOUT = f"{EXTENSION},{DELTA}", DELTA
 all_of_them = pytest.mark.skipif(not ALL, reason="make test-all runs this")
-DRIVER = "driver"
+DRIVER, EXECUTOR = "driver", "executor"
 EXECUTORS = {"0", "1"}
 NAMES = ["footer", *(f"k{at}" for at in range(calls_job.COLUMNS))]
 
 Call = tuple[str, str, str]
 
 
-def ran(work: Path, master: str, extensions: str) -> dict[str, Any]:
+def ran(work: Path, master: str, caller: str) -> dict[str, Any]:
     short = [] if ALL else ["short"]
-    done: dict[str, Any] = result_of(calls_job, str(work), master, str(FILES), extensions, *short, patience=900)
+    done: dict[str, Any] = result_of(calls_job, str(work), master, str(FILES), caller, *short, patience=900)
     many = range(FILES * ROWS_PER_FILE)
     expected = [str(len(many)), str(len(many)), max(f"c1-{at}" for at in many), max(f"c2-{at}" for at in many)]
     reads = ("read", "read again", "own", "cold read", "cold read again")
@@ -49,13 +47,13 @@ def ran(work: Path, master: str, extensions: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module", params=[CLUSTER, pytest.param(LOCAL, marks=all_of_them)])
 def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return ran(tmp_path_factory.mktemp("calls"), request.param, WITH)
+    return ran(tmp_path_factory.mktemp("calls"), request.param, DRIVER)
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return what came of a session without our extension, whose executors know no driver."""
-    return ran(tmp_path_factory.mktemp("alone"), CLUSTER, WITHOUT)
+    """Return what came of a session whose executors are to call the KMS themselves."""
+    return ran(tmp_path_factory.mktemp("alone"), CLUSTER, EXECUTOR)
 
 
 def calls(seen: dict[str, Any], step: str) -> Counter[Call]:
@@ -101,7 +99,7 @@ def test_a_read_with_a_kms_of_its_own_does_not_get_keys_of_the_session_s(seen: d
 
 
 @all_of_them
-def test_without_the_extension_each_executor_calls_the_kms_itself(alone: dict[str, Any]) -> None:
+def test_executors_call_the_kms_themselves_where_an_option_says_so(alone: dict[str, Any]) -> None:
     for step, what in {"write": "wrap", "cold read": "unwrap"}.items():
         found = calls(alone, step)
         assert {(name, executor) for _, name, executor in found} == {(n, e) for n in NAMES for e in EXECUTORS}, step
