@@ -39,7 +39,7 @@ object Versions {
 
   /** Iceberg for tests, by the names of Spark and Scala in its artifacts. `make test` has the first one. */
   val icebergVersions: Seq[(String, String)] =
-    Seq("3.5_2.12" -> "1.11.0", "3.5_2.12" -> "1.10.1", "4.1_2.13" -> "1.12.0")
+    Seq("3.5_2.12" -> "1.11.0", "3.5_2.12" -> "1.10.1", "4.0_2.13" -> "1.11.0", "4.1_2.13" -> "1.12.0")
 
   /** Delta for tests, for Spark 3.5. */
   val delta = "3.3.2"

@@ -21,13 +21,19 @@ import pme_parquet as pme
 from tests.support import metastore
 from tests.support.canary import files_under, find_canaries
 from tests.support.kms.counting import KMS, Log, jar
-from tests.support.session import EXTENSION, ROOT, VERSION, builder, session_settings, without_processes
+from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, VERSION, builder, session_settings, without_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
+# By Spark: the versions of Iceberg that have a jar for it, the first one for `make test`.
+VERSIONS: dict[tuple[int, ...], list[str]] = {
+    (3, 5): ["1.11.0", "1.10.1"],
+    (4, 0): ["1.11.0"],
+    (4, 1): ["1.12.0"],
+}
 KEY, FILES = "table-key", ROOT / "target" / "jars" / "iceberg"
 # As the KMS that counts has it.
 OWN = hashlib.sha256(f"pme-testkit:{KEY}".encode()).digest()[:16]
@@ -44,7 +50,8 @@ EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 def runtime(version: str) -> Path:
     """Return the jar of an Iceberg."""
-    [found] = FILES.glob(f"iceberg-spark-runtime-*-{version}.jar")
+    line = ".".join(map(str, SPARK_VERSION))
+    [found] = FILES.glob(f"iceberg-spark-runtime-{line}_*-{version}.jar")
     return found
 
 
@@ -176,6 +183,51 @@ class Client:
         return AESGCM(OWN).decrypt(raw[:12], raw[12:], master_key_id.encode())
 
 
+class Versions:
+    """A master key with versions, as a KMS that rotates it has. It keeps which version each call was for."""
+
+    def __init__(self) -> None:
+        self.keys = {1: os.urandom(16)}
+        self.wrapped: list[int] = []
+        self.unwrapped: list[int] = []
+
+    def wrap_key(self, key: bytes, master_key_id: str) -> str:
+        newest, nonce = max(self.keys), os.urandom(12)
+        self.wrapped.append(newest)
+        sealed = AESGCM(self.keys[newest]).encrypt(nonce, key, master_key_id.encode())
+        return f"{newest}:{base64.b64encode(nonce + sealed).decode()}"
+
+    def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
+        version, text = wrapped.split(":")
+        self.unwrapped.append(int(version))
+        raw = base64.b64decode(text)
+        return AESGCM(self.keys[int(version)]).decrypt(raw[:12], raw[12:], master_key_id.encode())
+
+
+def rotated(job: Job) -> None:
+    """Make a new version of a master key, read old and new snapshots, and delete the old version."""
+    client = Versions()
+    kms = pme.PythonKms(client).options()
+    properties = {"encryption.kms-impl": OURS, "pme-parquet.kms": kms["kms"], f"hadoop.{ID}": kms[ID]}
+    # Each catalog has a client that remembers nothing yet.
+    for catalog in ("before", "after", "last"):
+        for name, value in settings(catalog, job.work, properties).items():
+            job.spark.conf.set(name, value)
+    job.table("before.db.turned", ENCRYPTED)
+    [first] = job.spark.sql("SELECT snapshot_id FROM before.db.turned.snapshots").collect()
+    client.keys[2] = os.urandom(16)
+    job.sql("INSERT INTO after.db.turned VALUES (99, 'ssn-99', 1D)")
+    job.note("rotated", "SELECT count(*) FROM after.db.turned")
+    job.note("rotated first", f"SELECT count(*) FROM after.db.turned VERSION AS OF {first[0]}")
+    job.done["rotated calls"] = [client.wrapped[:], client.unwrapped[:]]
+    job.table("after.db.fresh", ENCRYPTED)
+    job.done["rotated fresh"] = client.wrapped[:]
+    del client.keys[1]
+    job.note("rotated lost", "SELECT count(*) FROM last.db.turned")
+    job.note("rotated kept", "SELECT count(*) FROM last.db.fresh")
+    job.looked("rotated", "db.db/turned")
+
+
 def refused(job: Job) -> None:
     """Use the table without its key, and change what names the key."""
     table, keyed = "lake.db.people", f"'encryption.key-id' = '{KEY}'"
@@ -237,7 +289,7 @@ def main() -> None:
     work = Path(sys.argv[1])
     job = Job(session(work, sys.argv[2]), work)
     job.sql("CREATE DATABASE lake.db")
-    for step in (people, refused, maintained, formats, ignored):
+    for step in (people, rotated, refused, maintained, formats, ignored):
         attempt(job, step)
     job.spark.stop()
     sys.stdout.write(json.dumps(job.done) + "\n")

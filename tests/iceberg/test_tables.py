@@ -15,8 +15,7 @@ from tests.support.session import SPARK_VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
-# By Spark: the versions of Iceberg that have a jar for it, the first one for `make test`.
-VERSIONS: dict[tuple[int, ...], list[str]] = {(3, 5): ["1.11.0", "1.10.1"], (4, 1): ["1.12.0"]}
+VERSIONS = iceberg_job.VERSIONS
 HERE = VERSIONS.get(SPARK_VERSION, []) if os.environ.get("PME_TEST_ALL") else VERSIONS.get(SPARK_VERSION, [])[:1]
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not HERE, reason="there is no Iceberg for this Spark")]
 
@@ -87,6 +86,18 @@ def test_nothing_is_readable_of_a_table_in_hive_s_catalog(encrypting: Ran) -> No
 
 def test_the_driver_calls_the_kms_once_for_a_key(encrypting: Ran) -> None:
     assert encrypting.done["calls"] == [{iceberg_job.KEY: 1}, {iceberg_job.KEY: 1}]
+
+
+def test_a_rotated_master_key_opens_old_and_new_snapshots_and_its_old_version_must_stay(encrypting: Ran) -> None:
+    done = encrypting.done
+    assert (done["rotated"], done["rotated first"]) == (["(11,)"], ["(10,)"])
+    # Iceberg wraps a table's key once, and does not wrap it again. Each of two catalogs unwraps it.
+    assert done["rotated calls"] == [[1], [1, 1]]
+    assert done["rotated fresh"] == [1, 2]
+    condition, message = done["rotated lost"]
+    assert (condition, iceberg_job.KEY in message) == ("PME_KEY_NOT_FOUND", True)
+    assert done["rotated kept"] == ["(10,)"]
+    assert done["rotated readable"] == []
 
 
 def test_a_session_without_the_key_neither_reads_nor_writes(encrypting: Ran) -> None:

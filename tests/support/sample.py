@@ -50,11 +50,14 @@ RULES = {
     "tests/delta/test_verify_sessions": Rule(OLDEST, EVERY),
     # With Spark, but without Delta.
     "tests/delta/test_verify": Rule(NEWEST, EVERY),
+    # One process starts two executors.
+    "tests/delta/test_calls": Rule(OLDEST, EVERY),
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": Rule(OLDEST, EVERY),
     # Iceberg 1.11 has a jar for Spark 3.5. One process writes all tables.
     "tests/iceberg/test_tables": Rule(OLDEST, EVERY),
+    "tests/iceberg/test_calls": Rule(OLDEST, EVERY),
     # Without Spark.
     "tests/iceberg/": Rule(BESIDE, EVERY),
     "tests/docs/test_cli_session": Rule(BESIDE, EVERY),

@@ -16,11 +16,12 @@ trait KeyRoute extends Serializable {
  * ''Crosses the wire'' within a scope, instead of a way to the KMS. Prints no id.
  */
 final class KeyDesk private[keys] (
-    id: Secret,
+    private[keys] val id: Secret,
     route: KeyRoute,
     override val describe: String,
     val instance: (String, String)
 ) extends KeySource
+    with KekSource
     with Serializable {
   import KeyRequest._
 
@@ -33,8 +34,21 @@ final class KeyDesk private[keys] (
   override def directKey(keyId: String, where: String): Option[AesKey] =
     KeyMessages.directOf(ask(Direct(keyId, where)), where).fold(failed => throw failed, identity)
 
+  override def kek(masterKeyId: String, bits: Int, where: String): LentKek =
+    KeyMessages.kekOf(ask(Kek(masterKeyId, bits, where)), where).fold(failed => throw failed, identity)
+
   private def ask(request: KeyRequest) =
     route.ask(KeyMessages.bytesOf(id.insecureValue, request), request.where)
 
   override def toString: String = s"KeyDesk($describe)"
+}
+
+object KeyDesk {
+
+  /** What another process of the application needs to use a desk, or why there is none. It holds the desk's id. */
+  def handedOver(desk: Either[PmeException, Option[KeyDesk]]): Array[Byte] = KeyMessages.bytesOfDesk(desk)
+
+  /** @param route from this process to the desk */
+  def taken(message: Array[Byte], route: KeyRoute): Either[PmeException, Option[KeyDesk]] =
+    KeyMessages.deskOf(message, route)
 }

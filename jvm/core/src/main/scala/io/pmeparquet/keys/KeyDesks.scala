@@ -18,6 +18,9 @@ final case class KeyGrants(unwraps: Boolean, wraps: String => Boolean, direct: S
 object KeyGrants {
   private val none: String => Boolean = _ => false
 
+  /** To executors that read and write with what a Hadoop configuration says. Tables of the user name the master keys. */
+  val toConfiguration: KeyGrants = KeyGrants(unwraps = true, _ => true, none)
+
   def toRead(direct: String => Boolean): KeyGrants = KeyGrants(unwraps = true, none, direct)
 
   /** @param masterKeys of the write */
@@ -29,18 +32,28 @@ object KeyGrants {
 
 /** The register of this driver's desks: opens them, and answers the requests of executors. ''Driver only.'' */
 object KeyDesks {
-  private final class Opened(source: KeySource, val grants: KeyGrants) {
+  private final class Opened(source: KeySource, val grants: KeyGrants, keks: Option[KekSource]) {
     private val reference = new WeakReference(source)
+    private val maker = keks.map(new WeakReference(_))
     def found: Option[KeySource] = Option(reference.get())
+    def keksFound: Option[KekSource] = maker.flatMap(one => Option(one.get()))
   }
 
   private val open = new ConcurrentHashMap[String, Opened]
 
-  /** @param source the opener keeps it for as long as the desk must answer */
-  def open(source: KeySource, route: KeyRoute, grants: KeyGrants): KeyDesk = {
+  /**
+   * @param source the opener keeps it for as long as the desk must answer
+   * @param keks makes the key-encryption keys of writes that only executors know; the opener keeps it, too
+   */
+  def open(
+      source: KeySource,
+      route: KeyRoute,
+      grants: KeyGrants,
+      keks: Option[KekSource] = None
+  ): KeyDesk = {
     val id = UUID.randomUUID().toString
     open.values.removeIf(_.found.isEmpty)
-    open.put(id, new Opened(source, grants))
+    open.put(id, new Opened(source, grants, keks))
     new KeyDesk(new Secret(id), route, source.describe, source.instance)
   }
 
@@ -70,6 +83,13 @@ object KeyDesks {
       case KeyRequest.Direct(keyId, where) =>
         KeyMessages.bytesOfDirect(
           at(_.direct(keyId), PmeErrors.directKeyRefused(where, keyId))(_.directKey(keyId, where))
+        )
+      case KeyRequest.Kek(id, bits, where) =>
+        val maker = desk.flatMap(_.keksFound)
+        KeyMessages.bytesOfKek(
+          at(one => maker.isDefined && one.wraps(id), refused(s"a request for a key that '$id' wraps"))(_ =>
+            maker.get.kek(id, bits, where)
+          )
         )
     }
   }

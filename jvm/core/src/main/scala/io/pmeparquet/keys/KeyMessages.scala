@@ -3,7 +3,7 @@ package io.pmeparquet.keys
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 
-import io.pmeparquet.{AesKey, Condition, PmeException}
+import io.pmeparquet.{AesKey, Condition, PmeException, Secret}
 
 /**
  * Requests of executors and answers of the driver, as bytes: Spark's RPC on an executor does not see the classes of a
@@ -17,6 +17,7 @@ private[keys] object KeyRequest {
   final case class Unwrap(keys: Seq[WrappedKey], where: String) extends KeyRequest
   final case class Wrap(key: AesKey, masterKeyId: String, where: String) extends KeyRequest
   final case class Direct(keyId: String, where: String) extends KeyRequest
+  final case class Kek(masterKeyId: String, bits: Int, where: String) extends KeyRequest
 }
 
 private[keys] object KeyMessages {
@@ -25,6 +26,7 @@ private[keys] object KeyMessages {
   private val UnwrapCode = 1
   private val WrapCode = 2
   private val DirectCode = 3
+  private val KekCode = 4
 
   def bytesOf(deskId: String, request: KeyRequest): Array[Byte] = written { out =>
     text(out, deskId)
@@ -44,6 +46,10 @@ private[keys] object KeyMessages {
       case Direct(keyId, _) =>
         out.writeByte(DirectCode)
         text(out, keyId)
+      case Kek(masterKeyId, bits, _) =>
+        out.writeByte(KekCode)
+        text(out, masterKeyId)
+        out.writeInt(bits)
     }
     text(out, request.where)
   }
@@ -61,6 +67,7 @@ private[keys] object KeyMessages {
         val where = text(in)
         Wrap(AesKey.of(key, where), masterKeyId, where)
       case DirectCode => Direct(text(in), text(in))
+      case KekCode => Kek(text(in), in.readInt(), text(in))
       case other => throw new IllegalStateException(s"internal error: a request of kind $other")
     }
     desk -> request
@@ -89,6 +96,28 @@ private[keys] object KeyMessages {
 
   def directOf(message: Array[Byte], where: String): Either[PmeException, Option[AesKey]] =
     readBy(message)(in => either(in)(option(in)(AesKey.of(bytes(in), where))))
+
+  def bytesOfKek(answer: Either[PmeException, LentKek]): Array[Byte] = written { out =>
+    either(out, answer) { kek =>
+      bytes(out, kek.id)
+      bytes(out, kek.key.insecureBytes)
+      text(out, kek.wrapped)
+    }
+  }
+
+  def kekOf(message: Array[Byte], where: String): Either[PmeException, LentKek] =
+    readBy(message)(in => either(in)(new LentKek(bytes(in), AesKey.of(bytes(in), where), text(in))))
+
+  def bytesOfDesk(answer: Either[PmeException, Option[KeyDesk]]): Array[Byte] = written { out =>
+    either(out, answer)(option(out, _) { desk =>
+      Seq(desk.id.insecureValue, desk.describe, desk.instance._1, desk.instance._2).foreach(text(out, _))
+    })
+  }
+
+  def deskOf(message: Array[Byte], route: KeyRoute): Either[PmeException, Option[KeyDesk]] =
+    readBy(message)(in =>
+      either(in)(option(in)(new KeyDesk(new Secret(text(in)), route, text(in), text(in) -> text(in))))
+    )
 
   private def readBy[A](message: Array[Byte])(read: DataInputStream => A): A =
     read(new DataInputStream(new ByteArrayInputStream(message)))

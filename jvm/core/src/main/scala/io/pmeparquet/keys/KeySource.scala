@@ -9,6 +9,18 @@ final case class WrappedKey(masterKeyId: String, wrapped: String, kekId: Option[
 final class LentKey(val key: AesKey, val millis: Long)
 
 /**
+ * A key-encryption key that processes of one application share for their writes.
+ *
+ * @param wrapped under a master key
+ */
+final class LentKek(val id: Array[Byte], val key: AesKey, val wrapped: String)
+
+/** Makes key-encryption keys. Failures are those of [[Kms]]. */
+trait KekSource {
+  def kek(masterKeyId: String, bits: Int, where: String): LentKek
+}
+
+/**
  * Where readers and writers get keys and use master keys: the KMS itself, or the driver, which asks the KMS on behalf
  * of executors. Thread-safe. Failures are those of [[Kms]].
  */

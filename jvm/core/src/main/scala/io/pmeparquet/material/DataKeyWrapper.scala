@@ -3,7 +3,7 @@ package io.pmeparquet.material
 import java.security.SecureRandom
 import java.util.Base64
 
-import io.pmeparquet.keys.{KeySource, KmsSource}
+import io.pmeparquet.keys.{KekSource, KeySource, KmsSource}
 import io.pmeparquet.AesKey
 
 /** Wraps the data keys of files (envelope encryption). One per write job. */
@@ -69,5 +69,20 @@ object JobKeks {
       masterKeyId -> new Kek(id, key, wrapped)
     }
     new JobKeks(keks.toMap, source.instance)
+  }
+
+  /** The keys that another process makes for all that write with this configuration. */
+  def shared(
+      source: KekSource,
+      instance: (String, String),
+      masterKeyIds: Seq[String],
+      bits: Int,
+      where: String
+  ): JobKeks = {
+    val keks = masterKeyIds.distinct.map { masterKeyId =>
+      val lent = source.kek(masterKeyId, bits, where)
+      masterKeyId -> new Kek(lent.id, lent.key, lent.wrapped)
+    }
+    new JobKeks(keks.toMap, instance)
   }
 }

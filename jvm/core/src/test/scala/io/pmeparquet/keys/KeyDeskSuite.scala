@@ -17,7 +17,7 @@ import scala.collection.JavaConverters._
 import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
-import io.pmeparquet.material.{DataKeyUnwrapper, KeyMaterial}
+import io.pmeparquet.material.{DataKeyUnwrapper, KeyMaterial, SharedKeks}
 
 /** The way of keys from the KMS over the driver to executors, without Spark. */
 class KeyDeskSuite extends FunSuite {
@@ -99,6 +99,44 @@ class KeyDeskSuite extends FunSuite {
       Some("PME_KMS_UNAVAILABLE")
     )
     assertEquals(source.describe, "held keys")
+  }
+
+  test("writes of several processes share a key-encryption key for each master key, until its time is over") {
+    var clock = 0L
+    val source = new KmsSource(static, 1000)
+    val keks = new SharedKeks(source, 1000, () => clock)
+    val desk = KeyDesks.open(source, Here, KeyGrants.toConfiguration, Some(keks))
+    val first = desk.kek("a", 128, "t")
+    assertEquals(static.unwrap(first.wrapped, "a", "t"), first.key)
+    clock = 999
+    assertEquals(desk.kek("a", 128, "t").wrapped, first.wrapped)
+    assertNotEquals(desk.kek("b", 128, "t").wrapped, first.wrapped)
+    assertEquals(desk.kek("a", 256, "t").key.bits, 256)
+    clock = 1000
+    val next = desk.kek("a", 128, "t")
+    assertNotEquals(next.key, first.key)
+    assert(!next.id.sameElements(first.id))
+    def condition(ask: => Any) = intercept[PmeException](ask).getCondition()
+    assertEquals(condition(desk.kek("absent", 128, "t")), "PME_KEY_NOT_FOUND")
+    assertEquals(condition(desk.directKey("a", "t")), "PME_KEY_METADATA")
+    val read = KeyDesks.open(source, Here, toRead, Some(keks))
+    assertEquals(condition(read.kek("a", 128, "t")), "PME_KEY_DENIED")
+    val without = KeyDesks.open(source, Here, KeyGrants.toConfiguration)
+    assertEquals(condition(without.kek("a", 128, "t")), "PME_KEY_DENIED")
+  }
+
+  test("a desk is handed over as bytes, or the reason why there is none") {
+    val source = new KmsSource(static, 1000)
+    val desk = KeyDesks.open(source, Route, toRead)
+    val Right(Some(taken)) = KeyDesk.taken(KeyDesk.handedOver(Right(Some(desk))), Here): @unchecked
+    assertEquals((taken.describe, taken.instance), (desk.describe, desk.instance))
+    val key = AesKey.random(128, random)
+    asked = 0
+    assertEquals(taken.unwrap(Seq(wrapped(key, "a")), "t").head.map(_.key).toOption, Some(key))
+    assertEquals(asked, 1)
+    assertEquals(KeyDesk.taken(KeyDesk.handedOver(Right(None)), Here), Right(None))
+    val failed = KeyDesk.taken(KeyDesk.handedOver(Left(PmeErrors.kmsUnavailable("x", "it fails"))), Here)
+    assertEquals(failed.left.toOption.map(_.getCondition()), Some("PME_KMS_UNAVAILABLE"))
   }
 
   test("many who want the same keys at the same time are one call for each key") {

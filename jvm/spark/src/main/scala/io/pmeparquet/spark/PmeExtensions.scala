@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.CreateTable
 
 import io.pmeparquet.spark.admin.TableFunctions
+import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.rules.{DeltaRules, NoteStatements, OrcOfFrames, OtherFormats, SessionSetup}
 
 /**
@@ -27,6 +28,7 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)
+      SessionKeys.remember(session)
       OtherFormats.check(session, plan)
       DeltaRules.check(session, plan)
     }

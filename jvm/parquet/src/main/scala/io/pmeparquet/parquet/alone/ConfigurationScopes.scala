@@ -17,7 +17,8 @@ import io.pmeparquet.parquet.write.WriteRules
 
 /**
  * Scopes for who uses parquet-java without Spark's source of this format: a Hadoop configuration alone says what to encrypt,
- * and where the keys are. This process calls the KMS.
+ * and where the keys are. The driver of a Spark that knows the configuration calls the KMS ([[ConfigurationDesks]]), or
+ * else this process.
  *
  * Configurations that differ at most in what differs from task to task share a scope, and so the answers of the KMS, for as
  * long as keys may be kept (`parquet.encryption.cache.lifetime.seconds`).
@@ -77,7 +78,11 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
     readers.getFor(if (inLog) DeltaLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
       val settings = Settings.forRead(values, caseSensitive = true)
-      Scopes.forRead(KmsUse(kms(values, conf), None), settings, conf) -> settings.kekLifetimeMillis
+      val scope = ConfigurationDesks
+        .find(conf, values)
+        .map(Scopes.readAtDesk(_, settings))
+        .getOrElse(Scopes.forRead(KmsUse(kms(values, conf), None), settings, conf))
+      scope -> settings.kekLifetimeMillis
     }
   }
 
@@ -93,7 +98,12 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
     val inLog = path.exists(DeltaLogs.contain)
     writers.getFor(if (inLog) DeltaLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
-      Scopes.forWrite(settings(values, conf), tableDirectory = "", conf) -> Settings.lifetimeMillis(values)
+      Settings.requireKeys(values)
+      val scope = ConfigurationDesks.find(conf, values) match {
+        case Some(desk) => Scopes.writeAtDesk(desk, settings(values, AtDesk).files)
+        case None => Scopes.forWrite(settings(values, kms(values, conf)), tableDirectory = "", conf)
+      }
+      scope -> Settings.lifetimeMillis(values)
     }
   }
 
@@ -102,18 +112,26 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
    *
    * @throws io.pmeparquet.PmeException as [[write]]
    */
-  def logSettings(conf: Configuration): WriteSettings =
-    settings(ConfigurationOptions.of(conf, withColumns = false), conf)
+  def logSettings(conf: Configuration): WriteSettings = {
+    val values = ConfigurationOptions.of(conf, withColumns = false)
+    settings(values, kms(values, conf))
+  }
 
-  private def settings(values: OptionValues, conf: Configuration) = {
+  private def settings(values: OptionValues, kms: => KmsSettings) = {
     // If it names neither keys nor a KMS, the error is about the keys.
     Settings.requireKeys(values)
-    val settings = Settings.forWrite(values, KmsUse(kms(values, conf), None), caseSensitive = true)
+    val settings = Settings.forWrite(values, KmsUse(kms, None), caseSensitive = true)
     refuseUnsafe(settings)
     settings
   }
 
-  private def kms(values: OptionValues, conf: Configuration): KmsSettings = {
+  /** The driver knows which KMS it is. */
+  private case object AtDesk extends KmsSettings {
+    override def kind: String = "driver"
+    override def isInProcess: Boolean = false
+  }
+
+  private[alone] def kms(values: OptionValues, conf: Configuration): KmsSettings = {
     val secrets = new ProcessSecrets(conf, name => Option(conf.get(name)))
     KmsAccess.settings(new ConfiguredValues(values, conf, secrets, Set.empty))
   }

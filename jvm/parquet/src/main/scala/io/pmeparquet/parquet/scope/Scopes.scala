@@ -6,10 +6,10 @@ import scala.reflect.ClassTag
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.keys.{KeyDesks, KeyGrants, KeyRoute, KmsSource, KmsUse}
+import io.pmeparquet.keys.{KeyDesk, KeyDesks, KeyGrants, KeyRoute, KmsSource, KmsUse}
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.material.{JobKeks, KeyMaterial}
-import io.pmeparquet.options.{ReadSettings, WriteSettings}
+import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
 import io.pmeparquet.PmeErrors
 
 /** Makes scopes on the driver, and finds them by the id in a Hadoop configuration. */
@@ -42,6 +42,26 @@ object Scopes {
     KnownScopes.register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None)))
   }
 
+  /** A scope whose keys come from a desk that the driver has opened. */
+  private[parquet] def readAtDesk(desk: KeyDesk, settings: ReadSettings): ReadScope =
+    KnownScopes.register(new ReadScope(newId(), settings, KeyAccess.AtDriver(desk), opening = null))
+
+  /**
+   * The same for a write. The driver makes the key-encryption keys, and all that write with the same configuration share
+   * them.
+   */
+  private[parquet] def writeAtDesk(desk: KeyDesk, files: FileSettings): WriteScope = {
+    checkFiles(files, "", "write")
+    val keks =
+      if (files.wrapsTwice)
+        Some(JobKeks.shared(desk, desk.instance, files.masterKeys, files.kekBits, "write"))
+      else None
+    val access = if (files.wrapsTwice) None else Some(KeyAccess.AtDriver(desk))
+    KnownScopes.register(
+      new WriteScope(newId(), files, keks, access, opening = null, tableDirectory = "")
+    )
+  }
+
   private[parquet] def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening = {
     val kms = KmsAccess.open(use.settings, conf)
     val source = new KmsSource(kms, lifetimeMillis, noticed = SingleWrapping.noticed(use.settings, kms))
@@ -64,17 +84,7 @@ object Scopes {
   def forWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
     val where = if (tableDirectory.isEmpty) "write" else s"write to $tableDirectory"
     val files = settings.files
-    if (!files.masterKeys.forall(KeyMaterial.isKeyName))
-      throw PmeErrors.contradiction(
-        "footerKey, columnKeys and uniformKey",
-        "a key id has control characters, which readers refuse",
-        "Use another id."
-      )
-    // If AAD prefixes differ by file, each is checked before that file is written: Spark makes long names.
-    if (!files.aadPrefix.exists(_.differsByFile)) {
-      files.prefixToWrite(tableDirectory, "", where)
-      ()
-    }
+    checkFiles(files, tableDirectory, where)
     val opening = open(settings.use, conf, lifetimeMillis = 0)
     if (files.directKeys) files.masterKeys.foreach(DirectKeys.of(opening.source, _, files.dataKeyBits, where))
     // Single wrapping makes these and throws them away, to find a key that cannot wrap here and not in a task.
@@ -91,6 +101,20 @@ object Scopes {
       tableDirectory
     )
     KnownScopes.register(scope)
+  }
+
+  private def checkFiles(files: FileSettings, tableDirectory: String, where: String): Unit = {
+    if (!files.masterKeys.forall(KeyMaterial.isKeyName))
+      throw PmeErrors.contradiction(
+        "footerKey, columnKeys and uniformKey",
+        "a key id has control characters, which readers refuse",
+        "Use another id."
+      )
+    // If AAD prefixes differ by file, each is checked before that file is written: Spark makes long names.
+    if (!files.aadPrefix.exists(_.differsByFile)) {
+      files.prefixToWrite(tableDirectory, "", where)
+      ()
+    }
   }
 
   def read(conf: Configuration): ReadScope = of[ReadScope](conf.get(ReadId))

@@ -5,6 +5,7 @@ import java.util.UUID;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rpc.RpcCallContext;
@@ -30,8 +31,14 @@ final class KeyRpc {
   /** The endpoint of this copy of the class. Other class loaders of the driver may have copies with their own desks. */
   static final String NAME = "pme-parquet-keys-" + UUID.randomUUID();
 
+  /** The endpoint for who has a configuration and no name of an endpoint. One copy of the class has it. */
+  static final String CONFIGURATIONS = "pme-parquet-configurations";
+
   /** The driver's RPC where the endpoint already answers. A driver can have one RPC after another. */
   private static RpcEnv answering;
+
+  /** The same for {@code CONFIGURATIONS}, whether it is this copy or another that answers. */
+  private static RpcEnv asked;
 
   private static final Logger LOG = LoggerFactory.getLogger(KeyRpc.class);
 
@@ -41,13 +48,34 @@ final class KeyRpc {
   static synchronized String answer() {
     RpcEnv rpc = SparkEnv.get().rpcEnv();
     if (answering != rpc) {
-      rpc.setupEndpoint(NAME, new Desks(rpc));
+      rpc.setupEndpoint(NAME, new Desks(rpc, KeyDesks::answer));
       answering = rpc;
     }
     return NAME;
   }
 
-  /** Executor only: asks the driver, and waits. */
+  /** Driver only: answers requests for desks from now on, unless another copy of this class does. */
+  static synchronized void answerConfigurations(UnaryOperator<byte[]> answers) {
+    RpcEnv rpc = SparkEnv.get().rpcEnv();
+    if (asked != rpc) {
+      try {
+        rpc.setupEndpoint(CONFIGURATIONS, new Desks(rpc, answers));
+      } catch (IllegalArgumentException taken) {
+        LOG.info("Another copy of this format in the driver answers for configurations.");
+      }
+      asked = rpc;
+    }
+  }
+
+  /** Whether a request failed because nobody answers under that name. */
+  static boolean isUnknown(Throwable failed) {
+    for (Throwable one = failed; one != null; one = one.getCause()) {
+      if (one.getClass().getSimpleName().equals("RpcEndpointNotFoundException")) return true;
+    }
+    return false;
+  }
+
+  /** Asks the driver, and waits. */
   static byte[] ask(String name, byte[] request) {
     SparkEnv env = SparkEnv.get();
     RpcEndpointRef driver = RpcUtils.makeDriverRef(name, env.conf(), env.rpcEnv());
@@ -60,6 +88,7 @@ final class KeyRpc {
     private static final long IDLE_SECONDS = 30;
 
     private final RpcEnv rpc;
+    private final UnaryOperator<byte[]> answers;
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
         THREADS, THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), work -> {
           Thread thread = new Thread(work, "pme-parquet-keys");
@@ -67,8 +96,9 @@ final class KeyRpc {
           return thread;
         });
 
-    Desks(RpcEnv rpc) {
+    Desks(RpcEnv rpc, UnaryOperator<byte[]> answers) {
       this.rpc = rpc;
+      this.answers = answers;
       threads.allowCoreThreadTimeOut(true);
     }
 
@@ -93,9 +123,9 @@ final class KeyRpc {
       };
     }
 
-    private static void reply(RpcCallContext context, byte[] request) {
+    private void reply(RpcCallContext context, byte[] request) {
       try {
-        context.reply(KeyDesks.answer(request));
+        context.reply(answers.apply(request));
       } catch (Throwable failed) {
         // The executor waits for an answer, and may not have the class of the failure. The message goes nowhere,
         // because it may contain what the executor asked for.

@@ -1,0 +1,81 @@
+package io.pmeparquet.parquet.alone
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+import java.util.{Base64, Locale}
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.options.{OptionSpec, ParquetNames, PmeOptions}
+
+/**
+ * What two processes of an application compare, to know whether they would open the same KMS: a digest of every setting
+ * that a client could look at. Settings that engines add for one read or write are left out, and so are options that say
+ * which keys to use. The less is left out, the rarer another's KMS is taken for one's own.
+ */
+private[alone] object ConfigurationIdentity {
+  def of(conf: Configuration): String = {
+    val entries = conf.asScala
+      .filter(entry => counts(entry.getKey) && !isDefault(conf, entry.getKey))
+      .map(entry => entry.getKey -> String.valueOf(entry.getValue))
+      .toSeq
+    // Secrets may be in settings of Spark.
+    val referred = ConfigurationOptions.referredTo(conf).map(name => name -> String.valueOf(conf.get(name)))
+    val digest = MessageDigest.getInstance("SHA-256")
+    // A length before each text, so that no text can look like another entry.
+    (entries.sorted ++ referred).flatMap { case (name, value) => Seq(name, value) }.foreach { text =>
+      val bytes = text.getBytes(UTF_8)
+      digest.update(s"${bytes.length}:".getBytes(UTF_8))
+      digest.update(bytes)
+    }
+    Base64.getEncoder.encodeToString(digest.digest())
+  }
+
+  private def counts(name: String): Boolean =
+    if (Ours.exists(name.startsWith)) !OfKeys.contains(name.toLowerCase(Locale.ROOT))
+    else !Engines.exists(name.startsWith) && !OfReads.contains(name.toLowerCase(Locale.ROOT))
+
+  private val Ours = Seq(PmeOptions.FactoryPrefix, PmeOptions.ParquetPrefix)
+
+  // Delta adds the properties of a table to the configuration of a write. Other settings of Spark's may be a client's.
+  private val Engines =
+    Seq(
+      "spark.sql.",
+      "spark.databricks.",
+      "org.apache.spark.",
+      "mapreduce.",
+      "mapred.",
+      "yarn.",
+      "parquet.",
+      "delta."
+    )
+
+  // Delta reads its checkpoints with some of these.
+  private val OfReads = Set(
+    "returning_batch",
+    "ignorecorruptfiles",
+    "ignoremissingfiles",
+    "mergeschema",
+    "datetimerebasemode",
+    "int96rebasemode"
+  )
+
+  private val OfKms: Set[OptionSpec] =
+    (PmeOptions.kmsOptions ++ Seq(
+      PmeOptions.InstanceId,
+      PmeOptions.InstanceUrl,
+      PmeOptions.AccessToken
+    )).toSet
+
+  private val OfKeys: Set[String] = PmeOptions.all
+    .filterNot(OfKms.contains)
+    .flatMap(option => (PmeOptions.FactoryPrefix + option.name) +: ParquetNames.of(option).toSeq)
+    .map(_.toLowerCase(Locale.ROOT))
+    .toSet
+
+  /** Hadoop's own defaults come with its classes, which processes load at different times. */
+  private def isDefault(conf: Configuration, name: String): Boolean =
+    Option(conf.getPropertySources(name)).exists(_.lastOption.exists(_.endsWith("-default.xml")))
+}

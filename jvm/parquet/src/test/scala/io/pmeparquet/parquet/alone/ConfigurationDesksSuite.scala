@@ -1,0 +1,105 @@
+package io.pmeparquet.parquet.alone
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+import java.nio.file.Files
+import java.util.Base64
+
+import munit.FunSuite
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.mapred.JobConf
+
+import io.pmeparquet.keys.{KeyDesk, KeyDesks, KeyRoute}
+import io.pmeparquet.PmeException
+
+/** Which configurations a driver answers for, without Spark. */
+class ConfigurationDesksSuite extends FunSuite {
+  private object Here extends KeyRoute {
+    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesks.answer(request)
+  }
+
+  private def conf(settings: (String, String)*) = {
+    val made = new Configuration
+    settings.foreach { case (name, value) => made.set(name, value) }
+    made
+  }
+
+  private lazy val keys = {
+    val file = Files.createTempFile("keys", ".txt")
+    Files.write(file, s"a=${Base64.getEncoder.encodeToString(Array.fill[Byte](16)(7))}\n".getBytes("UTF-8"))
+    file
+  }
+  private def own = Seq("pme-parquet.kms" -> "static", "pme-parquet.kms.static.keys" -> s"file:$keys")
+
+  private def answer(asked: Configuration, sessions: Configuration*) =
+    KeyDesk.taken(ConfigurationDesks.answer(ConfigurationIdentity.of(asked), sessions, Here), Here)
+
+  private def sent(conf: Configuration) = {
+    val bytes = new ByteArrayOutputStream
+    conf.write(new DataOutputStream(bytes))
+    val copy = new Configuration(false)
+    copy.readFields(new DataInputStream(new ByteArrayInputStream(bytes.toByteArray)))
+    copy
+  }
+
+  test("a configuration is known on the executor that it was sent to, with what a write or read adds") {
+    val session = conf(own: _*)
+    val task = new JobConf(sent(session))
+    Seq(
+      "parquet.encryption.footer.key" -> "a",
+      "parquet.encryption.column.keys" -> "a: ssn",
+      "pme-parquet.algorithm" -> "AES_GCM_CTR_V1",
+      "parquet.compression" -> "snappy",
+      "delta.appendOnly" -> "true",
+      "mapreduce.task.id" -> "7",
+      "ignoreCorruptFiles" -> "false",
+      "spark.sql.parquet.writeLegacyFormat" -> "false",
+      "org.apache.spark.sql.parquet.row.attributes" -> "x"
+    ).foreach { case (name, value) => task.set(name, value) }
+    assertEquals(answer(task, conf("a.b" -> "c"), session).map(_.map(_.describe)), Right(Some("kms=static")))
+  }
+
+  test("a configuration that names another KMS, address, credential or class is not the driver's") {
+    val session = conf(own: _*)
+    for (
+      other <- Seq(
+        "pme-parquet.kms" -> "vault",
+        "pme-parquet.KMS.vault.url" -> "http://127.0.0.1:1",
+        "pme-parquet.kms.static.keys" -> "env:OTHER",
+        "parquet.encryption.kms.client.class" -> "x.Y",
+        "parquet.encryption.kms.instance.url" -> "http://127.0.0.1:1",
+        "parquet.encryption.key.access.token" -> "other",
+        "parquet.encryption.of.another.client" -> "x",
+        "hadoop.security.credential.provider.path" -> "jceks://file/tmp/x",
+        "fs.s3a.access.key" -> "x",
+        "setting.of.a.client" -> "x",
+        "spark.of.a.client" -> "x"
+      )
+    ) assertEquals(answer(conf(own :+ other: _*), session), Right(None), other._1)
+  }
+
+  test("a secret in a setting that a reference names counts, whatever the setting's name") {
+    val reference =
+      Seq("pme-parquet.kms" -> "static", "pme-parquet.kms.static.keys" -> "conf:spark.sql.my.keys")
+    def named(value: String) = ConfigurationIdentity.of(conf(reference :+ ("spark.sql.my.keys" -> value): _*))
+    assertNotEquals(named("one"), named("other"))
+  }
+
+  test("all who ask for one configuration have one desk, which neither gives keys out nor tells settings") {
+    val session = conf(own: _*)
+    val Right(Some(desk)) = answer(session, session): @unchecked
+    assertEquals(
+      desk.kek("a", 128, "t").wrapped,
+      answer(session).toOption.flatten.get.kek("a", 128, "t").wrapped
+    )
+    assertEquals(intercept[PmeException](desk.directKey("a", "t")).getCondition(), "PME_KEY_METADATA")
+    val message =
+      new String(ConfigurationDesks.answer(ConfigurationIdentity.of(session), Nil, Here), "ISO-8859-1")
+    assert(!message.contains(keys.toString))
+  }
+
+  test("a KMS that the driver cannot open is an error, and not a reason to call it from here") {
+    val broken = conf("pme-parquet.kms" -> "static", "pme-parquet.kms.static.keys" -> "env:PME_TEST_NOT_SET")
+    val failed = answer(broken, broken).left.toOption
+    assertEquals(failed.map(_.getCondition()), Some("PME_KMS_UNAVAILABLE"))
+  }
+}

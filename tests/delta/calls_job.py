@@ -1,0 +1,125 @@
+"""A job on one table of a real Delta with a KMS that counts its calls.
+
+Run as ``python -m tests.delta.calls_job DIRECTORY MASTER FILES CALLER [short]``. It prints the calls of each step as
+JSON: what was called, for which master key, and by which executor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.delta.delta_job import FACTORY, FILES
+from tests.support.kms.cluster_places import Places
+from tests.support.kms.counting import KMS, ROWS_PER_FILE, Log, frame, jar
+from tests.support.session import EXTENSION, builder, session_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COLUMNS = 3
+LOG = "counting.kms.log"
+PROPERTIES = (
+    "'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'k0: c0; k1: c1; k2: c2', "
+    "'delta.dataSkippingStatsColumns' = 'id', 'delta.checkpointInterval' = '2'"
+)
+
+
+def session(places: Places, master: str, caller: str) -> SparkSession:
+    common = session_settings(places.work)
+    jars = [jar(places.work), *sorted(FILES.glob("*.jar"))]
+    cluster = {}
+    if master.startswith("local-cluster"):
+        os.environ["SPARK_HOME"] = str(places.home)
+        cluster = {
+            "spark.executor.memory": "1024m",
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+        }
+    settings = {
+        "spark.jars": ",".join(map(str, jars)),
+        "spark.sql.extensions": f"{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.hadoop.parquet.crypto.factory.class": FACTORY,
+        "spark.hadoop.pme-parquet.kms": KMS,
+        "spark.hadoop.pme-parquet.footerKey": "footer",
+        "spark.hadoop.pme-parquet.kms.callFrom": caller,
+        f"spark.hadoop.{LOG}": str(places.log("first")),
+        "spark.databricks.delta.snapshotPartitions": "2",
+        # Every task reads one file, so executors get some each.
+        "spark.sql.files.openCostInBytes": str(128 * 1024 * 1024),
+        "spark.locality.wait": "0s",
+    }
+    started = builder(common | settings | cluster, master).getOrCreate()
+    started.sparkContext.setLogLevel("OFF")
+    return started
+
+
+class Steps:
+    """Runs statements, and keeps the calls of each."""
+
+    def __init__(self, spark: SparkSession, places: Places) -> None:
+        self.spark, self.places = spark, places
+        self.user("first")
+        self.seen: dict[str, Any] = {}
+
+    def user(self, name: str) -> None:
+        """Become another user of the KMS, who has called it for nothing yet."""
+        self.log, self.done = Log(self.places.log(name)), 0
+        self.spark.conf.set(LOG, str(self.log.path))
+
+    def step(self, name: str, text: str) -> None:
+        self.keep(name, self.spark.sql(text))
+
+    def keep(self, name: str, frame: DataFrame) -> None:
+        rows = [list(map(str, row)) for row in frame.collect()]
+        calls = self.log.calls()
+        new, self.done = calls[self.done :], len(calls)
+        self.seen[name] = {"rows": rows, "calls": [[call.what, call.key, call.executor] for call in new]}
+
+    def own(self, name: str, path: str) -> None:
+        """Read the files of a table as plain Parquet, with a KMS that this read alone names."""
+        self.log, self.done = Log(self.places.log(name)), 0
+        found = self.spark.read.format("parquet").option(LOG, str(self.log.path)).load(path)
+        self.keep(name, found.selectExpr("count(*)", "count(DISTINCT c0)", "max(c1)", "max(c2)"))
+
+
+def main() -> None:
+    work, master, files = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    places = Places(work)
+    places.make()
+    spark = session(places, master, sys.argv[4])
+    steps = Steps(spark, places)
+    table = f"delta.`{places.data / 'table'}`"
+    frame(spark, COLUMNS, files).createOrReplaceTempView("rows")
+    columns = ", ".join(["id LONG", *(f"c{at} STRING" for at in range(COLUMNS))])
+    count = f"SELECT count(*), count(DISTINCT c0), max(c1), max(c2) FROM {table}"
+    steps.step("create", f"CREATE TABLE {table} ({columns}) USING delta TBLPROPERTIES ({PROPERTIES})")
+    steps.step("write", f"INSERT INTO {table} SELECT * FROM rows")
+    steps.step("read", count)
+    if sys.argv[5:] != ["short"]:
+        more(steps, table, count)
+    steps.seen["files"] = len(list((places.data / "table").glob("*.parquet")))
+    spark.stop()
+    sys.stdout.write(json.dumps(steps.seen) + "\n")
+
+
+def more(steps: Steps, table: str, count: str) -> None:
+    """Read as other users of the KMS, and change the table."""
+    steps.step("read again", count)
+    steps.own("own", str(steps.places.data / "table"))
+    steps.user("reader")
+    steps.step("cold read", count)
+    steps.step("cold read again", count)
+    steps.user("writer")
+    steps.step("update", f"UPDATE {table} SET c0 = concat(c0, '-') WHERE id = 1")
+    steps.step("append", f"INSERT INTO {table} SELECT * FROM rows LIMIT {ROWS_PER_FILE}")
+    steps.step("optimize", f"OPTIMIZE {table}")
+    steps.step("read at last", count)
+
+
+if __name__ == "__main__":
+    main()
