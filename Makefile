@@ -78,7 +78,7 @@ test-all-scala: | .venv/.ready
 	scripts/test-part scala scripts/sbt $(SCALA_TESTS)
 
 define parts_of
-test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL) target/jars/iceberg/.all
+test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL) target/jars/iceberg/.all target/jars/hudi/.all
 	PME_TEST_ALL=1 scripts/test-part $(1)-$$* $(call python_of,$(1))/bin/python -m pytest tests/$$* $$(PYTEST_ARGS)
 endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
@@ -135,6 +135,11 @@ publish-local publish-maven: $(JARS)
 # The versions of Iceberg that only `make test-all` tests: 47 MB each.
 target/jars/iceberg/.all: $(JARS)
 	scripts/sbt icebergJars
+	touch $@
+
+# Hudi and Comet, which only `make test-all` tests: 150 MB.
+target/jars/hudi/.all: $(JARS)
+	scripts/sbt hudiAndCometJars
 	touch $@
 
 # One start of sbt for all. It publishes in both layouts that `spark-submit --packages` can resolve from: Ivy's in

@@ -327,6 +327,18 @@ lazy val deltaOfTests = (project in file("target/modules/delta-of-tests")).setti
   )
 )
 
+/** Hudi and Comet for Spark 3.5, for `make test-all`: 150 MB. Nothing of them is shipped. */
+lazy val hudiAndComet = (project in file("target/modules/hudi-and-comet")).settings(
+  publish / skip := true,
+  publishMavenStyle := false,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies ++= Seq(
+    ("org.apache.hudi" % "hudi-spark3.5-bundle_2.12" % Versions.hudi).intransitive(),
+    ("org.apache.datafusion" % "comet-spark-spark3.5_2.12" % Versions.comet).intransitive()
+  )
+)
+
 lazy val core212 = core(scala212, "2_12")
 lazy val core213 = core(scala213, "2_13")
 lazy val kms212 = kms(scala212, "2_12", core212)
@@ -408,6 +420,11 @@ lazy val jars =
 lazy val icebergJars =
   taskKey[Unit]("Copies every Iceberg that `make test-all` tests to target/jars/iceberg")
 
+lazy val hudiAndCometJars =
+  taskKey[Unit](
+    "Copies the Hudi and the Comet that `make test-all` tests to target/jars/hudi and target/jars/comet"
+  )
+
 lazy val root = (project in file("."))
   .aggregate(
     core212,
@@ -470,5 +487,11 @@ lazy val root = (project in file("."))
       val first = (icebergOfTests / update).value.select(configurationFilter("runtime"))
       val others = (icebergOfAllTests / update).value.select(configurationFilter("runtime"))
       (first ++ others).foreach(jar => IO.copyFile(jar, target / jar.getName))
+    },
+    hudiAndCometJars := {
+      val target = baseDirectory.value / "target" / "jars"
+      (hudiAndComet / update).value.select(configurationFilter("runtime")).foreach { jar =>
+        IO.copyFile(jar, target / jar.getName.takeWhile(_ != '-') / jar.getName)
+      }
     }
   )

@@ -43,6 +43,10 @@ object Versions {
 
   /** Delta for tests, for Spark 3.5. */
   val delta = "3.3.2"
+
+  /** Hudi and Comet for tests, for Spark 3.5. */
+  val hudi = "1.2.0"
+  val comet = "0.12.0"
   val googleAuth = "1.20.0"
   val munit = "1.2.1"
 
