@@ -15,3 +15,4 @@ object PmeErrors
     with SnapshotErrors
     with OrcErrors
     with DeltaErrors
+    with HudiErrors

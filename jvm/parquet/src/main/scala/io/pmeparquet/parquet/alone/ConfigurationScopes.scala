@@ -38,7 +38,7 @@ private[parquet] object ConfigurationScopes extends Expiring {
    */
   def admit(conf: Configuration, path: Option[Path]): Option[FileDecryptionProperties] = {
     refuseSkippedFiles(conf)
-    val scope = read(conf, path.exists(DeltaLogs.contain))
+    val scope = read(conf, path.exists(TableLogs.contain))
     path match {
       case None if scope.settings.allowPlaintextFiles && scope.settings.columns.isEmpty => None
       case None => throw noPath("a read")
@@ -74,7 +74,7 @@ private[parquet] object ConfigurationScopes extends Expiring {
 
   private def read(conf: Configuration, inLog: Boolean): ReadScope = {
     val job = identityOf(conf)
-    readers.getFor(if (inLog) DeltaLogs.identityOf(job) else job) {
+    readers.getFor(if (inLog) TableLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
       val settings = Settings.forRead(values, caseSensitive = true)
       Scopes.forRead(KmsUse(kms(values, conf), None), settings, conf) -> settings.kekLifetimeMillis
@@ -90,8 +90,8 @@ private[parquet] object ConfigurationScopes extends Expiring {
     WriteRules.check(conf)
     WriteRules.checkTask(conf)
     val job = identityOf(conf)
-    val inLog = path.exists(DeltaLogs.contain)
-    writers.getFor(if (inLog) DeltaLogs.identityOf(job) else job) {
+    val inLog = path.exists(TableLogs.contain)
+    writers.getFor(if (inLog) TableLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
       // If it names neither keys nor a KMS, the error is about the keys.
       Settings.requireKeys(values)
