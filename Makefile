@@ -78,7 +78,7 @@ test-all-scala: | .venv/.ready
 	scripts/test-part scala scripts/sbt $(SCALA_TESTS)
 
 define parts_of
-test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL) target/jars/iceberg/.all target/jars/delta/.all
+test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL) target/jars/iceberg/.all target/jars/delta/.all target/jars/hudi/.all
 	PME_TEST_ALL=1 scripts/test-part $(1)-$$* $(call python_of,$(1))/bin/python -m pytest tests/$$* $$(PYTEST_ARGS)
 endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
@@ -140,6 +140,11 @@ target/jars/iceberg/.all: $(JARS)
 # The Delta of each Spark 4, which only `make test-all` tests: 13 MB each.
 target/jars/delta/.all: $(JARS)
 	scripts/sbt deltaJars
+	touch $@
+
+# Hudi and Comet, which only `make test-all` tests: 150 MB.
+target/jars/hudi/.all: $(JARS)
+	scripts/sbt hudiAndCometJars
 	touch $@
 
 # One start of sbt for all. It publishes in both layouts that `spark-submit --packages` can resolve from: Ivy's in

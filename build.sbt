@@ -344,6 +344,18 @@ lazy val delta40 = deltaFor("4.0")
 lazy val delta41 = deltaFor("4.1")
 lazy val delta42 = deltaFor("4.2")
 
+/** Hudi and Comet for Spark 3.5, for `make test-all`: 150 MB. Nothing of them is shipped. */
+lazy val hudiAndComet = (project in file("target/modules/hudi-and-comet")).settings(
+  publish / skip := true,
+  publishMavenStyle := false,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies ++= Seq(
+    ("org.apache.hudi" % "hudi-spark3.5-bundle_2.12" % Versions.hudi).intransitive(),
+    ("org.apache.datafusion" % "comet-spark-spark3.5_2.12" % Versions.comet).intransitive()
+  )
+)
+
 lazy val core212 = core(scala212, "2_12")
 lazy val core213 = core(scala213, "2_13")
 lazy val kms212 = kms(scala212, "2_12", core212)
@@ -430,6 +442,11 @@ lazy val deltaJars =
     "Copies the Delta of each Spark 4 that `make test-all` tests to a folder of target/jars/delta"
   )
 
+lazy val hudiAndCometJars =
+  taskKey[Unit](
+    "Copies the Hudi and the Comet that `make test-all` tests to target/jars/hudi and target/jars/comet"
+  )
+
 lazy val root = (project in file("."))
   .aggregate(
     core212,
@@ -502,5 +519,11 @@ lazy val root = (project in file("."))
       )
       for ((spark, found) <- each; jar <- found.select(configurationFilter("runtime")))
         IO.copyFile(jar, target / spark / jar.getName)
+    },
+    hudiAndCometJars := {
+      val target = baseDirectory.value / "target" / "jars"
+      (hudiAndComet / update).value.select(configurationFilter("runtime")).foreach { jar =>
+        IO.copyFile(jar, target / jar.getName.takeWhile(_ != '-') / jar.getName)
+      }
     }
   )

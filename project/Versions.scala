@@ -46,6 +46,10 @@ object Versions {
 
   /** Delta that only `make test-all` has, for Spark 4.0, 4.1 and 4.2. There is none for 4.3. */
   val deltaOfSpark4 = "4.4.0"
+
+  /** Hudi and Comet for tests, for Spark 3.5. */
+  val hudi = "1.2.0"
+  val comet = "0.12.0"
   val googleAuth = "1.20.0"
   val munit = "1.2.1"
 

@@ -7,9 +7,8 @@ import pytest
 from tests.cli.all_commands import COMMANDS
 from tests.support.commands import run
 
-SPARK = [
-    names[0] for names in COMMANDS if names[0] not in {"delta-check", "iceberg-check", "inspect", "keys", "snapshots"}
-]
+WITHOUT = {"delta-check", "hudi-check", "iceberg-check", "inspect", "keys", "snapshots"}
+SPARK = [names[0] for names in COMMANDS if names[0] not in WITHOUT]
 
 
 def plain(text: str) -> str:
@@ -22,6 +21,7 @@ def test_help_lists_all_commands() -> None:
         "delta-check",
         "doctor",
         "encrypt",
+        "hudi-check",
         "iceberg-check",
         "inspect",
         "key-usage",

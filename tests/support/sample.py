@@ -55,6 +55,11 @@ RULES = {
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": Rule(OLDEST, EVERY),
+    # Comet and Hudi are for Spark 3.5, and only `make test-all` has them.
+    "tests/comet/": Rule(OLDEST, EVERY),
+    "tests/hudi/test_sessions": Rule(OLDEST, EVERY),
+    # Without Spark.
+    "tests/hudi/": Rule(BESIDE, EVERY),
     # Iceberg 1.11 has a jar for Spark 3.5. One process writes all tables.
     "tests/iceberg/test_tables": Rule(OLDEST, EVERY),
     "tests/iceberg/test_calls": Rule(OLDEST, EVERY),

@@ -5,7 +5,7 @@ of a write. Everything here is names, types and errors; reading and writing happ
 import.
 """
 
-from pme_parquet import delta, iceberg
+from pme_parquet import delta, hudi, iceberg
 from pme_parquet._doctor import Check, Diagnosis, doctor
 from pme_parquet._encryption import Encryption
 from pme_parquet._inspect import Inspection, inspect
@@ -139,6 +139,7 @@ __all__ = [
     "export_xskipper",
     "file",
     "hadoop_credential",
+    "hudi",
     "iceberg",
     "inspect",
     "install_errors",

@@ -79,6 +79,26 @@ def delta_check(
 
 
 @app.command()
+def hudi_check(
+    path: Annotated[str, typer.Argument(help="Path or URL of a Hudi table's directory.")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="A protected column; repeatable. Default: those that readable footers show, or all."),
+    ] = None,
+    storage_option: StorageOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Show what anyone can read of a Hudi table's protected columns: `pme-parquet hudi-check s3://bucket/people`.
+
+    It searches data files, log files, the timeline, and the metadata table's statistics and indexes. No value is
+    printed.
+
+    Exit 1 if something is readable, or could not be looked at.
+    """
+    looking.look_at_hudi(path, column, storage_options(storage_option), as_json=as_json)
+
+
+@app.command()
 def iceberg_check(
     path: Annotated[str, typer.Argument(help="Path or URL of an Iceberg table's directory.")],
     storage_option: StorageOptions = None,

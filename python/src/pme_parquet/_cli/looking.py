@@ -1,4 +1,4 @@
-"""`pme-parquet inspect`, `delta-check` and `iceberg-check`. This module imports nothing that is slow to import."""
+"""`pme-parquet inspect`, `delta-check`, `hudi-check` and `iceberg-check`. This module imports nothing that is slow."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pme_parquet._cli.exits import FINDING, WRONG_USE, CommandFailedError
 from pme_parquet._cli.speech import Spoken, spoken
 from pme_parquet._delta import check
 from pme_parquet._display.showable import Showable
+from pme_parquet._hudi import check as check_hudi
 from pme_parquet._iceberg import check as check_iceberg
 from pme_parquet._inspect import inspect
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pme_parquet._delta import DeltaCheck
+    from pme_parquet._hudi import HudiCheck
     from pme_parquet._iceberg import IcebergCheck
 
 
@@ -36,12 +38,19 @@ def look_at_delta(
     _answer(check(path, columns=columns or None, storage_options=storage_options), as_json=as_json)
 
 
+def look_at_hudi(
+    path: str, columns: list[str] | None, storage_options: Mapping[str, Any] | None, *, as_json: bool
+) -> None:
+    """As `look_at_delta`."""
+    _answer(check_hudi(path, columns=columns or None, storage_options=storage_options), as_json=as_json)
+
+
 def look_at_iceberg(path: str, storage_options: Mapping[str, Any] | None, *, as_json: bool) -> None:
     """As `look_at_delta`."""
     _answer(check_iceberg(path, storage_options=storage_options), as_json=as_json)
 
 
-def _answer(found: DeltaCheck | IcebergCheck, *, as_json: bool) -> None:
+def _answer(found: DeltaCheck | HudiCheck | IcebergCheck, *, as_json: bool) -> None:
     print_result(found, found.to_dict(), as_json=as_json)
     if not found.ok:
         raise SystemExit(FINDING)

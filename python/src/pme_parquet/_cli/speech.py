@@ -41,6 +41,7 @@ _ADVICE = {
     ): "and run the command again, which adds the right one.",
     "Use the connector of the wheel (pme.configure)": "Use the connector of the wheel",
     "pme.delta.check": "pme-parquet delta-check",
+    "pme.hudi.check": "pme-parquet hudi-check",
     "pme.iceberg.check": "pme-parquet iceberg-check",
     "Name them in columns": "Name them with --column",
     "write_plaintext=True": "--write-plaintext",

@@ -16,3 +16,4 @@ object PmeErrors
     with OrcErrors
     with DeltaErrors
     with TableErrors
+    with HudiErrors

@@ -7,7 +7,14 @@ import org.apache.spark.sql.execution.datasources.CreateTable
 
 import io.pmeparquet.spark.admin.TableFunctions
 import io.pmeparquet.spark.keys.SessionKeys
-import io.pmeparquet.spark.rules.{DeltaRules, NoteStatements, OrcOfFrames, OtherFormats, SessionSetup}
+import io.pmeparquet.spark.rules.{
+  DeltaRules,
+  HudiRules,
+  NoteStatements,
+  OrcOfFrames,
+  OtherFormats,
+  SessionSetup
+}
 
 /**
  * For applications with several sessions, and for sessions that call our SQL functions before they use the format:
@@ -16,7 +23,8 @@ import io.pmeparquet.spark.rules.{DeltaRules, NoteStatements, OrcOfFrames, Other
  * }}}
  * Without it, the format adds its rules to the session that is active at its first use, and a DataFrame may belong to
  * another session. With it, every session has the rules before it runs its first statement, and refuses to give options
- * of ours to another format ([[OtherFormats]]), or to make protected columns of a Delta table readable ([[DeltaRules]]).
+ * of ours to another format ([[OtherFormats]]), or to make protected columns of a Delta or a Hudi table readable ([[DeltaRules]],
+ * [[HudiRules]]).
  *
  * ''Driver only.''
  */
@@ -31,6 +39,7 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
       SessionKeys.remember(session)
       OtherFormats.check(session, plan)
       DeltaRules.check(session, plan)
+      HudiRules.check(session, plan)
     }
   }
 }

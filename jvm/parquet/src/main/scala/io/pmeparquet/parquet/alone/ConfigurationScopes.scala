@@ -39,7 +39,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
    */
   def admit(conf: Configuration, path: Option[Path]): Option[FileDecryptionProperties] = {
     refuseSkippedFiles(conf)
-    val scope = read(conf, path.exists(DeltaLogs.contain))
+    val scope = read(conf, path.exists(TableLogs.contain))
     path match {
       case None if scope.settings.allowPlaintextFiles && scope.settings.columns.isEmpty => None
       case None => throw noPath("a read")
@@ -75,7 +75,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
 
   private def read(conf: Configuration, inLog: Boolean): ReadScope = {
     val job = identityOf(conf)
-    readers.getFor(if (inLog) DeltaLogs.identityOf(job) else job) {
+    readers.getFor(if (inLog) TableLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
       val settings = Settings.forRead(values, caseSensitive = true)
       val scope = ConfigurationDesks
@@ -95,8 +95,8 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
     WriteRules.check(conf)
     WriteRules.checkTask(conf)
     val job = identityOf(conf)
-    val inLog = path.exists(DeltaLogs.contain)
-    writers.getFor(if (inLog) DeltaLogs.identityOf(job) else job) {
+    val inLog = path.exists(TableLogs.contain)
+    writers.getFor(if (inLog) TableLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
       Settings.requireKeys(values)
       val scope = ConfigurationDesks.find(conf, values) match {

@@ -1,0 +1,82 @@
+"""What a Hudi table says of itself: `.hoodie/hoodie.properties`, and the definitions of its indexes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pme_parquet._checks.bounds import UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FILE = ".hoodie/hoodie.properties"
+DEFINITIONS = ".hoodie/.index_defs/"
+MAX_BYTES = 1 << 20
+
+_KEYS = "hoodie.table.recordkey.fields"
+_PARTITIONS = "hoodie.table.partition.fields"
+_TYPE = "hoodie.table.type"
+_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+
+
+class Properties:
+    """The properties of a table.
+
+    Attributes:
+        type: of the table; None if it is not stated.
+        version: of the table's format; None if it is not stated.
+        keys: the fields of the record key; empty if there are none, as Hudi makes keys of its own then.
+        partitions: the fields of the partition path.
+        change_data: whether log files of change data are written.
+        other_format: whether base files may be of another format than Parquet.
+
+    Raises:
+        UnreadableError: they are not what Hudi writes.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        found = _parsed(content)
+        self.type = found.get(_TYPE)
+        if self.type not in _TYPES:
+            raise UnreadableError("it does not say whether the table is COPY_ON_WRITE or MERGE_ON_READ")
+        version = found.get("hoodie.table.version", "")
+        self.version = int(version) if version.isascii() and version.isdigit() and len(version) < len("1000") else None
+        self.keys, self.partitions = _fields(found, _KEYS), _fields(found, _PARTITIONS)
+        self.change_data = found.get("hoodie.table.cdc.enabled", "false") != "false"
+        several = found.get("hoodie.table.multiple.base.file.formats.enable", "false") != "false"
+        self.other_format = several or found.get("hoodie.table.base.file.format", "PARQUET") != "PARQUET"
+
+
+def _parsed(content: bytes) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in content.decode("latin-1").splitlines():
+        text = line.strip()
+        if not text or text.startswith(("#", "!")):
+            continue
+        name, is_there, value = text.partition("=")
+        # Java escapes what is neither a name nor a plain value, and continues lines.
+        of_fields = name.strip() in {_KEYS, _PARTITIONS, _TYPE}
+        if (not is_there or "\\" in name) or (of_fields and "\\" in value):
+            raise UnreadableError("it has a line that this check does not understand")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _fields(found: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The names in a list; a key generator may add a kind after a colon."""
+    parts = (part.partition(":")[0].strip() for part in found.get(name, "").split(","))
+    return tuple(part for part in parts if part)
+
+
+def indexed(content: bytes) -> dict[str, tuple[str, ...]]:
+    """The fields of each index.
+
+    Raises:
+        UnreadableError: it is not what Hudi writes.
+    """
+    try:
+        defined = json.loads(content)["indexDefinitions"]
+        return {str(name): tuple(map(str, one["sourceFields"])) for name, one in defined.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise UnreadableError("it is no definition of indexes that this check understands") from None

@@ -1,0 +1,1 @@
+"""Apache DataFusion Comet beside this format, in one session."""

@@ -1,0 +1,182 @@
+"""Queries with Apache DataFusion Comet in the session, and the same without it.
+
+Run as ``python -m tests.comet.comet_job DIRECTORY``. It prints what came of each step as JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.support.metastore import said
+from tests.support.session import ROOT, builder, session_settings, without_processes
+from tests.support.values import SIMPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+FILES = ROOT / "target" / "jars" / "comet"
+FACTORY = {"parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFactory"}
+SCANS = ("auto", "native_comet", "native_iceberg_compat", "native_datafusion")
+ON, CONVERT = "spark.comet.enabled", "spark.comet.convert.parquet.enabled"
+NAMES = ("footer", "pii", "other")
+QUERIES: dict[str, str] = {
+    "all": "SELECT to_json(struct(*)) FROM {t}",
+    "filter": "SELECT `bigint`, `string` FROM {t} WHERE `int` % 3 = 0 AND `string` > 'a' AND `array`[0] > 4",
+    "aggregate": "SELECT `boolean`, count(*), sum(`double`), min(`date`), max(`timestamp`) FROM {t} GROUP BY `boolean`",
+    "join": "SELECT a.`string`, b.struct.a FROM {t} a JOIN {t} b ON a.`int` = b.`int` WHERE b.`boolean`",
+    "sort": "SELECT `string`, `binary` FROM {t} ORDER BY `double` DESC LIMIT 7",
+    "count": "SELECT count(*) FROM {t}",
+    "window": "SELECT `int`, lag(`string`) OVER (PARTITION BY `boolean` ORDER BY `int`) FROM {t}",
+}
+
+
+def session(work: Path) -> SparkSession:
+    common = session_settings(work)
+    jars = list(map(str, FILES.glob("*.jar")))
+    made = builder(
+        common
+        | {
+            "spark.jars": ",".join([common["spark.jars"], *jars]),
+            # A plugin's class is loaded before `spark.jars` are.
+            "spark.driver.extraClassPath": ":".join(jars),
+            "spark.plugins": "org.apache.spark.CometPlugin",
+            "spark.shuffle.manager": "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager",
+            "spark.memory.offHeap.enabled": "true",
+            "spark.memory.offHeap.size": "512m",
+        }
+    )
+    spark = made.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    without_processes(spark)
+    return spark
+
+
+def rows(frame: DataFrame) -> list[str]:
+    return sorted(repr(row.asDict(recursive=True)) for row in frame.collect())
+
+
+def scans(frame: DataFrame) -> list[str]:
+    """Return what the executed plan says of its scans and of Comet's operators."""
+    found: Any = frame._jdf
+    plan = found.queryExecution().executedPlan().toString().partition("== Initial Plan ==")[0]
+    return sorted(set(re.findall(r"FileScan [\w-]+|Comet\w+(?: \[\w+\])?", plan)))
+
+
+class Job:
+    def __init__(self, work: Path) -> None:
+        self.work, self.spark = work, session(work)
+        self.done: dict[str, Any] = {}
+        for name, padded in {"keys": str.ljust, "wrong": str.rjust}.items():
+            pairs = (f"{key}={base64.b64encode(padded(key, 16).encode()).decode()}" for key in NAMES)
+            (work / name).write_text("\n".join(pairs))
+        self.kms = {"kms": "static", "kms.static.keys": f"file:{work / 'keys'}"}
+
+    def attempt(self, step: str, what: Callable[[], Any]) -> None:
+        try:
+            self.done[step] = what()
+        except Exception as error:  # noqa: BLE001 - any outcome is compared
+            self.done[step] = said(error)
+
+    def both(self, step: str, text: str, table: str) -> None:
+        """Keep whether a query returns the same with Comet and without, and what scanned."""
+
+        def same() -> list[Any]:
+            outcomes = []
+            for on in ("true", "false"):
+                self.spark.conf.set(ON, on)
+                frame = self.spark.sql(text.format(t=table))
+                outcomes.append((rows(frame), scans(frame)))
+            self.spark.conf.set(ON, "true")
+            return [outcomes[0][0] == outcomes[1][0], len(outcomes[0][0]), outcomes[0][1], outcomes[1][1]]
+
+        self.attempt(step, same)
+
+    def ours(self, name: str, frame: DataFrame, **options: str) -> None:
+        given = {"footerKey": "footer", "columnKeys": "pii: s"} | options
+        frame.write.format("pme-parquet").options(**self.kms, **given).save(str(self.work / name))
+
+
+def all_types(job: Job) -> None:
+    """Query our format over every type, with the conversion and without."""
+    columns = [f"{text} AS `{name}`" for name, text in SIMPLE.items()]
+    frame = job.spark.range(0, 40, 1, 2).selectExpr(*columns)
+    job.ours("types", frame, columnKeys="pii: string, struct, map")
+    job.spark.read.format("pme-parquet").options(**job.kms).load(str(job.work / "types")).createTempView("types")
+    for convert in ("false", "true"):
+        job.spark.conf.set(CONVERT, convert)
+        for name, text in QUERIES.items():
+            job.both(f"types {name} {convert}", text, "types")
+    job.spark.conf.set(CONVERT, "false")
+
+
+def bent(place: Path) -> Iterator[Path]:
+    for file in place.glob("*.parquet"):
+        content = bytearray(file.read_bytes())
+        content[len(content) // 4] ^= 1
+        file.write_bytes(bytes(content))
+        (place / f".{file.name}.crc").unlink(missing_ok=True)
+        yield file
+
+
+def checks(job: Job) -> None:
+    """Read files that must be refused: with our format, and with Spark's own and our factory, by each scan of Comet."""
+    # Incompressible, so that the bytes in a quarter of a file are a page's.
+    frame = job.spark.sql("SELECT id, sha2(string(id), 256) AS s, id * 1.5D AS d FROM range(0, 2000, 1, 1)")
+    job.ours("right", frame)
+    job.ours("other", frame, columnKeys="other: s")
+    job.ours("prefixed", frame, aadPrefix="here")
+    job.ours("ctr", frame, algorithm="AES_GCM_CTR_V1")
+    job.ours("bent", frame)
+    assert len(list(bent(job.work / "bent"))) == 1
+    frame.write.parquet(str(job.work / "plain"))
+    cases: dict[str, tuple[str, dict[str, str]]] = {
+        "right": ("right", {}),
+        "bound right": ("right", {"columnKeys": "pii: s", "footerKey": "footer"}),
+        "bound other": ("other", {"columnKeys": "pii: s", "footerKey": "footer"}),
+        "prefix": ("prefixed", {"aadPrefix": "here"}),
+        "other prefix": ("prefixed", {"aadPrefix": "there"}),
+        "ctr": ("ctr", {}),
+        "wrong key": ("right", {"kms.static.keys": f"file:{job.work / 'wrong'}"}),
+        "bent": ("bent", {}),
+        "plain": ("plain", {}),
+        "plain allowed": ("plain", {"plaintextFiles": "allow"}),
+    }
+    schema = "id LONG, s STRING, d DOUBLE"
+    for name, (table, more) in cases.items():
+        options = job.kms | more
+        reader = job.spark.read.format("pme-parquet").options(**options).schema(schema)
+        job.attempt(f"ours {name}", partial(summed, reader.load(str(job.work / table))))
+        for scan in SCANS:
+            job.spark.conf.set("spark.comet.scan.impl", scan)
+            own = FACTORY | {f"pme-parquet.{option}": value for option, value in options.items()}
+            spark_own = job.spark.read.format("parquet").options(**own).schema(schema)
+            job.attempt(f"{scan} {name}", partial(summed, spark_own.load(str(job.work / table))))
+        job.spark.conf.set("spark.comet.scan.impl", "auto")
+        job.spark.conf.set("spark.comet.scan.enabled", "false")
+        job.attempt(f"off {name}", partial(summed, spark_own.load(str(job.work / table))))
+        job.spark.conf.set("spark.comet.scan.enabled", "true")
+
+
+def summed(frame: DataFrame) -> list[Any]:
+    found = frame.where("id > 10 AND s > '3'").groupBy().agg({"d": "sum", "*": "count"})
+    return [[list(row) for row in found.collect()], scans(found)]
+
+
+def main() -> None:
+    job = Job(Path(sys.argv[1]))
+    for step in (all_types, checks):
+        job.attempt(f"step {step.__name__}", partial(step, job))
+    job.spark.stop()
+    sys.stdout.write(json.dumps(job.done) + "\n")
+
+
+if __name__ == "__main__":
+    main()
