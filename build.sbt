@@ -417,6 +417,24 @@ lazy val hdfsServer = (project in file("target/modules/hdfs")).settings(
   )
 )
 
+/**
+ * Clients of Google Cloud Storage and Azure Data Lake for Hadoop, for tests: 41 MB, of which Google's is 40 MB. `hadoop-azure`
+ * asks for a SDK of Azure that only its older client uses. Nothing of it is shipped.
+ */
+lazy val clouds = (project in file("target/modules/clouds")).settings(
+  publish / skip := true,
+  // sbt warns of intransitive dependencies where a POM could be made.
+  publishMavenStyle := false,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies ++= Seq(
+    ("com.google.cloud.bigdataoss" % "gcs-connector" % gcsConnector).classifier("shaded").intransitive(),
+    ("org.apache.hadoop" % "hadoop-azure" % hadoopAws).intransitive(),
+    ("org.hdrhistogram" % "HdrHistogram" % hdrHistogram).intransitive(),
+    "org.apache.httpcomponents" % "httpclient" % httpClient
+  )
+)
+
 /** ORC's own command, which judges our ORC files in tests: one jar with all that it needs. Nothing of it is shipped. */
 lazy val orcTools = (project in file("target/modules/orc-tools")).settings(
   publish / skip := true,
@@ -434,6 +452,7 @@ lazy val jars =
     "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, HDFS, S3A, Iceberg, Delta, ORC's tools and Amazon's provider to folders there"
   )
 
+lazy val cloudJars = taskKey[Unit]("Copies clients of clouds' stores, for `make test-all`, to target/jars/clouds")
 lazy val icebergJars =
   taskKey[Unit]("Copies every Iceberg that `make test-all` tests to target/jars/iceberg")
 
@@ -503,6 +522,11 @@ lazy val root = (project in file("."))
       delta.foreach(jar => IO.copyFile(jar, target / "delta" / jar.getName))
       tools.foreach(jar => IO.copyFile(jar, target / "orc-tools" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
+    },
+    cloudJars := {
+      val target = baseDirectory.value / "target" / "jars" / "clouds"
+      val clients = (clouds / update).value.select(configurationFilter("runtime"))
+      clients.foreach(jar => IO.copyFile(jar, target / jar.getName))
     },
     icebergJars := {
       val target = baseDirectory.value / "target" / "jars" / "iceberg"

@@ -34,6 +34,11 @@ object Versions {
   val hadoopAws = "3.5.0"
   val awsSdkOfS3a = "2.40.2"
 
+  /** Other stores of the newest Spark that tests run; `hadoop-azure` has the version of `hadoop-aws`. */
+  val gcsConnector = "4.0.0"
+  val hdrHistogram = "2.2.2"
+  val httpClient = "4.5.13"
+
   /** The first Iceberg in which a catalog encrypts tables. */
   val icebergOldest = "1.11.0"
 

@@ -6,7 +6,6 @@ client that does not ask again, or it fails once for one that does.
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -16,11 +15,10 @@ from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import s3a
 from tests.support.storage.changes import OPERATIONS, assert_nothing_lost, sealed, shape
+from tests.support.storage.faults import at
 from tests.support.storage.place import READING, InBucket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
     from tests.support.storage.object_store import Fault, Request
@@ -64,21 +62,6 @@ def restored(name: str, place: InBucket, files: dict[str, bytes]) -> InBucket:
     for file, content in files.items():
         place.store.files.pipe_file(f"{place.bucket}/{place.name}/{file}", content)
     return place
-
-
-def at(place: InBucket, point: int, fault: Fault, *, ever_after: bool) -> Callable[[str, str], Fault | None]:
-    """Return which requests for a place fail: that one, or it and all after it."""
-    lock, count = threading.Lock(), [0]
-
-    def which(_: str, key: str) -> Fault | None:
-        # A request to delete several objects has no key.
-        if key and not key.startswith(place.name):
-            return None
-        with lock:
-            count[0] += 1
-            return fault if count[0] == point + 1 or (ever_after and count[0] > point) else None
-
-    return which
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,15 @@ from tests.support.storage.place import FORMAT, READING, UNIFORM, InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
 FILES = 12
+# Under `make test-all` only: the files are made on the local disk, and put into the store as they are.
+MANY = 1_000
 QUERIES: dict[str, Callable[[DataFrame], object]] = {
     "scan": lambda frame: frame.collect(),
     "projection": lambda frame: frame.select("seven").collect(),
@@ -81,6 +85,28 @@ def test_many_small_files_cost_one_head_and_one_get_each(spark: SparkSession, bo
     assert counted[FORMAT]["HEAD"] == FILES
     assert FILES - 1 <= counted[FORMAT]["GET"] <= FILES
     assert counted[FORMAT].total() <= counted["parquet"].total(), counted
+
+
+@pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="a thousand files, twice")
+def test_a_thousand_small_files_cost_no_more_than_with_sparks_own(
+    spark: SparkSession, both: dict[str, InBucket], tmp_path: Path
+) -> None:
+    frame = spark.range(0, 10 * MANY, 1, MANY).selectExpr("id", "id % 7 AS seven", "string(id) AS s")
+    for name, place in both.items():
+        options = UNIFORM.options() if name == FORMAT else {}
+        frame.write.format(name).options(**options).save(str(tmp_path / name))
+        place.store.files.put(f"{tmp_path / name}/", f"{place.bucket}/{place.name}/", recursive=True)
+    theirs = load(spark, "parquet", both["parquet"])
+    for scan in ("v1", "v2"):
+        ours = load(spark, FORMAT, both[FORMAT], scan=scan)
+        assert ours.count() == 10 * MANY
+        for what, query in QUERIES.items():
+            by_spark = asked(both["parquet"], lambda: query(theirs))  # noqa: B023 called at once
+            by_us = asked(both[FORMAT], lambda: query(ours))  # noqa: B023 called at once
+            assert by_us["HEAD"] <= by_spark["HEAD"] == MANY, (scan, what, by_us, by_spark)
+            assert by_us["GET"] <= MANY < by_spark["GET"], (scan, what, by_us, by_spark)
+            # Whether the table has snapshots.
+            assert by_us["LIST"] <= 1, (scan, what, by_us, by_spark)
 
 
 def test_loading_asks_once_more(spark: SparkSession, both: dict[str, InBucket]) -> None:

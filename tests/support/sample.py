@@ -108,6 +108,8 @@ RULES = {
     # One process starts HDFS.
     "tests/hdfs/test_killed": Rule(OLDEST, 2),
     "tests/hdfs/": Rule(OLDEST, 1),
+    "tests/clouds/": Rule(NEWEST, EVERY),
+    "tests/storage/test_faulty_reads": Rule(NEWEST, 2),
     "tests/storage/test_faults": Rule(NEWEST, 2),
     "tests/storage/": Rule(NEWEST, EVERY),
     "tests/snapshots/test_killed": Rule(NEWEST, 2),

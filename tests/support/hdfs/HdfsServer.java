@@ -7,15 +7,20 @@ import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.StartupOption;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.namenode.EditLogFileOutputStream;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
+import org.apache.hadoop.metrics2.AbstractMetric;
+import org.apache.hadoop.metrics2.MetricsRecord;
+import org.apache.hadoop.metrics2.impl.MetricsCollectorImpl;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 
 /**
  * A name node and a data node in one process, on free ports of this machine: {@code HdfsServer FOLDER}.
  *
- * <p>It prints the ports of the name node for clients and for WebHDFS, and ends when its input does.
+ * <p>It prints the ports of the name node for clients and for WebHDFS, and ends when its input does. For each line of
+ * input it prints how often each method of the name node was called.
  */
 public final class HdfsServer {
   private static final String ANY_PORT = "127.0.0.1:0";
+  private static final String COUNT = "NumOps";
 
   private HdfsServer() {}
 
@@ -61,6 +66,24 @@ public final class HdfsServer {
     }
     InetSocketAddress web = names.getHttpAddress();
     System.out.println("ports " + names.getNameNodeAddress().getPort() + " " + web.getPort());
-    while (System.in.read() >= 0) {}
+    for (int next = System.in.read(); next >= 0; next = System.in.read()) {
+      if (next == '\n') System.out.println(calls(names.getNameNodeAddress().getPort()));
+    }
+  }
+
+  private static String calls(int port) {
+    MetricsCollectorImpl collected = new MetricsCollectorImpl();
+    DefaultMetricsSystem.instance().getSource("RpcDetailedActivityForPort" + port).getMetrics(collected, true);
+    StringBuilder text = new StringBuilder("calls");
+    for (MetricsRecord record : collected.getRecords()) {
+      for (AbstractMetric metric : record.metrics()) {
+        // Another count includes the time that a call waited.
+        if (metric.name().endsWith(COUNT) && !metric.name().startsWith("Overall")) {
+          String method = metric.name().substring(0, metric.name().length() - COUNT.length());
+          text.append(' ').append(method).append('=').append(metric.value());
+        }
+      }
+    }
+    return text.toString();
   }
 }

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tests.support.hdfs.server import SUPERUSER
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from tests.support.hdfs.server import Hdfs
@@ -65,6 +67,10 @@ class Files:
         stream = self.client.create(self._path(name), OVERWRITE)
         stream.write(content)
         stream.close()
+
+    def put(self, directory: Path, name: str) -> None:
+        """Copy a directory of the local disk."""
+        self.client.copyFromLocalFile(self._jvm.org.apache.hadoop.fs.Path(str(directory)), self._path(name))
 
     def allow(self, name: str, bits: int, *, to: str | None = None) -> None:
         """Set the permission bits of a file or directory, and its owner."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
-from typing import IO, TYPE_CHECKING, NamedTuple
+from time import sleep
+from typing import TYPE_CHECKING
 
 from tests.support import java
 from tests.support.session import ROOT
@@ -20,12 +22,26 @@ if TYPE_CHECKING:
 JARS = ROOT / "target" / "jars" / "hdfs"
 SHARED = ROOT / "target" / "jars" / "hadoop-kms"
 SUPERUSER = "hdfs"
-START_SECONDS = 60
+PATIENCE_SECONDS, SETTLED_SECONDS = 60, 0.02
 LOGGING = "log4j.rootLogger=WARN, out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n"
 LOGGING += "log4j.appender.out.target=System.err\nlog4j.appender.out.layout=org.apache.log4j.SimpleLayout\n"
 
 
-class Hdfs(NamedTuple):
+# What does not follow from what clients do: calls of the data node, leases that are kept, answers that clients keep for
+# a while, and a question that they repeat until the data node has told of a block.
+BY_THEMSELVES = {
+    "BlockReceivedAndDeleted",
+    "BlockReport",
+    "Complete",
+    "GetServerDefaults",
+    "RegisterDatanode",
+    "RenewLease",
+    "SendHeartbeat",
+    "VersionRequest",
+}
+
+
+class Hdfs:
     """A running HDFS.
 
     Attributes:
@@ -34,9 +50,52 @@ class Hdfs(NamedTuple):
         process: the process of its nodes.
     """
 
-    uri: str
-    web: str
-    process: int
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self._process, self._log = process, log
+        self._lines: Queue[list[str]] = Queue()
+        Thread(target=self._listen, daemon=True).start()
+        client, web = self._next("ports")
+        self.uri = f"hdfs://127.0.0.1:{client}"
+        self.web = f"webhdfs://127.0.0.1:{web}"
+        self.process = process.pid
+
+    @contextmanager
+    def counted(self) -> Iterator[Counter[str]]:
+        """Yield what has, after the block, how often clients called each method of the name node in it."""
+        before = self._calls()
+        found: Counter[str] = Counter()
+        yield found
+        found.update(self._calls() - before)
+
+    def _calls(self) -> Counter[str]:
+        # The name node counts a call after it has answered it.
+        last = None
+        while last != (last := self._calls_now()):
+            sleep(SETTLED_SECONDS)
+        return last
+
+    def _calls_now(self) -> Counter[str]:
+        assert self._process.stdin
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        pairs = (one.partition("=") for one in self._next("calls"))
+        return Counter({method: int(times) for method, _, times in pairs if method not in BY_THEMSELVES})
+
+    def _next(self, kind: str) -> list[str]:
+        """Return the words of the next line of this kind; fail if the server ends before or takes too long."""
+        try:
+            words = self._lines.get(timeout=PATIENCE_SECONDS)
+        except Empty:
+            words = []
+        assert words[:1] == [kind], self._log.read_text()[-4000:]
+        return words[1:]
+
+    def _listen(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            if line.startswith(("ports", "calls")):
+                self._lines.put(line.split())
+        self._lines.put([])
 
 
 @contextmanager
@@ -72,30 +131,7 @@ def running(folder: Path) -> Iterator[Hdfs]:
         ) as process,
     ):
         try:
-            client, web = _ports(process.stdout, folder)
-            yield Hdfs(f"hdfs://127.0.0.1:{client}", f"webhdfs://127.0.0.1:{web}", process.pid)
+            yield Hdfs(process, folder / "out.log")
         finally:
             process.kill()
             process.wait()
-
-
-def _ports(output: IO[str] | None, folder: Path) -> tuple[str, str]:
-    """Return the ports that the server prints; fail if it ends before or takes too long."""
-    assert output is not None
-    found: Queue[list[str]] = Queue()
-
-    def look() -> None:
-        for line in output:
-            if line.startswith("ports "):
-                found.put(line.split()[1:])
-                return
-        found.put([])
-
-    Thread(target=look, daemon=True).start()
-    try:
-        ports = found.get(timeout=START_SECONDS)
-    except Empty:
-        ports = []
-    assert ports, (folder / "out.log").read_text()[-4000:]
-    client, web = ports
-    return client, web

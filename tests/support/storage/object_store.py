@@ -1,11 +1,13 @@
 """S3 as moto answers it, in this process: requests are counted, and some are answered otherwise than by moto.
 
 A fault is one of these: ``busy`` does nothing and answers 503, ``gone`` does nothing and closes the connection,
-``lost`` does what is asked for and closes the connection, ``cut`` sends half of an answer's body.
+``lost`` does what is asked for and closes the connection, ``cut`` sends half of an answer's body, ``silent`` does
+nothing and waits until the client closes the connection.
 """
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from contextlib import contextmanager
@@ -24,11 +26,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    Fault = Literal["busy", "gone", "lost", "cut"]
+    Fault = Literal["busy", "gone", "lost", "cut", "silent"]
     Failing = Callable[[str, str], Fault | None]
 
 PATIENCE = 60
 CONDITION = "HTTP_IF_NONE_MATCH"
+CONTENTS = re.compile(rb"<Contents>.*?</Contents>", re.DOTALL)
 
 
 class Request(NamedTuple):
@@ -59,6 +62,7 @@ class ObjectStore:
         self._hooks: list[Callable[[str, str], None]] = []
         self._losing: list[Callable[[str, str], bool]] = []
         self._failing: list[Failing] = []
+        self._forgotten: list[str] = []
         self._app = DomainDispatcherApplication(create_backend_app)
         self._http = make_server(LOOPBACK, 0, self._answer, threaded=True, request_handler=_Quiet)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -138,19 +142,23 @@ class ObjectStore:
         finally:
             self._failing.remove(which)
 
+    @contextmanager
+    def forgetting(self, name: str) -> Iterator[None]:
+        """Leave an object out of listings, which know what was there before."""
+        self._forgotten.append(name)
+        try:
+            yield
+        finally:
+            self._forgotten.remove(name)
+
     def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         operation, key = _asked(environ)
         for hook in list(self._hooks):
             hook(operation, key)
         fault = next(filter(None, (which(operation, key) for which in list(self._failing))), None)
-        if fault in {"busy", "gone"}:
+        if fault is not None and fault in {"busy", "gone", "silent"}:
             self.requests.append(Request(operation, key, 503 if fault == "busy" else 0))
-            # The rest of a request must not be taken for the next one.
-            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-            if fault == "gone":
-                raise _closed(environ)
-            start_response("503 Slow Down", [("Content-Length", "0")])
-            return [b""]
+            return _nothing_done(fault, environ, start_response)
         if not self.obeys and operation == "PUT":
             environ.pop(CONDITION, None)
         answered: list[tuple[str, Any]] = []
@@ -165,6 +173,8 @@ class ObjectStore:
         else:
             body = b"".join(self._app(environ, start))
         status, headers = answered[-1]
+        if operation == "LIST" and self._forgotten:
+            headers, body = self._without_forgotten(headers, body)
         for lost in [one for one in self._losing if one(operation, key)][:1]:
             self._losing.remove(lost)
             status, headers, body = "500 Internal Server Error", [("Content-Length", "0")], b""
@@ -177,6 +187,24 @@ class ObjectStore:
             return _half(body, environ)
         start_response(status, headers)
         return [body]
+
+    def _without_forgotten(self, headers: Any, body: bytes) -> tuple[Any, bytes]:
+        found: list[bytes] = CONTENTS.findall(body)
+        for one in found:
+            if any(name.encode() in one for name in self._forgotten):
+                body = body.replace(one, b"")
+        return [(name, str(len(body)) if name == "Content-Length" else value) for name, value in headers], body
+
+
+def _nothing_done(fault: str, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    # The rest of a request must not be taken for the next one.
+    environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    if fault == "silent":
+        environ["werkzeug.socket"].recv(1)
+    if fault != "busy":
+        raise _closed(environ)
+    start_response("503 Slow Down", [("Content-Length", "0")])
+    return [b""]
 
 
 def _closed(environ: dict[str, Any]) -> ConnectionError:

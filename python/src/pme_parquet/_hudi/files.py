@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._checks.modules import is_modules
-from pme_parquet._checks.sums import is_sums
+from pme_parquet._logs.sums import is_sums
 from pme_parquet._hudi.properties import DEFINITIONS, FILE
 from pme_parquet._inspect.look import look
 from pme_parquet._inspect.tails import footer_of

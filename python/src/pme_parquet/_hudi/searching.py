@@ -6,7 +6,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from pme_parquet._checks.bounds import UnreadableError
+from pme_parquet._logs.bounds import UnreadableError
 from pme_parquet._checks.findings import FoundOnce
 from pme_parquet._display.words import printable
 from pme_parquet._hudi.checked import HudiCheck, HudiFinding

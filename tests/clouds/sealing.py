@@ -1,0 +1,90 @@
+"""Tests of sealed tables in a cloud's store, and of one that stops. The module of a store imports them.
+
+It has the fixtures ``place`` and ``operation``: the name of an operation that the store allows.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pme_parquet as pme
+from tests.support.expect import refused
+from tests.support.frames import people
+from tests.support.source import rows
+from tests.support.storage.changes import OPERATIONS, assert_nothing_lost, shape
+from tests.support.storage.place import ENC, READING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.clouds.place import InCloud
+
+# A point is a part of the requests that a clean run makes.
+POINTS = range(6)
+TOGETHER = 3
+
+
+def test_a_table_is_sealed(spark: SparkSession, place: InCloud) -> None:
+    place.write(people(spark))
+    assert pme.seal(spark, place.path, options=READING, index=[pme.MinMax("id")]).version == 1
+    place.write(people(spark, 20), ENC, "append")
+    with refused("PME_SNAPSHOT_MISMATCH", "not in the list"):
+        place.rows()
+    assert pme.seal(spark, place.path, options=READING).version == 2
+    assert place.rows(snapshot="require") == rows(people(spark).union(people(spark, 20)))
+    assert pme.verify(spark, place.path, options=READING).collect() == []
+
+
+def test_a_seal_wins_once(spark: SparkSession, place: InCloud) -> None:
+    place.write(people(spark))
+    pme.seal(spark, place.path, options=READING)
+    place.write(people(spark, 20), ENC, "append")
+    versions: list[int | None] = []
+
+    def seal() -> None:
+        try:
+            versions.append(pme.seal(spark, place.path, options=READING).version)
+        except pme.PmeError as failed:
+            assert failed.condition == "PME_SNAPSHOT_CONFLICT"  # noqa: PT017 one of them may succeed
+            versions.append(None)
+
+    together = [threading.Thread(target=seal) for _ in range(TOGETHER)]
+    for one in together:
+        one.start()
+    for one in together:
+        one.join()
+    assert len(versions) == TOGETHER
+    made = sorted(version for version in versions if version)
+    assert made
+    assert made == list(range(2, 2 + len(made)))
+    manifests = {name for name in place.names() if name.startswith("_pme_snapshots/snapshot-")}
+    assert len(manifests) == 1 + len(made)
+    assert place.rows(snapshot="require") == rows(people(spark).union(people(spark, 20)))
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_store_that_stops(operation: str, point: int, place: InCloud) -> None:
+    clean = place.beside("clean")
+    OPERATIONS[operation].prepare(clean)
+    OPERATIONS[operation].prepare(place)
+    before = len(place.store.requests)
+    OPERATIONS[operation].act(clean)
+    left = (len(place.store.requests) - before) * point // len(POINTS)
+
+    def stopped(_: str, url: str) -> bool:
+        nonlocal left
+        left -= place.name in url
+        return left < 0
+
+    with place.store.busy(stopped), pytest.raises(Exception):  # noqa: B017, PT011 each client has its own
+        OPERATIONS[operation].act(place)
+    assert_nothing_lost(operation, place)
+    if operation == "append":
+        return
+    OPERATIONS[operation].act(place)
+    assert place.rows() == rows(people(place.spark))
+    assert shape(place.names()) == shape(clean.names())
+    assert pme.verify(place.spark, place.path, options=READING).collect() == []

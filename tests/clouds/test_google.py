@@ -1,0 +1,60 @@
+"""Each operation on Google Cloud Storage, through Google's connector."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.clouds.place import HERE, InCloud, reached
+from tests.clouds.sealing import test_a_seal_wins_once, test_a_store_that_stops, test_a_table_is_sealed
+from tests.support.storage.google import Google
+from tests.support.storage.operations import (
+    test_a_migration_of_orc,
+    test_copies,
+    test_in_place,
+    test_rotations,
+    test_streams,
+    test_writes_and_reads,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+pytestmark = HERE
+
+
+@pytest.fixture(scope="module")
+def store(spark: SparkSession) -> Iterator[Google]:
+    with Google() as made, reached(spark, made):
+        yield made
+
+
+@pytest.fixture
+def place(spark: SparkSession, store: Google, request: pytest.FixtureRequest) -> InCloud:
+    return InCloud(spark, re.sub(r"\W+", "-", request.node.name).strip("-"), store, ROOT)
+
+
+ROOT = "gs://places"
+# Each is a change that the store makes in one step.
+STOPPED = ("append", "rotate", "to external", "in place")
+
+__all__ = [
+    "test_a_migration_of_orc",
+    "test_a_seal_wins_once",
+    "test_a_store_that_stops",
+    "test_a_table_is_sealed",
+    "test_copies",
+    "test_in_place",
+    "test_rotations",
+    "test_streams",
+    "test_writes_and_reads",
+]
+
+
+@pytest.fixture(params=STOPPED)
+def operation(request: pytest.FixtureRequest) -> str:
+    return str(request.param)

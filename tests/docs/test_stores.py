@@ -1,0 +1,120 @@
+"""The tables of operations, stores and faults in docs/platforms.md: each cell that says so has a test."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tests.support.markdown import ROOT
+
+STORES = ("S3A", "HDFS", "Google", "ABFS")
+OURS = {"S3A": "storage/{}", "HDFS": "hdfs/{}", "Google": "clouds/test_google", "ABFS": "clouds/test_azure"}
+# Operations that each store has the same test of, by the first words of their row.
+OPERATIONS = {
+    "write, append": "test_writes_and_reads",
+    "streams": "test_streams",
+    "copies": "test_copies",
+    "migration from ORC": "test_a_migration_of_orc",
+}
+S3, SEALED, HDFS = "storage/test_requests", "snapshots/test_object_stores", "hdfs/test_leases"
+GOOGLE, ABFS = "clouds/test_google", "clouds/test_azure"
+STOPS, FAULTS, READS = "test_a_store_that_stops", "storage/test_faults", "storage/test_faulty_reads"
+MANY = "test_a_thousand_small_files_cost_no_more_than_with_sparks_own"
+SEVERAL = "test_of_several_that_seal_at_once_each_version_is_made_by_one"
+TWO = "test_of_two_that_seal_at_once_one_wins_and_the_other_can_go_on"
+
+# The tests of a row, by store, and none where none ran.
+ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
+    "`rotate`": (
+        "storage/test_operations::test_rotations",
+        "hdfs/test_operations::test_rotations",
+        f"{GOOGLE}::test_rotations",
+        f"{ABFS}::test_a_rotation_is_refused",
+    ),
+    "`encrypt(in_place=True)`": (
+        "storage/test_operations::test_in_place",
+        "hdfs/test_operations::test_in_place",
+        f"{GOOGLE}::test_in_place",
+        f"{ABFS}::test_an_encryption_in_place_is_refused",
+    ),
+    "seal, append": (
+        f"{SEALED}::test_a_table_is_sealed_read_appended_to_and_expired",
+        f"{HDFS}::{SEVERAL}",
+        f"{GOOGLE}::test_a_table_is_sealed",
+        f"{ABFS}::test_a_table_is_sealed",
+    ),
+    "several that seal": (
+        f"{SEALED}::{TWO}",
+        f"{HDFS}::{SEVERAL}",
+        f"{GOOGLE}::test_a_seal_wins_once",
+        f"{ABFS}::test_a_seal_wins_once",
+    ),
+    "`inspect`": (
+        "storage/test_settings::test_a_sessions_settings_reach_the_store_without_spark",
+        "hdfs/test_inspect::test_through_the_session",
+        None,
+        None,
+    ),
+    "1,000 small": (f"{S3}::{MANY}", f"hdfs/test_requests::{MANY}", None, None),
+    "the store stops during a sealing": (f"{FAULTS}::{STOPS}", None, f"{GOOGLE}::{STOPS}", f"{ABFS}::{STOPS}"),
+    "the store stops during `rotate`": (
+        f"{FAULTS}::{STOPS}",
+        None,
+        f"{GOOGLE}::{STOPS}",
+        f"{ABFS}::test_a_rotation_is_refused",
+    ),
+    "one failure": (f"{FAULTS}::test_a_fault_that_passes", None, None, None),
+    "a read meets": (f"{READS}::test_a_fault_that_passes_costs_no_row", None, None, None),
+    "the store stops during a read": (f"{READS}::test_a_store_that_stops_costs_no_row", None, None, None),
+    "a listing without": (f"{READS}::test_a_listing_that_lacks_a_file", None, None, None),
+    "a process is killed": (None, "hdfs/test_killed::test_a_killed_operation", None, None),
+    "a user may not write": (None, "hdfs/test_permissions::test_who_may_only_read", None, None),
+    "a file is still open": (None, f"{HDFS}::test_a_reader_is_told_which_file_is_incomplete", None, None),
+}
+
+
+def rows() -> dict[str, list[str]]:
+    """Return the cells of both tables, by the first one of each row."""
+    page = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
+    found = {}
+    for heading in ("Operation", "Fault"):
+        table = page.partition(f"| {heading} | {' | '.join(STORES)} |\n")[2].partition("\n\n")[0]
+        for line in table.splitlines()[1:]:
+            first, *others = [cell.strip() for cell in line.strip("|").split("|")]
+            found[first] = others
+    return found
+
+
+def of_row(first: str) -> list[str | None]:
+    """Return the tests that a row stands for, by store."""
+    for words, name in OPERATIONS.items():
+        if first.startswith(words):
+            return [f"{OURS[store].format('test_operations')}::{name}" for store in STORES]
+    [found] = [tests for words, tests in ROWS.items() if first.startswith(words)]
+    return list(found)
+
+
+def is_there(test: str) -> bool:
+    """Return whether a module defines a test, or imports it."""
+    module, _, name = test.partition("::")
+    text = (ROOT / "tests" / f"{module}.py").read_text(encoding="utf-8")
+    here: set[str] = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef):
+            here.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            here |= {one.name for one in node.names}
+    return name in here
+
+
+def test_what_the_tables_of_stores_say_is_what_tests_run() -> None:
+    said = rows()
+    assert len(said) == len(OPERATIONS) + len(ROWS)
+    for first, cells in said.items():
+        tests = of_row(first)
+        for store, cell, test in zip(STORES, cells, tests, strict=True):
+            where = f"{first}, {store}: {cell}"
+            assert cell in {"passed", "refused", "not run"}, where
+            assert (cell == "not run") == (test is None), where
+            assert test is None or is_there(test), where
+            assert (cell == "refused") == bool(test and re.search("refused$", test)), where

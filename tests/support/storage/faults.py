@@ -1,0 +1,27 @@
+"""Which requests for a place in an object store fail."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.support.storage.object_store import Fault
+    from tests.support.storage.place import InBucket
+
+
+def at(place: InBucket, point: int, fault: Fault, *, ever_after: bool) -> Callable[[str, str], Fault | None]:
+    """Return which requests for a place fail: that one, or it and all after it."""
+    lock, count = threading.Lock(), [0]
+
+    def which(_: str, key: str) -> Fault | None:
+        # A request to delete several objects has no key.
+        if key and not key.startswith(place.name):
+            return None
+        with lock:
+            count[0] += 1
+            return fault if count[0] == point + 1 or (ever_after and count[0] > point) else None
+
+    return which
