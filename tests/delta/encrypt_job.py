@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pme_parquet as pme
 import pme_parquet.delta
 from pme_parquet._delta_tables.logged import LoggedTable, Rewritten
-from tests.delta import delta_job
-from tests.delta.delta_job import CANARY, Job, attempt
+from tests.delta.delta_tables import CANARY, Job, attempt, session
 from tests.support import java
 from tests.support.canary import files_under, find_canaries
 from tests.support.metastore import said
@@ -280,7 +279,7 @@ PARTS = {
 
 def main() -> None:
     work = Path(sys.argv[1])
-    spark = delta_job.session(work)
+    spark = session(work)
     lines = [f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in NAMES]
     (work / "keys").write_text("\n".join(lines))
     if "stopped" in sys.argv:

@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.delta import encrypt_job
-from tests.delta.delta_job import CANARY
+from tests.delta.delta_tables import CANARY
 from tests.support.canary import find_canaries
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.delta import delta_job, verify_job
+from tests.delta import delta_tables, verify_job
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
 
@@ -117,7 +117,7 @@ def test_keys_of_each_part_are_listed_apart(ran: Ran) -> None:
 def test_what_was_altered_is_found(ran: Ran, step: str, conditions: list[str]) -> None:
     assert ran.conditions(step) == conditions
     assert ran.table(step)["version"] == verify_job.LAST
-    assert delta_job.CANARY not in str(ran.done[step])
+    assert delta_tables.CANARY not in str(ran.done[step])
 
 
 @pytest.mark.parametrize("step", ["new checkpoint", "new checkpoint usage", "without commits"])

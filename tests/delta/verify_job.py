@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import pme_parquet as pme
-from tests.delta.delta_job import CANARY, SILENT, session
+from tests.delta.delta_tables import CANARY, SILENT, session
 from tests.support.errors import innermost_condition
 
 if TYPE_CHECKING:
