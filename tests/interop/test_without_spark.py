@@ -25,7 +25,7 @@ def test_the_factory_works_where_there_is_no_spark(tmp_path: Path) -> None:
         jar for jar in (Path(pyspark.__file__).parent / "jars").glob("*.jar") if not jar.name.startswith("spark-")
     )
     path = os.pathsep.join(map(str, [tmp_path / "classes", pme.jar_path(), *others]))
-    command = [java.java(), *archive.OPTIONS.split(), "-cp", path, "WithoutSpark", file, keys]
+    command = [str(java.java()), *archive.OPTIONS.split(), "-cp", path, "WithoutSpark", str(file), str(keys)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout.strip()) == (0, "7"), done.stderr
     assert file.read_bytes()[-4:] == b"PARE"
