@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.support.storage.fake import Stored
 
 MOST = 1_000
+TIMES = {"timeCreated": "2026-01-01T00:00:00Z", "updated": "2026-01-01T00:00:00Z"}
 
 
 def _row(value: int) -> int:
@@ -58,9 +59,11 @@ class Google(Fake):
         operation, key = "unknown", "/".join(path)
         response = _failed(501, f"notImplemented {request.method} {path}")
         match [*path, request.method]:
+            case ["storage", "v1", "b", "POST"]:
+                operation, response = "make bucket", _failed(409, "conflict")
             case ["storage", "v1", "b", bucket, "GET"]:
                 operation, key = "bucket", bucket
-                response = _json({"name": bucket, "timeCreated": "2026-01-01T00:00:00Z"})
+                response = _json({"name": bucket, **TIMES})
             case ["storage", "v1", "b", bucket, "o", "GET"]:
                 operation, key = "list", request.args.get("prefix", "")
                 response = _json(self._list(bucket, request.args))
