@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.delta.delta_job import FACTORY, FILES
+from tests.delta.delta_tables import FACTORY, FILES
 from tests.support.kms.cluster_places import Places
 from tests.support.kms.counting import KMS, ROWS_PER_FILE, Log, frame, jar
 from tests.support.session import EXTENSION, builder, session_settings

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._checks.modules import is_modules
-from pme_parquet._logs.sums import is_sums
 from pme_parquet._hudi.properties import DEFINITIONS, FILE
 from pme_parquet._inspect.look import look
 from pme_parquet._inspect.tails import footer_of
 from pme_parquet._inspect.thrift import MalformedError, Struct, binary, each, parse
+from pme_parquet._logs.sums import is_sums
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from pme_parquet._logs.bounds import UnreadableError
 from pme_parquet._checks.findings import FoundOnce
 from pme_parquet._display.words import printable
 from pme_parquet._hudi.checked import HudiCheck, HudiFinding
 from pme_parquet._hudi.files import look_at, shown_path, slashed
 from pme_parquet._hudi.properties import FILE, MAX_BYTES, Properties, indexed
 from pme_parquet._hudi.protected import RECORD_KEY, Protected
+from pme_parquet._logs.bounds import UnreadableError
 from pme_parquet._storage import shown, storage
 from pme_parquet.errors import BadOptionError
 
