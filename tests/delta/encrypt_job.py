@@ -66,7 +66,7 @@ class Encrypting(Job):
         spark.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
 
     def openly(self, text: str) -> None:
-        """Run a statement without a factory. An empty name is no way to have none: parquet-java looks for that class."""
+        """Run a statement without a factory. An empty name is not none: parquet-java looks for that class."""
         context: Any = self.spark.sparkContext
         conf = context._jsc.hadoopConfiguration()
         conf.unset(FACTORY_NAME)
