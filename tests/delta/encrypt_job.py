@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pme_parquet as pme
 import pme_parquet.delta
 from pme_parquet._delta_tables.logged import LoggedTable, Rewritten
-from tests.delta.delta_tables import CANARY, Job, attempt, session
+from tests.delta.delta_tables import CANARY, FACTORY, Job, attempt, session
 from tests.support import java
 from tests.support.canary import files_under, find_canaries
 from tests.support.metastore import said
@@ -44,6 +44,7 @@ COLUMNS = (
 )
 DAYS = 30 * 24 * 3600
 STRIDE = 5
+FACTORY_NAME = "parquet.crypto.factory.class"
 
 
 def row(count: str) -> str:
@@ -60,11 +61,20 @@ class Encrypting(Job):
 
     def __init__(self, spark: SparkSession, work: Path, done: dict[str, Any]) -> None:
         super().__init__(spark, work, done)
-        self.plain = spark.newSession()
-        self.plain.conf.set("parquet.crypto.factory.class", "")
         # A search of bytes does not see into compressed pages.
-        for one in (spark, self.plain):
-            one.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
+        spark.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
+
+    def openly(self, text: str) -> None:
+        """Run a statement without a factory. An empty name is not none: parquet-java looks for that class."""
+        context: Any = self.spark.sparkContext
+        conf = context._jsc.hadoopConfiguration()
+        conf.unset(FACTORY_NAME)
+        try:
+            own = self.spark.newSession()
+            own.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
+            own.sql(text).collect()
+        finally:
+            conf.set(FACTORY_NAME, FACTORY)
 
     def place(self, name: str) -> str:
         return str(self.work / "tables" / name)
@@ -72,14 +82,14 @@ class Encrypting(Job):
     def written(self, name: str, more: str = "", columns: str = COLUMNS) -> str:
         """Write a table in plaintext, in two commits, and return its directory."""
         made = f"delta.`{self.place(name)}`"
-        self.plain.sql(f"CREATE TABLE {made} ({columns}) USING delta {more}")
+        self.openly(f"CREATE TABLE {made} ({columns}) USING delta {more}")
         if columns == COLUMNS:
             self.append(name, "0, 6, 1, 2")
             self.append(name, "6, 8, 1, 1")
         return self.place(name)
 
     def append(self, name: str, count: str) -> None:
-        self.plain.sql(f"INSERT INTO delta.`{self.place(name)}` {row(count)}")
+        self.openly(f"INSERT INTO delta.`{self.place(name)}` {row(count)}")
 
     def encrypt(self, step: str, table: str, enc: pme.Encryption, spark: SparkSession | None = None) -> None:
         """Encrypt a table, and keep the result."""
@@ -112,8 +122,8 @@ def mapped(job: Encrypting) -> None:
     """Encrypt nested columns under column mapping, where files have other names."""
     for mode in ("name", "id"):
         table = job.written(mode, f"TBLPROPERTIES ('delta.columnMapping.mode' = '{mode}')")
-        job.plain.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN ssn TO number")
-        job.plain.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN number TO ssn")
+        job.openly(f"ALTER TABLE delta.`{table}` RENAME COLUMN ssn TO number")
+        job.openly(f"ALTER TABLE delta.`{table}` RENAME COLUMN number TO ssn")
         job.encrypt(mode, table, NESTED)
         job.encrypt(f"{mode} again", table, NESTED)
         job.read(f"{mode} rows", mode)
@@ -123,7 +133,7 @@ def whole(job: Encrypting) -> None:
     """Encrypt every column of a table with partitions, deletion vectors and change data."""
     more = "'delta.enableDeletionVectors' = 'true', 'delta.enableChangeDataFeed' = 'true'"
     table = job.written("whole", f"PARTITIONED BY (day) TBLPROPERTIES ({more})")
-    job.plain.sql(f"DELETE FROM delta.`{table}` WHERE id = 4")
+    job.openly(f"DELETE FROM delta.`{table}` WHERE id = 4")
     job.encrypt("whole", table, pme.Encryption(uniform_key="footer"))
     job.read("whole rows", "whole")
     version = job.done["whole"]["version"] if isinstance(job.done["whole"], dict) else 0
@@ -134,8 +144,8 @@ def whole(job: Encrypting) -> None:
 def cleaned(job: Encrypting) -> None:
     """Follow the advice of the result, a month later."""
     table = job.written("cleaned", "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
-    job.plain.sql(f"DELETE FROM delta.`{table}` WHERE ssn = '{CANARY}-3'")
-    job.plain.sql(f"UPDATE delta.`{table}` SET day = 'other' WHERE ssn = '{CANARY}-4'")
+    job.openly(f"DELETE FROM delta.`{table}` WHERE ssn = '{CANARY}-3'")
+    job.openly(f"UPDATE delta.`{table}` SET day = 'other' WHERE ssn = '{CANARY}-4'")
     enc = pme.Encryption(
         footer_key="footer", column_keys={"pii": ["ssn", "home", "jobs", "notes"]}, unlisted_columns="plaintext"
     )
@@ -162,11 +172,13 @@ def refused(job: Encrypting) -> None:
     job.encrypt("refused: no such key", table, pme.Encryption(footer_key="footer", column_keys={"nobody": ["ssn"]}))
     job.encrypt("refused: no such column", table, pme.Encryption(footer_key="footer", column_keys={"pii": ["snn"]}))
     job.encrypt("refused: kms", table, pme.Encryption(kms="vault", footer_key="footer"))
-    job.encrypt("refused: no factory", table, OPEN, job.plain)
+    without = job.spark.newSession()
+    without.conf.set(FACTORY_NAME, "")
+    job.encrypt("refused: no factory", table, OPEN, without)
     job.encrypt("refused: no table", job.place("nothing"), OPEN)
     job.encrypt("refused: no name", "nothing", OPEN)
     job.keep("refused: no keys", lambda: pme.delta.rotate(job.spark, table, OPEN))
-    job.done["refused versions"] = job.plain.sql(f"DESCRIBE HISTORY delta.`{table}`").count()
+    job.done["refused versions"] = job.spark.sql(f"DESCRIBE HISTORY delta.`{table}`").count()
     columns = "id LONG, ssn STRING"
     shows = {
         "partition": (columns, "PARTITIONED BY (ssn)"),
