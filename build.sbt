@@ -452,7 +452,8 @@ lazy val jars =
     "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, HDFS, S3A, Iceberg, Delta, ORC's tools and Amazon's provider to folders there"
   )
 
-lazy val cloudJars = taskKey[Unit]("Copies clients of clouds' stores, for `make test-all`, to target/jars/clouds")
+lazy val cloudJars =
+  taskKey[Unit]("Copies clients of clouds' stores, for `make test-all`, to target/jars/clouds")
 lazy val icebergJars =
   taskKey[Unit]("Copies every Iceberg that `make test-all` tests to target/jars/iceberg")
 

@@ -83,7 +83,9 @@ class FactoryAloneSuite extends FunSuite {
     assert(rows(7).contains("canary-7"), rows(7))
   }
 
-  test("what is in the log of a Delta or a Hudi table is under the footer's key, whatever keys columns have") {
+  test(
+    "what is in the log of a Delta or a Hudi table is under the footer's key, whatever keys columns have"
+  ) {
     val ofColumns =
       keys('f', 'p') ++ Seq("pme-parquet.footerKey" -> "f", "pme-parquet.columnKeys" -> "p: other")
     for (log <- Seq("_delta_log", "_delta_log/_sidecars", ".hoodie/timeline/history")) {
@@ -92,7 +94,14 @@ class FactoryAloneSuite extends FunSuite {
       assertEquals(read(file, conf(ofColumns: _*)).size, 100)
       assertEquals(read(file, conf(keys('f'): _*)).size, 100)
     }
-    for (other <- Seq("x_delta_log/c.parquet", "_delta_log/data/c.parquet", "_sidecars/c.parquet", "x.hoodie/c.parquet"))
+    for (
+      other <- Seq(
+        "x_delta_log/c.parquet",
+        "_delta_log/data/c.parquet",
+        "_sidecars/c.parquet",
+        "x.hoodie/c.parquet"
+      )
+    )
       refused("PME_UNKNOWN_COLUMN")(write(conf(ofColumns: _*), new Path(directory.toUri.toString, other)))
     refused("PME_NO_KEY") {
       write(
