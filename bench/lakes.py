@@ -5,7 +5,8 @@
 Each variant of a round is a new JVM, and the variants alternate from round to round. A process writes the same rows
 into tables, and then queries the last one. A row has an id, two columns with a key of their own (in Delta), and a text.
 Delta is 3.3.2 with `PmeCryptoFactory`, and Iceberg 1.11 in Hive's catalog with `PmeKeyManagementClient`, both on Spark
-3.5. A session for plaintext has nothing of ours. Bytes are those that Hadoop's file systems say were read.
+3.5. A session for plaintext has our jar, and none of our settings for the
+format. Bytes are those that Hadoop's file systems say were read.
 """
 
 from __future__ import annotations

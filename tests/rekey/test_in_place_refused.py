@@ -65,7 +65,7 @@ def test_an_unreadable_manifest_is_refused(spark: SparkSession, plain: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("log", "remedy"), [("_delta_log", "the tools of its table format"), ("_spark_metadata", "Encrypt to a copy")]
+    ("log", "remedy"), [("_delta_log", "pme.delta.encrypt_table"), ("_spark_metadata", "Encrypt to a copy")]
 )
 def test_files_whose_lengths_are_recorded_elsewhere_are_refused(
     spark: SparkSession, plain: Path, log: str, remedy: str

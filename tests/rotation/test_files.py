@@ -151,7 +151,7 @@ def test_a_frame_made_before_the_rotation_still_reads(spark: SparkSession, made:
     ("log", "remedy"),
     [
         ("_spark_metadata", "Rotate a copy"),
-        ("_delta_log", "the tools of its table format"),
+        ("_delta_log", "pme.delta.encrypt_table"),
         (".hoodie", "the tools of its table format"),
     ],
 )
