@@ -12,9 +12,13 @@ import os
 import shutil
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from deltalake import write_deltalake
 
 import pme_parquet as pme
 import pme_parquet.delta
@@ -88,6 +92,31 @@ class Encrypting(Job):
             self.append(name, "6, 8, 1, 1")
         return self.place(name)
 
+    def generated(self, name: str) -> str:
+        """Make a table with a generated column, which SQL cannot make at a path, and return its directory."""
+        session: Any = self.spark
+        jvm, java_session = session._jvm, session._jsparkSession
+        delta = jvm.io.delta.tables.DeltaTable
+        area = delta.columnBuilder(java_session, "area").dataType("STRING").generatedAlwaysAs("substring(ssn, 1, 3)")
+        made = delta.create(java_session).location(self.place(name)).addColumn("id", "LONG")
+        made.addColumn("ssn", "STRING").addColumn(area.build()).execute()
+        return self.place(name)
+
+    def outsider(self, name: str) -> None:
+        """Append a row in plaintext by another implementation, which knows neither our rules nor our factory."""
+        text = f"{CANARY}-100"
+        fields = {
+            "id": pa.int64(),
+            "ssn": pa.string(),
+            "day": pa.string(),
+            "home": pa.struct({"street": pa.string(), "zip": pa.int32()}),
+            "jobs": pa.list_(pa.struct({"pay": pa.string()})),
+            "notes": pa.map_(pa.string(), pa.string()),
+        }
+        one = {"id": 100, "ssn": text, "day": "day-0", "home": {"street": text, "zip": 8}}
+        one |= {"jobs": [{"pay": text}], "notes": [("k", text)]}
+        write_deltalake(self.place(name), pa.Table.from_pylist([one], pa.schema(fields)), mode="append")
+
     def append(self, name: str, count: str) -> None:
         self.openly(f"INSERT INTO delta.`{self.place(name)}` {row(count)}")
 
@@ -134,11 +163,14 @@ def whole(job: Encrypting) -> None:
     more = "'delta.enableDeletionVectors' = 'true', 'delta.enableChangeDataFeed' = 'true'"
     table = job.written("whole", f"PARTITIONED BY (day) TBLPROPERTIES ({more})")
     job.openly(f"DELETE FROM delta.`{table}` WHERE id = 4")
-    job.encrypt("whole", table, pme.Encryption(uniform_key="footer"))
+    every = {"footer": ["id", "ssn", "home", "jobs", "notes"]}
+    enc = pme.Encryption(footer_key="footer", column_keys=every)
+    job.encrypt("whole: no columns", table, pme.Encryption(uniform_key="footer"))
+    job.encrypt("whole", table, enc)
     job.read("whole rows", "whole")
     version = job.done["whole"]["version"] if isinstance(job.done["whole"], dict) else 0
     job.note("whole changes", f"SELECT count(*) FROM table_changes_by_path('{table}', {version})")
-    job.encrypt("whole again", table, pme.Encryption(footer_key="footer"))
+    job.encrypt("whole again", table, enc)
 
 
 def cleaned(job: Encrypting) -> None:
@@ -183,16 +215,20 @@ def refused(job: Encrypting) -> None:
     shows = {
         "partition": (columns, "PARTITIONED BY (ssn)"),
         "cluster": (columns, "CLUSTER BY (ssn)"),
-        "generated": (f"{columns}, area STRING GENERATED ALWAYS AS (substring(ssn, 1, 3))", ""),
         "default": (f"id LONG, ssn STRING DEFAULT '{CANARY}'", "'delta.feature.allowColumnDefaults' = 'supported'"),
         "constraint": (columns, f"'delta.constraints.c' = 'ssn <> \\'{CANARY}\\''"),
         "planted": (columns, "'pme-parquet.kms.vault.url' = 'http://127.0.0.1:1'"),
-        "keys": (columns, "'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pay: ssn'"),
         "order": ("ssn MAP<STRING, STRING>", ""),
     }
     for name, (listed, more) in shows.items():
         made = f"TBLPROPERTIES ({more})" if more.startswith("'") else more
         job.encrypt(f"refused: {name}", job.written(f"refused-{name}", made, listed), OPEN)
+    keys = "'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pay: ssn'"
+    silent = "'delta.dataSkippingNumIndexedCols' = '0'"
+    keyed = job.place("refused-keys")
+    job.sql(f"CREATE TABLE delta.`{keyed}` ({columns}) USING delta TBLPROPERTIES ({keys}, {silent})")
+    job.encrypt("refused: keys", keyed, OPEN)
+    job.encrypt("refused: generated", job.generated("refused-generated"), OPEN)
 
 
 def clustered(job: Encrypting) -> None:
@@ -206,13 +242,14 @@ def concurrent(job: Encrypting) -> None:
     """Let another session append plaintext after each rewrite."""
     original = LoggedTable.rewrite
     for name, times in {"once": 1, "always": 100}.items():
-        table = job.written(name)
+        # The other implementation cannot read an encrypted checkpoint.
+        table = job.written(name, "TBLPROPERTIES ('delta.checkpointInterval' = '100')")
         left = iter(range(times))
 
         def rewrite(of: LoggedTable, order: str | None, left: Any = left, name: str = name) -> Rewritten:
             done = original(of, order)
             if next(left, None) is not None:
-                job.append(name, "100, 101, 1, 1")
+                job.outsider(name)
             return done
 
         LoggedTable.rewrite = rewrite  # type: ignore[assignment,method-assign]
@@ -249,7 +286,7 @@ def rotated(job: Encrypting) -> None:
     job.done["rotated: keys"] = sorted(repr(tuple(one)) for one in usage if one[0])
     for name, change in {
         "rotate": lambda: pme.rotate(job.spark, table, kms=kms, master_keys={"pii-2": "pii"}),
-        "in place": lambda: pme.encrypt(job.spark, table, enc=OPEN, in_place=True),
+        "in place": lambda: pme.encrypt(job.spark, table, enc=replace(OPEN, kms=kms), in_place=True),
     }.items():
         attempt(job, f"rotated: bare {name}", change)
 
@@ -273,9 +310,10 @@ def stopped(job: Encrypting) -> None:
             except Exception:  # noqa: BLE001 - how it fails is Delta's
                 failed = True
         clear_logs(job)
-        job.encrypt(f"stopped {after}", str(copy), OPEN)
-        job.done[f"stopped {after} failed"] = failed
-        job.read(f"stopped {after} rows", copy.name)
+        with stopping(job.spark, NEVER):
+            job.encrypt(f"stopped {after}", str(copy), OPEN)
+            job.done[f"stopped {after} failed"] = failed
+            job.read(f"stopped {after} rows", copy.name)
 
 
 def clear_logs(job: Encrypting) -> None:

@@ -191,7 +191,9 @@ def _statistics(version: Version, columns: Mapping[str, str | None], clustering:
         count = int(version.properties.get(INDEXED, _MOST_INDEXED))
         first = able if count < 0 else able[:count]
         able = [name for name in able if name in first or name in clustering]
-    return [name for name in able if columns.get(name, "") is None]
+    # The rules of a session know whole columns, so a struct with a protected field has no statistics.
+    hidden = {fold(split(name))[0] for name, key in columns.items() if key is not None}
+    return [name for name in able if columns.get(name, "") is None and fold(split(name))[0] not in hidden]
 
 
 def _refuse_shown(version: Version, found: Keyed, clustering: Sequence[str], where: str, *, every: bool) -> None:
@@ -203,6 +205,12 @@ def _refuse_shown(version: Version, found: Keyed, clustering: Sequence[str], whe
     schemas = Schemas()
     schemas.add(tuple(fields(version.schema)))
     protected = Protected(schemas.every(), every=True) if every else named(found.named, schemas, where)
+    if every and version.partitions:
+        raise UnsupportedError(
+            f"{where}: without column_keys all columns are protected, and names of directories show the values of the "
+            f"partition columns ({', '.join(map(printable, version.partitions))}). Name the other columns in "
+            "column_keys."
+        )
     for name in clustering:
         if found.columns.get(name, "") is not None:
             raise UnsupportedError(

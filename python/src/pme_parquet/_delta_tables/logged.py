@@ -185,7 +185,7 @@ class LoggedTable:
         """The number of rows of a version, and a sum over their hashes, which does not depend on their order."""
         self.spark.conf.set(_PLAINTEXT_FILES, "allow")
         # By a statement: Delta's reader would take the settings of the thread's active session, the user's.
-        rows = self.spark.sql(f"SELECT * FROM {self.name} VERSION AS OF {version}")
+        rows = self.spark.sql(f"SELECT * FROM {self.name} VERSION AS OF {version}")  # noqa: S608 the name is quoted, and the version a number
         parts = [
             f"to_json(struct({joined((field.name,))}))" if "map<" in field.dataType.simpleString() else quoted
             for field in rows.schema.fields
