@@ -24,7 +24,7 @@ pytestmark = [
 
 ALL = bool(os.environ.get("PME_TEST_ALL"))
 # Delta's own work takes minutes: `make test-all` has the other parts.
-SHORT = ("cleaned",)
+SHORT = ("simple",)
 PATIENCE = 900
 all_only = pytest.mark.skipif(not ALL, reason="make test-all runs this")
 
@@ -69,6 +69,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return made
 
 
+@all_only
 def test_nothing_is_readable_after_the_advice_was_followed(ran: Ran) -> None:
     result = ran.result("cleaned")
     # The search finds what is there before.
@@ -97,7 +98,6 @@ def test_nothing_is_readable_after_the_advice_was_followed(ran: Ran) -> None:
     assert {file[-4:] for file in files} == {b"PARE"}
 
 
-@all_only
 def test_a_second_run_has_nothing_to_do(ran: Ran) -> None:
     first, second, appended = (ran.result(f"simple{step}") for step in ("", " again", " appended"))
     assert (first["files_rewritten"], first["rows"], second["files_rewritten"], second["rows"]) == (3, 8, 0, None)
@@ -105,7 +105,8 @@ def test_a_second_run_has_nothing_to_do(ran: Ran) -> None:
     assert "nothing to do" in second["text"]
     # What the session itself has written since is encrypted.
     assert appended["version"] == first["version"] + 1
-    assert (ran.done["simple refused"][0], ran.done["simple rows"]) == ("PME_PLAINTEXT_FILE", ["(8, 8, 28)"])
+    assert "[PME_PLAINTEXT_FILE]" in ran.done["simple refused"][1]
+    assert ran.done["simple rows"] == ["(8, 8, 28)"]
     ran.assert_encrypted("simple")
 
 
@@ -133,7 +134,7 @@ def test_nested_columns_are_found_by_their_physical_names(ran: Ran, mode: str) -
 
 @all_only
 def test_a_whole_table_with_partitions_deletion_vectors_and_change_data_is_encrypted(ran: Ran) -> None:
-    assert ran.done["whole: no columns"][0] == "PME_UNSUPPORTED"
+    assert "[PME_UNSUPPORTED]" in ran.done["whole: no columns"][1]
     assert "partition columns (day)" in ran.done["whole: no columns"][1]
     result = ran.result("whole")
     assert (result["rows"], ran.done["whole rows"], ran.done["whole changes"]) == (7, ["(7, 7, 24)"], ["(0,)"])
@@ -169,7 +170,7 @@ def test_a_whole_table_with_partitions_deletion_vectors_and_change_data_is_encry
 def test_what_would_stay_readable_is_refused(ran: Ran, step: str, condition: str, text: str) -> None:
     found = ran.done[f"refused: {step}"]
     assert isinstance(found, list), found
-    assert found[0].startswith(condition), found
+    assert f"[{condition}" in found[1], found
     assert text in found[1]
     assert CANARY not in found[1]
 
@@ -193,7 +194,7 @@ def test_a_clustered_table_is_encrypted(ran: Ran) -> None:
 def test_plaintext_that_another_session_adds_is_encrypted_or_told(ran: Ran) -> None:
     assert ran.result("once")["files_rewritten"] > 3
     assert ran.done["once rows"] == ["(9, 9, 128)"]
-    assert ran.done["always"][0] == "PME_PLAINTEXT_FILE"
+    assert "[PME_PLAINTEXT_FILE]" in ran.done["always"][1]
     assert "another session" in ran.done["always"][1]
     assert ran.result("always again")["rows"] == 12
     assert ran.done["always rows"] == ["(12, 9, 428)"]
@@ -202,13 +203,13 @@ def test_plaintext_that_another_session_adds_is_encrypted_or_told(ran: Ran) -> N
 
 @all_only
 def test_an_encrypted_table_does_not_go_back_to_plaintext(ran: Ran) -> None:
-    assert ran.done["restored: refused"][0] == "PME_UNSUPPORTED"
+    assert "[PME_UNSUPPORTED]" in ran.done["restored: refused"][1]
     ran.assert_encrypted("restored")
 
 
 @all_only
 def test_a_rotation_is_a_commit_and_older_versions_stay_readable(ran: Ran) -> None:
-    assert ran.done["rotated: refused"][0] == "PME_BAD_OPTION"
+    assert "[PME_BAD_OPTION]" in ran.done["rotated: refused"][1]
     assert ran.result("rotated")["columns"]["ssn"] == "pii-2"
     assert ran.result("rotated: again")["files_rewritten"] == 1
     assert ran.done["rotated rows"] == ran.done["rotated: rows before"] == ["(8, 8, 28)"]
@@ -219,7 +220,7 @@ def test_a_rotation_is_a_commit_and_older_versions_stay_readable(ran: Ran) -> No
 @all_only
 @pytest.mark.parametrize("how", ["rotate", "in place"])
 def test_files_of_a_delta_table_are_not_changed_beside_its_log(ran: Ran, how: str) -> None:
-    assert ran.done[f"rotated: bare {how}"][0] == "PME_UNSUPPORTED"
+    assert "[PME_UNSUPPORTED]" in ran.done[f"rotated: bare {how}"][1]
     assert "pme.delta.rotate" in ran.done[f"rotated: bare {how}"][1]
 
 
