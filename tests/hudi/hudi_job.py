@@ -204,6 +204,9 @@ def refused(job: Job) -> None:
     row = f"'{CANARY}-key-1' AS id, '{CANARY}-ssn-1' AS ssn, 1L AS ts"
     job.note("sql insert", f"INSERT INTO cow SELECT {row}")
     job.note("sql ctas", f"CREATE TABLE ctas USING hudi TBLPROPERTIES (primaryKey = 'id') AS SELECT {row}")
+    job.spark.conf.set(NO_STATISTICS.upper(), "false")
+    job.note("sql letters", f"INSERT INTO cow SELECT {row}")
+    job.spark.conf.unset(NO_STATISTICS.upper())
     job.spark.sql(f"SET {NO_STATISTICS}=false")
     job.note("inserted", f"INSERT INTO cow SELECT {row}", "SELECT count(*) FROM cow")
     job.spark.conf.unset(NO_STATISTICS)
@@ -224,7 +227,47 @@ def refused(job: Job) -> None:
         job.attempt("frame old", lambda: write.option("hoodie.table.name", "merge_on_read").save(str(old)))
 
 
-PARTS = {"recipe": recipe, "leaks": leaks, "refused": refused}
+JAVAS = {"parquet.encryption.footer.key": "footer", "parquet.encryption.column.keys": "pii: ssn, id"}
+OURS = {"pme-parquet.footerKey": "footer", "pme-parquet.COLUMNkeys": "pii: ssn, id"}
+KEYS = {
+    "javas": JAVAS,
+    "javas_complete": JAVAS | {"parquet.encryption.complete.columns": "true"},
+    "letters": OURS | {"pme-parquet.UNLISTEDcolumns": "plaintext"},
+    "letters_footer": OURS,
+}
+
+
+def keys(job: Job) -> None:
+    """Name keys in other ways than the document does. Hudi asks the application's configuration."""
+    context: Any = job.spark.sparkContext
+    conf = context._jsc.hadoopConfiguration()
+    set_before = {name: conf.get(name) for name in ("pme-parquet.footerKey", "pme-parquet.columnKeys")}
+    for name in set_before:
+        conf.unset(name)
+    for name, settings in KEYS.items():
+        for setting, value in settings.items():
+            conf.set(setting, value)
+        job.attempt(f"keys {name}", partial(job.write, name, job.rows(0, 4), **{NO_STATISTICS: "false"}))
+        for setting in settings:
+            conf.unset(setting)
+    for name, value in set_before.items():
+        conf.set(name, value)
+    # The session says less than the application.
+    job.spark.conf.set("pme-parquet.columnKeys", "pii: ssn, id, _hoodie_record_key")
+    job.spark.conf.set("pme-parquet.unlistedColumns", "footerKey")
+    conf.set("pme-parquet.columnKeys", "pii: ssn, id")
+    conf.set("pme-parquet.unlistedColumns", "plaintext")
+    job.attempt("keys session", partial(job.write, "of_session", job.rows(0, 4), **{NO_STATISTICS: "false"}))
+    conf.unset("pme-parquet.unlistedColumns")
+    conf.set("pme-parquet.columnKeys", set_before["pme-parquet.columnKeys"])
+    job.spark.conf.unset("pme-parquet.columnKeys")
+    job.spark.conf.unset("pme-parquet.unlistedColumns")
+    conf.unset("parquet.crypto.factory.class")
+    job.spark.conf.set("parquet.crypto.factory.class", FACTORY)
+    job.attempt("keys factory", partial(job.write, "of_factory", job.rows(0, 4), **{NO_STATISTICS: "false"}))
+
+
+PARTS = {"recipe": recipe, "leaks": leaks, "refused": refused, "keys": keys}
 
 
 def main() -> None:

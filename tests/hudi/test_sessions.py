@@ -41,7 +41,7 @@ class Ran:
         old = work / "old"
         old.mkdir()
         self.leaks: dict[str, Any] = result_of(hudi_job, str(old), "leaks", patience=PATIENCE)
-        self.done: dict[str, Any] = result_of(hudi_job, str(work), "recipe", "refused", patience=PATIENCE)
+        self.done: dict[str, Any] = result_of(hudi_job, str(work), "recipe", "refused", "keys", patience=PATIENCE)
         self.old, self.tables = old / "tables", work / "tables"
 
     def refused(self, *steps: str) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Ran:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     made = Ran(tmp_path_factory.mktemp("hudi"))
     steps = {step: outcome for step, outcome in (made.done | made.leaks).items() if step.startswith("step ")}
-    assert steps == {"step leaks": "done", "step recipe": "done", "step refused": "done"}
+    assert steps == {"step leaks": "done", "step recipe": "done", "step refused": "done", "step keys": "done"}
     return made
 
 
@@ -149,7 +149,7 @@ def test_writes_that_would_show_values_are_refused(ran: Ran) -> None:
 
 
 def test_statements_that_would_show_values_are_refused(ran: Ran) -> None:
-    statements = ("insert", "ctas", "update", "delete", "merge", "overwrite")
+    statements = ("insert", "letters", "ctas", "update", "delete", "merge", "overwrite")
     for message in ran.refused(*(f"sql {name}" for name in statements)).values():
         assert "column_stats" in message
     ran.refused("sql index", "sql clustering", "sql compaction")
@@ -157,6 +157,18 @@ def test_statements_that_would_show_values_are_refused(ran: Ran) -> None:
     assert "cdc" in ran.refused("create cdc")["create cdc"]
     assert (ran.done["inserted"], ran.done["unharmed"], ran.done["shown"]) == (["(1,)"], ["(1,)"], [])
     assert readable(ran.tables / "cow", CANARY) == []
+
+
+def test_what_counts_is_what_the_crypto_factory_finds(ran: Ran) -> None:
+    for message in ran.refused("keys javas", "keys letters").values():
+        assert "_hoodie_record_key" in message
+    for name in ("javas_complete", "letters_footer"):
+        assert ran.done[f"keys {name}"] == "done"
+        assert readable(ran.tables / name, CANARY) == []
+    # Hudi writes plaintext if only the session has the factory.
+    for message in ran.refused("keys session", "keys factory").values():
+        assert "Hudi asks the application" in message
+    assert not any((ran.tables / name).exists() for name in ("javas", "letters", "of_session", "of_factory"))
 
 
 def test_a_merge_on_read_table_that_is_there_is_not_written(ran: Ran) -> None:

@@ -10,6 +10,14 @@ private[pmeparquet] trait HudiErrors extends ErrorTexts {
   def hudiReadable(table: String, what: String, remedy: String): PmeException =
     refused(table, s"$what would be readable, because the crypto factory encrypts Parquet files only", remedy)
 
+  def hudiSession(table: String): PmeException =
+    refused(
+      table,
+      "the session and the application differ in parquet.crypto.factory.class or in the keys that they name, and Hudi asks " +
+        "the application",
+      "Set them for the whole application (spark.hadoop.pme-parquet.…), and not with SET."
+    )
+
   /** @param command the class of Hudi's command or procedure */
   def hudiUnknown(command: String): PmeException =
     refused(

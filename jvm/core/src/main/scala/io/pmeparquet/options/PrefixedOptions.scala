@@ -13,14 +13,25 @@ private[pmeparquet] object PrefixedOptions {
    * @throws io.pmeparquet.PmeException for a name that is not ours, one that is set twice, and a secret as a value
    */
   def of(set: Seq[(String, String)], prefix: String): Map[String, String] = {
-    val own = set.map { case (name, value) => lower(name) -> value }.toMap
-    set.filter { case (name, value) => own(lower(name)) != value }.foreach { case (name, _) =>
-      throw PmeErrors.contradiction(prefix + name, "it is set twice, in other letters", "Set it once.")
-    }
+    val own = once(set, prefix)
     own.keys
       .filterNot(UnknownOptions.isKnown)
       .foreach(name => throw UnknownOptions.unknown("setting", prefix + name, name))
     SecretOptions.requireReferences(own, prefix)
+    own
+  }
+
+  /**
+   * The values by lower-case names.
+   *
+   * @param prefix what messages put before a name
+   * @throws io.pmeparquet.PmeException for a name that is set twice: which value counts would be chance
+   */
+  def once(set: Seq[(String, String)], prefix: String = ""): Map[String, String] = {
+    val own = set.map { case (name, value) => lower(name) -> value }.toMap
+    set.filter { case (name, value) => own(lower(name)) != value }.foreach { case (name, _) =>
+      throw PmeErrors.contradiction(prefix + name, "it is set twice, in other letters", "Set it once.")
+    }
     own
   }
 

@@ -136,6 +136,17 @@ object Settings {
     }
   }
 
+  /** The keys that a write would look for. This does not fail if it could not use them. */
+  private[pmeparquet] def namedKeys(values: OptionValues): NamedKeys = {
+    val columns = values.find(PmeOptions.ColumnKeys)
+    NamedKeys(
+      values.text(PmeOptions.FooterKey),
+      columns.map(_.value),
+      values.text(PmeOptions.UniformKey),
+      columns.fold[UnlistedColumns](UnlistedColumns.UseFooterKey)(unlistedBeside(values, _))
+    )
+  }
+
   private def uniformAndOthers = PmeErrors.contradiction(
     "uniformKey, footerKey, columnKeys",
     "uniformKey is the one key of footer and columns",

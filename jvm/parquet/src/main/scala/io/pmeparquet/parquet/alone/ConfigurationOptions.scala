@@ -31,14 +31,15 @@ private[alone] object ConfigurationOptions {
     val own = PrefixedOptions
       .of(conf.getPropsWithPrefix(Prefix).asScala.toSeq, Prefix)
       .filter { case (name, _) => withColumns || !OfColumns.contains(lower(name)) }
-    val below = conf
-      .getPropsWithPrefix(PmeOptions.ParquetPrefix)
-      .asScala
-      .toMap
-      .collect {
-        case (name, value) if UnknownOptions.isKnown(PmeOptions.ParquetPrefix + name) =>
-          lower(PmeOptions.ParquetPrefix + name) -> value
-      }
+    val below = PrefixedOptions
+      .once(
+        conf
+          .getPropsWithPrefix(PmeOptions.ParquetPrefix)
+          .asScala
+          .toSeq
+          .map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
+          .filter { case (name, _) => UnknownOptions.isKnown(name) }
+      )
       .filter { case (name, _) => withColumns || !OfColumns.contains(name) }
     val values = new OptionValues(Map(Level.SessionConf -> own, Level.HadoopConf -> below))
     refuseSparks(values)

@@ -17,6 +17,7 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.hadoop.ParquetReader
 import org.apache.parquet.schema.MessageTypeParser
 
+import io.pmeparquet.columns.UnlistedColumns
 import io.pmeparquet.parquet.PmeCryptoFactory
 
 /** parquet-java with `parquet.crypto.factory.class` and a Hadoop configuration, and nothing of Spark. */
@@ -123,6 +124,31 @@ class FactoryAloneSuite extends FunSuite {
     refused("PME_UNSUPPORTED")(write(conf(keys('f', 'p') ++ named :+ readable: _*)))
     val hidden = "pme-parquet.plaintextFooter" -> "false"
     assert(bytes(write(conf(keys('f', 'p') ++ named :+ readable :+ hidden: _*))).endsWith("PARE"))
+  }
+
+  test("names are ours in any letters, and no name is set twice") {
+    val own =
+      keys('f', 'p') ++ Seq("pme-parquet.FOOTERkey" -> "f", "parquet.encryption.Column.Keys" -> "p: ssn")
+    assert(!bytes(write(conf(own: _*))).contains("canary-"))
+    val twice = "parquet.encryption.column.keys" -> "p: id"
+    refused("PME_BAD_OPTION")(write(conf(own :+ twice: _*)))
+    refused("PME_BAD_OPTION")(write(conf(own :+ ("pme-parquet.footerKey" -> "p"): _*)))
+  }
+
+  test("rules find the keys that the factory finds") {
+    def found(settings: (String, String)*) = {
+      val keys = ConfiguredKeys.of(conf(settings: _*))
+      (keys.footer, keys.columns, keys.uniform, keys.unlisted)
+    }
+    val javas = Seq("parquet.encryption.footer.key" -> "f", "parquet.encryption.Column.Keys" -> "p: ssn")
+    assertEquals(found(javas: _*), (Some("f"), Some("p: ssn"), None, UnlistedColumns.Plaintext))
+    val complete = javas :+ ("parquet.encryption.complete.columns" -> "true")
+    assertEquals(found(complete: _*), (Some("f"), Some("p: ssn"), None, UnlistedColumns.UseFooterKey))
+    // The footer's key by our name is not parquet-java's default for the other columns.
+    val both = javas :+ ("pme-parquet.FOOTERKEY" -> "g")
+    assertEquals(found(both: _*), (Some("g"), Some("p: ssn"), None, UnlistedColumns.UseFooterKey))
+    val uniform = javas :+ ("pme-parquet.uniformKey" -> "u")
+    assertEquals(found(uniform: _*), (None, None, Some("u"), UnlistedColumns.UseFooterKey))
   }
 
   test("a write without a key, or with one that matches no column, writes nothing") {

@@ -211,7 +211,7 @@ private final class DeltaRules(session: SparkSession) {
 
   private def requireWritable(table: DeltaTable): Unit = {
     val planted = table.planted.filterNot(settings.allowsProperty)
-    if (planted.nonEmpty && (settings.encrypts || planted.exists(_.equalsIgnoreCase(DeltaSettings.Factory))))
+    if (planted.nonEmpty && (settings.encrypts || planted.exists(_.equalsIgnoreCase(CryptoFactory.Name))))
       throw PmeErrors.deltaProperties(table.name, planted)
     requireFactory(table)
     if (table.isKernels && settings.namesKeys(table)) throw PmeErrors.deltaConnector(table.name)

@@ -1,8 +1,10 @@
 package io.pmeparquet.spark.rules
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.{OptionSpec, PmeOptions}
+import io.pmeparquet.parquet.alone.ConfiguredKeys
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -10,23 +12,37 @@ import io.pmeparquet.PmeErrors
 private[rules] final class DeltaSettings(session: SparkSession) {
   import DeltaSettings._
 
+  private lazy val conf = SparkAccess.hadoopConf(session, Map.empty)
+
   /** The class of the session's crypto factory. */
-  lazy val factory: Option[String] =
-    SparkAccess.valueOf(session, Map.empty, Factory).filter(_.nonEmpty)
+  lazy val factory: Option[String] = CryptoFactory.of(conf)
 
   /** Whether the factory is ours. */
-  lazy val encrypts: Boolean = factory.contains(FormatName.CryptoFactoryClass)
+  lazy val encrypts: Boolean = CryptoFactory.isOurs(conf)
 
   /** The keys of every table of the session. */
-  private lazy val keys: Map[String, String] =
-    if (!encrypts) Map.empty
+  private lazy val keys: Map[String, String] = if (encrypts) keysIn(conf) else Map.empty
+
+  /** The keys that the factory would use, by parquet-java's names. */
+  private def keysIn(conf: Configuration) = {
+    val named = ConfiguredKeys.of(conf)
+    Seq(
+      DeltaTable.FooterKeyName -> named.footer,
+      DeltaTable.ColumnKeysName -> named.columns,
+      DeltaTable.UniformKeyName -> named.uniform
+    ).collect { case (name, Some(value)) => name -> value }.toMap
+  }
+
+  /** The keys of a write to the table: Delta adds the table's properties to the session's configuration. */
+  private def keysOf(table: DeltaTable) =
+    if (!encrypts) table.keys
+    else if (table.keys.isEmpty) keys
     else {
-      val conf = SparkAccess.hadoopConf(session, Map.empty)
-      val names = Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey)
-      names.flatMap { option =>
-        val java = PmeOptions.ParquetPrefix + option.parquetName.get
-        Option(conf.get(PmeOptions.FactoryPrefix + option.name)).orElse(Option(conf.get(java))).map(java -> _)
-      }.toMap
+      val both = new Configuration(conf)
+      table.properties.foreach { case (name, value) =>
+        if (DeltaTable.isOwn(name) && value != null) both.set(name, value)
+      }
+      keysIn(both)
     }
 
   /** Whether texts in the log may name protected columns. The strictest value of the setting counts. */
@@ -63,13 +79,16 @@ private[rules] final class DeltaSettings(session: SparkSession) {
     })
 
   /**
-   * The names of the table's protected columns, in lower case. A footer key alone protects all columns, unless the table or
-   * the session names columns beside it.
+   * The names of the table's protected columns, in lower case: those that the table or the session names. A key that is
+   * that of all columns protects all, unless the table or the session names columns beside it.
    */
   def protectedOf(table: DeltaTable): Set[String] = {
+    val counts = keysOf(table)
     val both = Seq(table.keys, keys)
     val named = both.filter(DeltaTable.namesColumns)
-    (if (named.isEmpty) both else named).flatMap(table.protectedBy).toSet
+    // A uniform key of the session overrides the columns that a table names.
+    val all = if (named.isEmpty) both else if (DeltaTable.namesColumns(counts)) Nil else Seq(counts)
+    (named ++ all).flatMap(table.protectedBy).toSet
   }
 
   /**
@@ -79,12 +98,16 @@ private[rules] final class DeltaSettings(session: SparkSession) {
   def namesKeys(table: DeltaTable): Boolean =
     table.keys.nonEmpty || keys.keys.exists(_ != DeltaTable.FooterKeyName)
 
-  /** What Delta adds to the properties of a new table. */
+  /** What Delta adds to the properties of a new table. Defaults it does not know in other letters. */
   def defaultProperties: Map[String, String] =
-    SparkAccess.sqlConf(session).getAllConfs.collect {
-      case (name, value) if name.startsWith(DefaultsPrefix) =>
-        s"delta.${name.drop(DefaultsPrefix.length)}" -> value
-    }
+    SparkAccess
+      .sqlConf(session)
+      .getAllConfs
+      .collect {
+        case (name, value) if name.startsWith(DefaultsPrefix) =>
+          s"delta.${name.drop(DefaultsPrefix.length)}" -> value
+      }
+      .filter { case (name, _) => !DeltaTable.isStatistics(name) || DeltaStatistics.isExact(name) }
 
   // Names of settings differ in case.
   private def values(option: OptionSpec): Seq[String] =
@@ -96,7 +119,6 @@ private[rules] final class DeltaSettings(session: SparkSession) {
 }
 
 private[rules] object DeltaSettings {
-  val Factory = "parquet.crypto.factory.class"
   private val DefaultsPrefix = "spark.databricks.delta.properties.defaults."
   private val AllowedName = """[^\s*,.][^\s*,]*(\.\*)?"""
 

@@ -10,21 +10,33 @@ import org.apache.spark.sql.types.{DataType, StructType}
  * properties than it has. Delta itself says it of an existing table. Names are in lower case. ''Driver only.''
  */
 private[rules] object DeltaStatistics {
-  private val Columns = "delta.dataskippingstatscolumns"
-  private val Count = "delta.dataskippingnumindexedcols"
+  private val Columns = "delta.dataSkippingStatsColumns"
+  private val Count = "delta.dataSkippingNumIndexedCols"
   private val DefaultCount = "32"
 
   def of(properties: Map[String, String], schema: StructType, partitionColumns: Seq[String]): Set[String] = {
-    val named = properties.map { case (name, value) => DeltaTable.lower(name) -> value }
-    val all = schema.fieldNames.map(DeltaTable.lower).toSet
+    // In any letters, and of several values Delta takes one.
+    def valuesOf(wanted: String) = properties.collect {
+      case (name, value) if name.equalsIgnoreCase(wanted) => value
+    }.toSeq
+    val named = valuesOf(Columns)
     // Anything that cannot be understood counts as all columns.
     try
-      named.get(Columns) match {
-        case Some(list) => list.split(",").toSeq.map(_.trim).filter(_.nonEmpty).map(topOf).toSet
-        case None => first(named.getOrElse(Count, DefaultCount).trim.toInt, schema, partitionColumns)
+      if (named.nonEmpty) named.flatMap(columnsIn).toSet
+      else {
+        val counts = valuesOf(Count)
+        (if (counts.isEmpty) Seq(DefaultCount) else counts)
+          .flatMap(count => first(count.trim.toInt, schema, partitionColumns))
+          .toSet
       }
-    catch { case NonFatal(_) => all }
+    catch { case NonFatal(_) => schema.fieldNames.map(DeltaTable.lower).toSet }
   }
+
+  /** Whether the name is in the letters in which Delta looks for a default. */
+  def isExact(name: String): Boolean = name == Columns || name == Count
+
+  private def columnsIn(list: String) =
+    list.split(",").toSeq.map(_.trim).filter(_.nonEmpty).map(topOf)
 
   private def topOf(name: String) =
     DeltaTable.lower(UnresolvedAttribute.parseAttributeName(name).head)

@@ -15,6 +15,7 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern}
+import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.PmeException
 
@@ -40,7 +41,7 @@ private[rules] final class DeltaTable(
 
   /** The properties that must not come from a table, since Delta adds them to the Hadoop configuration of writes. */
   def planted: Seq[String] =
-    properties.keys.filter(name => DeltaTable.isForeign(DeltaTable.lower(name))).toSeq.sorted
+    properties.keys.filter(DeltaTable.isForeign).toSeq.sorted
 
   /**
    * The top-level columns, in lower case, that these properties protect: those that `column.keys` names, or a part of
@@ -65,6 +66,14 @@ private[rules] final class DeltaTable(
       ask().fieldNames.map(DeltaTable.lower).toSet
     }
 
+  /** The names in files and in the log, in lower case, of some top-level columns. */
+  def stored(columns: Set[String]): Set[String] =
+    schema.fields
+      .filter(field => columns.contains(DeltaTable.lower(field.name)))
+      .flatMap(namesOf)
+      .map(DeltaTable.lower)
+      .toSet
+
   /** The table as a statement would leave it. */
   def withProperties(after: Map[String, String]): DeltaTable =
     new DeltaTable(name, after, schema, partitionColumns, isKernels = isKernels)
@@ -78,11 +87,12 @@ private[rules] final class DeltaTable(
 
   private def isNamed(field: StructField, pattern: ColumnPattern) = {
     val top = ColumnPattern(pattern.text, pattern.names.take(1))
-    val physical =
-      if (field.metadata.contains(DeltaTable.Physical)) Seq(field.metadata.getString(DeltaTable.Physical))
-      else Nil
-    (field.name +: physical).exists(top.namesColumn(_, caseSensitive = false))
+    namesOf(field).exists(top.namesColumn(_, caseSensitive = false))
   }
+
+  private def namesOf(field: StructField) = field.name +:
+    (if (field.metadata.contains(DeltaTable.Physical)) Seq(field.metadata.getString(DeltaTable.Physical))
+     else Nil)
 }
 
 private[rules] object DeltaTable {
@@ -90,9 +100,10 @@ private[rules] object DeltaTable {
   private val Statistics = "statCollectionLogicalSchema"
   private val KernelsPackage = "io.delta."
   private val Physical = "delta.columnMapping.physicalName"
-  private val ColumnKeysName = "parquet.encryption.column.keys"
+  val ColumnKeysName = "parquet.encryption.column.keys"
   val FooterKeyName = "parquet.encryption.footer.key"
-  private val KeyNames = Set(FooterKeyName, ColumnKeysName, "parquet.encryption.uniform.key")
+  val UniformKeyName = "parquet.encryption.uniform.key"
+  private val KeyNames = Set(FooterKeyName, ColumnKeysName, UniformKeyName)
 
   // These name keys and an algorithm, and no place or code.
   private val Own = KeyNames ++ Set("parquet.encryption.algorithm", "parquet.encryption.complete.columns")
@@ -106,7 +117,10 @@ private[rules] object DeltaTable {
 
   // Hadoop's names and ours have dots, and so do those of many libraries.
   private def isForeign(name: String) =
-    name.contains('.') && !name.startsWith("delta.") && !Own.contains(name)
+    name.contains('.') && !lower(name).startsWith("delta.") && !isOwn(name)
+
+  /** Whether the property says how files are encrypted. The crypto factory looks for the prefix in these letters only. */
+  def isOwn(name: String): Boolean = name.startsWith(PmeOptions.ParquetPrefix) && Own.contains(lower(name))
 
   def isStatistics(name: String): Boolean = lower(name).startsWith(Skipping)
 
@@ -114,6 +128,12 @@ private[rules] object DeltaTable {
   def isKernels(found: AnyRef): Boolean = found != null && found.getClass.getName.startsWith(KernelsPackage)
 
   def isGuarded(name: String): Boolean = Guarded.exists(lower(name).startsWith)
+
+  /** Properties, and others that override them. Delta knows its own in any letters. */
+  def over(below: Map[String, String], above: Map[String, String]): Map[String, String] = {
+    val names = above.keySet.map(lower)
+    below.filter { case (name, _) => !names.contains(lower(name)) } ++ above
+  }
 
   def namesColumns(keys: Map[String, String]): Boolean = keys.contains(ColumnKeysName)
 
@@ -142,7 +162,10 @@ private[rules] object DeltaTable {
     if (isKernels(table)) {
       // Kernel's partitions are not needed: nothing that matters may be written to it.
       new DeltaTable(table.name, table.properties.asScala.toMap, schemaOf(table), Nil, isKernels = true)
-    } else ofSnapshot(table.name, ask(table, "initialSnapshot"))
+    } else ofSnapshot(table.name, snapshotOf(table))
+
+  /** @param table Delta's own class, of the newest version or another */
+  def snapshotOf(table: Table): AnyRef = ask(table, "initialSnapshot")
 
   private def schemaOf(table: Table): StructType = StructType(
     table.columns.map(column => StructField(column.name, column.dataType, column.nullable))

@@ -5,9 +5,10 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.execution.datasources.{InsertIntoDataSourceCommand, SaveIntoDataSourceCommand}
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.columns.{ColumnKeys, ColumnPattern}
-import io.pmeparquet.options.{OptionSpec, PmeOptions}
-import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, UnlistedColumns}
+import io.pmeparquet.options.NamedKeys
+import io.pmeparquet.parquet.alone.ConfiguredKeys
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -15,7 +16,6 @@ import io.pmeparquet.PmeErrors
  * it encrypts Parquet files only, and Hudi also stores values in log files and in its metadata table. ''Driver only.''
  */
 private[spark] object HudiRules {
-  private val Factory = "parquet.crypto.factory.class"
   private val Metadata = "hoodie.metadata.enable"
   private val ColumnStats = "hoodie.metadata.index.column.stats.enable"
   private val Indexes = "hoodie.metadata."
@@ -53,8 +53,12 @@ private[spark] object HudiRules {
 private final class HudiRules(session: SparkSession) {
   import HudiRules._
 
-  private lazy val encrypts =
-    SparkAccess.valueOf(session, Map.empty, Factory).contains(FormatName.CryptoFactoryClass)
+  private lazy val ofSession = SparkAccess.hadoopConf(session, Map.empty)
+
+  /** Hudi takes settings of files from here, and not from the session. */
+  private def ofApplication = session.sparkContext.hadoopConfiguration
+
+  private lazy val encrypts = Seq(ofSession, ofApplication).exists(CryptoFactory.isOurs)
 
   def judge(node: LogicalPlan): Unit = node match {
     case save: SaveIntoDataSourceCommand if HudiTable.isHudis(save.dataSource) && encrypts =>
@@ -143,9 +147,16 @@ private final class HudiRules(session: SparkSession) {
       )
   }
 
-  /** What Hudi copies out of columns that `columnKeys` names. A footer key alone names none. */
   private def requireColumns(table: HudiTable): Unit = {
-    val patterns = value(PmeOptions.ColumnKeys).toSeq.flatMap(ColumnKeys.parse(_).entries.map(_.pattern))
+    val keys = ConfiguredKeys.of(ofApplication)
+    val alike = Seq(ofSession, ofApplication).forall(CryptoFactory.isOurs)
+    if (!alike || ConfiguredKeys.of(ofSession) != keys) throw PmeErrors.hudiSession(table.name)
+    requireColumns(table, keys)
+  }
+
+  /** What Hudi copies out of columns that `columnKeys` names. A footer key alone names none. */
+  private def requireColumns(table: HudiTable, keys: NamedKeys): Unit = {
+    val patterns = keys.columns.toSeq.flatMap(ColumnKeys.parse(_).entries.map(_.pattern))
     def named(field: String) = patterns.exists { pattern =>
       ColumnPattern(pattern.text, pattern.names.take(1))
         .namesColumn(field.takeWhile(_ != '.'), caseSensitive = false)
@@ -157,23 +168,14 @@ private final class HudiRules(session: SparkSession) {
         s"values of the partition fields ${partitions.mkString(", ")}, which columnKeys names, in names of directories and in the timeline",
         "Partition by another column."
       )
-    val keys = table.keyFields.filter(named)
+    val fields = table.keyFields.filter(named)
     val copies = Seq("_hoodie_record_key").filterNot(named)
-    if (
-      keys.nonEmpty && copies.nonEmpty && value(PmeOptions.Unlisted).exists(_.equalsIgnoreCase("plaintext"))
-    )
+    if (fields.nonEmpty && copies.nonEmpty && keys.unlisted == UnlistedColumns.Plaintext)
       throw PmeErrors.hudiReadable(
         table.name,
-        s"the record key (${keys.mkString(", ")}), which columnKeys names, in its copy _hoodie_record_key",
-        "Name _hoodie_record_key in columnKeys as well."
+        s"the record key (${fields.mkString(", ")}), which columnKeys names, in its copy _hoodie_record_key",
+        "Name _hoodie_record_key in columnKeys as well, or do not leave columns without a key in plaintext " +
+          "(unlistedColumns, parquet.encryption.complete.columns)."
       )
   }
-
-  private def value(option: OptionSpec): Option[String] =
-    SparkAccess
-      .valueOf(session, Map.empty, PmeOptions.FactoryPrefix + option.name)
-      .orElse(
-        option.parquetName
-          .flatMap(name => SparkAccess.valueOf(session, Map.empty, PmeOptions.ParquetPrefix + name))
-      )
 }

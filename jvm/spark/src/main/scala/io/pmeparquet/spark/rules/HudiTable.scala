@@ -87,9 +87,12 @@ private[rules] object HudiTable {
   /** The table that one of Hudi's commands writes; none if it is not known. */
   def of(session: SparkSession, command: LogicalPlan): Option[HudiTable] =
     DeltaTable.first(command, Members).flatMap(catalogTable(session, _)).map { table =>
-      val own = SparkAccess.sqlConf(session).getAllConfs.map { case (name, value) =>
-        name.stripPrefix("spark.") -> value
-      }
+      // Hudi does not know its own in other letters there, so they switch nothing off.
+      val own = SparkAccess
+        .sqlConf(session)
+        .getAllConfs
+        .map { case (name, value) => name.stripPrefix("spark.") -> value }
+        .filter { case (name, _) => name == lower(name) }
       val properties = table.properties ++ table.storage.properties
       val path = table.storage.locationUri.map(new Path(_).toString)
       make(

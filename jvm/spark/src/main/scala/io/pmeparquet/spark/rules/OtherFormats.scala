@@ -71,7 +71,7 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
   }
 
   private def factoryOf(session: SparkSession, options: Map[String, String]): Option[String] =
-    Option(SparkAccess.hadoopConf(session, options).get("parquet.crypto.factory.class")).filter(_.nonEmpty)
+    CryptoFactory.of(SparkAccess.hadoopConf(session, options))
 
   private val warned = ConcurrentHashMap.newKeySet[String]()
   private val MaxWarned = 1000
