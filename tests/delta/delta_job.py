@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.delta.delta_definitions import clones, connectors, definitions, frames, partitions, statistics, tags
 from tests.delta.delta_tables import CANARY, KEYS, SILENT, Job, attempt, collected, new_table, session
+from tests.delta.delta_versions import constraints, spellings, versions
 
 
 def conditions(job: Job) -> None:
@@ -197,7 +198,7 @@ def mapping(job: Job) -> None:
         job.note(f"{mode} allowed", f"DELETE FROM {made} WHERE id = 7")
 
 
-CREATED = (partitions, statistics, frames, definitions, clones, tags, connectors)
+CREATED = (partitions, statistics, frames, definitions, constraints, clones, tags, connectors, spellings, versions)
 PARTS = {part.__name__: part for part in (conditions, properties, *CREATED, operations, checkpoints, mapping)}
 
 

@@ -26,6 +26,8 @@ RUNS = {"operations": ALL, "connectors": SPARK_VERSION >= (4, 0)}
 PARTS = [part for part in delta_job.PARTS if RUNS.get(part, True)]
 PATIENCE = 600
 STATISTICS = ["create", "select", "named", "insert", "optimize", "save", "session", "stream"]
+CHECKS = ["created", "selected", "options", "altered", "cloned", "before keys", "saved", "saved as a table", "default"]
+OF_OPTIONS = ["options", "table", "default"]
 
 
 class Ran:
@@ -109,7 +111,7 @@ def test_a_definition_that_shows_protected_columns_is_refused(ran: Ran) -> None:
 
 def test_statistics_of_protected_columns_are_refused(ran: Ran) -> None:
     refused = ran.refused("statistics", "delta.dataSkippingStatsColumns")
-    assert [step.removeprefix("statistics ") for step in refused] == STATISTICS
+    assert [step.removeprefix("statistics ") for step in refused] == STATISTICS + OF_OPTIONS
     assert not (ran.tables / "loud").exists()
 
 
@@ -119,6 +121,29 @@ def test_a_table_with_keys_and_statistics_can_be_mended(ran: Ran) -> None:
     assert ran.refused("kept statistics", "keep the table's columns encrypted")
     assert ran.done["saved silently"] == "done"
     assert ran.readable("late_keys", "saved") == []
+
+
+def test_check_constraints_in_properties_and_options_are_refused(ran: Ran) -> None:
+    refused = [step.removeprefix("check ") for step in ran.refused("check", "a CHECK constraint")]
+    assert refused == CHECKS
+    assert not (ran.tables / "checked").exists()
+
+
+def test_keys_and_defaults_are_known_in_other_letters(ran: Ran) -> None:
+    assert ran.refused("spelled create", "delta.dataSkippingStatsColumns")
+    assert len(ran.refused("spelled delete", "would be readable there")) == 2
+    assert ran.refused("prefix insert", "choose where keys")
+    assert ran.done["spelled_insert"] == []
+    assert_encrypted(ran, "spelled")
+
+
+@pytest.mark.parametrize(("name", "why"), [("old_values", "minimum and maximum"), ("old_files", "plaintext")])
+def test_a_version_from_before_its_files_were_rewritten_stays_in_the_past(ran: Ran, name: str, why: str) -> None:
+    assert len(ran.refused(f"{name} restored", why)) == 2
+    assert ran.refused(f"{name} cloned", why)
+    assert (ran.done[f"{name}_unharmed"], ran.done[f"{name}_encrypted"]) == (["(2,)"], ["(1,)"])
+    assert len(ran.done[f"{name}_clone"]) == 1
+    assert not (ran.tables / f"{name}-clone").exists()
 
 
 def test_options_of_a_frame_that_delta_would_drop_are_refused(ran: Ran) -> None:

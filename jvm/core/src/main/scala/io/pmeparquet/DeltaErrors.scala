@@ -55,6 +55,28 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
         "delta.dataSkippingNumIndexedCols to 0, with ALTER TABLE ... SET TBLPROPERTIES."
     )
 
+  /** @param statement that takes an older version's files */
+  def deltaOldStatistics(table: String, statement: String, columns: Seq[String]): PmeException =
+    refused(
+      table,
+      s"$statement would write minimum and maximum of protected columns (${listed(columns)}) into the log again, which that " +
+        "version has of its files",
+      Rewritten
+    )
+
+  /** @param statement as above */
+  def deltaOldFiles(table: String, statement: String): PmeException =
+    refused(
+      table,
+      s"$statement would make files part of the table that are plaintext, or that cannot be read, though that version's " +
+        "properties name keys",
+      Rewritten
+    )
+
+  private val Rewritten =
+    "Use a version from after its files were rewritten. For older rows, read the version in a session with " +
+      "pme-parquet.plaintextFiles=allow, and write them with INSERT OVERWRITE."
+
   def deltaConnector(table: String): PmeException =
     refused(
       table,

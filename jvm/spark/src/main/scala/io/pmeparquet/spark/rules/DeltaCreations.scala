@@ -27,7 +27,7 @@ private[rules] final class DeltaCreations(session: SparkSession, settings: Delta
       Some(
         new DeltaTable(
           "new table",
-          settings.defaultProperties ++ spec.properties,
+          DeltaTable.over(settings.defaultProperties, spec.properties ++ optionsOf(create, spec)),
           create.tableSchema,
           columns
         )
@@ -43,14 +43,37 @@ private[rules] final class DeltaCreations(session: SparkSession, settings: Delta
     case _ => None
   }
 
+  /** Delta makes properties of options with its prefix. Where two differ, both are judged: one is in other letters. */
+  private def optionsOf(create: V2CreateTablePlan, spec: TableSpecBase): Map[String, String] = {
+    val ofSpec = spec match {
+      case resolved: TableSpec => resolved.options
+      case _ => Map.empty[String, String]
+    }
+    val ofWrite = create match {
+      case one: CreateTableAsSelect => one.writeOptions
+      case one: ReplaceTableAsSelect => one.writeOptions
+      case _ => Map.empty[String, String]
+    }
+    Seq(ofSpec, ofWrite)
+      .flatMap(DeltaCreations.ofDelta(_).toSeq)
+      .map {
+        case (name, value) if spec.properties.get(name).exists(_ != value) =>
+          DeltaTable.lower(name).capitalize -> value
+        case same => same
+      }
+      .toMap
+  }
+
   /** The table that a DataFrame is saved to, as it is or as it will be created. */
   def saved(table: DeltaTable, save: SaveIntoDataSourceCommand): DeltaTable = {
     val replaces = save.mode == SaveMode.Overwrite &&
       DeltaTexts.valueOf(save.options, "overwriteSchema").exists(_.equalsIgnoreCase("true"))
     if (table.schema.nonEmpty && !replaces) table
     else {
-      val own = save.options.filter { case (name, _) => DeltaTable.lower(name).startsWith("delta.") }
-      written(table, own, save.query.schema, partitionsOf(save))
+      val made =
+        written(table, DeltaCreations.ofDelta(save.options), save.query.schema, partitionsOf(save))
+      if (settings.namesKeys(made)) texts.requireSilentConstraints(made, made.properties)
+      made
     }
   }
 
@@ -61,7 +84,12 @@ private[rules] final class DeltaCreations(session: SparkSession, settings: Delta
   }
 
   private def written(table: DeltaTable, own: Map[String, String], schema: StructType, columns: Seq[String]) =
-    new DeltaTable(table.name, settings.defaultProperties ++ table.properties ++ own, schema, columns)
+    new DeltaTable(
+      table.name,
+      DeltaTable.over(settings.defaultProperties, DeltaTable.over(table.properties, own)),
+      schema,
+      columns
+    )
 
   private def partitionsOf(save: SaveIntoDataSourceCommand): Seq[String] =
     DeltaTexts.valueOf(save.options, DataSourceUtils.PARTITIONING_COLUMNS_KEY).toSeq.flatMap { text =>
@@ -82,4 +110,9 @@ private[rules] final class DeltaCreations(session: SparkSession, settings: Delta
     if (shown.nonEmpty) throw PmeErrors.deltaPartition(table.name, shown.distinct.sorted)
     texts.requireSilentGenerated(table)
   }
+}
+
+private object DeltaCreations {
+  private def ofDelta(options: Map[String, String]) =
+    options.filter { case (name, _) => DeltaTable.lower(name).startsWith("delta.") }
 }

@@ -47,6 +47,7 @@ private final class DeltaRules(session: SparkSession) {
   private val settings = new DeltaSettings(session)
   private val texts = new DeltaTexts(session, settings)
   private val creations = new DeltaCreations(session, settings, texts)
+  private val files = new DeltaFiles(session, settings)
 
   def judge(node: LogicalPlan): Unit = node match {
     case overwrite: OverwriteByExpression =>
@@ -86,6 +87,7 @@ private final class DeltaRules(session: SparkSession) {
         val after = table.withProperties(table.properties ++ set.properties)
         requireKept(table, after, changed.keys.toSeq, "ALTER TABLE SET TBLPROPERTIES")
         if (changed.keys.exists(DeltaTable.isGuarded)) creations.requireSilentDefinition(after)
+        texts.requireSilentConstraints(after, changed)
       }
     case unset: UnsetTableProperties =>
       DeltaTable.of(unset.table).foreach { table =>
@@ -166,6 +168,13 @@ private final class DeltaRules(session: SparkSession) {
       throw PmeErrors.deltaUnprotected(name, "a CLONE with other properties")
     if (target.keys.nonEmpty && !keeps(target, made.properties))
       throw PmeErrors.deltaUnprotected(target.name, "a CLONE in its place")
+    texts.requireSilentConstraints(made, overrides)
+    files.requireEncrypted(
+      made,
+      DeltaTable.ask(source, "allFiles"),
+      DeltaTable.ask(source, "dataPath").toString,
+      "CLONE"
+    )
   }
 
   private def judgeConditions(node: LogicalPlan, name: String): Unit = {
@@ -201,9 +210,12 @@ private final class DeltaRules(session: SparkSession) {
 
   private def judgeRestore(node: LogicalPlan): Unit = {
     val old = DeltaTable.ask(node, "sourceTable").asInstanceOf[Table]
-    val now = DeltaTable.at(session, DeltaTable.ask(old, "path").toString)
-    if (guarded(now) != guarded(DeltaTable.ofTable(old)) && now.keys.nonEmpty)
+    val path = DeltaTable.ask(old, "path").toString
+    val (now, was) = (DeltaTable.at(session, path), DeltaTable.ofTable(old))
+    if (guarded(now) != guarded(was) && now.keys.nonEmpty)
       throw PmeErrors.deltaUnprotected(now.name, "RESTORE to a version with other properties")
+    creations.requireSilentDefinition(was)
+    files.requireEncrypted(was, DeltaTable.ask(DeltaTable.snapshotOf(old), "allFiles"), path, "RESTORE")
   }
 
   private def guarded(table: DeltaTable) =

@@ -26,11 +26,19 @@ private[rules] final class DeltaTexts(session: SparkSession, settings: DeltaSett
   def requireSilent(table: DeltaTable, what: String, text: String): Unit =
     refuse(table, what)(hidden => namesIn(text).fold(hidden)(hidden.intersect))
 
-  /** What the schema of a table says of its columns. */
+  /** What the schema and the constraints of a table say of its columns. */
   def requireSilentSchema(table: DeltaTable): Unit = {
     requireSilentGenerated(table)
+    requireSilentConstraints(table, table.properties)
     requireSilentDefaults(table, table.schema.fields.filter(has(_, Default)).map(_.name).toSeq)
   }
+
+  /** @param properties of the table, or those that a statement sets */
+  def requireSilentConstraints(table: DeltaTable, properties: Map[String, String]): Unit =
+    properties.foreach { case (name, text) =>
+      if (DeltaTable.lower(name).startsWith(Constraints) && text != null)
+        requireSilent(table, "a CHECK constraint", text)
+    }
 
   def requireSilentGenerated(table: DeltaTable): Unit =
     for (field <- table.schema.fields; name <- Generated if has(field, name))
@@ -96,6 +104,7 @@ private[rules] object DeltaTexts {
   // As Delta's log has them, and as Spark's plans have them.
   private val Generated = Seq("delta.generationExpression", "GENERATION_EXPRESSION")
   private val Default = "CURRENT_DEFAULT"
+  private val Constraints = "delta.constraints."
 
   private def has(field: StructField, name: String) = field.metadata.contains(name)
 

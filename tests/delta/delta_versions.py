@@ -1,0 +1,106 @@
+"""Parts of ``delta_job``: keys in other letters, constraints in properties, and versions from before a rewrite."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tests.delta.delta_definitions import COLUMNS, KEYS, ONLY_KEYS, SHOWN
+from tests.delta.delta_tables import CANARY, FACTORY, SILENT, Job, attempt, new_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHECK = f"'delta.constraints.c' = 'ssn <> \\'{CANARY}\\''"
+DEFAULTS = "spark.databricks.delta.properties.defaults."
+
+
+def spellings(job: Job) -> None:
+    """Name the session's keys, and a default, in other letters."""
+    own = Job(job.spark.newSession(), job.work, job.done)
+    own.spark.conf.set("pme-parquet.COLUMNkeys", "pii: ssn")
+    own.note("spelled create", f"CREATE TABLE {new_table(own, 'loud')} {COLUMNS} USING delta")
+    table = new_table(own, "spelled")
+    own.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({SILENT})")
+    own.note("spelled_insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
+    own.note("spelled delete", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
+    java = Job(job.spark.newSession(), job.work, job.done)
+    java.spark.conf.set("parquet.encryption.Column.Keys", "pii: ssn")
+    java.note("spelled delete by Java's name", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
+    # Delta does not see a default in other letters, and so would write statistics.
+    loud = Job(job.spark.newSession(), job.work, job.done)
+    loud.spark.conf.set(f"{DEFAULTS}dataskippingnumindexedcols", "0")
+    loud.note(
+        "statistics default",
+        f"CREATE TABLE {new_table(job, 'loud')} USING delta {KEYS}) AS SELECT 1L id, 'x' ssn",
+    )
+    # Nor does the factory see a prefix in other letters.
+    table = new_table(job, "prefix")
+    other = "'PARQUET.encryption.column.keys' = 'pii: ssn', 'delta.dataSkippingNumIndexedCols' = '0'"
+    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({other})")
+    job.note("prefix insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
+
+
+def constraints(job: Job) -> None:
+    """Put CHECK constraints, and statistics, into properties and options."""
+    made = partial(new_table, job)
+    place = job.work / "tables"
+    listed = f"{COLUMNS} USING delta"
+    row = f"AS SELECT 1L AS id, '{CANARY}' AS ssn"
+    job.note("check created", f"CREATE TABLE {made('checked')} {listed} {KEYS}, {SILENT}, {CHECK})")
+    job.note("check selected", f"CREATE TABLE {made('checked')} USING delta {KEYS}, {SILENT}, {CHECK}) {row}")
+    job.note("check options", f"CREATE TABLE {made('checked')} {listed} OPTIONS ({CHECK}) {KEYS}, {SILENT})")
+    job.note("statistics options", f"CREATE TABLE {made('loud')} {listed} OPTIONS ({SHOWN}) {KEYS}, {SILENT})")
+    table = job.table("constrained")
+    job.note("check altered", f"ALTER TABLE {table} SET TBLPROPERTIES ({CHECK.replace('constraints', 'CONSTRAINTS')})")
+    job.note("check cloned", f"CREATE TABLE {made('checked')} SHALLOW CLONE {table} TBLPROPERTIES ({CHECK})")
+    plain = made("checked_before")
+    job.sql(f"CREATE TABLE {plain} {listed} TBLPROPERTIES ({CHECK})")
+    job.note("check before keys", f"ALTER TABLE {plain} SET TBLPROPERTIES {ONLY_KEYS}, {SILENT})")
+    own = Job(job.spark.newSession(), job.work, job.done)
+    own.spark.conf.set("pme-parquet.columnKeys", "pii: ssn")
+    rows = own.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn").write.format("delta")
+    options = {"delta.dataSkippingNumIndexedCols": "1", "delta.constraints.c": f"ssn <> '{CANARY}-1'"}
+    attempt(job, "check saved", lambda: rows.options(**options).save(str(place / "checked")))
+    attempt(job, "check saved as a table", lambda: rows.options(**options).saveAsTable("checked"))
+    shown = {"delta.dataSkippingStatsColumns": "ssn"}
+    again = own.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn").write.format("delta")
+    attempt(job, "statistics table", lambda: again.options(**shown).saveAsTable("shown"))
+    own.spark.conf.set(f"{DEFAULTS}constraints.c", f"ssn <> '{CANARY}'")
+    own.note("check default", f"CREATE TABLE {made('checked')} {listed} TBLPROPERTIES ({SILENT})")
+
+
+def versions(job: Job) -> None:
+    """Go back to versions that have the table's keys, and files from before they were encrypted."""
+    made = partial(new_table, job)
+    for name, more in {"old_values": "", "old_files": f" TBLPROPERTIES ({SILENT})"}.items():
+        table = made(name)
+        with plaintext(job) as openly:
+            openly.sql(f"CREATE TABLE {table} {COLUMNS} USING delta{more}")
+            openly.sql(f"INSERT INTO {table} VALUES (1, '{CANARY}-1')")
+        job.sql(f"ALTER TABLE {table} SET TBLPROPERTIES {ONLY_KEYS}, {SILENT})")
+        own = Job(job.spark.newSession(), job.work, job.done)
+        own.spark.conf.set("pme-parquet.plaintextFiles", "allow")
+        own.sql(f"INSERT OVERWRITE {table} SELECT * FROM {table}")
+        own.sql(f"INSERT INTO {table} VALUES (2, '{CANARY}-2')")
+        job.note(f"{name} restored", f"RESTORE TABLE {table} TO VERSION AS OF 2")
+        job.note(f"{name} cloned", f"CREATE TABLE {made(f'{name}-clone')} SHALLOW CLONE {table} VERSION AS OF 2")
+        jvm: Any = job.spark._jvm
+        of = jvm.io.delta.tables.DeltaTable.forPath(job.spark._jsparkSession, str(job.work / "tables" / name))
+        attempt(job, f"{name} restored by a method", partial(of.restoreToVersion, 2))
+        job.note(f"{name}_unharmed", f"SELECT count(*) FROM {table}")
+        job.note(f"{name}_encrypted", f"RESTORE TABLE {table} TO VERSION AS OF 3", f"SELECT count(*) FROM {table}")
+        job.note(f"{name}_clone", f"CREATE TABLE {made(f'{name}-3')} SHALLOW CLONE {table} VERSION AS OF 3")
+
+
+@contextmanager
+def plaintext(job: Job) -> Iterator[Job]:
+    """Let a session write without a factory. An empty name is not none: parquet-java looks for that class."""
+    context: Any = job.spark.sparkContext
+    conf, name = context._jsc.hadoopConfiguration(), "parquet.crypto.factory.class"
+    conf.unset(name)
+    try:
+        yield Job(job.spark.newSession(), job.work, job.done)
+    finally:
+        conf.set(name, FACTORY)
