@@ -148,6 +148,17 @@ def test_iceberg_and_hudi_tables_are_refused(spark: SparkSession, tmp_path: Path
     assert verified(spark, tmp_path / "t" / "data" / "a.parquet")[0] == []
 
 
+@pytest.mark.parametrize("other", [".hoodie/hoodie.properties", "_spark_metadata/0"])
+def test_a_directory_with_two_logs_is_refused(spark: SparkSession, tmp_path: Path, other: str) -> None:
+    table = make(tmp_path / "t")
+    (table / other).parent.mkdir()
+    (table / other).write_text("{}")
+    for look in (pme.verify, pme.key_usage):
+        for path in (tmp_path, table):
+            with pytest.raises(pme.UnsupportedError, match="the logs of several tables"):
+                look(spark, path, options=OPTIONS)
+
+
 def test_inspect_says_which_files_are_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = make(tmp_path / "t")
     found = pme.inspect(table)

@@ -111,6 +111,14 @@ def test_each_table_below_a_path_has_its_format(tmp_path: Path) -> None:
     assert [table["format"] for table in tables] == ["", "Delta", "Hudi", "Iceberg"]
 
 
+def test_a_directory_with_two_logs_is_a_finding(tmp_path: Path) -> None:
+    hudi(delta(tmp_path / "d"))
+    found = pme.inspect(tmp_path / "d")
+    assert [table.format for table in found.tables] == [""]
+    [finding] = [one for one in found.findings if one.condition == "PME_UNSUPPORTED"]
+    assert "the logs of several tables (_delta_log, .hoodie)" in finding.message
+
+
 def test_a_format_is_found_in_other_storage(tmp_path: Path) -> None:
     memory = fsspec.filesystem("memory")
     try:

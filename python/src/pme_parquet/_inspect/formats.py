@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._snapshots.listing import below
-from pme_parquet._storage import storage
-from pme_parquet.errors import BadOptionError
+from pme_parquet._storage import shown, storage
+from pme_parquet.errors import BadOptionError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -59,9 +59,15 @@ def log_format(table: str, options: Mapping[str, Any] | None) -> str:
     """Delta or Hudi if the table has a log of that name; otherwise empty.
 
     Raises:
-        PmeError: the storage cannot say.
+        PmeError: the storage cannot say, or the table has both logs.
     """
-    return next((name for name, log in _LOGS.items() if _has_files(below(table, log), options)), "")
+    found = [name for name, log in _LOGS.items() if _has_files(below(table, log), options)]
+    if len(found) > 1:
+        raise UnsupportedError(
+            f"{shown(table)}: the directory has the logs of several tables ({', '.join(_LOGS.values())}), so it is not "
+            "known which of its files are live. Remove the log that is not the table's."
+        )
+    return "".join(found)
 
 
 def _has_files(directory: str, options: Mapping[str, Any] | None) -> bool:

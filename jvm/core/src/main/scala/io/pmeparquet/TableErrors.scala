@@ -37,6 +37,14 @@ private[pmeparquet] trait TableErrors extends ErrorTexts {
       "Read the table through Hudi. pme.inspect shows all files, and a single file can be given by its own path."
     )
 
+  /** @param table the directory with the logs */
+  def severalLogs(path: String, table: String, logs: Seq[String]): PmeException =
+    refused(
+      path,
+      s"$table has the logs of several tables (${listed(logs)}), so it is not known which of its files are live",
+      "Remove the logs that are not the table's. A single file can be given by its own path."
+    )
+
   /** @param version of the table's log */
   def liveFileMissing(file: String, version: Long): PmeException =
     fail(

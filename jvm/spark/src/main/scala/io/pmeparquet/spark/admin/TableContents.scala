@@ -69,9 +69,11 @@ private[admin] object TableContents {
     val found = TableFiles.list(named, conf)
     if (TableFiles.statusOf(named, conf).isFile) TableContents(found.files, Nil)
     else {
-      val logs = TableFiles.logs(named, found, conf).filterNot(_.isOfSpark).distinct
+      val every = TableFiles.logs(named, found, conf).distinct
+      requireOneLog(named, every)
+      val logs = every.filterNot(_.isOfSpark)
       val deltas = logs.filter(_.isOfDelta)
-      // A Delta table may have metadata of other formats, too.
+      // A Delta table may have metadata for readers of Iceberg, too.
       logs.filterNot(log => deltas.exists(_.table == log.table)).filterNot(_.isOfDelta).foreach { log =>
         throw if (log.isOfHudi) PmeErrors.hudiTable(named.toString)
         else PmeErrors.icebergTable(named.toString)
@@ -86,6 +88,13 @@ private[admin] object TableContents {
       )
     }
   }
+
+  /** Which log counts would be chance, and with it which files are live. */
+  private def requireOneLog(path: Path, logs: Seq[TableLog]): Unit =
+    logs.filterNot(_.isOfIceberg).groupBy(_.table).find(_._2.size > 1).foreach { case (table, several) =>
+      val inTable = if (table == path) "it" else table.toString
+      throw PmeErrors.severalLogs(path.toString, inTable, several.map(_.path.getName).sorted)
+    }
 }
 
 private[admin] object DeltaContents {

@@ -102,7 +102,7 @@ private[admin] object TableFiles {
     TableFiles(
       files.filterNot(isHidden).map(listed(_, names)) ++ inner.flatMap(_.files),
       files.filter(isLeftover).map(_.getPath) ++ inner.flatMap(_.leftovers),
-      TableLog.in(children.map(_.getPath)).toSeq ++ inner.flatMap(_.logs),
+      TableLog.in(children.map(_.getPath)) ++ inner.flatMap(_.logs),
       children.map(_.getPath).filter(TableMarks.isMark) ++ inner.flatMap(_.marks),
       (files.filter(isHidden) ++ hidden).filterNot(isHarmless) ++ inner.flatMap(_.passedOver)
     )

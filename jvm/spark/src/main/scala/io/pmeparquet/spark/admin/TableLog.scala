@@ -18,6 +18,8 @@ private[admin] final case class TableLog(path: Path, table: Path) {
 
   def isOfDelta: Boolean = path.getName == TableLog.OfDelta
 
+  def isOfIceberg: Boolean = path.getName == TableLog.IcebergDirectory
+
   def isOfHudi: Boolean = path.getName == TableLog.OfHudi
 
   /** @param copy the advice for a table that can be copied */
@@ -37,23 +39,23 @@ private[admin] object TableLog {
   private val IcebergDirectory = "metadata"
   private val IcebergFile = ".metadata.json"
 
-  /** The log in a directory, or the log that is the directory, from the directory's children. */
-  def in(children: Seq[Path]): Option[TableLog] =
-    children
-      .find(child => Names.contains(child.getName))
-      .map(log => TableLog(log, log.getParent))
-      .orElse {
-        children.find(_.getName.contains(IcebergFile)).map(_.getParent).collect {
-          case log if log.getName == IcebergDirectory => TableLog(log, log.getParent)
-        }
-      }
+  /** The logs in a directory, and the log that is the directory, from the directory's children. */
+  def in(children: Seq[Path]): Seq[TableLog] = {
+    val iceberg = children
+      .find(_.getName.contains(IcebergFile))
+      .map(_.getParent)
+      .filter(_.getName == IcebergDirectory)
+    (children.filter(child => Names.contains(child.getName)) ++ iceberg).map(log =>
+      TableLog(log, log.getParent)
+    )
+  }
 
   /** The logs of the tables that a path may be a part of. Iceberg keeps data in a directory beside its metadata. */
   def above(levels: Seq[Path], fs: FileSystem): Seq[TableLog] = {
     val top = levels.last
     def of(place: Path) =
       if (fs.exists(place) && fs.getFileStatus(place).isDirectory)
-        in(fs.listStatus(place).toSeq.map(_.getPath)).toSeq
+        in(fs.listStatus(place).toSeq.map(_.getPath))
       else Nil
     (levels :+ new Path(top, IcebergDirectory)).flatMap(of) ++
       Option(top.getParent).toSeq.map(new Path(_, IcebergDirectory)).flatMap { place =>
