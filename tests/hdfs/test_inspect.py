@@ -1,4 +1,4 @@
-"""`inspect`, `report`, `snapshots` and `delta.check` on HDFS: through the session's own client, or WebHDFS."""
+"""`inspect`, `report` and `snapshots` on HDFS: through the session's own client, or WebHDFS."""
 
 from __future__ import annotations
 
