@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pme_parquet as pme
+import pme_parquet.delta
 from tests.delta.delta_tables import FACTORY, FILES
 from tests.support.kms.cluster_places import Places
 from tests.support.kms.counting import KMS, ROWS_PER_FILE, Log, frame, jar
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 3
 LOG = "counting.kms.log"
+VERSIONS = "counting.kms.versions"
 PROPERTIES = (
     "'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'k0: c0; k1: c1; k2: c2', "
     "'delta.dataSkippingStatsColumns' = 'id', 'delta.checkpointInterval' = '2'"
@@ -48,6 +51,7 @@ def session(places: Places, master: str, caller: str) -> SparkSession:
         "spark.hadoop.pme-parquet.footerKey": "footer",
         "spark.hadoop.pme-parquet.kms.callFrom": caller,
         f"spark.hadoop.{LOG}": str(places.log("first")),
+        f"spark.hadoop.{VERSIONS}": str(places.versions),
         "spark.databricks.delta.snapshotPartitions": "2",
         # Every task reads one file, so executors get some each.
         "spark.sql.files.openCostInBytes": str(128 * 1024 * 1024),
@@ -71,6 +75,10 @@ class Steps:
         self.log, self.done = Log(self.places.log(name)), 0
         self.spark.conf.set(LOG, str(self.log.path))
 
+    def versions(self, text: str) -> None:
+        """Set the newest version of the master keys, and the oldest that opens what it wrapped."""
+        self.places.versions.write_text(text)
+
     def step(self, name: str, text: str) -> None:
         self.keep(name, self.spark.sql(text))
 
@@ -93,6 +101,7 @@ def main() -> None:
     places.make()
     spark = session(places, master, sys.argv[4])
     steps = Steps(spark, places)
+    steps.versions("1 1")
     table = f"delta.`{places.data / 'table'}`"
     frame(spark, COLUMNS, files).createOrReplaceTempView("rows")
     columns = ", ".join(["id LONG", *(f"c{at} STRING" for at in range(COLUMNS))])
@@ -119,6 +128,32 @@ def more(steps: Steps, table: str, count: str) -> None:
     steps.step("append", f"INSERT INTO {table} SELECT * FROM rows LIMIT {ROWS_PER_FILE}")
     steps.step("optimize", f"OPTIMIZE {table}")
     steps.step("read at last", count)
+    rotate(steps, table)
+    steps.step("read rotated", count)
+    steps.step("append rotated", f"INSERT INTO {table} SELECT * FROM rows LIMIT {ROWS_PER_FILE}")
+    steps.step("read appended", count)
+    steps.versions("2 2")
+    fresh = Steps(steps.spark.newSession(), steps.places)
+    fresh.user("retired")
+    clear_logs(steps.spark)
+    fresh.step("retired", count)
+    steps.seen |= fresh.seen
+
+
+def rotate(steps: Steps, table: str) -> None:
+    """Rotate to new versions of the master keys, while the driver and executors have keys under those before."""
+    steps.versions("2 1")
+    path = table.removeprefix("delta.`").removesuffix("`")
+    columns = {f"k{at}": [f"c{at}"] for at in range(COLUMNS)}
+    enc = pme.Encryption(footer_key="footer", column_keys=columns, unlisted_columns="plaintext")
+    done = pme.delta.rotate(steps.spark, path, enc)
+    steps.keep("rotate", steps.spark.createDataFrame([(done.files_rewritten, done.files)]))
+
+
+def clear_logs(spark: SparkSession) -> None:
+    """Forget the state of tables, as a new driver would."""
+    session: Any = spark
+    session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 if __name__ == "__main__":

@@ -91,6 +91,17 @@ def test_changes_of_a_table_call_the_kms_only_for_new_keys(seen: dict[str, Any])
 
 
 @all_of_them
+def test_a_rotation_has_every_key_wrapped_by_the_newest_version_though_keys_from_before_are_kept(
+    seen: dict[str, Any],
+) -> None:
+    assert {call for call in calls(seen, "rotate") if call[0] == "wrap"} == set(once("wrap"))
+    # Whoever may write afterwards has the new keys as well.
+    assert calls(seen, "append rotated") == Counter()
+    # The version from before opens nothing any more: a new driver needs it neither for data nor for the log.
+    assert seen["retired"]["rows"] == seen["read appended"]["rows"]
+
+
+@all_of_them
 def test_a_read_with_a_kms_of_its_own_does_not_get_keys_of_the_session_s(seen: dict[str, Any]) -> None:
     found = calls(seen, "own")
     # Options of one read are not the session's, so whoever reads a file calls the KMS that they name.

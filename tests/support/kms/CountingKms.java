@@ -22,8 +22,9 @@ import org.apache.spark.SparkEnv;
 
 /**
  * A KMS client that writes down each call, whatever comes of it, as a line of a file: what, master key, process, thread,
- * executor, and when it began, by a clock of that process. It has the master keys of the testkit's TestKms. Its settings
- * are in the Hadoop configuration.
+ * executor, and when it began, by a clock of that process. It has the master keys of the testkit's TestKms. With a file of
+ * versions, "2 1" for the newest and the oldest, it wraps with the newest, and refuses those before the oldest. Its
+ * settings are in the Hadoop configuration.
  */
 public final class CountingKms implements KmsClient {
   private static final Object WRITING = new Object();
@@ -33,6 +34,7 @@ public final class CountingKms implements KmsClient {
   private Set<String> denied;
   private String down;
   private boolean timesOut;
+  private Path versions;
 
   @Override
   public void initialize(Configuration conf, String instanceId, String instanceUrl, String token) {
@@ -41,18 +43,33 @@ public final class CountingKms implements KmsClient {
     denied = new HashSet<>(Arrays.asList(conf.getTrimmedStrings("counting.kms.deny")));
     down = conf.get("counting.kms.down");
     timesOut = conf.getBoolean("counting.kms.times.out", false);
+    versions = conf.get("counting.kms.versions") == null ? null : Paths.get(conf.get("counting.kms.versions"));
   }
 
   @Override
   public String wrapKey(byte[] key, String masterKeyId) {
     called("wrap", masterKeyId);
-    return KeyToolkit.encryptKeyLocally(key, master(masterKeyId), bytes(masterKeyId));
+    String wrapped = KeyToolkit.encryptKeyLocally(key, master(masterKeyId), bytes(masterKeyId));
+    return versions == null ? wrapped : version(0) + " " + wrapped;
   }
 
   @Override
   public byte[] unwrapKey(String wrapped, String masterKeyId) {
     called("unwrap", masterKeyId);
-    return KeyToolkit.decryptKeyLocally(wrapped, master(masterKeyId), bytes(masterKeyId));
+    String text = wrapped.substring(wrapped.indexOf(' ') + 1);
+    if (versions != null && Integer.parseInt(wrapped.substring(0, wrapped.indexOf(' '))) < version(1)) {
+      throw new KeyAccessDeniedException("this version of " + masterKeyId + " is retired");
+    }
+    return KeyToolkit.decryptKeyLocally(text, master(masterKeyId), bytes(masterKeyId));
+  }
+
+  /** The newest version (0) or the oldest that still opens keys (1). */
+  private int version(int at) {
+    try {
+      return Integer.parseInt(Files.readString(versions).trim().split(" ")[at]);
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
+    }
   }
 
   private void called(String what, String masterKeyId) {

@@ -69,6 +69,11 @@ class Places:
         """A Spark home for this job only: executors have their directories in it."""
         return self.work / "home"
 
+    @property
+    def versions(self) -> Path:
+        """What a counting KMS reads its versions of master keys from."""
+        return self.work / "versions"
+
     def make(self) -> None:
         """Make the directories, and the Spark home."""
         for directory in (self.events, self.home, self.log("any").parent):

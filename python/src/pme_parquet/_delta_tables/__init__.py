@@ -68,8 +68,7 @@ def rotate(spark: SparkSession, table: PathLike, enc: Encryption) -> EncryptedTa
     Args:
         spark: a classic session, as for `encrypt_table`.
         table: the table's name or its directory.
-        enc: the keys from now on; also if they are the same, and only have new versions. The driver keeps wrapped keys
-            for ten minutes (`parquet.encryption.cache.lifetime.seconds`): rotate to a new version after that.
+        enc: the keys from now on; also if they are the same, and only have new versions.
 
     Raises:
         PmeError: as `encrypt_table`; and `BadOptionError` if the table has no keys.

@@ -56,9 +56,15 @@ def encrypted(spark: SparkSession, table: PathLike, enc: Encryption, where: str)
 def rotated(spark: SparkSession, table: PathLike, enc: Encryption, where: str) -> EncryptedTable:
     """Rewrites all live files of an encrypted table; `pme.delta.rotate` describes it."""
     found = LoggedTable(spark, table, where)
-    run = _Run(found, effective(found, enc, where), where)
+    options = effective(found, enc, where)
+    # The keys that writes of this application share were wrapped by what was the newest version of a master key then.
+    method_of(found.spark, "NewKeys", "begin", where)()
+    run = _Run(found, options, where)
     run.require_keys()
-    return run.done(every=True)
+    done = run.done(every=True)
+    # Readers of the newest version open the last checkpoint, too.
+    found.checkpoint()
+    return done
 
 
 @dataclass(frozen=True)
@@ -145,10 +151,11 @@ class _Run:
         self._set_properties()
         rewritten: list[Rewritten] = []
         rows: int | None = None
+        old = self._table.live() if every else frozenset()
         for _ in range(_ATTEMPTS):
             now = self._table.version()
             look = self._look(now)
-            if look.clean and (rewritten or not every):
+            if look.clean and not (old and old & self._table.live()):
                 self._require_unchanged(now)
                 return self._result(now, look, rewritten, rows)
             try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pme_parquet._arguments import path_of
 from pme_parquet._delta.columns import joined
 from pme_parquet._spark.driver import frame_of
-from pme_parquet.errors import BadOptionError, UnsupportedError
+from pme_parquet.errors import BadOptionError, PmeError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,6 +137,10 @@ class LoggedTable:
             int(snapshot.tombstones().count()),
         )
 
+    def live(self) -> frozenset[str]:
+        """The paths of the live files of the newest version."""
+        return frozenset(row[0] for row in self.frame(self.version().files).select("path").toLocalIterator())
+
     def frame(self, jdf: Any) -> DataFrame:  # noqa: ANN401 of the JVM
         """The JVM's frame as a Python one."""
         return frame_of(self.spark, jdf)
@@ -180,6 +184,22 @@ class LoggedTable:
         how = "FULL" if order is None else f"ZORDER BY ({order})"
         [row] = self.spark.sql(f"OPTIMIZE {self.name} {how}").select("metrics").collect()
         return Rewritten(self.version().number, int(row[0]["numFilesRemoved"]), int(row[0]["numFilesAdded"]))
+
+    def checkpoint(self) -> None:
+        """Writes a checkpoint of the newest version.
+
+        Raises:
+            PmeError: there is none afterwards. Delta only logs a warning.
+        """
+        version = self.version().number
+        log = self._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._session, self.path)
+        log.checkpoint()
+        last = log.readLastCheckpointFile()
+        if last.isEmpty() or last.get().version() < version:
+            raise PmeError(
+                f"{self._where}: the live files have new keys, but Delta could not write a checkpoint with them. Keep "
+                "the old versions of the keys until there is a newer checkpoint."
+            )
 
     def content(self, version: int) -> tuple[int, str]:
         """The number of rows of a version, and a sum over their hashes, which does not depend on their order."""

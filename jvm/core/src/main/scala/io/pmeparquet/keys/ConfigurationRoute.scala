@@ -11,9 +11,9 @@ trait ConfigurationRoute {
    * The desk for those who have this configuration; none if this engine has no such process here, or if the process
    * knows no such configuration.
    *
-   * @param identity a digest of what a KMS could look at
+   * @param request a digest of what a KMS could look at, and which generation of keys new files are to have
    * @throws io.pmeparquet.PmeException if the process knows the configuration and cannot open its KMS, or does not
    *   answer
    */
-  def desk(identity: String): Option[KeyDesk]
+  def desk(request: String): Option[KeyDesk]
 }

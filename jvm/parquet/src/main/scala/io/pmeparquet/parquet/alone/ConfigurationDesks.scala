@@ -30,12 +30,12 @@ private[pmeparquet] object ConfigurationDesks {
   private[alone] def find(conf: Configuration, values: OptionValues): Option[KeyDesk] =
     if (values.choice(PmeOptions.CallFrom) == "executor" || isDirect(values)) None
     else {
-      lazy val identity = ConfigurationIdentity.of(conf)
-      routes.iterator.flatMap(ask(_, identity).iterator).take(1).toList.headOption
+      lazy val request = ConfigurationIdentity.requestOf(conf)
+      routes.iterator.flatMap(ask(_, request).iterator).take(1).toList.headOption
     }
 
-  private def ask(route: ConfigurationRoute, identity: => String): Option[KeyDesk] =
-    try route.desk(identity)
+  private def ask(route: ConfigurationRoute, request: => String): Option[KeyDesk] =
+    try route.desk(request)
     catch {
       // An engine that is not on the class path.
       case _: LinkageError => None
@@ -71,17 +71,18 @@ private[pmeparquet] object ConfigurationDesks {
    * Answers a request for the desk of a configuration. Desks stay open as long as the driver: executors may keep them.
    * ''Driver only.''
    *
+   * @param request as [[ConfigurationIdentity.requestOf]] makes it
    * @param own the configurations of the driver's sessions
    */
-  def answer(identity: String, own: => Seq[Configuration], route: => KeyRoute): Array[Byte] =
+  def answer(request: String, own: => Seq[Configuration], route: => KeyRoute): Array[Byte] =
     KeyDesk.handedOver(
       try
         Right(
-          Option(opened.get(identity))
+          Option(opened.get(request))
             .orElse(
               own
-                .find(ConfigurationIdentity.of(_) == identity)
-                .map(conf => opened.computeIfAbsent(identity, _ => open(conf, route)))
+                .find(ConfigurationIdentity.of(_) == ConfigurationIdentity.in(request))
+                .map(conf => opened.computeIfAbsent(request, _ => open(conf, route)))
             )
             .map(_.desk)
         )

@@ -33,8 +33,18 @@ private[alone] object ConfigurationIdentity {
     Base64.getEncoder.encodeToString(digest.digest())
   }
 
+  /** What a process asks the driver for: a desk for its configuration, and for its generation of keys. */
+  def requestOf(conf: Configuration): String = of(conf) + KeyGeneration.of(conf).fold("")(Separator + _)
+
+  /** The digest in a request. */
+  def in(request: String): String = request.takeWhile(_ != Separator.head)
+
+  // Not in base64.
+  private val Separator = " "
+
   private def counts(name: String): Boolean =
-    if (Ours.exists(name.startsWith)) !OfKeys.contains(name.toLowerCase(Locale.ROOT))
+    if (name == KeyGeneration.Name) false
+    else if (Ours.exists(name.startsWith)) !OfKeys.contains(name.toLowerCase(Locale.ROOT))
     else !Engines.exists(name.startsWith) && !OfReads.contains(name.toLowerCase(Locale.ROOT))
 
   private val Ours = Seq(PmeOptions.FactoryPrefix, PmeOptions.ParquetPrefix)

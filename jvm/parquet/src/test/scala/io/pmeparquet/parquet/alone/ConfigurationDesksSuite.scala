@@ -31,7 +31,7 @@ class ConfigurationDesksSuite extends FunSuite {
   private def own = Seq("pme-parquet.kms" -> "static", "pme-parquet.kms.static.keys" -> s"file:$keys")
 
   private def answer(asked: Configuration, sessions: Configuration*) =
-    KeyDesk.taken(ConfigurationDesks.answer(ConfigurationIdentity.of(asked), sessions, Here), Here)
+    KeyDesk.taken(ConfigurationDesks.answer(ConfigurationIdentity.requestOf(asked), sessions, Here), Here)
 
   private def sent(conf: Configuration) = {
     val bytes = new ByteArrayOutputStream
@@ -93,8 +93,27 @@ class ConfigurationDesksSuite extends FunSuite {
     )
     assertEquals(intercept[PmeException](desk.directKey("a", "t")).getCondition(), "PME_KEY_METADATA")
     val message =
-      new String(ConfigurationDesks.answer(ConfigurationIdentity.of(session), Nil, Here), "ISO-8859-1")
+      new String(ConfigurationDesks.answer(ConfigurationIdentity.requestOf(session), Nil, Here), "ISO-8859-1")
     assert(!message.contains(keys.toString))
+  }
+
+  test(
+    "a new generation gets keys that the newest version of the master key wraps, from whichever session's desk"
+  ) {
+    val versions = VersionedKms.named("desks")
+    val session = conf(VersionedKms.settings("desks"): _*)
+    def version(asked: Configuration) = {
+      val Right(Some(desk)) = answer(asked, session): @unchecked
+      VersionedKms.versionOf(desk.kek("a", 128, "t").wrapped)
+    }
+    assertEquals(version(session), 1)
+    versions.newest.set(2)
+    assertEquals(version(session), 1)
+    val before = sent(session)
+    KeyGeneration.begin(session)
+    assertEquals(version(sent(session)), 2)
+    // A statement that began before, and asks late, is still of a session of the driver.
+    assertEquals(version(before), 1)
   }
 
   test("a KMS that the driver cannot open is an error, and not a reason to call it from here") {

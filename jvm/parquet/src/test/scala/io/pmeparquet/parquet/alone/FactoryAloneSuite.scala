@@ -261,6 +261,22 @@ class FactoryAloneSuite extends FunSuite {
     assertEquals(CountingClient.unwraps.get, 3 * once)
   }
 
+  test(
+    "writers of a new generation are under the newest version of a master key, others not before keys expire"
+  ) {
+    val versions = VersionedKms.named("alone")
+    val own = VersionedKms.settings("alone")
+    write(conf(own ++ columns: _*))
+    versions.newest.set(2)
+    val kept = write(conf(own ++ columns: _*))
+    val since = conf(own ++ columns: _*)
+    KeyGeneration.begin(since)
+    val fresh = write(since)
+    versions.oldest.set(2)
+    refused("PME_KEY_DENIED")(read(kept, conf(own: _*)))
+    assertEquals(read(fresh, conf(own: _*)).size, 100)
+  }
+
   test("another key of the same name, and a damaged footer, are refused") {
     val file = write(conf(keys('f', 'p') ++ columns: _*))
     files += 1

@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.alone.ConfigurationDesks
+import io.pmeparquet.parquet.alone.{ConfigurationDesks, KeyGeneration}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
@@ -34,6 +34,12 @@ private[spark] object SessionKeys {
         ()
       }
     }
+
+  /** Starts a new generation of keys for the application; one of the session's own would count more. */
+  def begin(session: SparkSession): Unit = {
+    session.conf.unset(KeyGeneration.Name)
+    KeyGeneration.begin(session.sparkContext.hadoopConfiguration)
+  }
 
   private def hasFactory(session: SparkSession) =
     SparkAccess.valueOf(session, Map.empty, Factory).contains(FormatName.CryptoFactoryClass)

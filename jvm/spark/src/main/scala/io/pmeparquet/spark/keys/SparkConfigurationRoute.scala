@@ -12,8 +12,8 @@ import io.pmeparquet.PmeErrors
 /** The driver, for processes of Spark. Java's `ServiceLoader` makes it. */
 final class SparkConfigurationRoute extends ConfigurationRoute {
 
-  override def desk(configuration: String): Option[KeyDesk] =
-    Option(SparkEnv.get).flatMap(_ => ask(configuration.getBytes(UTF_8))).flatMap { answer =>
+  override def desk(request: String): Option[KeyDesk] =
+    Option(SparkEnv.get).flatMap(_ => ask(request.getBytes(UTF_8))).flatMap { answer =>
       val (endpoint, desk) = SessionKeys.partsOf(answer)
       KeyDesk.taken(desk, DriverRoute(endpoint)).fold(failed => throw failed, identity)
     }
