@@ -76,7 +76,9 @@ private[alone] object ConfigurationIdentity {
     (PmeOptions.kmsOptions ++ Seq(
       PmeOptions.InstanceId,
       PmeOptions.InstanceUrl,
-      PmeOptions.AccessToken
+      PmeOptions.AccessToken,
+      // The driver keeps keys as long as the configuration says for which it opened the KMS.
+      PmeOptions.CacheLifetime
     )).toSet
 
   private val OfKeys: Set[String] = PmeOptions.all

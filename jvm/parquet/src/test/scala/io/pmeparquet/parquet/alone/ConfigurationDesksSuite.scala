@@ -58,7 +58,7 @@ class ConfigurationDesksSuite extends FunSuite {
     assertEquals(answer(task, conf("a.b" -> "c"), session).map(_.map(_.describe)), Right(Some("kms=static")))
   }
 
-  test("a configuration that names another KMS, address, credential or class is not the driver's") {
+  test("a configuration that names another KMS, address, credential, class or lifetime is not the driver's") {
     val session = conf(own: _*)
     for (
       other <- Seq(
@@ -69,6 +69,8 @@ class ConfigurationDesksSuite extends FunSuite {
         "parquet.encryption.kms.instance.url" -> "http://127.0.0.1:1",
         "parquet.encryption.key.access.token" -> "other",
         "parquet.encryption.of.another.client" -> "x",
+        "parquet.encryption.cache.lifetime.seconds" -> "7",
+        "pme-parquet.parquet.encryption.cache.lifetime.seconds" -> "7",
         "hadoop.security.credential.provider.path" -> "jceks://file/tmp/x",
         "fs.s3a.access.key" -> "x",
         "setting.of.a.client" -> "x",
