@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -22,11 +23,14 @@ from deltalake import write_deltalake
 
 import pme_parquet as pme
 import pme_parquet.delta
-from pme_parquet._delta_tables.logged import LoggedTable, Rewritten
+from pme_parquet._delta_tables.logged import LoggedTable
+from tests.delta import encrypt_killed_job
 from tests.delta.delta_tables import CANARY, FACTORY, Job, attempt, session
 from tests.support import java
 from tests.support.canary import files_under, find_canaries
 from tests.support.metastore import said
+from tests.support.processes import PATIENCE_TO_HALT, environment
+from tests.support.session import ROOT
 from tests.support.storage import file_systems
 from tests.support.storage.file_systems import NEVER, STOPPING, changes_left, stopping
 
@@ -175,24 +179,27 @@ def whole(job: Encrypting) -> None:
 
 def cleaned(job: Encrypting) -> None:
     """Follow the advice of the result, a month later."""
-    table = job.written("cleaned", "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    own = "'delta.enableChangeDataFeed' = 'true', 'delta.checkpointInterval' = '7'"
+    table = job.written("cleaned", f"TBLPROPERTIES ({own})")
     job.openly(f"DELETE FROM delta.`{table}` WHERE ssn = '{CANARY}-3'")
     job.openly(f"UPDATE delta.`{table}` SET day = 'other' WHERE ssn = '{CANARY}-4'")
-    enc = pme.Encryption(
-        footer_key="footer", column_keys={"pii": ["ssn", "home", "jobs", "notes"]}, unlisted_columns="plaintext"
-    )
-    job.encrypt("cleaned", table, enc)
-    found = job.done["cleaned"]
+    job.encrypt("cleaned", table, encrypt_killed_job.ENC)
     job.done["cleaned before"] = [str(one) for one in find_canaries(table, [CANARY])]
+    follow(job, "cleaned", table)
+    job.done["cleaned after"] = [str(one) for one in find_canaries(table, [CANARY])]
+    job.read("cleaned rows", "cleaned")
+    job.note("cleaned properties", f"SHOW TBLPROPERTIES delta.`{table}`")
+
+
+def follow(job: Encrypting, step: str, table: str) -> None:
+    """Follow the advice of a step's result, a month later."""
+    found = job.done[step]
     month_ago = time.time() - DAYS
     for file in files_under(table):
         os.utime(file, (month_ago, month_ago))
-    for statement in found["statements"] if isinstance(found, dict) else ():
+    for number, statement in enumerate(found["statements"] if isinstance(found, dict) else ()):
         if not statement.startswith("--"):
-            job.note(f"cleaned: {statement.split()[0]}", statement)
-    job.done["cleaned after"] = [str(one) for one in find_canaries(table, [CANARY])]
-    job.spark.sql("RESET spark.databricks.delta.retentionDurationCheck.enabled")
-    job.read("cleaned rows", "cleaned")
+            job.note(f"{step}: {number} {statement.split()[0]}", statement)
 
 
 def refused(job: Encrypting) -> None:
@@ -246,8 +253,10 @@ def concurrent(job: Encrypting) -> None:
         table = job.written(name, "TBLPROPERTIES ('delta.checkpointInterval' = '100')")
         left = iter(range(times))
 
-        def rewrite(of: LoggedTable, order: str | None, left: Any = left, name: str = name) -> Rewritten:
-            done = original(of, order)
+        def rewrite(
+            of: LoggedTable, order: str | None, text: str, left: Any = left, name: str = name
+        ) -> tuple[int, int]:
+            done = original(of, order, text)
             if next(left, None) is not None:
                 job.outsider(name)
             return done
@@ -256,7 +265,7 @@ def concurrent(job: Encrypting) -> None:
         try:
             job.encrypt(name, table, OPEN)
         finally:
-            LoggedTable.rewrite = original  # type: ignore[method-assign]
+            LoggedTable.rewrite = original  # type: ignore[assignment,method-assign]
     job.read("once rows", "once")
     job.encrypt("always again", job.place("always"), OPEN)
     job.read("always rows", "always")
@@ -316,6 +325,105 @@ def stopped(job: Encrypting) -> None:
             job.read(f"stopped {after} rows", copy.name)
 
 
+def killed(job: Encrypting) -> None:
+    """Kill the process at points of a run, and run again."""
+    table = Path(job.written("killed"))
+    for point in encrypt_killed_job.POINTS:
+        name = f"killed {point}"
+        copy = shutil.copytree(table, job.work / "tables" / name)
+        scratch = job.work / "scratch" / point
+        scratch.mkdir(parents=True)
+        arguments = [str(scratch), str(copy), point, str(job.work / "classes")]
+        ended = subprocess.run(
+            [sys.executable, "-m", encrypt_killed_job.__name__, *arguments],
+            cwd=ROOT,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_TO_HALT,
+            check=False,
+        )
+        job.done[f"{name}: ended"] = ended.returncode
+        job.done[f"{name}: said"] = ended.stderr[-2000:]
+        job.done[f"{name}: version"] = job.spark.sql(f"DESCRIBE HISTORY delta.`{copy}`").count() - 1
+        job.done[f"{name}: marks"] = sum(1 for _ in files_under(copy / "_pme_encrypting"))
+        job.encrypt(name, str(copy), encrypt_killed_job.ENC)
+        job.encrypt(f"{name} again", str(copy), encrypt_killed_job.ENC)
+        job.done[f"{name}: left"] = sorted(one.name for one in copy.iterdir() if one.name.startswith("_pme"))
+        follow(job, name, str(copy))
+        job.done[f"{name} after"] = [str(one) for one in find_canaries(copy, [CANARY])]
+        job.read(f"{name} rows", name)
+
+
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+def told(job: Encrypting) -> None:
+    """Let a step go wrong, and follow what the error says; commits have the user's own text."""
+    table = job.written("told")
+    original = LoggedTable.content
+    LoggedTable.content = lambda of, version: (version, "")  # type: ignore[assignment,method-assign] # noqa: ARG005
+    try:
+        job.encrypt("told: rows", table, OPEN)
+    finally:
+        LoggedTable.content = original  # type: ignore[assignment,method-assign]
+    [_, text] = job.done["told: rows"]
+    name = f"delta.`file:{table}`"
+    again = f"INSERT OVERWRITE {name} SELECT * FROM {name} VERSION AS OF 3"
+    job.done["told: advised"] = again in text
+    job.spark.conf.set("pme-parquet.plaintextFiles", "allow")
+    job.note("told: advice", again)
+    job.spark.conf.unset("pme-parquet.plaintextFiles")
+    job.read("told rows", "told")
+    job.spark.conf.set(USER_METADATA, "ticket 7")
+    job.keep("told: rotated", lambda: pme.delta.rotate(job.spark, table, OPEN))
+    job.done["told: user metadata"] = [
+        job.sql(f"SELECT userMetadata FROM (DESCRIBE HISTORY delta.`{table}` LIMIT 1)"),
+        job.spark.conf.get(USER_METADATA),
+    ]
+    job.spark.conf.unset(USER_METADATA)
+    job.sql(f"DELETE FROM delta.`{table}`")
+    job.keep("told: empty", lambda: pme.delta.rotate(job.spark, table, OPEN))
+
+
+def conflicts(job: Encrypting) -> None:
+    """Let another session come first each time."""
+    table = job.written("conflicts")
+    job.encrypt("conflicts", table, OPEN)
+    original = LoggedTable.rewrite
+
+    class ConcurrentTestError(Exception):
+        """By its name, a conflict."""
+
+    def first(*_: object) -> Any:
+        raise ConcurrentTestError
+
+    LoggedTable.rewrite = first  # type: ignore[assignment,method-assign]
+    try:
+        job.keep("conflicts: rotated", lambda: pme.delta.rotate(job.spark, table, OPEN))
+    finally:
+        LoggedTable.rewrite = original  # type: ignore[assignment,method-assign]
+    job.done["conflicts: marks"] = (Path(table) / "_pme_encrypting").exists()
+
+
+def footers(job: Encrypting) -> None:
+    """Encrypt files that a session with another footer key wrote, and a table with row tracking."""
+    table = job.written("footers")
+    job.encrypt("footers", table, OPEN)
+    other = job.spark.newSession()
+    other.conf.set("pme-parquet.footerKey", "pay")
+    other.sql(f"INSERT INTO delta.`{table}` {row('8, 10, 1, 1')}")
+    job.encrypt("footers: other", table, OPEN)
+    job.encrypt("footers: again", table, OPEN)
+    kms = {"kms": "static", "kms.static.keys": f"file:{job.work / 'keys'}"}
+    live = job.spark.read.format("delta").load(table).inputFiles()
+    usage = [row for file in live for row in pme.key_usage(job.spark, file, kms=kms).collect()]
+    job.done["footers: keys"] = sorted({one["master_key"] for one in usage if one["kind"] == "footer"})
+    tracked = job.written("tracked", "TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+    job.encrypt("tracked", tracked, OPEN)
+    job.encrypt("tracked again", tracked, OPEN)
+
+
 def clear_logs(job: Encrypting) -> None:
     session: Any = job.spark
     session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
@@ -323,7 +431,22 @@ def clear_logs(job: Encrypting) -> None:
 
 PARTS = {
     part.__name__: part
-    for part in (simple, mapped, whole, cleaned, refused, clustered, concurrent, restored, rotated, stopped)
+    for part in (
+        simple,
+        mapped,
+        whole,
+        cleaned,
+        refused,
+        clustered,
+        concurrent,
+        restored,
+        rotated,
+        told,
+        conflicts,
+        footers,
+        killed,
+        stopped,
+    )
 }
 
 
@@ -332,7 +455,7 @@ def main() -> None:
     spark = session(work)
     lines = [f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in NAMES]
     (work / "keys").write_text("\n".join(lines))
-    if "stopped" in sys.argv:
+    if {"stopped", "killed"} & set(sys.argv):
         classes = work / "classes"
         java.compile_to(classes, *sorted(Path(file_systems.__file__).parent.glob("*.java")))
         java.add_to_class_path(spark, classes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.delta import encrypt_job
+from tests.delta import encrypt_job, encrypt_killed_job
 from tests.delta.delta_tables import CANARY
 from tests.support.canary import find_canaries
 from tests.support.processes import result_of
@@ -75,11 +75,18 @@ def test_nothing_is_readable_after_the_advice_was_followed(ran: Ran) -> None:
     # The search finds what is there before.
     assert any("_delta_log" in found for found in ran.done["cleaned before"])
     assert any(".parquet" in found for found in ran.done["cleaned before"])
-    assert [step for step in ran.done if step.startswith("cleaned: ")] == [
-        "cleaned: SET",
-        "cleaned: VACUUM",
-        "cleaned: ALTER",
+    assert [step.split()[-1] for step in ran.done if step.startswith("cleaned: ")] == [
+        "SET",
+        "VACUUM",
+        "RESET",
+        "ALTER",
+        "ALTER",
+        "ALTER",
     ]
+    assert all(isinstance(ran.done[step], list) for step in ran.done if step.startswith("cleaned: "))
+    properties = "".join(ran.done["cleaned properties"])
+    assert "('delta.checkpointInterval', '7')" in properties
+    assert "logRetentionDuration" not in properties
     assert ran.done["cleaned after"] == []
     assert find_canaries(ran.tables / "cleaned", [CANARY]) == []
     assert ran.done["cleaned rows"] == ["(7, 7, 25)"]
@@ -222,6 +229,65 @@ def test_a_rotation_is_a_commit_and_older_versions_stay_readable(ran: Ran) -> No
 def test_files_of_a_delta_table_are_not_changed_beside_its_log(ran: Ran, how: str) -> None:
     assert "[PME_UNSUPPORTED]" in ran.done[f"rotated: bare {how}"][1]
     assert "pme.delta.rotate" in ran.done[f"rotated: bare {how}"][1]
+
+
+@all_only
+def test_other_rows_after_a_rewrite_are_told_and_the_advice_writes_them_again_with_the_keys(ran: Ran) -> None:
+    assert "version 4 has other rows than version 3" in ran.done["told: rows"][1]
+    assert ran.done["told: advised"]
+    assert ran.done["told: advice"] == []
+    assert ran.done["told rows"] == ["(8, 8, 28)"]
+    # Without files there is no commit, and nothing to compare; also not another's.
+    empty = ran.result("told: empty")
+    assert (empty["files_rewritten"], empty["rows"], empty["version"]) == (0, None, empty["version_before"])
+
+
+@all_only
+def test_a_commit_has_the_users_own_metadata_before_ours(ran: Ran) -> None:
+    assert ran.result("told: rotated")["rows"] == 8
+    [[text], after] = ran.done["told: user metadata"]
+    assert text.startswith("('ticket 7 pme_")
+    assert after == "ticket 7"
+
+
+@all_only
+def test_conflicts_with_other_sessions_are_told_as_such(ran: Ran) -> None:
+    assert "nothing was rewritten" in ran.done["conflicts: rotated"][1]
+    assert "plaintext" not in ran.done["conflicts: rotated"][1]
+    assert not ran.done["conflicts: marks"]
+
+
+@all_only
+def test_a_file_with_another_footer_key_is_rewritten(ran: Ran) -> None:
+    assert ran.result("footers: other")["files_rewritten"] == 2
+    assert ran.result("footers: again")["files_rewritten"] == 0
+    assert ran.done["footers: keys"] == ["footer"]
+    ran.assert_encrypted("footers")
+
+
+@all_only
+def test_columns_of_row_tracking_are_no_unknown_columns(ran: Ran) -> None:
+    assert ran.result("tracked")["rows"] == 8
+    assert ran.result("tracked again")["files_rewritten"] == 0
+    ran.assert_encrypted("tracked")
+
+
+@all_only
+@pytest.mark.parametrize("point", encrypt_killed_job.POINTS)
+def test_after_a_kill_the_next_run_finishes_and_nothing_is_left(ran: Ran, point: str) -> None:
+    name = f"killed {point}"
+    made = point in {"committed", "compared"}
+    assert ran.done[f"{name}: ended"], ran.done[f"{name}: said"]
+    assert (ran.done[f"{name}: version"], ran.done[f"{name}: marks"]) == (4 if made else 3, 1)
+    result = ran.result(name)
+    # The rows of a commit that nobody had compared are compared by the next run.
+    assert (result["files_rewritten"], result["rows"]) == (0 if made else 3, 8)
+    assert ran.result(f"{name} again")["rows"] is None
+    assert ran.done[f"{name}: left"] == []
+    assert ran.done[f"{name} after"] == []
+    assert ran.done[f"{name} rows"] == ["(8, 8, 28)"]
+    files = [file.read_bytes() for file in (ran.tables / name).rglob("*.parquet")]
+    assert {file[-4:] for file in files} == {b"PARE"}
 
 
 @all_only

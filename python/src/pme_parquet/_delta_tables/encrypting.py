@@ -1,17 +1,17 @@
 """Encrypts a Delta table, and rotates its keys: properties first, then all live files in one commit of Delta's own.
 
-`settings` judges the session, `keyed` says which column gets which key, `logged` is the table, and `encrypted` the
-result. Each step can be repeated: a run that was killed is finished by the next one.
+`settings` judges the session, `keyed` says which column gets which key, `logged` is the table, `rewriting` rewrites it,
+`live` looks at its files, and `encrypted` is the result, with `advice`. Each step can be repeated: a run that was
+killed is finished by the next one.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pme_parquet._delta import check
-from pme_parquet._delta.columns import Path, fold
+from pme_parquet._delta_tables.advice import left, statements
 from pme_parquet._delta_tables.encrypted import EncryptedTable
 from pme_parquet._delta_tables.keyed import (
     COLUMNS,
@@ -24,8 +24,10 @@ from pme_parquet._delta_tables.keyed import (
     order_of,
     physical_schema,
 )
-from pme_parquet._delta_tables.logged import LoggedTable, Rewritten, Version
-from pme_parquet._delta_tables.settings import effective, prove, reading
+from pme_parquet._delta_tables.live import Look, look
+from pme_parquet._delta_tables.logged import LoggedTable, Version
+from pme_parquet._delta_tables.rewriting import Rewriting, Rewritten
+from pme_parquet._delta_tables.settings import effective, prove
 from pme_parquet._display.words import number, printable
 from pme_parquet._spark.driver import method_of
 from pme_parquet.errors import BadOptionError, PlaintextFileError, PmeError, UnsupportedError
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from pme_parquet._encryption import Encryption
 
 _ATTEMPTS = 4
-_EXPIRING = "'delta.logRetentionDuration' = 'interval 0 days', 'delta.checkpointInterval' = '1'"
-_BOUNDS = ("minValues", "maxValues", "nullCount")
 
 
 def encrypted(spark: SparkSession, table: PathLike, enc: Encryption, where: str) -> EncryptedTable:
@@ -67,27 +67,6 @@ def rotated(spark: SparkSession, table: PathLike, enc: Encryption, where: str) -
     return done
 
 
-@dataclass(frozen=True)
-class _Look:
-    """What the live files of a version are.
-
-    Attributes:
-        files: their number.
-        other: number of files with a column that has another key than it is to have, or none.
-        shown: number of files that the log has statistics of protected columns for.
-        unknown: number of files that could not be opened.
-    """
-
-    files: int
-    other: int
-    shown: int
-    unknown: int
-
-    @property
-    def clean(self) -> bool:
-        return not (self.other or self.shown or self.unknown)
-
-
 class _Run:
     """One run on one table. Making it changes nothing, and finds what would stop it."""
 
@@ -104,6 +83,7 @@ class _Run:
                 f"{where}: Delta orders the rows that it rewrites by a column, and the table has none of an atomic "
                 "type. Add one to it."
             )
+        self._rewriting = Rewriting(table, where)
         prove(table, _file_schema(self._before), self._keyed.properties, where)
 
     def _refuse_planted(self) -> None:
@@ -148,24 +128,21 @@ class _Run:
         Raises:
             PmeError: a step failed; the next run continues.
         """
+        rows = self._rewriting.finish()
         self._set_properties()
         rewritten: list[Rewritten] = []
-        rows: int | None = None
         old = self._table.live() if every else frozenset()
         for _ in range(_ATTEMPTS):
             now = self._table.version()
-            look = self._look(now)
-            if look.clean and not (old and old & self._table.live()):
+            found = self._look(now)
+            if found.clean and not (old and old & self._table.live()):
                 self._require_unchanged(now)
-                return self._result(now, look, rewritten, rows)
-            try:
-                rewritten.append(self._table.rewrite(self._order))
-            except Exception as failed:
-                if not _is_conflict(failed):
-                    raise
-                continue
-            rows = self._compared(rewritten[-1])
-        raise self._unfinished(self._look(self._table.version()))
+                return self._result(now, found, rewritten, rows)
+            done = self._rewriting.rewrite(self._order)
+            if done is not None:
+                rewritten.append(done)
+                rows = done.rows if done.rows is not None else rows
+        raise unfinished(self._look(self._table.version()), len(rewritten), self._where)
 
     def _set_properties(self) -> None:
         wanted = dict(self._keyed.properties)
@@ -179,53 +156,8 @@ class _Run:
         if changed or removed:
             self._table.alter(changed, removed)
 
-    def _look(self, version: Version) -> _Look:
-        alike = method_of(self._table.spark, "LoggedFiles", "alike", self._where)
-        kms = reading(self._table.configuration())
-        rows = self._table.frame(alike(self._table.path, version.files, kms)).collect()
-        files, other, unknown = {}, set(), set()
-        for row in rows:
-            files[row["group"]] = row["files"]
-            if row["state"] == "unknown":
-                unknown.add(row["group"])
-            elif self._is_other(row["state"], row["column"], row["master_key"]):
-                other.add(row["group"])
-        stats = self._table.frame(version.files).select("stats").toLocalIterator()
-        shown = sum(1 for row in stats if row[0] and self._shows(row[0]))
-        return _Look(sum(files.values()), sum(files[one] for one in other), shown, sum(files[one] for one in unknown))
-
-    def _is_other(self, state: str, column: str | None, key: str | None) -> bool:
-        if state != "encrypted":
-            return True
-        if column is None:
-            return False
-        # A column that was dropped is still in the files from before, and counts as one that has a key.
-        if column not in self._keyed.expected:
-            return key is None
-        expected = self._keyed.expected[column]
-        return expected is not None and key != expected
-
-    def _shows(self, text: str) -> bool:
-        found: Any = json.loads(text)
-        silent = self._keyed.silent
-        return any(path in silent for bound in _BOUNDS for path in _paths(found.get(bound) or {}))
-
-    def _compared(self, done: Rewritten) -> int:
-        """The number of rows, which are the same in the version before and after a rewrite."""
-        number_of = self._commit_of(done)
-        before, after = self._table.content(number_of - 1), self._table.content(number_of)
-        if before != after:
-            raise PmeError(
-                f"{self._where}: version {number_of} has other rows than the version before it, though it was only "
-                f"rewritten. RESTORE TABLE {self._table.name} TO VERSION AS OF {number_of - 1} brings them back. "
-                "Please report this."
-            )
-        return after[0]
-
-    def _commit_of(self, done: Rewritten) -> int:
-        history = self._table.spark.sql(f"DESCRIBE HISTORY {self._table.name} LIMIT 100")
-        own = history.where("operation = 'OPTIMIZE'").selectExpr("max(version)").collect()
-        return done.version if own[0][0] is None else int(own[0][0])
+    def _look(self, version: Version) -> Look:
+        return look(self._table, version, self._keyed, self._where)
 
     def _require_unchanged(self, now: Version) -> None:
         if (
@@ -237,19 +169,7 @@ class _Run:
                 f"{self._where}: another session changed the table's schema or properties meanwhile. Run it again."
             )
 
-    def _unfinished(self, look: _Look) -> PmeError:
-        if look.unknown:
-            return PmeError(
-                f"{self._where}: {number(look.unknown, 'live file')} could not be opened with the session's KMS, so "
-                "nobody knows what is encrypted in them. pme.key_usage shows what is missing."
-            )
-        return PlaintextFileError(
-            f"{self._where}: after {_ATTEMPTS} rewrites, {number(look.other, 'live file')} are plaintext or under "
-            f"other keys, and {number(look.shown, 'file')} have statistics of protected columns in the log: another "
-            "session writes meanwhile. Stop sessions that write without these keys, and run it again."
-        )
-
-    def _result(self, now: Version, look: _Look, rewritten: list[Rewritten], rows: int | None) -> EncryptedTable:
+    def _result(self, now: Version, found: Look, rewritten: list[Rewritten], rows: int | None) -> EncryptedTable:
         checked, why = self._checked()
         kept = {*KEYS, STATISTICS, INDEXED}
         return EncryptedTable(
@@ -258,13 +178,13 @@ class _Run:
             version=now.number,
             files_rewritten=sum(one.removed for one in rewritten),
             files_written=sum(one.added for one in rewritten),
-            files=look.files,
+            files=found.files,
             rows=rows,
             columns=self._keyed.columns,
             properties={name: value for name, value in now.properties.items() if name in kept},
             readable=tuple(self._readable(now)),
-            left=_left(now),
-            statements=_statements(self._table.name),
+            left=left(now),
+            statements=statements(self._table.name, now.properties),
             check=checked,
             not_checked=why,
         )
@@ -300,38 +220,33 @@ def _file_schema(version: Version) -> str:
     return json.dumps(found)
 
 
-def _paths(bounds: dict[str, Any], above: Path = ()) -> Iterator[Path]:
-    for name, value in bounds.items():
-        path = (*above, *fold((name,)))
-        if isinstance(value, dict):
-            yield from _paths(value, path)
-        else:
-            yield path
+def unfinished(found: Look, rewrites: int, where: str) -> PmeError:
+    """The error after the last attempt.
 
-
-def _is_conflict(failed: Exception) -> bool:
-    """Whether another commit came first. Delta tries again by itself where it can."""
-    cause: Any = getattr(failed, "java_exception", None) or getattr(failed, "_origin", None)
-    names = [type(failed).__name__]
-    while cause is not None:
-        names.append(str(cause.getClass().getSimpleName()))
-        cause = cause.getCause()
-    return any(name.startswith("Concurrent") or name == "MetadataChangedException" for name in names)
-
-
-def _left(now: Version) -> tuple[str, ...]:
-    return (
-        f"{number(now.removed, 'file')} that the log lists as removed, and files of failed writes, until VACUUM",
-        "commits, .crc files and checkpoints from before: statistics, conditions, and properties",
-        "change data and deletion vectors from before, until VACUUM deletes them",
-    )
-
-
-def _statements(name: str) -> tuple[str, ...]:
-    return (
-        "SET spark.databricks.delta.retentionDurationCheck.enabled=false",
-        f"VACUUM {name} RETAIN 0 HOURS",
-        "-- after the next midnight in UTC, as Delta deletes only commits from before a day began:",
-        f"ALTER TABLE {name} SET TBLPROPERTIES ({_EXPIRING})",
-        f"ALTER TABLE {name} UNSET TBLPROPERTIES ('delta.logRetentionDuration', 'delta.checkpointInterval')",
+    Args:
+        found: the files after it.
+        rewrites: number of attempts that no conflict stopped.
+        where: the operation.
+    """
+    if found.unknown:
+        return PmeError(
+            f"{where}: {number(found.unknown, 'live file')} could not be opened with the session's KMS, so "
+            "nobody knows what is encrypted in them. pme.key_usage shows what is missing."
+        )
+    if not rewrites:
+        return PmeError(
+            f"{where}: nothing was rewritten, because a commit of another session came first in each of {_ATTEMPTS} "
+            "attempts. The table's properties name the new keys already, so new files have them. "
+            f"{found.other} of {number(found.files, 'live file')} do not have these keys, and older files keep their "
+            "data keys. No row was changed. Run it again when no DELETE, UPDATE, MERGE, OPTIMIZE or ALTER runs."
+        )
+    if found.clean:
+        return PmeError(
+            f"{where}: after {number(rewrites, 'rewrite')}, files from before are still live, so they have old data "
+            "keys. Delta did not rewrite them. Please report this."
+        )
+    return PlaintextFileError(
+        f"{where}: after {number(rewrites, 'rewrite')}, {number(found.other, 'live file')} are plaintext, under "
+        f"other keys, or have unknown columns, and {number(found.shown, 'file')} have statistics of protected columns "
+        "in the log: another session writes meanwhile. Stop sessions that write without these keys, and run it again."
     )

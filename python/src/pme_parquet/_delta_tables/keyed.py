@@ -49,6 +49,7 @@ class Keyed:
         properties: the table properties for it.
         statistics: the columns whose minimum and maximum may be in the log; empty if there are none.
         named: the columns that no text of the log may name.
+        partitions: the partition columns by physical name.
     """
 
     columns: dict[str, str | None]
@@ -56,6 +57,7 @@ class Keyed:
     properties: dict[str, str]
     statistics: tuple[str, ...]
     named: tuple[str, ...]
+    partitions: tuple[str, ...] = ()
 
     @property
     def silent(self) -> frozenset[tuple[str, ...]]:
@@ -92,6 +94,7 @@ def keyed(table: LoggedTable, version: Version, options: Mapping[str, str], wher
         _properties(options, patterns),
         tuple(_statistics(version, columns, table.clustering())),
         tuple(chosen),
+        parts,
     )
     _refuse_shown(version, found, table.clustering(), where, every=not patterns)
     return found

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _CATALOG = "spark_catalog"
 # Delta refuses to order by a column without statistics, and an encrypted one has none.
 _WITHOUT_STATISTICS = "spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled"
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_MARKS = "_pme_encrypting"
 _PLAINTEXT_FILES = "pme-parquet.plaintextFiles"
 
 
@@ -48,21 +50,6 @@ class Version:
     partitions: tuple[str, ...]
     files: Any
     removed: int
-
-
-@dataclass(frozen=True)
-class Rewritten:
-    """What one OPTIMIZE did.
-
-    Attributes:
-        version: of the table after it.
-        removed: number of files that it replaced.
-        added: number of files that it wrote.
-    """
-
-    version: int
-    removed: int
-    added: int
 
 
 class LoggedTable:
@@ -173,17 +160,69 @@ class LoggedTable:
         catalog = self._session.sessionState().catalogManager().catalog(_CATALOG)
         catalog.alterTable(connector.Identifier.of(namespace, self.path), listed)
 
-    def rewrite(self, order: str | None) -> Rewritten:
+    def rewrite(self, order: str | None, text: str) -> tuple[int, int]:
         """Rewrites all live files in one commit, which changes no row.
 
         Args:
             order: the column to order rows by; None for a table with liquid clustering.
+            text: the end of the commit's `userMetadata`; the user's own text stays before it.
+
+        Returns:
+            The numbers of files that were replaced, and that replaced them.
         """
         self.spark.conf.set(_WITHOUT_STATISTICS, "false")
         self.spark.conf.set(_PLAINTEXT_FILES, "allow")
         how = "FULL" if order is None else f"ZORDER BY ({order})"
-        [row] = self.spark.sql(f"OPTIMIZE {self.name} {how}").select("metrics").collect()
-        return Rewritten(self.version().number, int(row[0]["numFilesRemoved"]), int(row[0]["numFilesAdded"]))
+        own = self.spark.conf.get(_USER_METADATA, None)
+        self.spark.conf.set(_USER_METADATA, f"{own} {text}" if own else text)
+        try:
+            [row] = self.spark.sql(f"OPTIMIZE {self.name} {how}").select("metrics").collect()
+        finally:
+            if own is None:
+                self.spark.conf.unset(_USER_METADATA)
+            else:
+                self.spark.conf.set(_USER_METADATA, own)
+        return int(row[0]["numFilesRemoved"]), int(row[0]["numFilesAdded"])
+
+    def commits(self, text: str, after: int) -> list[int]:
+        """The versions after one whose `userMetadata` ends with a text.
+
+        Raises:
+            LookupError: the log does not have all commits after that version anymore.
+        """
+        newest = self.version().number
+        if newest <= after:
+            return []
+        history = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT {newest - after}")
+        found = history.where(f"version > {after}").select("version", "userMetadata").collect()
+        if len(found) < newest - after:
+            raise LookupError(f"commits after version {after}")
+        return sorted(int(row[0]) for row in found if (row[1] or "").endswith(text))
+
+    def marks(self) -> list[str]:
+        """The names of marks below the table, which Delta and VACUUM do not look at."""
+        place = self._jvm.org.apache.hadoop.fs.Path(self.path, _MARKS)
+        files = place.getFileSystem(self.configuration())
+        if not files.exists(place):
+            return []
+        return [str(status.getPath().getName()) for status in files.listStatus(place)]
+
+    def place_of(self, mark: str) -> str:
+        """The path of a mark."""
+        return f"{self.path}/{_MARKS}/{mark}"
+
+    def mark(self, name: str) -> None:
+        """Makes a mark."""
+        place = self._jvm.org.apache.hadoop.fs.Path(self.place_of(name))
+        place.getFileSystem(self.configuration()).create(place, False).close()  # noqa: FBT003 of the JVM
+
+    def unmark(self, name: str) -> None:
+        """Removes a mark, and the directory of marks if it was the last one."""
+        place = self._jvm.org.apache.hadoop.fs.Path(self.place_of(name))
+        files = place.getFileSystem(self.configuration())
+        files.delete(place, False)  # noqa: FBT003 of the JVM
+        if not self.marks():
+            files.delete(place.getParent(), False)  # noqa: FBT003 of the JVM
 
     def checkpoint(self) -> None:
         """Writes a checkpoint of the newest version.

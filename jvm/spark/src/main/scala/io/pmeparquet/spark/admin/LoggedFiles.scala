@@ -23,7 +23,7 @@ object LoggedFiles {
    * @param table the directory that the paths are relative to
    * @param files with the columns `path` (a URI, as Delta's protocol has it), `size` and `modificationTime`
    * @param options the options of the KMS
-   * @return rows as of [[FilesAlike]]; a file of another length than its log says is unknown
+   * @return rows as of [[FilesAlike]], also for footers; a file of another length than its log says is unknown
    */
   def alike(
       session: SparkSession,
@@ -35,7 +35,7 @@ object LoggedFiles {
       ListedFile(at(table, row.getString(0)), row.getLong(1), row.getLong(2), hasMaterialBeside = false)
     }
     val looked = KeyUsage.looked(session, listed, options.asScala.toMap)
-    session.createDataFrame(FilesAlike.rows(looked).asJava, FilesAlike.schema)
+    session.createDataFrame(FilesAlike.rowsWithFooters(looked).asJava, FilesAlike.schema)
   })
 
   /**
