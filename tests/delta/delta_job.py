@@ -136,11 +136,11 @@ def operations(job: Job) -> None:
         "append": f"INSERT INTO {table} SELECT id, concat('{CANARY}-', id), true, 'x' FROM range(4, 20, 1, 2)",
         "updated": f"UPDATE {table} SET ssn = concat(ssn, '-new') WHERE id = 2",
         "deleted": f"DELETE FROM {table} WHERE id = 3",
+        "purged": f"REORG TABLE {table} APPLY (PURGE)",
         "merged": f"MERGE INTO {table} t USING (SELECT 4L AS id UNION SELECT 99L) s ON t.id = s.id WHEN MATCHED THEN "
         f"DELETE WHEN NOT MATCHED THEN INSERT (id, ssn, sick, name) VALUES (s.id, '{CANARY}-99', false, 'y')",
         "optimized": f"OPTIMIZE {table}",
         "z-ordered": f"OPTIMIZE {table} ZORDER BY (id)",
-        "purged": f"REORG TABLE {table} APPLY (PURGE)",
         "evolved": f"ALTER TABLE {table} ADD COLUMNS (note STRING)",
         "inserted": f"INSERT INTO {table} VALUES (100, '{CANARY}-100', false, 'y', 'n')",
         "vacuumed": f"VACUUM {table} RETAIN 1000 HOURS",
