@@ -147,7 +147,7 @@ def operations(job: Job) -> None:
         "old": f"SELECT count(*) FROM {table} VERSION AS OF 1",
         "changes": f"SELECT count(*) > 5 FROM table_changes_by_path('{place}', 0)",
         "cloned": f"CREATE TABLE delta.`{place}-clone` SHALLOW CLONE {table}",
-        "clone": f"INSERT INTO delta.`{place}-clone` VALUES (101, '{CANARY}-101', false, 'y', 'n')",
+        "cloned insert": f"INSERT INTO delta.`{place}-clone` VALUES (101, '{CANARY}-101', false, 'y', 'n')",
         "restored": f"RESTORE TABLE {table} TO VERSION AS OF 2",
         "rows": f"SELECT count(*), count(DISTINCT ssn) FROM {table} WHERE ssn LIKE '{CANARY}%'",
     }.items():

@@ -265,7 +265,7 @@ def concurrent(job: Encrypting) -> None:
         try:
             job.encrypt(name, table, OPEN)
         finally:
-            LoggedTable.rewrite = original  # type: ignore[assignment,method-assign]
+            LoggedTable.rewrite = original  # type: ignore[method-assign]
     job.read("once rows", "once")
     job.encrypt("always again", job.place("always"), OPEN)
     job.read("always rows", "always")
@@ -366,7 +366,7 @@ def told(job: Encrypting) -> None:
     try:
         job.encrypt("told: rows", table, OPEN)
     finally:
-        LoggedTable.content = original  # type: ignore[assignment,method-assign]
+        LoggedTable.content = original  # type: ignore[method-assign]
     [_, text] = job.done["told: rows"]
     name = f"delta.`file:{table}`"
     again = f"INSERT OVERWRITE {name} SELECT * FROM {name} VERSION AS OF 3"
@@ -402,7 +402,7 @@ def conflicts(job: Encrypting) -> None:
     try:
         job.keep("conflicts: rotated", lambda: pme.delta.rotate(job.spark, table, OPEN))
     finally:
-        LoggedTable.rewrite = original  # type: ignore[assignment,method-assign]
+        LoggedTable.rewrite = original  # type: ignore[method-assign]
     job.done["conflicts: marks"] = (Path(table) / "_pme_encrypting").exists()
 
 

@@ -187,7 +187,7 @@ CHANGES = {
     "merged": ["(2, 0, 1, 1)"],
     "evolved": [],
     "inserted": [],
-    "clone": [],
+    "cloned insert": [],
     "old": ["(4,)"],
     "changes": ["(True,)"],
     "rows": ["(20, 20)"],
