@@ -378,7 +378,7 @@ def told(job: Encrypting) -> None:
     job.spark.conf.set(USER_METADATA, "ticket 7")
     job.keep("told: rotated", lambda: pme.delta.rotate(job.spark, table, OPEN))
     job.done["told: user metadata"] = [
-        job.sql(f"SELECT userMetadata FROM (DESCRIBE HISTORY delta.`{table}` LIMIT 1)"),
+        [row["userMetadata"] for row in job.spark.sql(f"DESCRIBE HISTORY delta.`{table}` LIMIT 1").collect()],
         job.spark.conf.get(USER_METADATA),
     ]
     job.spark.conf.unset(USER_METADATA)

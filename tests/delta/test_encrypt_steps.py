@@ -36,9 +36,14 @@ def other(*rows: dict[str, Any]) -> int:
     return compared(rows, KEYS, "footer", shown=0).other
 
 
-@pytest.mark.parametrize("ssn", [SSN, SSN | {"column": "SSN"}])
-def test_files_with_the_right_keys_are_not_rewritten(ssn: dict[str, Any]) -> None:
-    assert compared((FOOTERS, ID, ssn), KEYS, "footer", shown=0) == Look(files=3, other=0, shown=0, unknown=0)
+@pytest.mark.parametrize(
+    "changed", [{}, SSN | {"column": "SSN"}, ID | {"kind": "footer key", "master_key": "footer"}], ids=str
+)
+def test_files_with_the_right_keys_are_not_rewritten(changed: dict[str, Any]) -> None:
+    rows = {one["column"]: one for one in (FOOTERS, ID, SSN)}
+    if changed:
+        rows[changed["column"].lower()] = changed
+    assert compared(rows.values(), KEYS, "footer", shown=0) == Look(files=3, other=0, shown=0, unknown=0)
 
 
 @pytest.mark.parametrize(

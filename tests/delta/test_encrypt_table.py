@@ -246,7 +246,7 @@ def test_other_rows_after_a_rewrite_are_told_and_the_advice_writes_them_again_wi
 def test_a_commit_has_the_users_own_metadata_before_ours(ran: Ran) -> None:
     assert ran.result("told: rotated")["rows"] == 8
     [[text], after] = ran.done["told: user metadata"]
-    assert text.startswith("('ticket 7 pme_")
+    assert text.startswith("ticket 7 pme_")
     assert after == "ticket 7"
 
 
