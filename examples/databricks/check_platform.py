@@ -229,7 +229,7 @@ CHECKS: dict[str, Callable[[Place], str]] = {
     "verify opens every module": verified,
     "a copy is encrypted": copied,
     "rotate replaces files, or refuses this file system": rotated,
-    "SQL functions are there": in_sql,
+    "the session extension is loaded: it has SQL functions": in_sql,
     "a second session reads": in_another_session,
     "the doctor finds no problem": diagnosed,
 }

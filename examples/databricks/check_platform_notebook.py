@@ -4,7 +4,7 @@
 # MAGIC %md
 # MAGIC # Does pme-parquet hold its promises here?
 # MAGIC
-# MAGIC Needs a cluster in the *dedicated* access mode, with the connector's jar and the wheel as libraries, and this
+# MAGIC Needs a cluster in the *dedicated* access mode, with the init script and the wheel of the README, and this
 # MAGIC folder in the workspace. `directory` is a volume or another place that the cluster can write to.
 # MAGIC The checks make a directory of their own in it, which stays.
 

@@ -71,6 +71,9 @@ def test_the_bundle_names_what_there_is() -> None:
     bundle = yaml.safe_load((FOLDER / "databricks.yml").read_text(encoding="utf-8"))
     [task] = bundle["resources"]["jobs"]["check"]["tasks"]
     assert (FOLDER / task["notebook_task"]["notebook_path"]).is_file()
-    names = {library.get("jar", library.get("whl")).rpartition("/")[2] for library in task["libraries"]}
-    assert names == {"pme-parquet-spark-4.0_2.13-0.1.0.jar", "pme_parquet-0.1.0-py3-none-any.whl"}
+    [library], cluster = task["libraries"], task["new_cluster"]
+    assert library["whl"].endswith("/pme_parquet-0.1.0-py3-none-any.whl")
+    assert cluster["spark_env_vars"]["PME_JAR"].endswith("/pme-parquet-spark-4.0_2.13-0.1.0.jar")
+    [script] = [one["volumes"]["destination"].rpartition("/")[2] for one in cluster["init_scripts"]]
+    assert "$PME_JAR" in (FOLDER / script).read_text(encoding="utf-8")
     assert set(re.findall(r"\$\{var\.(\w+)\}", str(bundle))) == set(bundle["variables"])
