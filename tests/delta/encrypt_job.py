@@ -290,6 +290,7 @@ def rotated(job: Encrypting) -> None:
     job.read("rotated rows", "rotated")
     job.read("rotated: rows before", "rotated", f"VERSION AS OF {before}")
     live = job.spark.read.format("delta").load(table).inputFiles()
+    job.done["rotated: live"] = [file.rpartition("/")[2] for file in live]
     kms = {"kms": "static", "kms.static.keys": f"file:{job.work / 'keys'}"}
     usage = pme.key_usage(job.spark, live[0], kms=kms).select("master_key", "kind", "columns").collect()
     job.done["rotated: keys"] = sorted(repr(tuple(one)) for one in usage if one[0])
