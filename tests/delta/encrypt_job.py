@@ -347,7 +347,9 @@ def killed(job: Encrypting) -> None:
         job.done[f"{name}: ended"] = ended.returncode
         job.done[f"{name}: said"] = ended.stderr[-2000:]
         job.done[f"{name}: version"] = job.spark.sql(f"DESCRIBE HISTORY delta.`{copy}`").count() - 1
-        job.done[f"{name}: marks"] = sum(1 for _ in files_under(copy / "_pme_encrypting"))
+        # Hadoop keeps a checksum beside each file of a local disk.
+        marks = [file for file in files_under(copy / "_pme_encrypting") if not file.name.startswith(".")]
+        job.done[f"{name}: marks"] = len(marks)
         job.encrypt(name, str(copy), encrypt_killed_job.ENC)
         job.encrypt(f"{name} again", str(copy), encrypt_killed_job.ENC)
         job.done[f"{name}: left"] = sorted(one.name for one in copy.iterdir() if one.name.startswith("_pme"))
