@@ -80,14 +80,17 @@ private[pmeparquet] object ConfigurationDesks {
         Right(
           Option(opened.get(request))
             .orElse(
-              own
-                .find(ConfigurationIdentity.of(_) == ConfigurationIdentity.in(request))
-                .map(conf => opened.computeIfAbsent(request, _ => open(conf, route)))
+              found(request, own).map(conf => opened.computeIfAbsent(request, _ => open(conf, route)))
             )
             .map(_.desk)
         )
       catch { case failed: PmeException => Left(failed) }
     )
+
+  private def found(request: String, own: => Seq[Configuration]): Option[Configuration] = {
+    val (digest, generation) = ConfigurationIdentity.in(request)
+    if (generation.forall(KeyGeneration.isKnown)) own.find(ConfigurationIdentity.of(_) == digest) else None
+  }
 
   private def open(conf: Configuration, route: KeyRoute): Opened = {
     val lifetimeMillis = Settings.lifetimeMillis(ConfigurationOptions.of(conf))

@@ -34,13 +34,16 @@ private[alone] object ConfigurationIdentity {
   }
 
   /** What a process asks the driver for: a desk for its configuration, and for its generation of keys. */
-  def requestOf(conf: Configuration): String = of(conf) + KeyGeneration.of(conf).fold("")(Separator + _)
+  def requestOf(conf: Configuration): String = of(conf) + KeyGeneration.of(conf).fold("")(s"$Separator" + _)
 
-  /** The digest in a request. */
-  def in(request: String): String = request.takeWhile(_ != Separator.head)
+  /** The digest in a request, and the generation. */
+  def in(request: String): (String, Option[String]) = {
+    val (digest, generation) = request.span(_ != Separator)
+    digest -> (if (generation.isEmpty) None else Some(generation.drop(1)))
+  }
 
   // Not in base64.
-  private val Separator = " "
+  private val Separator = ' '
 
   private def counts(name: String): Boolean =
     if (name == KeyGeneration.Name) false

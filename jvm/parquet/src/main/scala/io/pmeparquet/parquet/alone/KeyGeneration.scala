@@ -1,5 +1,6 @@
 package io.pmeparquet.parquet.alone
 
+import java.util.concurrent.ConcurrentHashMap
 import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
@@ -14,6 +15,16 @@ private[pmeparquet] object KeyGeneration {
 
   def of(conf: Configuration): Option[String] = Option(conf.get(Name))
 
+  // As many as there were rotations.
+  private val begun = ConcurrentHashMap.newKeySet[String]()
+
   /** Starts a new one, for all whose configurations are copies of this one that are made from now on. */
-  def begin(conf: Configuration): Unit = conf.set(Name, UUID.randomUUID().toString)
+  def begin(conf: Configuration): Unit = {
+    val generation = UUID.randomUUID().toString
+    begun.add(generation)
+    conf.set(Name, generation)
+  }
+
+  /** Whether this process started it. Any other is not answered, because each one that is answered costs memory. */
+  def isKnown(generation: String): Boolean = begun.contains(generation)
 }

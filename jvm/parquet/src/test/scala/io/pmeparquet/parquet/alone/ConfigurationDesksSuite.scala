@@ -118,6 +118,13 @@ class ConfigurationDesksSuite extends FunSuite {
     assertEquals(version(before), 1)
   }
 
+  test("a generation that this driver has not started is not answered") {
+    val session = conf(own: _*)
+    val made = sent(session)
+    made.set(KeyGeneration.Name, "made up")
+    assertEquals(answer(made, session), Right(None))
+  }
+
   test("a KMS that the driver cannot open is an error, and not a reason to call it from here") {
     val broken = conf("pme-parquet.kms" -> "static", "pme-parquet.kms.static.keys" -> "env:PME_TEST_NOT_SET")
     val failed = answer(broken, broken).left.toOption
