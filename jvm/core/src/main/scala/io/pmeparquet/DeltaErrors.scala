@@ -64,12 +64,12 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
       Rewritten
     )
 
-  /** @param statement as above */
-  def deltaOldFiles(table: String, statement: String): PmeException =
+  /** @param file one of those that the statement would make part of the table */
+  def deltaOldFiles(table: String, statement: String, file: String): PmeException =
     refused(
       table,
       s"$statement would make files part of the table that are plaintext, or that cannot be read, though that version's " +
-        "properties name keys",
+        s"properties name keys: $file is one of them",
       Rewritten
     )
 

@@ -2,12 +2,12 @@ package io.pmeparquet.spark.admin
 
 import java.io.FileNotFoundException
 import java.net.URI
-import java.nio.charset.StandardCharsets.US_ASCII
 
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.pmeparquet.parquet.files.ListedFile
@@ -59,13 +59,11 @@ object LoggedFiles {
     val path = new Path(file._1)
     val input = path.getFileSystem(conf).open(path)
     try {
-      val end = new Array[Byte](Magic.length)
+      val end = new Array[Byte](ParquetFileWriter.EFMAGIC.length)
       input.readFully(file._2 - end.length, end)
-      new String(end, US_ASCII) == Magic
+      end.sameElements(ParquetFileWriter.EFMAGIC)
     } finally input.close()
   }
-
-  private val Magic = "PARE"
 
   private def at(table: String, path: String) = {
     val named = new Path(new URI(path))

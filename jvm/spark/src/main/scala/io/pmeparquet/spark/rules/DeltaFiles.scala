@@ -24,8 +24,8 @@ private[rules] final class DeltaFiles(session: SparkSession, settings: DeltaSett
       val files = added.asInstanceOf[Dataset[_]].toDF()
       val shown = shownIn(files, table)
       if (shown.nonEmpty) throw PmeErrors.deltaOldStatistics(table.name, statement, shown.toSeq.sorted)
-      LoggedFiles.firstReadable(session, path, files).foreach { _ =>
-        throw PmeErrors.deltaOldFiles(table.name, statement)
+      LoggedFiles.firstReadable(session, path, files).foreach { file =>
+        throw PmeErrors.deltaOldFiles(table.name, statement, file)
       }
     }
 
