@@ -19,7 +19,6 @@ import io.pmeparquet.spark.session.{FormatName, SparkAccess}
  * the driver calls the KMS, as it does for our own format. ''Driver only.''
  */
 private[spark] object SessionKeys {
-  private val Factory = "parquet.crypto.factory.class"
   private val sessions = Collections.synchronizedMap(new WeakHashMap[SparkSession, UserGroupInformation])
 
   /** Answers for this session from now on, if it has the factory. */
@@ -42,7 +41,9 @@ private[spark] object SessionKeys {
   }
 
   private def hasFactory(session: SparkSession) =
-    SparkAccess.valueOf(session, Map.empty, Factory).contains(FormatName.CryptoFactoryClass)
+    SparkAccess
+      .valueOf(session, Map.empty, FormatName.CryptoFactorySetting)
+      .contains(FormatName.CryptoFactoryClass)
 
   /** Answers a request for the desk of a configuration, of whose digest it consists. */
   private def answer(request: Array[Byte]): Array[Byte] = {

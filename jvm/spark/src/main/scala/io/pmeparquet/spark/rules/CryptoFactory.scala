@@ -6,10 +6,10 @@ import io.pmeparquet.spark.session.FormatName
 
 /** Which crypto factory parquet-java finds in a Hadoop configuration. */
 private[rules] object CryptoFactory {
-  val Name = "parquet.crypto.factory.class"
 
   /** The name of its class. */
-  def of(conf: Configuration): Option[String] = Option(conf.get(Name)).filter(_.nonEmpty)
+  def of(conf: Configuration): Option[String] =
+    Option(conf.get(FormatName.CryptoFactorySetting)).filter(_.nonEmpty)
 
   def isOurs(conf: Configuration): Boolean = of(conf).contains(FormatName.CryptoFactoryClass)
 }

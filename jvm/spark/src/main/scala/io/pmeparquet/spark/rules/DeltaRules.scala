@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.datasources.{InsertIntoDataSourceCommand, 
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.PmeOptions
-import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -223,7 +223,11 @@ private final class DeltaRules(session: SparkSession) {
 
   private def requireWritable(table: DeltaTable): Unit = {
     val planted = table.planted.filterNot(settings.allowsProperty)
-    if (planted.nonEmpty && (settings.encrypts || planted.exists(_.equalsIgnoreCase(CryptoFactory.Name))))
+    if (
+      planted.nonEmpty && (settings.encrypts || planted.exists(
+        _.equalsIgnoreCase(FormatName.CryptoFactorySetting)
+      ))
+    )
       throw PmeErrors.deltaProperties(table.name, planted)
     requireFactory(table)
     if (table.isKernels && settings.namesKeys(table)) throw PmeErrors.deltaConnector(table.name)

@@ -15,6 +15,9 @@ private[spark] object FormatName {
   val OrcSourceClass = "io.pmeparquet.spark.PmeOrcDataSource"
   val OrcClass = "io.pmeparquet.spark.PmeOrcFileFormat"
   val CryptoFactoryClass = "io.pmeparquet.parquet.PmeCryptoFactory"
+
+  /** The setting of Hadoop in which parquet-java looks for the class of a crypto factory. */
+  val CryptoFactorySetting = "parquet.crypto.factory.class"
   val ExtensionsClass = "io.pmeparquet.spark.PmeExtensions"
 
   /** Whether the provider in `USING` or `format(…)` is a source of ours: its name, or one of its classes. */

@@ -20,7 +20,8 @@ private[admin] object DeltaChecks {
   def all(session: SparkSession): Seq[Check] = Check.attempt("Delta") {
     if (!hasDelta(session)) Nil
     else {
-      val factory = SparkAccess.valueOf(session, Map.empty, Factory).filter(_.nonEmpty)
+      val factory =
+        SparkAccess.valueOf(session, Map.empty, FormatName.CryptoFactorySetting).filter(_.nonEmpty)
       val ours = factory.contains(FormatName.CryptoFactoryClass)
       val extensions = session.sparkContext.getConf.get(StaticSQLConf.SPARK_SESSION_EXTENSIONS.key, "")
       val hasRules = extensions.split(',').map(_.trim).contains(FormatName.ExtensionsClass)
@@ -38,14 +39,18 @@ private[admin] object DeltaChecks {
         if (hasRules) "PmeExtensions refuses writes to tables with keys"
         else "also those whose properties name keys"
       val remedy =
-        s"To encrypt Delta tables, set spark.hadoop.$Factory=${FormatName.CryptoFactoryClass} and a KMS, as " +
+        s"To encrypt Delta tables, set spark.hadoop.${FormatName.CryptoFactorySetting}=${FormatName.CryptoFactoryClass} and a KMS, as " +
           "docs/delta.md says."
       Check.warning(FactoryName, s"none: the session writes Delta tables in plaintext; $keyed", remedy)
     case Some(other) =>
       val found =
         s"$other: checkpoints of tables whose properties name keys are plaintext, with minimum and maximum; with " +
           "keys of columns in the session there are no checkpoints"
-      Check.problem(FactoryName, found, s"Set spark.hadoop.$Factory=${FormatName.CryptoFactoryClass}.")
+      Check.problem(
+        FactoryName,
+        found,
+        s"Set spark.hadoop.${FormatName.CryptoFactorySetting}=${FormatName.CryptoFactoryClass}."
+      )
   }
 
   def ofExtensions(hasRules: Boolean): Check =
@@ -72,7 +77,6 @@ private[admin] object DeltaChecks {
     catch { case NonFatal(_) | _: LinkageError => false }
 
   private val Deltas = "org.apache.spark.sql.delta."
-  private val Factory = "parquet.crypto.factory.class"
   private val FactoryName = "Delta crypto factory"
   private val ExtensionsName = "Delta extensions"
 }
