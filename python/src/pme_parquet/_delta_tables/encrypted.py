@@ -27,7 +27,8 @@ class EncryptedTable(Showable):
         files_written: number of files that replaced them.
         files: number of live files. Each footer was opened, and each column has the key that it is to have.
         rows: number of rows that were compared before and after; None if nothing was rewritten.
-        columns: the leaf columns with their master keys; None for a column that stays readable.
+        columns: the leaf columns with their master keys; None for a column whose statistics stay readable. In files, it
+            may be under the footer key of the session that wrote them.
         properties: the table properties that name the keys and the columns with statistics.
         readable: what stays readable in the newest version.
         left: what older versions leave readable.

@@ -131,11 +131,11 @@ class _Run:
         rows = self._rewriting.finish()
         self._set_properties()
         rewritten: list[Rewritten] = []
-        old = self._table.live() if every else frozenset()
+        old = self._table.live(self._table.version()) if every else frozenset()
         for _ in range(_ATTEMPTS):
             now = self._table.version()
             found = self._look(now)
-            if found.clean and not (old and old & self._table.live()):
+            if found.clean and not (old and old & self._table.live(now)):
                 self._require_unchanged(now)
                 return self._result(now, found, rewritten, rows)
             done = self._rewriting.rewrite(self._order)
@@ -245,8 +245,10 @@ def unfinished(found: Look, rewrites: int, where: str) -> PmeError:
             f"{where}: after {number(rewrites, 'rewrite')}, files from before are still live, so they have old data "
             "keys. Delta did not rewrite them. Please report this."
         )
+    verb = "is" if found.other == 1 else "are"
     return PlaintextFileError(
-        f"{where}: after {number(rewrites, 'rewrite')}, {number(found.other, 'live file')} are plaintext, under "
-        f"other keys, or have unknown columns, and {number(found.shown, 'file')} have statistics of protected columns "
-        "in the log: another session writes meanwhile. Stop sessions that write without these keys, and run it again."
+        f"{where}: after {number(rewrites, 'rewrite')}, {number(found.other, 'live file')} {verb} plaintext, under "
+        "other keys, or with unknown columns, and the log has statistics of protected columns for "
+        f"{number(found.shown, 'file')}: another session writes meanwhile. Stop sessions that write without these "
+        "keys, and run it again."
     )

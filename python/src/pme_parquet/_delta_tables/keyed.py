@@ -57,7 +57,7 @@ class Keyed:
     properties: dict[str, str]
     statistics: tuple[str, ...]
     named: tuple[str, ...]
-    partitions: tuple[str, ...] = ()
+    partitions: tuple[str, ...]
 
     @property
     def silent(self) -> frozenset[tuple[str, ...]]:

@@ -124,9 +124,9 @@ class LoggedTable:
             int(snapshot.tombstones().count()),
         )
 
-    def live(self) -> frozenset[str]:
-        """The paths of the live files of the newest version."""
-        return frozenset(row[0] for row in self.frame(self.version().files).select("path").toLocalIterator())
+    def live(self, version: Version) -> frozenset[str]:
+        """The paths of a version's live files."""
+        return frozenset(row[0] for row in self.frame(version.files).select("path").toLocalIterator())
 
     def frame(self, jdf: Any) -> DataFrame:  # noqa: ANN401 of the JVM
         """The JVM's frame as a Python one."""
