@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
 import pme_parquet.delta
-from tests.delta.delta_tables import FACTORY, FILES
+from tests.delta.delta_tables import FACTORY, FACTORY_NAME, FILES, clear_logs
 from tests.support.kms.cluster_places import Places
 from tests.support.kms.counting import KMS, ROWS_PER_FILE, Log, frame, jar
 from tests.support.session import EXTENSION, builder, session_settings
@@ -46,7 +46,7 @@ def session(places: Places, master: str, caller: str) -> SparkSession:
         "spark.jars": ",".join(map(str, jars)),
         "spark.sql.extensions": f"{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.hadoop.parquet.crypto.factory.class": FACTORY,
+        f"spark.hadoop.{FACTORY_NAME}": FACTORY,
         "spark.hadoop.pme-parquet.kms": KMS,
         "spark.hadoop.pme-parquet.footerKey": "footer",
         "spark.hadoop.pme-parquet.kms.callFrom": caller,
@@ -148,12 +148,6 @@ def rotate(steps: Steps, table: str) -> None:
     enc = pme.Encryption(footer_key="footer", column_keys=columns, unlisted_columns="plaintext")
     done = pme.delta.rotate(steps.spark, path, enc)
     steps.keep("rotate", steps.spark.createDataFrame([(done.files_rewritten, done.files)]))
-
-
-def clear_logs(spark: SparkSession) -> None:
-    """Forget the state of tables, as a new driver would."""
-    session: Any = spark
-    session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from tests.support.metastore import Statements, said
 from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, builder, session_settings, without_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -19,6 +20,7 @@ CANARY = "canary-4711"
 KEYS = "TBLPROPERTIES ('parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pii: ssn, sick'"
 SILENT = "'delta.dataSkippingStatsColumns' = 'id'"
 FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
+FACTORY_NAME = "parquet.crypto.factory.class"
 
 
 def session(work: Path) -> SparkSession:
@@ -32,7 +34,7 @@ def session(work: Path) -> SparkSession:
             "spark.jars": ",".join(jars),
             "spark.sql.extensions": f"{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-            "spark.hadoop.parquet.crypto.factory.class": FACTORY,
+            f"spark.hadoop.{FACTORY_NAME}": FACTORY,
             "spark.hadoop.pme-parquet.kms": "static",
             "spark.hadoop.pme-parquet.kms.static.keys": f"file:{keys}",
             "spark.hadoop.pme-parquet.footerKey": "footer",
@@ -63,6 +65,24 @@ class Job(Statements):
 def new_table(job: Job, name: str) -> str:
     """Return the name in SQL of a table at a path."""
     return f"delta.`{job.work / 'tables' / name}`"
+
+
+@contextmanager
+def without_factory(spark: SparkSession) -> Iterator[SparkSession]:
+    """Let a session write plaintext. An empty name is not none: parquet-java looks for that class."""
+    context: Any = spark.sparkContext
+    conf = context._jsc.hadoopConfiguration()
+    conf.unset(FACTORY_NAME)
+    try:
+        yield spark.newSession()
+    finally:
+        conf.set(FACTORY_NAME, FACTORY)
+
+
+def clear_logs(spark: SparkSession) -> None:
+    """Forget the state of tables, as a new driver would."""
+    session: Any = spark
+    session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 def collected(spark: SparkSession, text: str) -> None:

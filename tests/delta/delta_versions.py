@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.delta.delta_definitions import COLUMNS, KEYS, ONLY_KEYS, SHOWN
-from tests.delta.delta_tables import CANARY, FACTORY, SILENT, Job, attempt, new_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.delta.delta_tables import CANARY, SILENT, Job, attempt, collected, new_table, without_factory
 
 CHECK = f"'delta.constraints.c' = 'ssn <> \\'{CANARY}\\''"
 DEFAULTS = "spark.databricks.delta.properties.defaults."
@@ -76,9 +72,9 @@ def versions(job: Job) -> None:
     made = partial(new_table, job)
     for name, more in {"old_values": "", "old_files": f" TBLPROPERTIES ({SILENT})"}.items():
         table = made(name)
-        with plaintext(job) as openly:
-            openly.sql(f"CREATE TABLE {table} {COLUMNS} USING delta{more}")
-            openly.sql(f"INSERT INTO {table} VALUES (1, '{CANARY}-1')")
+        with without_factory(job.spark) as openly:
+            collected(openly, f"CREATE TABLE {table} {COLUMNS} USING delta{more}")
+            collected(openly, f"INSERT INTO {table} VALUES (1, '{CANARY}-1')")
         job.sql(f"ALTER TABLE {table} SET TBLPROPERTIES {ONLY_KEYS}, {SILENT})")
         own = Job(job.spark.newSession(), job.work, job.done)
         own.spark.conf.set("pme-parquet.plaintextFiles", "allow")
@@ -92,15 +88,3 @@ def versions(job: Job) -> None:
         job.note(f"{name}_unharmed", f"SELECT count(*) FROM {table}")
         job.note(f"{name}_encrypted", f"RESTORE TABLE {table} TO VERSION AS OF 3", f"SELECT count(*) FROM {table}")
         job.note(f"{name}_clone", f"CREATE TABLE {made(f'{name}-3')} SHALLOW CLONE {table} VERSION AS OF 3")
-
-
-@contextmanager
-def plaintext(job: Job) -> Iterator[Job]:
-    """Let a session write without a factory. An empty name is not none: parquet-java looks for that class."""
-    context: Any = job.spark.sparkContext
-    conf, name = context._jsc.hadoopConfiguration(), "parquet.crypto.factory.class"
-    conf.unset(name)
-    try:
-        yield Job(job.spark.newSession(), job.work, job.done)
-    finally:
-        conf.set(name, FACTORY)

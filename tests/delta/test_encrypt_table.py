@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.delta import encrypt_job, encrypt_killed_job
+from tests.delta import encrypt_faults, encrypt_job, encrypt_killed_job
 from tests.delta.delta_tables import CANARY
 from tests.support.canary import find_canaries
 from tests.support.processes import result_of
@@ -298,7 +298,7 @@ def test_after_a_kill_the_next_run_finishes_and_nothing_is_left(ran: Ran, point:
 
 @all_only
 def test_a_run_continues_wherever_the_disk_stopped_the_one_before(ran: Ran) -> None:
-    places = range(0, ran.done["stopped changes"], encrypt_job.STRIDE)
+    places = range(0, ran.done["stopped changes"], encrypt_faults.STRIDE)
     assert len(places) > 4
     assert ran.done["stopped 0 failed"]
     for place in places:

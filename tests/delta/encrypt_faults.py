@@ -1,0 +1,157 @@
+"""Parts of ``encrypt_job``: other sessions, disks that stop, kills, and steps that go wrong."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pme_parquet as pme
+import pme_parquet.delta
+from pme_parquet._delta_tables.logged import LoggedTable
+from tests.delta import encrypt_killed_job
+from tests.delta.delta_tables import CANARY, clear_logs
+from tests.delta.encrypt_tables import OPEN, follow
+from tests.support.canary import files_under, find_canaries
+from tests.support.processes import PATIENCE_TO_HALT, environment
+from tests.support.session import ROOT
+from tests.support.storage.file_systems import NEVER, STOPPING, changes_left, stopping
+
+if TYPE_CHECKING:
+    from tests.delta.encrypt_tables import Encrypting
+
+STRIDE = 5
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+def concurrent(job: Encrypting) -> None:
+    """Let another session append plaintext after each rewrite."""
+    original = LoggedTable.rewrite
+    for name, times in {"once": 1, "always": 100}.items():
+        # The other implementation cannot read an encrypted checkpoint.
+        table = job.written(name, "TBLPROPERTIES ('delta.checkpointInterval' = '100')")
+        left = iter(range(times))
+
+        def rewrite(
+            of: LoggedTable, order: str | None, text: str, left: Any = left, name: str = name
+        ) -> tuple[int, int]:
+            done = original(of, order, text)
+            if next(left, None) is not None:
+                job.outsider(name)
+            return done
+
+        LoggedTable.rewrite = rewrite  # type: ignore[assignment,method-assign]
+        try:
+            job.encrypt(name, table, OPEN)
+        finally:
+            LoggedTable.rewrite = original  # type: ignore[method-assign]
+    job.read("once rows", "once")
+    job.encrypt("always again", job.place("always"), OPEN)
+    job.read("always rows", "always")
+
+
+def stopped(job: Encrypting) -> None:
+    """Let the disk stop after any number of changes, and run again."""
+    table = Path(job.written("stopped"))
+    counted = shutil.copytree(table, job.work / "tables" / "counted")
+    for name, value in STOPPING.items():
+        job.spark.conf.set(name, value)
+    with stopping(job.spark, NEVER):
+        pme.delta.encrypt_table(job.spark, counted, OPEN)
+        changes = NEVER - changes_left(job.spark)
+    job.done["stopped changes"] = changes
+    for after in range(0, changes, STRIDE):
+        copy = shutil.copytree(table, job.work / "tables" / f"stopped-{after}")
+        failed = False
+        with stopping(job.spark, after):
+            try:
+                pme.delta.encrypt_table(job.spark, copy, OPEN)
+            except Exception:  # noqa: BLE001 - how it fails is Delta's
+                failed = True
+        clear_logs(job.spark)
+        with stopping(job.spark, NEVER):
+            job.encrypt(f"stopped {after}", str(copy), OPEN)
+            job.done[f"stopped {after} failed"] = failed
+            job.read(f"stopped {after} rows", copy.name)
+
+
+def killed(job: Encrypting) -> None:
+    """Kill the process at points of a run, and run again."""
+    table = Path(job.written("killed"))
+    for point in encrypt_killed_job.POINTS:
+        name = f"killed {point}"
+        copy = shutil.copytree(table, job.work / "tables" / name)
+        scratch = job.work / "scratch" / point
+        scratch.mkdir(parents=True)
+        arguments = [str(scratch), str(copy), point, str(job.work / "classes")]
+        ended = subprocess.run(
+            [sys.executable, "-m", encrypt_killed_job.__name__, *arguments],
+            cwd=ROOT,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_TO_HALT,
+            check=False,
+        )
+        job.done[f"{name}: ended"] = ended.returncode
+        job.done[f"{name}: said"] = ended.stderr[-2000:]
+        job.done[f"{name}: version"] = job.spark.sql(f"DESCRIBE HISTORY delta.`{copy}`").count() - 1
+        # Hadoop keeps a checksum beside each file of a local disk.
+        marks = [file for file in files_under(copy / "_pme_encrypting") if not file.name.startswith(".")]
+        job.done[f"{name}: marks"] = len(marks)
+        job.encrypt(name, str(copy), encrypt_killed_job.ENC)
+        job.encrypt(f"{name} again", str(copy), encrypt_killed_job.ENC)
+        job.done[f"{name}: left"] = sorted(one.name for one in copy.iterdir() if one.name.startswith("_pme"))
+        follow(job, name, str(copy))
+        job.done[f"{name} after"] = [str(one) for one in find_canaries(copy, [CANARY])]
+        job.read(f"{name} rows", name)
+
+
+def told(job: Encrypting) -> None:
+    """Let a step go wrong, and follow what the error says; commits have the user's own text."""
+    table = job.written("told")
+    original = LoggedTable.content
+    LoggedTable.content = lambda of, version: (version, "")  # type: ignore[assignment,method-assign] # noqa: ARG005
+    try:
+        job.encrypt("told: rows", table, OPEN)
+    finally:
+        LoggedTable.content = original  # type: ignore[method-assign]
+    [_, text] = job.done["told: rows"]
+    name = f"delta.`file:{table}`"
+    again = f"INSERT OVERWRITE {name} SELECT * FROM {name} VERSION AS OF 3"
+    job.done["told: advised"] = again in text
+    job.spark.conf.set("pme-parquet.plaintextFiles", "allow")
+    job.note("told: advice", again)
+    job.spark.conf.unset("pme-parquet.plaintextFiles")
+    job.read("told rows", "told")
+    job.spark.conf.set(USER_METADATA, "ticket 7")
+    job.keep("told: rotated", lambda: pme.delta.rotate(job.spark, table, OPEN))
+    job.done["told: user metadata"] = [
+        [row["userMetadata"] for row in job.spark.sql(f"DESCRIBE HISTORY delta.`{table}` LIMIT 1").collect()],
+        job.spark.conf.get(USER_METADATA),
+    ]
+    job.spark.conf.unset(USER_METADATA)
+    job.sql(f"DELETE FROM delta.`{table}`")
+    job.keep("told: empty", lambda: pme.delta.rotate(job.spark, table, OPEN))
+
+
+def conflicts(job: Encrypting) -> None:
+    """Let another session come first each time."""
+    table = job.written("conflicts")
+    job.encrypt("conflicts", table, OPEN)
+    original = LoggedTable.rewrite
+
+    class ConcurrentTestError(Exception):
+        """By its name, a conflict."""
+
+    def first(*_: object) -> Any:
+        raise ConcurrentTestError
+
+    LoggedTable.rewrite = first  # type: ignore[assignment,method-assign]
+    try:
+        job.keep("conflicts: rotated", lambda: pme.delta.rotate(job.spark, table, OPEN))
+    finally:
+        LoggedTable.rewrite = original  # type: ignore[method-assign]
+    job.done["conflicts: marks"] = (Path(table) / "_pme_encrypting").exists()
