@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import sys
 import time
 from dataclasses import replace
@@ -34,6 +35,23 @@ def simple(job: Encrypting) -> None:
     job.read("simple rows", "simple")
     job.sql(f"INSERT INTO delta.`{table}` {row('8, 10, 1, 1')}")
     job.encrypt("simple appended", table, OPEN)
+    job.check("check simple", table)
+    shutil.copy(stray(job), Path(table, "stray.parquet"))
+    job.check("check simple of a stray file", table)
+    job.check("check simple without a session", table, spark=None)
+    (job.work / "others").write_text("pii=" + base64.b64encode(bytes(16)).decode())
+    others = {"kms": "static", "kms.static.keys": f"file:{job.work / 'others'}"}
+    job.check("check simple without the key", table, kms=others)
+
+
+def stray(job: Encrypting) -> Path:
+    """Write a file whose encrypted footer hides that `ssn` is not encrypted, and return it."""
+    enc = pme.Encryption(footer_key="footer", column_keys={"pay": ["id"]}, unlisted_columns="plaintext")
+    place = job.work / "stray"
+    frame = job.spark.sql(row("100, 101, 1, 1")).write.mode("overwrite")
+    frame.format("pme-parquet").options(**replace(enc, kms=job.kms).options()).save(str(place))
+    [file] = place.rglob("part-*.parquet")
+    return file
 
 
 def mapped(job: Encrypting) -> None:
@@ -44,6 +62,7 @@ def mapped(job: Encrypting) -> None:
         job.openly(f"ALTER TABLE delta.`{table}` RENAME COLUMN number TO ssn")
         job.encrypt(mode, table, NESTED)
         job.encrypt(f"{mode} again", table, NESTED)
+        job.check(f"check {mode}", table)
         job.read(f"{mode} rows", mode)
 
 
@@ -60,6 +79,7 @@ def whole(job: Encrypting) -> None:
     version = job.done["whole"]["version"] if isinstance(job.done["whole"], dict) else 0
     job.note("whole changes", f"SELECT count(*) FROM table_changes_by_path('{table}', {version})")
     job.encrypt("whole again", table, enc)
+    job.check("check whole", table)
 
 
 def cleaned(job: Encrypting) -> None:
@@ -72,6 +92,9 @@ def cleaned(job: Encrypting) -> None:
     job.done["cleaned before"] = [str(one) for one in find_canaries(table, [CANARY])]
     follow(job, "cleaned", table)
     job.done["cleaned after"] = [str(one) for one in find_canaries(table, [CANARY])]
+    job.check("check cleaned", table)
+    job.check("check cleaned of named columns", table, ["ssn", "home.street"])
+    job.check("check cleaned without a session", table, spark=None)
     job.read("cleaned rows", "cleaned")
     job.note("cleaned properties", f"SHOW TBLPROPERTIES delta.`{table}`")
 
@@ -136,15 +159,15 @@ def rotated(job: Encrypting) -> None:
     job.keep("rotated", lambda: pme.delta.rotate(job.spark, table, new))
     job.keep("rotated: again", lambda: pme.delta.rotate(job.spark, table, new))
     job.read("rotated rows", "rotated")
+    job.check("check rotated", table)
     job.read("rotated: rows before", "rotated", f"VERSION AS OF {before}")
     live = job.spark.read.format("delta").load(table).inputFiles()
     job.done["rotated: live"] = [file.rpartition("/")[2] for file in live]
-    kms = {"kms": "static", "kms.static.keys": f"file:{job.work / 'keys'}"}
-    usage = pme.key_usage(job.spark, live[0], kms=kms).select("master_key", "kind", "columns").collect()
+    usage = pme.key_usage(job.spark, live[0], kms=job.kms).select("master_key", "kind", "columns").collect()
     job.done["rotated: keys"] = sorted(repr(tuple(one)) for one in usage if one[0])
     for name, change in {
-        "rotate": lambda: pme.rotate(job.spark, table, kms=kms, master_keys={"pii-2": "pii"}),
-        "in place": lambda: pme.encrypt(job.spark, table, enc=replace(OPEN, kms=kms), in_place=True),
+        "rotate": lambda: pme.rotate(job.spark, table, kms=job.kms, master_keys={"pii-2": "pii"}),
+        "in place": lambda: pme.encrypt(job.spark, table, enc=replace(OPEN, kms=job.kms), in_place=True),
     }.items():
         attempt(job, f"rotated: bare {name}", change)
 
@@ -158,9 +181,8 @@ def footers(job: Encrypting) -> None:
     other.sql(f"INSERT INTO delta.`{table}` {row('8, 10, 1, 1')}")
     job.encrypt("footers: other", table, OPEN)
     job.encrypt("footers: again", table, OPEN)
-    kms = {"kms": "static", "kms.static.keys": f"file:{job.work / 'keys'}"}
     live = job.spark.read.format("delta").load(table).inputFiles()
-    usage = [row for file in live for row in pme.key_usage(job.spark, file, kms=kms).collect()]
+    usage = [row for file in live for row in pme.key_usage(job.spark, file, kms=job.kms).collect()]
     job.done["footers: keys"] = sorted({one["master_key"] for one in usage if one["kind"] == "footer"})
     tracked = job.written("tracked", "TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
     job.encrypt("tracked", tracked, OPEN)

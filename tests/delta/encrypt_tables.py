@@ -52,6 +52,11 @@ class Encrypting(Job):
         # A search of bytes does not see into compressed pages.
         spark.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
 
+    @property
+    def kms(self) -> dict[str, str]:
+        """The session's KMS, for operations of the connector."""
+        return {"kms": "static", "kms.static.keys": f"file:{self.work / 'keys'}"}
+
     def openly(self, text: str) -> None:
         """Run a statement without a factory."""
         with without_factory(self.spark) as own:
@@ -108,6 +113,11 @@ class Encrypting(Job):
             self.done[step] = found.to_dict() | {"text": str(found)}
         except Exception as error:  # noqa: BLE001 - any outcome is compared
             self.done[step] = said(error)
+
+    def check(self, step: str, table: str, columns: list[str] | None = None, **more: Any) -> None:
+        """Check a table with the session, and keep the result."""
+        found = pme.delta.check(table, columns, **({"spark": self.spark} | more))
+        self.done[step] = found.to_dict() | {"text": str(found)}
 
     def read(self, step: str, name: str, more: str = "") -> None:
         """Read a table as the session does, which refuses plaintext files."""

@@ -69,6 +69,54 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return made
 
 
+def high(found: dict[str, Any], of: str = "") -> list[tuple[str, str, str]]:
+    """Return what a check found readable, in files that the log says this of."""
+    return [
+        (one["kind"], one["column"], one["file"])
+        for one in found["findings"]
+        if one["severity"] == "high" and one["what"].startswith(of)
+    ]
+
+
+def unread(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one["kind"], one["file"]) for one in found["findings"] if one["severity"] == "unread"]
+
+
+def test_check_opens_a_footer_that_hides_a_plaintext_column(ran: Ran) -> None:
+    table, stray, closed, keyless = (
+        ran.done[f"check simple{more}"] for more in ("", " of a stray file", " without a session", " without the key")
+    )
+    assert high(table, "live") == []
+    assert unread(table) == []
+    assert high(stray, "not named") == [("plaintext column", "ssn", "stray.parquet")]
+    assert stray["looked_at"]["footers opened"] == 1
+    for found, why in ((closed, "check with spark= opens it"), (keyless, "did not open: PME_KEY_NOT_FOUND")):
+        assert high(found, "not named") == []
+        assert unread(found) == [("hidden columns", "stray.parquet")]
+        assert why in next(one["what"] for one in found["findings"] if one["kind"] == "hidden columns")
+
+
+@all_only
+def test_check_is_ok_after_the_advice_was_followed(ran: Ran) -> None:
+    for step in ("check cleaned", "check cleaned of named columns"):
+        found = ran.done[step]
+        assert (found["ok"], found["live_by"], found["looked_at"]["files live"]) == (True, "the session's Delta", 1)
+        assert {one["kind"] for one in found["findings"]} == {"encrypted checkpoint"}
+    # Nobody without keys knows what is live.
+    closed = ran.done["check cleaned without a session"]
+    assert (closed["ok"], closed["version"], closed["live_by"]) == (False, None, "")
+    assert unread(closed) == [("unsupported table", "")]
+
+
+@all_only
+@pytest.mark.parametrize("step", ["name", "id", "whole", "rotated"])
+def test_check_finds_nothing_readable_in_live_files(ran: Ran, step: str) -> None:
+    found = ran.done[f"check {step}"]
+    assert high(found, "live") == []
+    assert unread(found) == []
+    assert high(found)  # of versions from before
+
+
 @all_only
 def test_nothing_is_readable_after_the_advice_was_followed(ran: Ran) -> None:
     result = ran.result("cleaned")

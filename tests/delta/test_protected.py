@@ -144,6 +144,20 @@ def test_without_deltalake_the_error_says_what_to_install(tmp_path: Path, monkey
     monkeypatch.delitem(sys.modules, "pme_parquet._logs.live")
 
 
+def test_a_kms_without_a_session_is_refused(tmp_path: Path) -> None:
+    written.commit(tmp_path, 0, written.metadata())
+    with pytest.raises(pme.BadOptionError, match="kms is for a session, and spark is missing"):
+        pme.delta.check(tmp_path, kms="vault")
+
+
+@pytest.mark.parametrize("name", ["parquet.encryption.column.keys", "PARQUET.Encryption.Column.Keys"])
+def test_a_property_protects_columns_in_any_letter_case(tmp_path: Path, name: str) -> None:
+    written.commit(tmp_path, 0, written.metadata(**{name: "pii: ssn"}))
+    found = pme.delta.check(tmp_path)
+    assert (found.columns, found.columns_from) == (("ssn",), "parquet.encryption.column.keys")
+    assert found.findings == ()
+
+
 def test_without_pyarrow_a_checkpoint_is_not_taken_for_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

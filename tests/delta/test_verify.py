@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._logs import said
+from pme_parquet._logs import live
 from tests.support.commands import run
 from tests.support.delta import written
 from tests.support.errors import condition
@@ -113,7 +113,7 @@ def test_nothing_is_verified_if_nobody_can_tell_which_files_are_live(
 ) -> None:
     table = make(tmp_path / "t")
     for look in (pme.verify, pme.key_usage):
-        monkeypatch.setattr(said, "is_installed", lambda: False)
+        monkeypatch.setattr(live, "is_installed", lambda: False)
         with pytest.raises(pme.UnsupportedError, match=r"not known: the session has no Delta.*pme-parquet\[delta\]"):
             look(spark, table, options=OPTIONS)
         monkeypatch.undo()

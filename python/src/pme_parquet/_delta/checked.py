@@ -22,12 +22,13 @@ class DeltaCheck(CheckResult):
 
     Attributes:
         path: the checked table.
-        version: its newest version; None if `deltalake` cannot read the table.
+        version: its newest version; None if nobody can read the table.
         columns: the protected columns by their newest names; empty if none was found.
         columns_from: how these were found, in words.
         findings: what anyone can read, and what was not looked at; the worst first.
         looked_at: numbers: commits, checkpoints, and data files by what the log says of them.
         storage: how the storage was reached, in words without secrets; empty for local files.
+        live_by: who says which files are live: `deltalake` or `the session's Delta`; empty if nobody can.
     """
 
     path: str
@@ -37,6 +38,7 @@ class DeltaCheck(CheckResult):
     findings: tuple[DeltaFinding, ...] = field(repr=False)
     looked_at: dict[str, int]
     storage: str = ""
+    live_by: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as for JSON."""
@@ -44,6 +46,7 @@ class DeltaCheck(CheckResult):
             "path": self.path,
             "storage": self.storage,
             "version": self.version,
+            "live_by": self.live_by,
             "ok": self.ok,
             "columns": list(self.columns),
             "columns_from": self.columns_from,

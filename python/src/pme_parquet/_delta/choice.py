@@ -24,9 +24,10 @@ def chosen(files: Iterable[DataFile], properties: Mapping[str, str], schemas: Sc
 
     Args:
         files: the live ones; all, if which are live is not known.
-        properties: of the table.
+        properties: of the table, in any letter case: our crypto factory does not distinguish it.
         schemas: of the table.
     """
+    properties = {name.lower(): value for name, value in properties.items()}
     sealed = {name for file in files for name in file.sealed}
     names: dict[Path, str] = {}
     for name in sealed:
@@ -34,7 +35,7 @@ def chosen(files: Iterable[DataFile], properties: Mapping[str, str], schemas: Sc
     stated = list(_stated(properties.get(_COLUMN_KEYS, "")))
     for path in stated:
         names |= schemas.names(path)
-    whole = any(file.footer == "encrypted" for file in files)
+    whole = any(file.footer == "encrypted" and not file.opened for file in files)
     if _UNIFORM_KEY in properties or (whole and not stated):
         every = names | schemas.every()
         why = f"{_UNIFORM_KEY}" if _UNIFORM_KEY in properties else "live files with an encrypted footer"

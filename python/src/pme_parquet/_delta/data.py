@@ -40,9 +40,11 @@ class DataFile:
         shown: its path below the table, with slashes.
         footer: as of `pme.inspect`; None if it is no Parquet file.
         plain: the columns that anyone can read.
-        sealed: the columns that are encrypted, if its footer shows them.
+        sealed: the columns that are encrypted, if its footer shows them or was opened.
         bounds: those among them whose statistics its footer shows.
         whole: whether everything in a file with an encrypted footer is in encrypted modules; None if not looked at.
+        opened: whether a session opened its encrypted footer.
+        unopened: the condition why a session could not; empty if none tried.
         problem: the condition or reason why it could not be read; empty if it needs not be, as a file of checksums.
     """
 
@@ -53,6 +55,8 @@ class DataFile:
     sealed: frozenset[str] = frozenset()
     bounds: frozenset[str] = frozenset()
     whole: bool | None = None
+    opened: bool = False
+    unopened: str = ""
     problem: str = ""
 
 
@@ -125,7 +129,7 @@ def search_file(findings: Findings, file: DataFile, of: State) -> None:
         return
     protected = findings.protected
     readable = _protected(protected, file.plain)
-    if readable and not file.sealed:
+    if readable and not file.sealed and not file.opened:
         shown = ", ".join(readable[:_SHOWN]) + (", …" if len(readable) > _SHOWN else "")
         what = f"{of}: everything in it is readable, also {shown}"
         findings.add("plaintext file", "high", file.shown, what, *(("*",) if len(readable) > _SHOWN else readable))
@@ -133,14 +137,31 @@ def search_file(findings: Findings, file: DataFile, of: State) -> None:
         findings.add("plaintext column", "high", file.shown, f"{of}: it is not encrypted in this file", *readable)
     if bounds := _protected(protected, file.bounds):
         findings.add("statistics", "high", file.shown, f"{of}: its footer has readable statistics of it", *bounds)
-    if file.whole is False and protected.every:
+    if file.footer == "encrypted" and file.whole is not True:
+        _search_before(findings, file, of)
+
+
+def _search_before(findings: Findings, file: DataFile, of: State) -> None:
+    """Adds what is before an encrypted footer, if not everything there is in encrypted modules."""
+    if file.opened and file.plain:
+        # Its plaintext columns are known by now, and so are those among them that are protected.
+        return
+    if file.opened:
+        before = "not everything before it is in encrypted modules"
+        seen = before if file.whole is False else "whether all before it is in encrypted modules was not looked at"
+        what = f"{of}: its footer has no plaintext column, but {seen}; pme.verify reads it"
+        findings.add("hidden columns", "unread", file.shown, what)
+        return
+    why = f"; its footer did not open: {file.unopened}" if file.unopened else "; check with spark= opens it"
+    if file.whole is None:
+        what = f"{of}: its footer is encrypted; whether all before it is was not looked at{why}"
+        findings.unread(file.shown, what)
+    elif findings.protected.every:
         what = f"{of}: its footer is encrypted, but not everything before it is; which columns, the footer hides"
         findings.add("plaintext in a file", "high", file.shown, what, "*")
-    elif file.whole is False:
-        what = f"{of}: its footer hides which of its columns are encrypted, and not all are; pme.verify needs the keys"
+    else:
+        what = f"{of}: its footer hides which of its columns are encrypted, and not all are{why}"
         findings.add("hidden columns", "unread", file.shown, what)
-    elif file.footer == "encrypted" and file.whole is None:
-        findings.unread(file.shown, f"{of}: its footer is encrypted; whether all before it is was not looked at")
 
 
 def _protected(protected: Protected, names: frozenset[str]) -> list[str]:

@@ -56,11 +56,12 @@ def search_metadata(findings: Findings, file: str, metadata: Mapping[str, Any]) 
 
 
 def _properties(findings: Findings, file: str, metadata: Mapping[str, Any]) -> None:
+    protected = findings.protected
     for name, text in configuration(metadata).items():
         if name.startswith(_CONSTRAINT):
-            if columns := findings.protected.within(text):
+            if columns := protected.within(text):
                 findings.add("constraint", "high", file, "a constraint names it, with the values in it", *columns)
-        elif not name.startswith(("delta.", ENCRYPTION)) and (columns := findings.protected.within(f"{name} {text}")):
+        elif not name.lower().startswith(("delta.", ENCRYPTION)) and (columns := protected.within(f"{name} {text}")):
             findings.add("text", "low", file, "a table property names it, perhaps with values", *columns)
 
 

@@ -18,22 +18,25 @@ from pme_parquet._delta.findings import Findings
 from pme_parquet._delta.metadata import configuration, schema
 from pme_parquet._delta.protected import Protected, directories, named
 from pme_parquet._logs.bounds import UnreadableError
-from pme_parquet._logs.live import Live, live
+from pme_parquet._logs.live import NOT_INSTALLED, Live, is_installed, live
 from pme_parquet._logs.log import LOG, Log, copied
 from pme_parquet._storage import shown, storage
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pme_parquet._access import Access
+    from pme_parquet._delta.opened import Opener
     from pme_parquet._storage import Found, Storage, WholeStorage
 
 MAX_FILES = 1_000_000
 _THREADS = 16
 
 
-def searched(where: str, columns: Sequence[str] | None, reached: Access, function: str) -> DeltaCheck:
+def searched(
+    where: str, columns: Sequence[str] | None, reached: Access, function: str, opener: Opener | None
+) -> DeltaCheck:
     """Everything that `pme.delta.check` does."""
     files = storage(where, reached.options)
     of_log, others = _listed(files)
@@ -43,7 +46,10 @@ def searched(where: str, columns: Sequence[str] | None, reached: Access, functio
         # Before it is known what is protected, no column is; only what could not be read is found.
         first: list[tuple[str, str]] = []
         log = copied(files, of_log[:MAX_FILES], Path(directory), lambda file, what: first.append((file, what)))
-        made = _Check(files, (*of_log[:MAX_FILES], *others[:MAX_FILES]), log, live(Path(directory), log))
+        told = live(Path(directory), log) if is_installed() else Live(problem=NOT_INSTALLED)
+        if told.files is None and opener is not None:
+            told = opener.live(told.problem)
+        made = _Check(files, (*of_log[:MAX_FILES], *others[:MAX_FILES]), log, told, opener)
         protected, why = made.protected(columns, function)
         findings = Findings(protected)
         for file, what in first:
@@ -52,7 +58,7 @@ def searched(where: str, columns: Sequence[str] | None, reached: Access, functio
             findings.unread("", f"there are more than {MAX_FILES:,} files; the others were not looked at")
         made.search(findings)
     place = shown(where), made.live.version
-    return DeltaCheck(*place, protected.names, why, findings.all(), made.looked_at, reached.words)
+    return DeltaCheck(*place, protected.names, why, findings.all(), made.looked_at, reached.words, made.live.by)
 
 
 def _listed(files: WholeStorage) -> tuple[list[Found], list[Found]]:
@@ -75,20 +81,37 @@ def _search(search: Search, findings: Findings, file: str, document: dict[str, A
 class _Check:
     """What is known of a table before it is searched."""
 
-    def __init__(self, files: Storage, found: Sequence[Found], log: Log, of: Live) -> None:
+    def __init__(
+        self, files: Storage, found: Sequence[Found], log: Log, of: Live, opener: Opener | None = None
+    ) -> None:
         self._files, self._found, self._log, self.live = files, found, log, of
         self.looked_at: dict[str, int] = {}
+        self.opened = 0
         self._schema: object = None
         # Files of a table mostly have the same columns.
         self._shared: dict[frozenset[str], frozenset[str]] = {}
         self._schemas, self._properties = Schemas(), dict[str, str]()
         for _, document in self._documents(lambda _file, _what: None):
             self._remember(document)
+        if of.metadata is not None:
+            # The newest one may be in an encrypted checkpoint.
+            self._remember(of.metadata)
         with ThreadPoolExecutor(_THREADS) as threads:
             self._data: list[DataFile] = list(threads.map(self._look, candidates(found)))
+        if opener is not None:
+            self._open(opener)
+
+    def _open(self, opener: Opener) -> None:
+        """Opens the footers that hide which columns are encrypted, where not everything is."""
+        hiding = [file for file in self._data if file.footer == "encrypted" and file.whole is not True]
+        opened = {file.shown: file for file in opener.columns(hiding)}
+        self._data = [self._with_shared(opened.get(file.shown, file)) for file in self._data]
+        self.opened = sum(file.opened for file in opened.values())
 
     def _look(self, found: Found) -> DataFile:
-        file = look_at(self._files, found)
+        return self._with_shared(look_at(self._files, found))
+
+    def _with_shared(self, file: DataFile) -> DataFile:
         shared = self._shared.setdefault
         plain, sealed, bounds = (shared(names, names) for names in (file.plain, file.sealed, file.bounds))
         return replace(file, plain=plain, sealed=sealed, bounds=bounds)
@@ -98,7 +121,7 @@ class _Check:
         yield from checkpoints.rows(self._files, self._log, unread)
         yield from self._log.documents(unread)
 
-    def _remember(self, document: dict[str, Any]) -> None:
+    def _remember(self, document: Mapping[str, Any]) -> None:
         metadata = document.get("metaData")
         if isinstance(metadata, dict):
             self._properties = configuration(metadata)
@@ -155,4 +178,5 @@ class _Check:
             "commits": len(self._log.commits),
             "checkpoints": len(self._log.checkpoints),
             **{f"files {of}": count for of, count in sorted(counts.items())},
+            **({"footers opened": self.opened} if self.opened else {}),
         }

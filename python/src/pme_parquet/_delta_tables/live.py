@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._delta.columns import Path, fold
+from pme_parquet._delta.opened import reading
 from pme_parquet._delta_tables.keyed import COLUMNS, COMPLETE, FOOTER
-from pme_parquet._delta_tables.settings import reading
 from pme_parquet._spark.driver import method_of
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._delta.opened import reading
 from pme_parquet.errors import BadOptionError, NoKeyError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -69,14 +70,6 @@ def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]
         )
     made = {name: value for name, value in given.items() if name in _CARRIED - {"uniformKey"}}
     return made | {"footerKey": footer, "keyManagement": "envelope"} | reading(conf)
-
-
-def reading(conf: Any) -> dict[str, str]:  # noqa: ANN401 of the JVM
-    """The options of the session's KMS."""
-    own = dict(conf.getPropsWithPrefix(_PREFIX))
-    java = dict(conf.getPropsWithPrefix(_JAVA))
-    kms = {name: value for name, value in own.items() if name.lower().startswith("kms")}
-    return kms | {_JAVA + name: value for name, value in java.items() if name.lower().startswith("kms.")}
 
 
 def _require_same(name: str, value: str, own: dict[str, str], where: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pme_parquet._inspect.formats import DELTA
 from pme_parquet._inspect.tables import table_above
-from pme_parquet._logs.live import Live
-from pme_parquet._logs.said import BY, is_installed, said
+from pme_parquet._logs.live import NOT_INSTALLED, Live, is_installed
+from pme_parquet._logs.said import said
 from pme_parquet._snapshots.listing import below
 from pme_parquet.errors import PmeError
 
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 
     from pme_parquet._access import Access
     from pme_parquet._inspect.inspected import InspectedFile, InspectedTable
-
-_NEITHER = "the package deltalake is not installed. pip install 'pme-parquet[delta]'"
-
-
-class _Answer(NamedTuple):
-    live: Live
-    by: str
 
 
 def with_live(
@@ -49,9 +42,9 @@ def with_live(
         prefix = f"{name}/" if is_below else ""
         own = [file.file for file in files if _slashes(file.file).startswith(prefix)]
         answer = _ask(below(where, *name.split("/")) if is_below else whole, reached, spark)
-        live = answer.live.files
+        live = answer.files
         if live is None:
-            known[name] = replace(table, live_problem=answer.live.problem)
+            known[name] = replace(table, live_problem=answer.problem)
             continue
         of_table = {
             file: (_slashes(file).removeprefix(prefix) if is_below else inside + _slashes(file)) for file in own
@@ -61,7 +54,7 @@ def with_live(
         wanted = sum(one.startswith(inside) for one in live)
         known[name] = replace(
             table,
-            version=answer.live.version,
+            version=answer.version,
             live_by=answer.by,
             live=alive,
             not_live=len(own) - alive,
@@ -75,26 +68,16 @@ def _slashes(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
-def _ask(table: str, reached: Access, spark: SparkSession | None) -> _Answer:
+def _ask(table: str, reached: Access, spark: SparkSession | None) -> Live:
     """`deltalake` first, since it starts no job."""
-    answer = Live(problem=_NEITHER)
+    answer = Live(problem=NOT_INSTALLED)
     if is_installed():
         try:
             answer = said(table, reached)
         except PmeError as failed:
             answer = Live(problem=f"the storage failed ({failed.condition or type(failed).__name__})")
     if answer.files is None and spark is not None:
-        return _by_session(table, spark, answer.problem)
-    return _Answer(answer, BY)
+        from pme_parquet._logs.session import by_session  # noqa: PLC0415 only with Spark
 
-
-def _by_session(table: str, spark: SparkSession, why: str) -> _Answer:
-    from pme_parquet._spark.driver import method_of  # noqa: PLC0415 only with Spark
-
-    try:
-        found = method_of(spark, "LiveFiles", "read", "pme.inspect")(table, {})
-    except PmeError as failed:
-        return _Answer(Live(problem=f"{why}; {failed.condition}: the session's Delta cannot tell"), "")
-    if found is None:
-        return _Answer(Live(problem=f"{why}; the session has no Delta"), "")
-    return _Answer(Live(int(found.version()), frozenset(map(str, found.names()))), str(found.by()))
+        return by_session(table, spark, answer.problem, "pme.inspect")
+    return answer

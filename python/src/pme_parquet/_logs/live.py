@@ -15,22 +15,35 @@ if TYPE_CHECKING:
 
     from pme_parquet._logs.log import Log
 
+BY = "deltalake"
+NOT_INSTALLED = "the package deltalake is not installed. pip install 'pme-parquet[delta]'"
+
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What `deltalake` says of a table.
+    """What a reader of the log says of a table.
 
     Attributes:
-        version: the newest version; None if it cannot read the table.
+        version: the newest version; None if nobody can read the table.
         files: paths of the live files as the log has them, decoded; None as above.
         problem: why not.
         lengths: the length of each live file, by its path as the log has it: a URL, absolute or relative to the table.
+            Only `deltalake` says it.
+        by: who says so: `deltalake`, or the session's Delta; empty if nobody does.
+        metadata: the newest `metaData` action as in a commit; only the session's Delta says it.
     """
 
     version: int | None = None
     files: frozenset[str] | None = None
     problem: str = ""
     lengths: Mapping[str, int] = field(default_factory=dict)
+    by: str = ""
+    metadata: Mapping[str, Any] | None = None
+
+
+def is_installed() -> bool:
+    """Whether `deltalake` is there."""
+    return find_spec(BY) is not None
 
 
 def need_deltalake(where: str) -> None:
@@ -39,7 +52,7 @@ def need_deltalake(where: str) -> None:
     Raises:
         UnsupportedError: it is not.
     """
-    if find_spec("deltalake") is None:
+    if not is_installed():
         raise UnsupportedError(
             f"{where}: this needs the package deltalake, which is not installed. pip install 'pme-parquet[delta]'."
         )
@@ -57,7 +70,7 @@ def live(directory: Path, log: Log) -> Live:
         added: Any = table.get_add_actions()
         paths = [str(path) for path in added.column("path").to_pylist()]
         lengths = dict(zip(paths, added.column("size_bytes").to_pylist(), strict=True))
-        return Live(table.version(), frozenset(map(unquote, paths)), lengths=lengths)
+        return Live(table.version(), frozenset(map(unquote, paths)), lengths=lengths, by=BY)
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as failed:  # noqa: BLE001 a panic of its Rust code is no Exception

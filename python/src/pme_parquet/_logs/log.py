@@ -31,7 +31,8 @@ _CHECKPOINT = re.compile(
     r"_delta_log/(\d{20})\.checkpoint(?:\.(?P<part>\d{10})\.(?P<parts>\d{10})|\.[\w-]+)?\.(?:parquet|json)"
 )
 _SIDECARS = f"{LOG}_sidecars/"
-_LAST = "_last_checkpoint"
+# JSON, of the last checkpoint and the last VACUUM.
+_LAST = ("_last_checkpoint", "_last_vacuum_info")
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 
 
@@ -133,9 +134,9 @@ def _add(log: Log, storage: Storage, one: Found, to: Path) -> bool:
         else:
             log.parquet[shown] = (one, _copy(storage, one, to))
         return True
-    if shown.endswith((".json", ".crc", f"/{_LAST}")) and not one.name.startswith("."):
-        # `deltalake` must not look for the checkpoint that this file names: it may be encrypted.
-        log.texts[shown] = _copy(storage, one, to.with_name("last") / "checkpoint" if one.name == _LAST else to)
+    if one.name in _LAST or (shown.endswith((".json", ".crc")) and not one.name.startswith(".")):
+        # `deltalake` must not look for the checkpoint that such a file names: it may be encrypted.
+        log.texts[shown] = _copy(storage, one, to.with_name("last") / one.name if one.name in _LAST else to)
         return True
     return not one.bytes or is_sums(storage, one)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,14 +13,8 @@ from pme_parquet._storage import storage
 if TYPE_CHECKING:
     from pme_parquet._access import Access
 
-BY = "deltalake"
 # What commits and checkpoints are.
 _OF_VERSIONS = (".json", ".parquet")
-
-
-def is_installed() -> bool:
-    """Whether `deltalake` is there."""
-    return find_spec("deltalake") is not None
 
 
 def said(table: str, reached: Access) -> Live:

@@ -84,16 +84,17 @@ def told(spark: SparkSession, path: str, options: Mapping[str, str], where: str)
     if table is None:
         return None
     from pme_parquet._access import access  # noqa: PLC0415 only for such tables
-    from pme_parquet._logs import said  # noqa: PLC0415 as above
+    from pme_parquet._logs.live import is_installed  # noqa: PLC0415 as above
+    from pme_parquet._logs.said import said  # noqa: PLC0415 as above
 
-    if not said.is_installed():
+    if not is_installed():
         return None
-    found = said.said(table, access(table, None, spark, where))
+    found = said(table, access(table, None, spark, where))
     if found.version is None:
         raise not_known(where, table, found.problem)
     lengths = found.lengths
     tell = Operation(spark, where, "LiveFiles", "told")
-    return tell.call(table, found.version, said.BY, list(lengths), list(lengths.values()))
+    return tell.call(table, found.version, found.by, list(lengths), list(lengths.values()))
 
 
 def not_known(where: str, table: str, why: str) -> UnsupportedError:

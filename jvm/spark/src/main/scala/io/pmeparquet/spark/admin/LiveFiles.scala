@@ -23,8 +23,15 @@ import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
  *
  * @param by who says which files are live
  * @param lengths the length of each live file, as the log has it
+ * @param metadata the table's `metaData` action in JSON, if Delta has told it
  */
-private[admin] final case class LiveFiles(table: Path, version: Long, by: String, lengths: Map[Path, Long])
+private[admin] final case class LiveFiles(
+    table: Path,
+    version: Long,
+    by: String,
+    lengths: Map[Path, Long],
+    metadata: Option[String] = None
+)
 
 /** For Python, which passes what `deltalake` says. */
 object LiveFiles {
@@ -112,6 +119,7 @@ object LiveFiles {
       )
     val files = ask(snapshot, "allFiles").asInstanceOf[Dataset[_]].toDF().select("path", "size").collect()
     of(table, version, BySession, files.toSeq.map(file => file.getString(0) -> file.getLong(1)))
+      .copy(metadata = Some(ask(ask(snapshot, "metadata"), "json").asInstanceOf[String]))
   }
 
   private def of(table: Path, version: Long, by: String, files: Seq[(String, Long)]) =
@@ -156,6 +164,9 @@ object LiveFiles {
 final class LiveNames private[admin] (said: LiveFiles) {
   def version: Long = said.version
   def by: String = said.by
+
+  /** The table's `metaData` action, as in a line of a commit. */
+  def metadata: String = said.metadata.orNull
 
   /** The paths of the live files: below the table if they are there, otherwise absolute. */
   def names: Array[String] = {

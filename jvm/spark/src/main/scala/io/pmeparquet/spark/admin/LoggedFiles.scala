@@ -8,11 +8,14 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.hadoop.ParquetFileWriter
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.types._
 
 import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.inspect.FileUse
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.Condition
 
 /** What protects each column of files that a log lists, such as the live files of a Delta table. ''Driver only.'' */
 object LoggedFiles {
@@ -37,6 +40,46 @@ object LoggedFiles {
     val looked = KeyUsage.looked(session, listed, options.asScala.toMap)
     session.createDataFrame(FilesAlike.rowsWithFooters(looked).asJava, FilesAlike.schema)
   })
+
+  /**
+   * For Python: what a footer that anyone cannot read says of a file's columns.
+   *
+   * @param paths of files, absolute
+   * @param options the options of the KMS
+   * @return a row for each file: its path, whether its footer opened, its encrypted columns, and its plaintext ones
+   */
+  def columns(
+      session: SparkSession,
+      paths: java.util.List[String],
+      lengths: java.util.List[_ <: Number],
+      options: java.util.Map[String, String]
+  ): DataFrame = Progress.unwatching(PmeSparkException.translated {
+    val files = paths.asScala.toSeq.zip(lengths.asScala.map(_.longValue)).map { case (path, length) =>
+      ListedFile(path, length, modified = 0, hasMaterialBeside = false)
+    }
+    val rows = KeyUsage.looked(session, files, options.asScala.toMap).map {
+      case (file, Right(FileUse(_, true, Some(columns)))) =>
+        val (readable, hidden) = columns.partition(_.isReadable)
+        Row(file.path, "", hidden.map(_.column), readable.map(_.column))
+      case (file, Right(use)) =>
+        val why = use.uses.flatMap(_.problem).headOption.getOrElse(Condition.DamagedFile.name)
+        Row(file.path, why, Nil, Nil)
+      case (file, Left(failed)) => Row(file.path, failed.condition, Nil, Nil)
+    }
+    session.createDataFrame(rows.asJava, columnsSchema)
+  })
+
+  private val columnsSchema = {
+    val names = ArrayType(StringType, containsNull = false)
+    StructType(
+      Seq(
+        StructField("path", StringType, nullable = false),
+        StructField("problem", StringType, nullable = false),
+        StructField("encrypted", names, nullable = false),
+        StructField("plaintext", names, nullable = false)
+      )
+    )
+  }
 
   /**
    * A file that does not end as one with an encrypted footer does, so that it may be plaintext. One that is gone shows

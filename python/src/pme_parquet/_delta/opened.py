@@ -1,0 +1,99 @@
+"""What a session opens for a check: a log with encrypted checkpoints, and footers that hide what is encrypted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._arguments import kms_options
+from pme_parquet._logs.session import by_session
+from pme_parquet._spark.driver import frame_of, method_of
+from pme_parquet._storage import local_root
+from pme_parquet.errors import PmeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from pme_parquet._arguments import KmsLike
+    from pme_parquet._delta.data import DataFile
+    from pme_parquet._logs.live import Live
+
+_OWN = "pme-parquet."
+_JAVA = "parquet.encryption."
+_AT_ONCE = 10_000
+
+
+def reading(conf: Any) -> dict[str, str]:  # noqa: ANN401 of the JVM
+    """The options of the KMS that a session's Hadoop configuration names."""
+    own = dict(conf.getPropsWithPrefix(_OWN))
+    java = dict(conf.getPropsWithPrefix(_JAVA))
+    kms = {name: value for name, value in own.items() if name.lower().startswith("kms")}
+    return kms | {_JAVA + name: value for name, value in java.items() if name.lower().startswith("kms.")}
+
+
+@dataclass(frozen=True)
+class Opener:
+    """A session, and the KMS to open footers with.
+
+    Attributes:
+        spark: a classic session.
+        table: the table's directory.
+        kms: the KMS that the caller named; None for the session's.
+        function: the function that the user called.
+    """
+
+    spark: SparkSession
+    table: str
+    kms: KmsLike | None
+    function: str
+
+    def live(self, why: str) -> Live:
+        """What the session's Delta says of the table, as `by_session`."""
+        return by_session(self._place, self.spark, why, self.function)
+
+    def columns(self, files: Sequence[DataFile]) -> list[DataFile]:
+        """The files with what their footers say of their columns; with a problem if that did not open.
+
+        Raises:
+            PmeError: the KMS that the caller named cannot be used.
+        """
+        if not files:
+            return []
+        try:
+            found = dict(self._rows(files))
+        except PmeError as failed:
+            if self.kms is not None:
+                raise
+            return [replace(file, unopened=failed.condition or type(failed).__name__) for file in files]
+        return [self._with(file, found) for file in files]
+
+    @property
+    def _place(self) -> str:
+        local = local_root(self.table)
+        # The JVM has a working directory of its own.
+        return self.table.rstrip("/") if local is None else f"file:{Path(local).absolute()}"
+
+    def _at(self, file: DataFile) -> str:
+        return f"{self._place}/{file.shown}"
+
+    def _rows(self, files: Sequence[DataFile]) -> Iterator[tuple[str, Any]]:
+        look = method_of(self.spark, "LoggedFiles", "columns", self.function)
+        options = kms_options(self.kms, self.function) or self._session_kms()
+        for start in range(0, len(files), _AT_ONCE):
+            some = files[start : start + _AT_ONCE]
+            jdf = look([self._at(file) for file in some], [file.found.bytes for file in some], options)
+            for row in frame_of(self.spark, jdf).collect():
+                yield row["path"], row
+
+    def _session_kms(self) -> dict[str, str]:
+        session: Any = self.spark
+        return reading(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001 as PySpark does
+
+    def _with(self, file: DataFile, found: Mapping[str, Any]) -> DataFile:
+        row = found[self._at(file)]
+        if row["problem"]:
+            return replace(file, unopened=row["problem"])
+        return replace(file, opened=True, sealed=frozenset(row["encrypted"]), plain=frozenset(row["plaintext"]))
