@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import pme_parquet as pme
+from tests.support.session import TEST_KMS
 from tests.support.storage import s3a
-from tests.support.storage.place import FORMAT, READING, UNIFORM, InBucket
+from tests.support.storage.place import EXTERNAL, FORMAT, READING, UNIFORM, InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+COLUMNS = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["s"], "pay": ["seven"]})
 pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
 FILES = 12
 # Under `make test-all` only: the files are made on the local disk, and put into the store as they are.
 MANY = 1_000
+WRITTEN = MANY if os.environ.get("PME_TEST_ALL") else FILES
 QUERIES: dict[str, Callable[[DataFrame], object]] = {
     "scan": lambda frame: frame.collect(),
     "projection": lambda frame: frame.select("seven").collect(),
@@ -47,20 +51,20 @@ def both(spark: SparkSession, place: InBucket) -> dict[str, InBucket]:
     return {"parquet": place.beside("theirs"), FORMAT: place.beside("ours")}
 
 
-def write(frame: DataFrame, format: str, place: InBucket) -> None:  # noqa: A002 as Spark calls it
-    frame.write.format(format).options(**(UNIFORM.options() if format == FORMAT else {})).save(place.path)
+def write(frame: DataFrame, format: str, place: InBucket, enc: pme.Encryption = UNIFORM) -> None:  # noqa: A002 as Spark calls it
+    frame.write.format(format).options(**(enc.options() if format == FORMAT else {})).save(place.path)
 
 
 def load(spark: SparkSession, format: str, place: InBucket, **options: str) -> DataFrame:  # noqa: A002 as above
     return spark.read.format(format).options(**(READING if format == FORMAT else {}), **options).load(place.path)
 
 
-@pytest.mark.parametrize("scan", ["v1", "v2"])
+@pytest.mark.parametrize(("scan", "enc"), [("v1", UNIFORM), ("v2", UNIFORM), ("v1", COLUMNS)])
 def test_a_query_of_a_file_asks_no_more_than_sparks_own(
-    spark: SparkSession, both: dict[str, InBucket], scan: str
+    spark: SparkSession, both: dict[str, InBucket], scan: str, enc: pme.Encryption
 ) -> None:
     frame = spark.range(0, 100_000, 1, 1).selectExpr("id", "id % 7 AS seven", "uuid() AS u", "md5(string(id)) AS s")
-    writes = {name: asked(place, lambda: write(frame, name, place)) for name, place in both.items()}  # noqa: B023 called at once
+    writes = {name: asked(place, lambda: write(frame, name, place, enc)) for name, place in both.items()}  # noqa: B023 called at once
     assert writes[FORMAT] == writes["parquet"]
     frames = {name: load(spark, name, place) for name, place in both.items()}
     frames[FORMAT] = load(spark, FORMAT, both[FORMAT], scan=scan)
@@ -73,6 +77,27 @@ def test_a_query_of_a_file_asks_no_more_than_sparks_own(
         # Beside the data, whether the table has snapshots.
         every = asked(both[FORMAT], lambda: query(frames[FORMAT]))  # noqa: B023 called at once
         assert every["LIST"] <= 1, (what, every)
+
+
+def test_a_write_of_many_files_asks_no_more_than_sparks_own(spark: SparkSession, both: dict[str, InBucket]) -> None:
+    frame = spark.range(0, 10 * WRITTEN, 1, WRITTEN).selectExpr("id", "id % 7 AS seven", "string(id) AS s")
+    counted = {name: asked(place, lambda: write(frame, name, place, COLUMNS)) for name, place in both.items()}  # noqa: B023 called at once
+    assert counted["parquet"]["PUT"] >= WRITTEN
+    # Spark's own source also lists the empty target, and each task's directory.
+    assert {name: ours for name, ours in counted[FORMAT].items() if ours > counted["parquet"][name]} == {}
+
+
+def test_key_material_in_a_file_of_its_own_costs_a_head_and_a_get(
+    spark: SparkSession, both: dict[str, InBucket]
+) -> None:
+    frame = spark.range(0, 10 * FILES, 1, FILES).selectExpr("id", "id % 7 AS seven")
+    inside, beside = both.values()
+    write(frame, FORMAT, inside)
+    write(frame, FORMAT, beside, EXTERNAL)
+    internal, external = (asked(place, load(spark, FORMAT, place).collect) for place in (inside, beside))
+    more = {name: external[name] - internal[name] for name in external}
+    # The schema's footer and its material are known already.
+    assert (more["HEAD"], more["GET"], more["LIST"]) == (FILES - 1, FILES - 1, 0), (internal, external)
 
 
 def test_many_small_files_cost_one_head_and_one_get_each(spark: SparkSession, both: dict[str, InBucket]) -> None:

@@ -16,11 +16,10 @@ private[parquet] object SmallText {
    * @throws java.io.FileNotFoundException if there is no file
    */
   def read(file: Path, conf: Configuration, tooLong: Long => PmeException): String = {
-    val fs = file.getFileSystem(conf)
-    val length = fs.getFileStatus(file).getLen
-    if (length > MaterialFile.MaxBytes) throw tooLong(length)
-    val bytes = new Array[Byte](length.toInt)
-    val stream = fs.open(file)
+    val version = FileVersion.of(file, conf)
+    if (version.length > MaterialFile.MaxBytes) throw tooLong(version.length)
+    val bytes = new Array[Byte](version.length.toInt)
+    val stream = version.open(conf)
     try stream.readFully(0, bytes)
     finally stream.close()
     new String(bytes, UTF_8)
