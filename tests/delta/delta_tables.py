@@ -10,7 +10,7 @@ from tests.support.metastore import Statements, said
 from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, builder, session_settings, without_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -23,11 +23,11 @@ FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
 FACTORY_NAME = "parquet.crypto.factory.class"
 
 
-def session(work: Path) -> SparkSession:
+def session(work: Path, more: Mapping[str, str] | None = None, beside: Iterable[str] = ()) -> SparkSession:
+    """Return a session with Delta, further settings, and jars beside Delta's."""
     common = session_settings(work)
-    keys = work / "keys"
-    keys.write_text("\n".join(f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in NAMES))
-    jars = [common["spark.jars"], *map(str, sorted(FILES.glob("*.jar")))]
+    keys = write_keys(work, NAMES)
+    jars = [common["spark.jars"], *map(str, sorted(FILES.glob("*.jar"))), *beside]
     spark = builder(
         common
         | {
@@ -41,6 +41,7 @@ def session(work: Path) -> SparkSession:
             "spark.databricks.delta.snapshotPartitions": "1",
             "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:delta;create=true",
         }
+        | dict(more or {})
     ).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     without_processes(spark)
@@ -50,12 +51,23 @@ def session(work: Path) -> SparkSession:
 NAMES = ("footer", "pii")
 
 
+def write_keys(work: Path, names: Iterable[str]) -> Path:
+    """Write the file of a static KMS with these master keys."""
+    keys = work / "keys"
+    keys.write_text("\n".join(f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in names))
+    return keys
+
+
 class Job(Statements):
     """Statements on Delta tables."""
 
+    def place(self, name: str) -> str:
+        """Return the path of a table."""
+        return str(self.work / "tables" / name)
+
     def table(self, name: str, properties: str = "") -> str:
         """Create a table of its own at a path, and return its name in SQL."""
-        made = f"delta.`{self.work / 'tables' / name}`"
+        made = f"delta.`{self.place(name)}`"
         listed = f"{KEYS}, {SILENT}{properties})"
         self.sql(f"CREATE TABLE {made} (id LONG, ssn STRING, sick BOOLEAN, name STRING) USING delta {listed}")
         self.sql(f"INSERT INTO {made} SELECT id, concat('{CANARY}-', id), true, 'x' FROM range(0, 4, 1, 1)")

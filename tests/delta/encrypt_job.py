@@ -6,7 +6,6 @@ step as JSON, and leaves the tables in the directory.
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
 import sys
@@ -18,7 +17,7 @@ from pathlib import Path
 import pme_parquet as pme
 import pme_parquet.delta
 from tests.delta import encrypt_killed_job
-from tests.delta.delta_tables import CANARY, FACTORY_NAME, attempt, session
+from tests.delta.delta_tables import CANARY, FACTORY_NAME, attempt, session, write_keys
 from tests.delta.encrypt_faults import concurrent, conflicts, killed, stopped, told
 from tests.delta.encrypt_tables import NAMES, NESTED, OPEN, Encrypting, follow, row
 from tests.support import java
@@ -213,8 +212,7 @@ PARTS = {
 def main() -> None:
     work = Path(sys.argv[1])
     spark = session(work)
-    lines = [f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in NAMES]
-    (work / "keys").write_text("\n".join(lines))
+    write_keys(work, NAMES)
     if {"stopped", "killed"} & set(sys.argv):
         classes = work / "classes"
         java.compile_to(classes, *sorted(Path(file_systems.__file__).parent.glob("*.java")))

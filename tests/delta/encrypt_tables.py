@@ -63,9 +63,6 @@ class Encrypting(Job):
             own.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
             own.sql(text).collect()
 
-    def place(self, name: str) -> str:
-        return str(self.work / "tables" / name)
-
     def written(self, name: str, more: str = "", columns: str = COLUMNS) -> str:
         """Write a table in plaintext, in two commits, and return its directory."""
         made = f"delta.`{self.place(name)}`"

@@ -1,0 +1,138 @@
+"""Tables of a real Delta in HDFS: what is written, changed and read there, and what is readable."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.delta import stores_job
+from tests.delta.delta_tables import CANARY
+from tests.support.canary import files_under, find_canaries
+from tests.support.hdfs import server
+from tests.support.hdfs.files import Files
+from tests.support.processes import result_of
+from tests.support.session import SPARK_VERSION
+from tests.support.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
+    pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="a minute: make test-all runs this"),
+]
+
+PATIENCE = 600
+MARKS = "_pme_encrypting"
+
+
+class Ran:
+    """What came of the job, and copies of its tables."""
+
+    def __init__(self, work: Path, lake: Lake) -> None:
+        self.done: dict[str, Any] = result_of(stores_job, str(work), lake.text, *stores_job.PARTS, patience=PATIENCE)
+        self.copies = work / "copies"
+        steps = {step: outcome for step, outcome in self.done.items() if step.startswith("step ")}
+        assert all(outcome == "done" for outcome in steps.values()), steps
+
+    def result(self, step: str) -> dict[str, Any]:
+        found = self.done[step]
+        assert isinstance(found, dict), (step, found)
+        return found
+
+    def parquet(self, step: str) -> set[bytes]:
+        """Return how the Parquet files of a table end, those of its log among them."""
+        files = [file for file in files_under(self.copies / step) if file.suffix == ".parquet"]
+        assert files, step
+        return {file.read_bytes()[-4:] for file in files}
+
+    def checkpoints(self, step: str) -> int:
+        return len(list((self.copies / step / "_delta_log").glob("*.checkpoint*.parquet")))
+
+    def marks(self, step: str) -> list[str]:
+        return [file.name for file in files_under(self.copies / step / MARKS)]
+
+    def live(self, step: str) -> list[bytes]:
+        """Return the files that were live at a step."""
+        files = [(self.copies / step / name).read_bytes() for name in self.done[f"{step} live"]]
+        assert files, step
+        return files
+
+
+@contextmanager
+def in_hdfs(spark: SparkSession, work: Path) -> Iterator[Lake]:
+    with server.running(work) as hdfs:
+        files = Files(spark, hdfs)
+        files.make("lake")
+        yield Lake(files.url("lake"))
+
+
+STORES = {"hdfs": in_hdfs}
+
+
+@pytest.fixture(scope="module", params=STORES)
+def ran(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+    with STORES[request.param](spark, tmp_path_factory.mktemp("store")) as lake:
+        yield Ran(tmp_path_factory.mktemp("delta"), lake)
+
+
+def test_an_encrypted_table_is_written_changed_and_read(ran: Ran) -> None:
+    assert (ran.done["append"], ran.done["update"], ran.done["delete"]) == ([], ["(1,)"], ["(1,)"])
+    assert ran.done["merge"] == ["(2, 0, 1, 1)"]
+    [optimized] = ran.done["optimize"]
+    assert "numFilesAdded=1" in optimized
+    names = {0: "x", 1: "z", 4: "y", 5: "y", 6: "y", 7: "y", 9: "m"}
+    assert ran.done["rows"] == [f"({at}, '{CANARY}-{at}', '{name}')" for at, name in names.items()]
+    assert ran.done["old"] == [f"({at},)" for at in range(4)]
+    condition, message = ran.done["refused"]
+    assert condition == "PME_UNSUPPORTED"
+    assert CANARY not in message
+
+
+def test_nothing_of_it_is_readable_in_the_store(ran: Ran) -> None:
+    assert find_canaries(ran.copies / "life", [CANARY]) == []
+    # A search does not see into compressed pages.
+    assert ran.parquet("life") == {b"PARE"}
+    assert ran.checkpoints("life")
+    assert ran.done["life checked"] == ["note deletion vectors", "note encrypted checkpoint"]
+
+
+def test_a_table_in_plaintext_is_encrypted_by_the_run_after_one_that_broke_off(ran: Ran) -> None:
+    assert ran.done["plain refused"][0] == "PME_PLAINTEXT_FILE"
+    # The search finds what is there before.
+    assert all(CANARY.encode() in file for file in ran.live("plain"))
+    assert ran.done["broken"][0] == "OSError"
+    assert len(ran.marks("broken")) == 1
+    result = ran.result("encrypted")
+    # The run before had rewritten the files, and this one compares their rows.
+    assert (result["files_rewritten"], result["rows"], result["columns"]["ssn"]) == (0, 8, "pii")
+    assert not (ran.copies / "encrypted" / MARKS).exists()
+    again = ran.result("again")
+    assert (again["files_rewritten"], again["rows"], again["version"]) == (0, None, result["version"])
+    assert ran.done["encrypted rows"] == ["(8, 8, 28)"]
+    assert {file[-4:] for file in ran.live("encrypted")} == {b"PARE"}
+
+
+def test_the_check_after_it_tells_what_older_versions_leave(ran: Ran) -> None:
+    check = ran.result("encrypted")["check"]
+    assert check["looked_at"]["files live"] == 1
+    found = {one["file"] for one in check["findings"] if one["kind"] == "plaintext file"}
+    assert found == set(ran.done["plain live"])
+    assert "unread" not in {one["severity"] for one in check["findings"]}
+
+
+def test_its_keys_are_rotated(ran: Ran) -> None:
+    assert ran.result("rotated")["rows"] == 8
+    assert ran.done["rotated keys"] == ["pii-2"]
+    assert ran.done["rotated rows"] == ran.done["rotated: rows before"] == ["(8, 8, 28)"]
+    assert {file[-4:] for file in ran.live("rotated")} == {b"PARE"}
+    assert ran.checkpoints("rotated") == 1
+    # The live file and the checkpoint.
+    assert ran.done["verified"] == [2, []]
