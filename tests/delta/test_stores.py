@@ -1,4 +1,4 @@
-"""Tables of a real Delta in HDFS: what is written, changed and read there, and what is readable."""
+"""Tables of a real Delta in HDFS and S3: what is written, changed and read there, and what is readable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tests.support.hdfs import server
 from tests.support.hdfs.files import Files
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
+from tests.support.storage import s3a
 from tests.support.storage.lake import Lake
+from tests.support.storage.object_store import ObjectStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +32,7 @@ pytestmark = [
 ]
 
 PATIENCE = 600
+BUCKET = "lakes"
 MARKS = "_pme_encrypting"
 
 
@@ -74,12 +77,19 @@ def in_hdfs(spark: SparkSession, work: Path) -> Iterator[Lake]:
         yield Lake(files.url("lake"))
 
 
-STORES = {"hdfs": in_hdfs}
+@contextmanager
+def in_s3(spark: SparkSession, work: Path) -> Iterator[Lake]:  # noqa: ARG001 as HDFS has it
+    with ObjectStore() as store:
+        yield Lake(f"s3a://{BUCKET}/lake", store.make(BUCKET), [str(jar) for jar in sorted(s3a.JARS.glob("*.jar"))])
 
 
-@pytest.fixture(scope="module", params=STORES)
+# S3A must be of Spark's own Hadoop.
+only_newest = pytest.mark.skipif(SPARK_VERSION != (4, 2), reason="there is no Delta, or no S3A here, for this Spark")
+
+
+@pytest.fixture(scope="module", params=[in_hdfs, pytest.param(in_s3, marks=only_newest)])
 def ran(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    with STORES[request.param](spark, tmp_path_factory.mktemp("store")) as lake:
+    with request.param(spark, tmp_path_factory.mktemp("store")) as lake:
         yield Ran(tmp_path_factory.mktemp("delta"), lake)
 
 
