@@ -132,7 +132,8 @@ docs-update: | .venv/.ready
 
 publish-local publish-maven: $(JARS)
 
-# What only `make test-all` tests: versions of Iceberg, 47 MB each, and clients of clouds' stores, 41 MB.
+# What only `make test-all` tests: versions of Iceberg, 47 MB each, S3A for one of them, 12 MB, and clients of clouds'
+# stores, 41 MB.
 target/jars/iceberg/.all: $(JARS)
 	scripts/sbt "all icebergJars cloudJars"
 	touch $@

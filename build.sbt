@@ -387,18 +387,22 @@ lazy val hadoopKmsServer = (project in file("target/modules/hadoop-kms")).settin
  * What Spark lacks to read and write S3, for tests: 14 MB. `hadoop-aws` asks for the whole SDK of AWS, 600 MB, of which
  * S3A needs these modules. Nothing of it is shipped.
  */
-lazy val s3a = (project in file("target/modules/s3a")).settings(
+def s3aOf(name: String, hadoop: String, sdk: String) = Project(name, file(s"target/modules/$name")).settings(
   publish / skip := true,
   crossPaths := false,
   autoScalaLibrary := false,
-  libraryDependencies += ("org.apache.hadoop" % "hadoop-aws" % hadoopAws)
+  libraryDependencies += ("org.apache.hadoop" % "hadoop-aws" % hadoop)
     .exclude("software.amazon.awssdk", "bundle")
     .exclude("org.wildfly.openssl", "wildfly-openssl"),
   libraryDependencies ++= Seq("s3", "s3-transfer-manager", "apache-client", "netty-nio-client")
-    .map("software.amazon.awssdk" % _ % awsSdkOfS3a),
+    .map("software.amazon.awssdk" % _ % sdk),
   // Spark brings them.
   excludeDependencies ++= Seq(ExclusionRule("io.netty"), ExclusionRule("org.slf4j"))
 )
+lazy val s3a = s3aOf("s3a", hadoopAws, awsSdkOfS3a)
+
+/** The same for Spark 4.1, the newest that there is an Iceberg for: only `make test-all` has it. */
+lazy val s3a41 = s3aOf("s3a-4_1", hadoopAwsOfSpark41, awsSdkOfSpark41)
 
 /**
  * What a name node and a data node of HDFS need besides the jars of the Hadoop KMS, for tests: 14 MB. Nothing of it is
@@ -455,7 +459,9 @@ lazy val jars =
 lazy val cloudJars =
   taskKey[Unit]("Copies clients of clouds' stores, for `make test-all`, to target/jars/clouds")
 lazy val icebergJars =
-  taskKey[Unit]("Copies every Iceberg that `make test-all` tests to target/jars/iceberg")
+  taskKey[Unit](
+    "Copies every Iceberg that `make test-all` tests to target/jars/iceberg, and S3A for one of them"
+  )
 
 lazy val deltaJars =
   taskKey[Unit](
@@ -534,6 +540,10 @@ lazy val root = (project in file("."))
       val first = (icebergOfTests / update).value.select(configurationFilter("runtime"))
       val others = (icebergOfAllTests / update).value.select(configurationFilter("runtime"))
       (first ++ others).foreach(jar => IO.copyFile(jar, target / jar.getName))
+      val store = (s3a41 / update).value.select(configurationFilter("runtime"))
+      store.foreach(jar =>
+        IO.copyFile(jar, baseDirectory.value / "target" / "jars" / "s3a" / "4.1" / jar.getName)
+      )
     },
     deltaJars := {
       val target = baseDirectory.value / "target" / "jars" / "delta"

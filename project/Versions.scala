@@ -34,6 +34,10 @@ object Versions {
   val hadoopAws = "3.5.0"
   val awsSdkOfS3a = "2.40.2"
 
+  /** Of Spark 4.1, for Iceberg. */
+  val hadoopAwsOfSpark41 = "3.4.2"
+  val awsSdkOfSpark41 = "2.29.52"
+
   /** Other stores of the newest Spark that tests run; `hadoop-azure` has the version of `hadoop-aws`. */
   val gcsConnector = "4.0.0"
   val hdrHistogram = "2.2.2"

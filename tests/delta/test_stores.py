@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,19 +11,17 @@ import pytest
 from tests.delta import stores_job
 from tests.delta.delta_tables import CANARY
 from tests.support.canary import files_under, find_canaries
-from tests.support.hdfs import server
-from tests.support.hdfs.files import Files
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
-from tests.support.storage import s3a
-from tests.support.storage.lake import Lake
-from tests.support.storage.object_store import ObjectStore
+from tests.support.storage import lakes, s3a
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from tests.support.storage.lake import Lake
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,7 +30,6 @@ pytestmark = [
 ]
 
 PATIENCE = 600
-BUCKET = "lakes"
 MARKS = "_pme_encrypting"
 
 
@@ -69,27 +66,14 @@ class Ran:
         return files
 
 
-@contextmanager
-def in_hdfs(spark: SparkSession, work: Path) -> Iterator[Lake]:
-    with server.running(work) as hdfs:
-        files = Files(spark, hdfs)
-        files.make("lake")
-        yield Lake(files.url("lake"))
-
-
-@contextmanager
-def in_s3(spark: SparkSession, work: Path) -> Iterator[Lake]:  # noqa: ARG001 as HDFS has it
-    with ObjectStore() as store:
-        yield Lake(f"s3a://{BUCKET}/lake", store.make(BUCKET), [str(jar) for jar in sorted(s3a.JARS.glob("*.jar"))])
-
-
 # S3A must be of Spark's own Hadoop.
 only_newest = pytest.mark.skipif(SPARK_VERSION != (4, 2), reason="there is no Delta, or no S3A here, for this Spark")
 
 
-@pytest.fixture(scope="module", params=[in_hdfs, pytest.param(in_s3, marks=only_newest)])
+@pytest.fixture(scope="module", params=["hdfs", pytest.param("s3", marks=only_newest)])
 def ran(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    with request.param(spark, tmp_path_factory.mktemp("store")) as lake:
+    in_hdfs = partial(lakes.in_hdfs, spark, tmp_path_factory.mktemp("store"))
+    with in_hdfs() if request.param == "hdfs" else lakes.in_s3(s3a.JARS) as lake:
         yield Ran(tmp_path_factory.mktemp("delta"), lake)
 
 

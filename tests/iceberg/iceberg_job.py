@@ -13,7 +13,7 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -24,7 +24,7 @@ from tests.support.kms.counting import KMS, Log, jar
 from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, VERSION, builder, session_settings, without_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -88,9 +88,16 @@ def settings(name: str, work: Path, properties: dict[str, str]) -> dict[str, str
     return {prefix: "org.apache.iceberg.spark.SparkCatalog"} | {f"{prefix}.{key}": given[key] for key in given}
 
 
-def session(work: Path, version: str) -> SparkSession:
+def session(
+    work: Path,
+    version: str,
+    named: dict[str, dict[str, str]],
+    further: Mapping[str, str] | None = None,
+    beside: Iterable[str] = (),
+) -> SparkSession:
+    """Return a session with catalogs, further settings, and jars beside Iceberg's."""
     common = metastore.settings(work, session_settings(work))
-    jars = [jar(work), FILES / f"pme-parquet-iceberg-{VERSION}.jar", runtime(version)]
+    jars = [jar(work), FILES / f"pme-parquet-iceberg-{VERSION}.jar", runtime(version), *beside]
     more = {
         "spark.sql.extensions": f"{EXTENSION},{EXTENSIONS}",
         # Tables reach executors by Kryo, and what tasks do by Java's serialization.
@@ -100,12 +107,15 @@ def session(work: Path, version: str) -> SparkSession:
         "spark.hadoop.hive.metastore.schema.verification": "false",
         "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
     }
-    for name, properties in catalogs(work).items():
+    for name, properties in named.items():
         more |= settings(name, work, properties)
-    spark = builder(common | more).getOrCreate()
+    spark = builder(common | more | dict(further or {})).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     without_processes(spark)
     return spark
+
+
+AnyJob = TypeVar("AnyJob", bound="Job")
 
 
 class Job(metastore.Statements):
@@ -118,7 +128,9 @@ class Job(metastore.Statements):
 
     def looked(self, step: str, table: str) -> None:
         """Keep where secrets are readable, and how files of each kind begin."""
-        place = self.work / "warehouse" / table
+        self.looked_at(step, self.work / "warehouse" / table)
+
+    def looked_at(self, step: str, place: Path) -> None:
         self.done[f"{step} readable"] = [str(hit) for hit in find_canaries(place, CANARIES)]
         kinds = [f"{kind(path)} {path.read_bytes()[:4]!r}" for path in files_under(place) if path.suffix != ".crc"]
         self.done[f"{step} files"] = dict(sorted(Counter(kinds).items()))
@@ -278,7 +290,7 @@ def ignored(job: Job) -> None:
     job.note("late", f"ALTER TABLE lake.db.late SET TBLPROPERTIES ('encryption.key-id' = '{KEY}')")
 
 
-def attempt(job: Job, step: Callable[[Job], None]) -> None:
+def attempt(job: AnyJob, step: Callable[[AnyJob], None]) -> None:
     try:
         step(job)
     except Exception as error:  # noqa: BLE001 - any outcome is compared
@@ -287,7 +299,7 @@ def attempt(job: Job, step: Callable[[Job], None]) -> None:
 
 def main() -> None:
     work = Path(sys.argv[1])
-    job = Job(session(work, sys.argv[2]), work)
+    job = Job(session(work, sys.argv[2], catalogs(work)), work)
     job.sql("CREATE DATABASE lake.db")
     for step in (people, rotated, refused, maintained, formats, ignored):
         attempt(job, step)

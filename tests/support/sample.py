@@ -65,6 +65,7 @@ RULES = {
     # Iceberg 1.11 has a jar for Spark 3.5. One process writes all tables.
     "tests/iceberg/test_tables": Rule(OLDEST, EVERY),
     "tests/iceberg/test_calls": Rule(OLDEST, EVERY),
+    "tests/iceberg/test_stores": Rule(OLDEST, EVERY),
     # Without Spark.
     "tests/iceberg/": Rule(BESIDE, EVERY),
     "tests/docs/test_cli_session": Rule(BESIDE, EVERY),

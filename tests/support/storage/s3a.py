@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FITS = SPARK_VERSION >= (4, 3)
 JARS = ROOT / "target" / "jars" / "s3a"
 
+# Spark 4.1 has an older Hadoop. Only `make test-all` has these.
+OF_SPARK_4_1 = JARS / "4.1"
+
 _LOADED: set[str] = set()
 
 
