@@ -54,8 +54,13 @@ NAMES = ("footer", "pii")
 def write_keys(work: Path, names: Iterable[str]) -> Path:
     """Write the file of a static KMS with these master keys."""
     keys = work / "keys"
-    keys.write_text("\n".join(f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in names))
+    keys.write_text("\n".join(f"{name}={base64.b64encode(master_key(name)).decode()}" for name in names))
     return keys
+
+
+def master_key(name: str) -> bytes:
+    """Return a master key of the sessions."""
+    return name.ljust(16).encode()
 
 
 class Job(Statements):

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from tests.support.interop.modes import COLUMNS, Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -33,15 +33,19 @@ def master_key(name: str) -> bytes:
 class LocalKms(pe.KmsClient):  # type: ignore[misc] # PyArrow has no types
     """Wraps and unwraps with master keys made from their names."""
 
+    def __init__(self, key: Callable[[str], bytes] = master_key) -> None:
+        super().__init__()
+        self._key = key
+
     def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> str:
         nonce = os.urandom(NONCE_BYTES)
-        cipher = AESGCM(master_key(master_key_identifier))
+        cipher = AESGCM(self._key(master_key_identifier))
         sealed = cipher.encrypt(nonce, bytes(key_bytes), master_key_identifier.encode())
         return base64.b64encode(nonce + sealed).decode()
 
     def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
         blob = base64.b64decode(wrapped_key)
-        cipher = AESGCM(master_key(master_key_identifier))
+        cipher = AESGCM(self._key(master_key_identifier))
         return cipher.decrypt(blob[:NONCE_BYTES], blob[NONCE_BYTES:], master_key_identifier.encode())
 
 
