@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.delta import encrypt_faults, encrypt_job, encrypt_killed_job
+from tests.delta import encrypt_faults, encrypt_job, encrypt_killed_job, encrypt_others
 from tests.delta.delta_tables import CANARY
 from tests.support.canary import find_canaries
 from tests.support.processes import result_of
@@ -353,3 +353,72 @@ def test_a_run_continues_wherever_the_disk_stopped_the_one_before(ran: Ran) -> N
         assert ran.result(f"stopped {place}")["columns"]["ssn"] == "pii"
         assert ran.done[f"stopped {place} rows"] == ["(8, 8, 28)"]
         ran.assert_encrypted(f"stopped-{place}")
+
+
+@all_only
+@pytest.mark.parametrize("step", ["named", "named schema", "named catalog"])
+def test_a_table_is_found_by_its_name_in_the_catalog(ran: Ran, step: str) -> None:
+    assert (ran.result(step)["files_rewritten"], ran.result(step)["rows"]) == (2, 8)
+    # The name and the directory are the same table.
+    assert ran.result(f"{step} again")["version"] == ran.result(step)["version"]
+    assert ran.done[f"{step} rows"] == ["(8, 8, 28)"]
+    ran.assert_encrypted(step.replace(" ", "-"))
+
+
+@all_only
+def test_a_name_is_looked_up_in_the_current_schema_and_must_be_of_a_delta_table(ran: Ran) -> None:
+    assert ran.result("named current")["path"] == ran.result("named schema")["path"]
+    assert ran.result("named current")["files_rewritten"] == 0
+    condition, message = ran.done["named other"]
+    assert (condition, "'other' is no Delta table, but one of the format parquet" in message) == (
+        "PME_BAD_OPTION",
+        True,
+    )
+
+
+@all_only
+def test_twenty_thousand_rows_in_nine_files_stay_the_same(ran: Ran) -> None:
+    assert (ran.result("large")["files_rewritten"], ran.result("large")["rows"]) == (9, 20_000)
+    assert ran.done["large rows"] == ["(20000, 20000, 199990000)"]
+    ran.assert_encrypted("large")
+
+
+@all_only
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_an_encrypted_table_with_column_mapping_is_changed_and_its_encrypted_versions_are_read(
+    ran: Ran, mode: str
+) -> None:
+    step = f"changed {mode}"
+    assert (ran.done[f"{step}: updated"], ran.done[f"{step}: merged"]) == (["(1,)"], ["(2, 1, 0, 1)"])
+    assert ran.done[f"{step}: deleted"] == ["(1,)"]
+    rows = {at: (f"{CANARY}-{at}", f"day-{at % 2}") for at in range(8) if at != 3}
+    rows |= {1: (f"{CANARY}-1-new", "day-1"), 2: (f"{CANARY}-2", "merged"), 50: (f"{CANARY}-50", None)}
+    assert ran.done[f"{step}: rows"] == sorted(repr((at, *row)) for at, row in rows.items())
+    assert ran.done[f"{step}: then"] == ["(8, 8, 28)"]
+    assert ran.done[f"{step}: plaintext"][0] == "PME_PLAINTEXT_FILE"
+    ran.assert_encrypted(f"changed-{mode}")
+
+
+@all_only
+@pytest.mark.parametrize("other", encrypt_others.RACES)
+def test_a_run_beside_another_session_loses_and_doubles_no_row_and_the_next_run_finishes(ran: Ran, other: str) -> None:
+    first, committed = ran.done[other], ran.done[f"{other}: committed"]
+    assert committed
+    assert isinstance(first, dict) or first[0].startswith("PME_")
+    assert ran.result(f"{other}: again")["columns"]["ssn"] == "pii"
+    gone = range(committed) if other == "deletes" else ()
+    rows = {at: f"day-{at % 2}" for at in range(8) if at not in gone}
+    rows |= {at: "other" for at in range(committed) if other == "updates"}
+    rows |= {at: f"day-{at % 2}" for at in range(100, 104) if other == "streams"}
+    assert ran.done[f"{other}: rows"] == sorted(repr((at, f"{CANARY}-{at}", day)) for at, day in rows.items())
+    ran.assert_encrypted(other)
+
+
+@all_only
+def test_columns_that_another_session_adds_are_told_before_a_file_is_rewritten_again(ran: Ran) -> None:
+    condition, message = ran.done["columns"]
+    assert condition == "PME_UNSUPPORTED"
+    assert "changed the table's schema or properties meanwhile. Run it again" in message
+    # The first run rewrote all files once, before it could know.
+    assert ran.result("columns: again")["files_rewritten"] <= 1
+    assert {"added0", "added1"} <= ran.result("columns: again")["columns"].keys()

@@ -134,15 +134,18 @@ class _Run:
         old = self._table.live(self._table.version()) if every else frozenset()
         for _ in range(_ATTEMPTS):
             now = self._table.version()
+            # Before the look: no rewrite gives a column keys that the plan does not know.
+            self._require_unchanged(now)
             found = self._look(now)
             if found.clean and not (old and old & self._table.live(now)):
-                self._require_unchanged(now)
                 return self._result(now, found, rewritten, rows)
             done = self._rewriting.rewrite(self._order)
             if done is not None:
                 rewritten.append(done)
                 rows = done.rows if done.rows is not None else rows
-        raise unfinished(self._look(self._table.version()), len(rewritten), self._where)
+        now = self._table.version()
+        self._require_unchanged(now)
+        raise unfinished(self._look(now), len(rewritten), self._where)
 
     def _set_properties(self) -> None:
         wanted = dict(self._keyed.properties)
