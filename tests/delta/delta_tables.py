@@ -11,6 +11,7 @@ from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, builder, sessi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -21,6 +22,7 @@ KEYS = "TBLPROPERTIES ('parquet.encryption.footer.key' = 'footer', 'parquet.encr
 SILENT = "'delta.dataSkippingStatsColumns' = 'id'"
 FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
 FACTORY_NAME = "parquet.crypto.factory.class"
+FOOTER_KEY_NAME = "pme-parquet.footerKey"
 
 
 def session(work: Path, more: Mapping[str, str] | None = None, beside: Iterable[str] = ()) -> SparkSession:
@@ -37,7 +39,7 @@ def session(work: Path, more: Mapping[str, str] | None = None, beside: Iterable[
             f"spark.hadoop.{FACTORY_NAME}": FACTORY,
             "spark.hadoop.pme-parquet.kms": "static",
             "spark.hadoop.pme-parquet.kms.static.keys": f"file:{keys}",
-            "spark.hadoop.pme-parquet.footerKey": "footer",
+            f"spark.hadoop.{FOOTER_KEY_NAME}": "footer",
             "spark.databricks.delta.snapshotPartitions": "1",
             "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:delta;create=true",
         }
@@ -85,15 +87,21 @@ def new_table(job: Job, name: str) -> str:
 
 
 @contextmanager
-def without_factory(spark: SparkSession) -> Iterator[SparkSession]:
-    """Let a session write plaintext. An empty name is not none: parquet-java looks for that class."""
+def without_setting(spark: SparkSession, name: str) -> Iterator[SparkSession]:
+    """Take a setting out of the configuration of all sessions, and yield a new session."""
     context: Any = spark.sparkContext
     conf = context._jsc.hadoopConfiguration()
-    conf.unset(FACTORY_NAME)
+    value = conf.get(name)
+    conf.unset(name)
     try:
         yield spark.newSession()
     finally:
-        conf.set(FACTORY_NAME, FACTORY)
+        conf.set(name, value)
+
+
+def without_factory(spark: SparkSession) -> AbstractContextManager[SparkSession]:
+    """Let a session write plaintext. An empty name is not none: parquet-java looks for that class."""
+    return without_setting(spark, FACTORY_NAME)
 
 
 def clear_logs(spark: SparkSession) -> None:

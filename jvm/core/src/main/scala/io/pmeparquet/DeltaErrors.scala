@@ -38,6 +38,16 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
       "Set these names as properties of the table, with CREATE TABLE or ALTER TABLE ... SET TBLPROPERTIES."
     )
 
+  /** @param options of ours, which Delta does not know */
+  def deltaIgnores(options: Seq[String]): PmeException =
+    fail(
+      Condition.BadOption,
+      s"write: pme-parquet options (${listed(options)}) were passed to Delta, which ignores them; the data would be written in " +
+        "plaintext. Remove these options, and name keys in properties of the table, parquet.encryption.footer.key and " +
+        "parquet.encryption.column.keys, with CREATE TABLE or ALTER TABLE ... SET TBLPROPERTIES, or use " +
+        "pme.delta.encrypt_table (docs/delta.md)."
+    )
+
   def deltaPartition(table: String, columns: Seq[String]): PmeException =
     refused(
       table,
@@ -97,6 +107,14 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
       "the table's properties name keys, and the session has no crypto factory, so Parquet files would be plaintext",
       "Start the session with spark.hadoop.parquet.crypto.factory.class=io.pmeparquet.parquet.PmeCryptoFactory, and " +
         "configure a KMS (docs/other-engines.md)."
+    )
+
+  def deltaWithoutLogKey(table: String): PmeException =
+    fail(
+      Condition.NoKey,
+      s"$table: the session names no footer key. Delta writes checkpoints with keys of the session, and not with those that " +
+        "properties of the table name, so it could write no checkpoint, and would only log a warning. Set " +
+        "spark.hadoop.pme-parquet.footerKey to a master key."
     )
 
   def deltaUnprotected(table: String, what: String): PmeException =

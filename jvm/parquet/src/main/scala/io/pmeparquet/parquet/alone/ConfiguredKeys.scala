@@ -12,4 +12,14 @@ private[pmeparquet] object ConfiguredKeys {
 
   /** @throws io.pmeparquet.PmeException for options that every write would refuse */
   def of(conf: Configuration): NamedKeys = Settings.namedKeys(ConfigurationOptions.of(conf))
+
+  /**
+   * Whether a file in a table's log would get a key.
+   *
+   * @throws io.pmeparquet.PmeException as [[of]]
+   */
+  def forLogs(conf: Configuration): Boolean = {
+    val named = Settings.namedKeys(ConfigurationOptions.of(conf, withColumns = false))
+    Seq(named.footer, named.uniform).flatten.exists(_.nonEmpty)
+  }
 }

@@ -151,6 +151,15 @@ class FactoryAloneSuite extends FunSuite {
     assertEquals(found(uniform: _*), (None, None, Some("u"), UnlistedColumns.UseFooterKey))
   }
 
+  test("files in a table's log have the footer key or the uniform key, and none of columns") {
+    def logged(settings: (String, String)*) = ConfiguredKeys.forLogs(conf(settings: _*))
+    for (name <- Seq("pme-parquet.footerKey", "pme-parquet.UNIFORMKEY", "parquet.encryption.Footer.Key"))
+      assert(logged(name -> "f"), name)
+    for (name <- Seq("pme-parquet.columnKeys", "parquet.encryption.column.keys"))
+      assert(!logged(name -> "p: ssn"), name)
+    assert(!logged())
+  }
+
   test("a write without a key, or with one that matches no column, writes nothing") {
     refused("PME_NO_KEY")(write(conf()))
     refused("PME_NO_KEY")(write(conf(keys('f'): _*)))

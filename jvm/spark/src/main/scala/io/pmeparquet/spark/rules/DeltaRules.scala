@@ -114,7 +114,10 @@ private final class DeltaRules(session: SparkSession) {
       requireNoKeys(create)
       creations.requireSilentDefinition(table)
       requireSilentStatistics(table)
-      if (create.isInstanceOf[V2CreateTableAsSelectPlan]) requireFactory(table)
+      if (create.isInstanceOf[V2CreateTableAsSelectPlan]) {
+        requireFactory(table)
+        requireLogKey(table.name)
+      }
     }
   }
 
@@ -140,6 +143,7 @@ private final class DeltaRules(session: SparkSession) {
       }
     case "ConvertToDeltaCommand" =>
       if (settings.encrypts && DeltaTable.ask(node, "collectStats") == true) throw PmeErrors.deltaConversion()
+      requireLogKey("CONVERT TO DELTA")
     case "DeltaInsertReplaceOnOrUsingCommand" => judgeReplacement(node)
     case _ => ()
   }
@@ -164,6 +168,7 @@ private final class DeltaRules(session: SparkSession) {
       case Some(_) => DeltaTable.at(session, DeltaTable.ask(source, "dataPath").toString)
       case _ => from
     }
+    requireLogKey(target.name)
     if (from.keys != made.keys || (newest.keys.nonEmpty && guarded(newest) != guarded(made)))
       throw PmeErrors.deltaUnprotected(name, "a CLONE with other properties")
     if (target.keys.nonEmpty && !keeps(target, made.properties))
@@ -212,6 +217,7 @@ private final class DeltaRules(session: SparkSession) {
     val old = DeltaTable.ask(node, "sourceTable").asInstanceOf[Table]
     val path = DeltaTable.ask(old, "path").toString
     val (now, was) = (DeltaTable.at(session, path), DeltaTable.ofTable(old))
+    requireLogKey(now.name)
     if (guarded(now) != guarded(was) && now.keys.nonEmpty)
       throw PmeErrors.deltaUnprotected(now.name, "RESTORE to a version with other properties")
     creations.requireSilentDefinition(was)
@@ -230,6 +236,7 @@ private final class DeltaRules(session: SparkSession) {
     )
       throw PmeErrors.deltaProperties(table.name, planted)
     requireFactory(table)
+    requireLogKey(table.name)
     if (table.isKernels && settings.namesKeys(table)) throw PmeErrors.deltaConnector(table.name)
     creations.requireSilentValues(table)
     requireSilentStatistics(table)
@@ -244,6 +251,10 @@ private final class DeltaRules(session: SparkSession) {
 
   private def requireFactory(table: DeltaTable): Unit =
     if (table.keys.nonEmpty && settings.factory.isEmpty) throw PmeErrors.deltaWithoutFactory(table.name)
+
+  /** Delta only logs a warning if a checkpoint fails, so a table would be without one, and nobody would know. */
+  private def requireLogKey(table: String): Unit =
+    if (settings.encrypts && !settings.encryptsLogs) throw PmeErrors.deltaWithoutLogKey(table)
 
   private def requireSilentStatistics(table: DeltaTable): Unit = if (settings.namesKeys(table)) {
     val shown = table.statistics.intersect(settings.protectedOf(table))

@@ -20,6 +20,9 @@ private[rules] final class DeltaSettings(session: SparkSession) {
   /** Whether the factory is ours. */
   lazy val encrypts: Boolean = CryptoFactory.isOurs(conf)
 
+  /** Whether Delta can write checkpoints: it gives their writer the session's keys, and not those of the table. */
+  lazy val encryptsLogs: Boolean = ConfiguredKeys.forLogs(conf)
+
   /** The keys of every table of the session. */
   private lazy val keys: Map[String, String] = if (encrypts) keysIn(conf) else Map.empty
 

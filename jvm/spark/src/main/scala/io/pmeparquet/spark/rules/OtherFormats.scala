@@ -51,8 +51,14 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
 
   private def refuse(session: => SparkSession, found: FormatOptions): Unit =
     misplaced(session, found).foreach { case (options, format) =>
-      throw PmeErrors.optionsOfOurs(options, format)
+      throw (
+        if (Deltas.contains(format)) PmeErrors.deltaIgnores(options)
+        else PmeErrors.optionsOfOurs(options, format)
+      )
     }
+
+  /** What [[FormatOptions]] calls Delta, and its sink of streams. */
+  private val Deltas = Set("delta", "DeltaSink")
 
   /** The options of ours, and the format that gets them, if that is another format. */
   private def misplaced(session: => SparkSession, found: FormatOptions): Option[(Seq[String], String)] = {

@@ -1,0 +1,104 @@
+"""Every way to set keys for a table of a real Delta: it encrypts data and checkpoints, or the statement is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.delta import delta_tables, ways_job
+from tests.support.canary import ENCRYPTED_FOOTER, MAGIC_LENGTH, files_under, find_canaries
+from tests.support.processes import result_of
+from tests.support.session import SPARK_VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
+]
+
+PATIENCE = 600
+FRAMES = ["save", "saveAsTable", "saveAsTable of a table", "writeTo create", "writeTo append", "stream", "toTable"]
+SQL = ["insert", "plain", "overwrite", "delete", "update", "merge", "optimize", "restore", "clone", "select"]
+KEYLESS = [*SQL, "save", "append", "stream"]
+ENCRYPTED = [
+    ("properties", "properties"),
+    ("properties uniform", "properties_uniform"),
+    *((f"columns {name}", f"columns_{name}") for name in ways_job.OF_COLUMNS),
+    *((f"uniform {name}", f"uniform_{name}") for name in ways_job.UNIFORM),
+]
+STATISTICS = [*(f"columns {name}" for name in ways_job.OF_COLUMNS), *(f"uniform {name}" for name in ways_job.UNIFORM)]
+
+
+class Ran:
+    """What came of the job, and where its tables are."""
+
+    def __init__(self, work: Path) -> None:
+        self.done: dict[str, Any] = result_of(ways_job, str(work), patience=PATIENCE)
+        self.work = work
+
+    def refused(self, prefix: str, condition: str, text: str) -> list[str]:
+        """Return the steps with such a prefix, each of which must have been refused."""
+        steps = [step for step in self.done if step.startswith(f"{prefix} ") or step == prefix]
+        for step in steps:
+            assert self.done[step][0] == condition, (step, self.done[step])
+            assert text in self.done[step][1], (step, self.done[step])
+            assert delta_tables.CANARY not in self.done[step][1], step
+        return [step.removeprefix(f"{prefix} ") for step in steps]
+
+    def table(self, name: str) -> Path:
+        return self.work / "tables" / name
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return Ran(tmp_path_factory.mktemp("ways"))
+
+
+@pytest.mark.parametrize("factory", ["with", "without"])
+@pytest.mark.parametrize("keys", list(ways_job.OF_FRAMES))
+def test_options_of_a_frame_are_refused_with_what_to_do(ran: Ran, factory: str, keys: str) -> None:
+    steps = ran.refused(f"frame {factory} {keys}", "PME_BAD_OPTION", "parquet.encryption.footer.key")
+    assert steps == FRAMES
+    for name in ("saved", "streamed"):
+        assert not list(files_under(ran.table(f"{name}_{factory}"))), name
+    assert ran.done[f"rows_{factory}"] == ["(0,)"]
+
+
+@pytest.mark.parametrize(("step", "name"), ENCRYPTED)
+def test_data_and_checkpoints_are_encrypted(ran: Ran, step: str, name: str) -> None:
+    assert (ran.done[f"{step} create"], ran.done[f"{step} insert"]) == ([], [])
+    table = ran.table(name)
+    files = [file for file in files_under(table) if file.suffix == ".parquet"]
+    checkpoints = [file for file in files if file.parent.name == "_delta_log"]
+    assert (len(checkpoints), len(files)) == (1, 2)
+    # A search does not see into compressed pages.
+    assert {file.read_bytes()[-MAGIC_LENGTH:] for file in files} == {ENCRYPTED_FOOTER}
+    assert find_canaries(table, [delta_tables.CANARY]) == []
+
+
+@pytest.mark.parametrize("keys", STATISTICS)
+def test_a_write_that_would_log_statistics_is_refused(ran: Ran, keys: str) -> None:
+    assert ran.refused(f"loud {keys}", "PME_UNSUPPORTED", "minimum and maximum")
+    assert not ran.table("loud").exists()
+    assert_nothing_written(ran, f"{keys.replace(' ', '_')}_loud")
+
+
+@pytest.mark.parametrize("keys", ["properties", *ways_job.OF_COLUMNS])
+def test_without_a_footer_key_in_the_session_every_write_is_refused(ran: Ran, keys: str) -> None:
+    assert ran.refused(f"keyless {keys}", "PME_NO_KEY", "spark.hadoop.pme-parquet.footerKey") == KEYLESS
+    assert not ran.table("keyless_made").exists()
+    for name in ("keyless", "keyless_plain"):
+        assert_nothing_written(ran, name)
+
+
+def test_no_value_is_readable_anywhere(ran: Ran) -> None:
+    assert find_canaries(ran.work / "tables", [delta_tables.CANARY]) == []
+
+
+def assert_nothing_written(ran: Ran, name: str) -> None:
+    table = ran.table(name)
+    assert [file for file in files_under(table) if file.suffix == ".parquet"] == []
+    assert find_canaries(table, [delta_tables.CANARY]) == []

@@ -1,0 +1,178 @@
+"""A job that sets keys in every way that Delta users try, on tables of a real Delta.
+
+Run as ``python -m tests.delta.ways_job DIRECTORY``. It prints what came of each step as JSON, and leaves the tables in
+the directory.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pme_parquet as pme
+from tests.delta.delta_tables import (
+    CANARY,
+    FACTORY_NAME,
+    FOOTER_KEY_NAME,
+    SILENT,
+    Job,
+    attempt,
+    new_table,
+    session,
+    without_setting,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+COLUMNS = "(id LONG, ssn STRING)"
+# A checkpoint for each commit but the first.
+OFTEN = "'delta.checkpointInterval' = '1'"
+NAMED = "'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pii: ssn'"
+SHOWN_NEVER = "'delta.dataSkippingNumIndexedCols' = '0'"
+OF_FRAMES = {
+    "columns": pme.Encryption(footer_key="footer", column_keys={"pii": ["ssn"]}),
+    "uniform": pme.Encryption(uniform_key="pii"),
+}
+UNIFORM = {"ours": "pme-parquet.uniformKey", "java": "parquet.encryption.uniform.key"}
+OF_COLUMNS = {"ours": "pme-parquet.columnKeys", "java": "parquet.encryption.column.keys"}
+
+
+def streamed(spark: SparkSession, checkpoints: Path) -> DataStreamWriter:
+    """Return a stream of a few rows to Delta."""
+    rows = spark.readStream.format("rate").load().selectExpr("value AS id", f"'{CANARY}' AS ssn")
+    return rows.writeStream.format("delta").trigger(once=True).option("checkpointLocation", str(checkpoints))
+
+
+def finish(start: Callable[[str], StreamingQuery], to: str) -> None:
+    start(to).awaitTermination()
+
+
+def frames(job: Job, spark: SparkSession, name: str) -> None:
+    """Give the options of an Encryption to a frame and to a stream, for tables that exist and tables that do not."""
+    place = job.work / "tables"
+    made = f"frames_{name}"
+    job.sql(f"CREATE TABLE {made} {COLUMNS} USING delta")
+    for keys, encryption in OF_FRAMES.items():
+        options = encryption.options()
+        frame = spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
+        write = frame.write.format("delta").mode("append").options(**options)
+        to_place, to_table = (
+            streamed(spark, job.work / "streams" / f"{name}-{keys}-{to}").options(**options)
+            for to in ("place", "table")
+        )
+        created = frame.writeTo(f"created_{name}").using("delta").options(**options)
+        steps: dict[str, Callable[[], object]] = {
+            "save": partial(write.save, str(place / f"saved_{name}")),
+            "saveAsTable": partial(write.saveAsTable, f"saved_as_{name}"),
+            "saveAsTable of a table": partial(write.saveAsTable, made),
+            "writeTo create": created.create,
+            "writeTo append": frame.writeTo(made).options(**options).append,
+            "stream": partial(finish, to_place.start, str(place / f"streamed_{name}")),
+            "toTable": partial(finish, to_table.toTable, f"streamed_to_{name}"),
+        }
+        for step, run in steps.items():
+            attempt(job, f"frame {name} {keys} {step}", run)
+    job.note(f"rows_{name}", f"SELECT count(*) FROM {made}")
+
+
+def filled(job: Job, step: str, name: str, properties: str) -> None:
+    """Create a table, and write to it, with a checkpoint."""
+    table = new_table(job, name)
+    job.note(f"{step} create", f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({properties})")
+    job.note(f"{step} insert", f"INSERT INTO {table} VALUES (1, '{CANARY}-1')")
+
+
+def own(job: Job, **settings: str) -> Job:
+    """Return a job in a session of its own, with settings."""
+    made = Job(job.spark.newSession(), job.work, job.done)
+    for name, value in settings.items():
+        made.spark.conf.set(name, value)
+    return made
+
+
+def properties(job: Job) -> None:
+    """Name keys in properties of the table."""
+    filled(job, "properties", "properties", f"{NAMED}, {SILENT}, {OFTEN}")
+    one = "'parquet.encryption.uniform.key' = 'pii'"
+    filled(job, "properties uniform", "properties_uniform", f"{one}, {SHOWN_NEVER}, {OFTEN}")
+
+
+def sessions(job: Job) -> None:
+    """Name keys of columns in a session with a footer key."""
+    for name, setting in OF_COLUMNS.items():
+        named = own(job, **{setting: "pii: ssn"})
+        filled(named, f"columns {name}", f"columns_{name}", f"{SILENT}, {OFTEN}")
+        loud = new_table(job, f"columns_{name}_loud")
+        job.sql(f"CREATE TABLE {loud} {COLUMNS} USING delta")
+        named.note(f"loud columns {name}", f"INSERT INTO {loud} VALUES (1, '{CANARY}')")
+
+
+def uniform(job: Job) -> None:
+    """Name one key for everything in a session without a footer key, which would contradict it."""
+    for name, setting in UNIFORM.items():
+        named = own(job, **{setting: "pii"})
+        filled(named, f"uniform {name}", f"uniform_{name}", f"{SHOWN_NEVER}, {OFTEN}")
+        named.note(f"loud uniform {name} create", f"CREATE TABLE {new_table(job, 'loud')} {COLUMNS} USING delta")
+        loud = new_table(job, f"uniform_{name}_loud")
+        own(job).sql(f"CREATE TABLE {loud} {COLUMNS} USING delta")
+        named.note(f"loud uniform {name}", f"INSERT INTO {loud} VALUES (1, '{CANARY}')")
+
+
+def without_footer_key(job: Job) -> None:
+    """Write to tables with keys in sessions without a footer key, in which Delta can write no checkpoint."""
+    table, place = new_table(job, "keyless"), str(job.work / "tables" / "keyless")
+    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})")
+    # For RESTORE to an older version.
+    job.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'me')")
+    made = new_table(job, "keyless_made")
+    other = new_table(job, "keyless_plain")
+    job.sql(f"CREATE TABLE {other} {COLUMNS} USING delta TBLPROPERTIES ({SILENT})")
+    nothing: dict[str, str] = {}
+    settings = {"properties": nothing} | {name: {setting: "pii: ssn"} for name, setting in OF_COLUMNS.items()}
+    for name, those in settings.items():
+        session = own(job, **those)
+        frame = session.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
+        stream = streamed(session.spark, job.work / "streams" / name)
+        for step, statement in {
+            "insert": f"INSERT INTO {table} VALUES (1, '{CANARY}')",
+            "plain": f"INSERT INTO {other} VALUES (1, '{CANARY}')",
+            "overwrite": f"INSERT OVERWRITE {table} VALUES (1, '{CANARY}')",
+            "delete": f"DELETE FROM {table} WHERE id = 1",
+            "update": f"UPDATE {table} SET id = 2 WHERE id = 1",
+            "merge": f"MERGE INTO {table} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+            "optimize": f"OPTIMIZE {table}",
+            "restore": f"RESTORE TABLE {table} TO VERSION AS OF 0",
+            "clone": f"CREATE TABLE {made} SHALLOW CLONE {table}",
+            "select": f"CREATE TABLE {made} USING delta TBLPROPERTIES ({NAMED}, {SILENT}) AS SELECT 1L id, 'x' ssn",
+        }.items():
+            session.note(f"keyless {name} {step}", statement)
+        attempt(job, f"keyless {name} save", partial(frame.write.format("delta").mode("append").save, place))
+        attempt(job, f"keyless {name} append", frame.writeTo(table).append)
+        attempt(job, f"keyless {name} stream", partial(finish, stream.start, place))
+
+
+def main() -> None:
+    work = Path(sys.argv[1])
+    job = Job(session(work), work)
+    frames(job, job.spark, "with")
+    properties(job)
+    sessions(job)
+    with without_setting(job.spark, FOOTER_KEY_NAME):
+        uniform(job)
+        without_footer_key(job)
+    with without_setting(job.spark, FACTORY_NAME):
+        frames(job, job.spark.newSession(), "without")
+    job.spark.stop()
+    sys.stdout.write(json.dumps(job.done) + "\n")
+
+
+if __name__ == "__main__":
+    main()
