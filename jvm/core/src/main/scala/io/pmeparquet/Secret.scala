@@ -29,12 +29,15 @@ object SecretReference {
   val Kinds: Seq[String] = Seq("env", "file", "conf", "hadoop-credential")
 
   /** Parses a reference. Anything else may be a secret itself, which is refused and not repeated. */
-  def parse(option: String, text: String): SecretReference = {
+  def parse(option: String, text: String): SecretReference =
+    find(text).getOrElse(throw PmeErrors.secretInOption(option))
+
+  /** The reference that a text is, if it is one. */
+  def find(text: String): Option[SecretReference] = {
     val separator = text.indexOf(':')
     val kind = if (separator > 0) text.substring(0, separator).trim else ""
     val name = text.substring(separator + 1).trim
-    if (!Kinds.contains(kind) || name.isEmpty) throw PmeErrors.secretInOption(option)
-    SecretReference(kind, name)
+    if (!Kinds.contains(kind) || name.isEmpty) None else Some(SecretReference(kind, name))
   }
 }
 

@@ -19,7 +19,7 @@ private[alone] object ConfigurationIdentity {
   def of(conf: Configuration): String = {
     val entries = conf.asScala
       .filter(entry => counts(entry.getKey) && !isDefault(conf, entry.getKey))
-      .map(entry => entry.getKey -> String.valueOf(entry.getValue))
+      .map(entry => entry.getKey -> valueOf(conf, entry.getKey, entry.getValue))
       .toSeq
     // Secrets may be in settings of Spark.
     val referred = ConfigurationOptions.referredTo(conf).map(name => name -> String.valueOf(conf.get(name)))
@@ -32,6 +32,20 @@ private[alone] object ConfigurationIdentity {
     }
     Base64.getEncoder.encodeToString(digest.digest())
   }
+
+  /**
+   * With the settings that it refers to in their places, because they may be ones that are left out. Properties of the
+   * JVM and variables of the environment stay references: processes may have others, and the driver's count.
+   */
+  private def valueOf(conf: Configuration, name: String, raw: String): String = {
+    val text = String.valueOf(raw)
+    val refers = Variable.findAllMatchIn(text).exists(found => conf.getRaw(found.group(1)) != null)
+    if (refers || Nested.findFirstIn(text).isDefined) String.valueOf(conf.get(name)) else text
+  }
+
+  // As Hadoop has them.
+  private val Variable = """\$\{([^}$\s]+)}""".r
+  private val Nested = """\$\{[^}]*\$\{""".r
 
   /** What a process asks the driver for: a desk for its configuration, and for its generation of keys. */
   def requestOf(conf: Configuration): String = of(conf) + KeyGeneration.of(conf).fold("")(s"$Separator" + _)

@@ -6,8 +6,8 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 
+import io.pmeparquet.{PmeErrors, SecretReference}
 import io.pmeparquet.options.{Level, OptionValues, PmeOptions, PrefixedOptions, UnknownOptions}
-import io.pmeparquet.PmeErrors
 
 /**
  * The options in a Hadoop configuration: `pme-parquet.<option>`, and parquet-java's `parquet.encryption.*`, which the
@@ -50,12 +50,10 @@ private[alone] object ConfigurationOptions {
   def referredTo(conf: Configuration): Seq[String] =
     Seq(Prefix, PmeOptions.ParquetPrefix)
       .flatMap(prefix => conf.getPropsWithPrefix(prefix).asScala.values)
-      .filter(_.startsWith(ConfKind))
-      .map(_.stripPrefix(ConfKind).trim)
+      .flatMap(SecretReference.find(_))
+      .collect { case SecretReference("conf", name) => name }
       .distinct
       .sorted
-
-  private val ConfKind = "conf:"
 
   private def refuseSparks(values: OptionValues): Unit =
     PmeOptions.ofSparkOnly

@@ -86,6 +86,48 @@ class ConfigurationDesksSuite extends FunSuite {
     assertNotEquals(named("one"), named("other"))
   }
 
+  /** A reference to a setting in the value of another. */
+  private def to(name: String) = "$" + s"{$name}"
+
+  test("a reference to a secret counts in each form in which it is read") {
+    val own = Seq("pme-parquet.kms" -> "static", "spark.sql.which" -> "my.keys")
+    for (
+      form <- Seq(
+        " conf:spark.sql.my.keys",
+        "conf :spark.sql.my.keys",
+        "conf: spark.sql.my.keys ",
+        s"conf:spark.sql.${to("spark.sql.which")}"
+      )
+    ) {
+      def named(value: String) = ConfigurationIdentity.of(
+        conf(own ++ Seq("pme-parquet.kms.static.keys" -> form, "spark.sql.my.keys" -> value): _*)
+      )
+      assertNotEquals(named("one"), named("other"), form)
+    }
+  }
+
+  test("a setting that another refers to counts, whatever its name, and properties of the JVM do not") {
+    def named(url: String, more: (String, String)*) =
+      ConfigurationIdentity.of(conf(("client.url" -> url) +: more: _*))
+    def by(host: String, url: String) = named(
+      url,
+      "spark.sql.host" -> host,
+      "spark.sql.via" -> to("spark.sql.host"),
+      "spark.sql.part" -> "host"
+    )
+    val urls =
+      Seq(s"http://${to("spark.sql.host")}:1", to("spark.sql.via"), to(s"spark.sql.${to("spark.sql.part")}"))
+    for (url <- urls)
+      assertNotEquals(by("a", url), by("b", url), url)
+    assertEquals(by("a", "http://c"), by("b", "http://c"))
+    def inJvm(value: String) = {
+      System.setProperty("pme.test.host", value)
+      try named(to("pme.test.host"))
+      finally System.clearProperty("pme.test.host")
+    }
+    assertEquals(inJvm("a"), inJvm("b"))
+  }
+
   test("all who ask for one configuration have one desk, which neither gives keys out nor tells settings") {
     val session = conf(own: _*)
     val Right(Some(desk)) = answer(session, session): @unchecked
