@@ -39,9 +39,9 @@ def simple(job: Encrypting) -> None:
     shutil.copy(stray(job), Path(table, "stray.parquet"))
     job.check("check simple of a stray file", table)
     job.check("check simple without a session", table, spark=None)
-    (job.work / "others").write_text("pii=" + base64.b64encode(bytes(16)).decode())
-    others = {"kms": "static", "kms.static.keys": f"file:{job.work / 'others'}"}
-    job.check("check simple without the key", table, kms=others)
+    (job.work / "others").mkdir()
+    others = write_keys(job.work / "others", ("pii",))
+    job.check("check simple without the key", table, kms={"kms": "static", "kms.static.keys": f"file:{others}"})
 
 
 def stray(job: Encrypting) -> Path:

@@ -391,7 +391,7 @@ def test_an_encrypted_table_with_column_mapping_is_changed_and_its_encrypted_ver
     step = f"changed {mode}"
     assert (ran.done[f"{step}: updated"], ran.done[f"{step}: merged"]) == (["(1,)"], ["(2, 1, 0, 1)"])
     assert ran.done[f"{step}: deleted"] == ["(1,)"]
-    rows = {at: (f"{CANARY}-{at}", f"day-{at % 2}") for at in range(8) if at != 3}
+    rows: dict[int, tuple[str, str | None]] = {at: (f"{CANARY}-{at}", f"day-{at % 2}") for at in range(8) if at != 3}
     rows |= {1: (f"{CANARY}-1-new", "day-1"), 2: (f"{CANARY}-2", "merged"), 50: (f"{CANARY}-50", None)}
     assert ran.done[f"{step}: rows"] == sorted(repr((at, *row)) for at, row in rows.items())
     assert ran.done[f"{step}: then"] == ["(8, 8, 28)"]
