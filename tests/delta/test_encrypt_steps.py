@@ -227,30 +227,50 @@ def test_rows_of_an_interrupted_run_that_cannot_be_compared_anymore_are_an_error
 
 
 OLD = {"delta.LogRetentionDuration": r"interval '7' \ days", "delta.checkpointInterval": "20"}
+FILES = "delta.deletedFileRetentionDuration"
 
 
 @pytest.mark.parametrize(
     ("properties", "last"),
     [
-        ({"x": "y"}, ["UNSET TBLPROPERTIES ('delta.logRetentionDuration', 'delta.checkpointInterval')"]),
+        (
+            {"x": "y"},
+            [
+                (
+                    "UNSET TBLPROPERTIES ('delta.logRetentionDuration', 'delta.deletedFileRetentionDuration', "
+                    "'delta.checkpointInterval')"
+                )
+            ],
+        ),
+        (
+            OLD | {FILES: "interval 3 days"},
+            [
+                (
+                    r"SET TBLPROPERTIES ('delta.logRetentionDuration' = 'interval \'7\' \\ days', "
+                    "'delta.deletedFileRetentionDuration' = 'interval 3 days', 'delta.checkpointInterval' = '20')"
+                )
+            ],
+        ),
+        # Commits are never kept for less time than deleted files.
         (
             OLD,
             [
                 (
                     r"SET TBLPROPERTIES ('delta.logRetentionDuration' = 'interval \'7\' \\ days', "
                     "'delta.checkpointInterval' = '20')"
-                )
+                ),
+                "UNSET TBLPROPERTIES ('delta.deletedFileRetentionDuration')",
             ],
         ),
         (
-            {"delta.checkpointInterval": "20"},
+            {FILES: "interval 3 days"},
             [
-                "SET TBLPROPERTIES ('delta.checkpointInterval' = '20')",
-                "UNSET TBLPROPERTIES ('delta.logRetentionDuration')",
+                "UNSET TBLPROPERTIES ('delta.logRetentionDuration', 'delta.checkpointInterval')",
+                "SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 3 days')",
             ],
         ),
     ],
-    ids=["none", "both", "one"],
+    ids=["none", "all", "commits", "files"],
 )
 def test_the_advice_puts_the_owners_properties_back(properties: dict[str, str], last: list[str]) -> None:
     found = statements(NAME, properties)

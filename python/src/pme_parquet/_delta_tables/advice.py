@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 
     from pme_parquet._delta_tables.logged import Version
 
-_EXPIRING = {"delta.logRetentionDuration": "interval 0 days", "delta.checkpointInterval": "1"}
+_LOG = "delta.logRetentionDuration"
+_EXPIRING = {
+    _LOG: "interval 0 days",
+    # Delta 4 demands that commits are kept at least as long as deleted files.
+    "delta.deletedFileRetentionDuration": "interval 0 days",
+    "delta.checkpointInterval": "1",
+}
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 
 
@@ -45,11 +51,11 @@ def _statements(name: str, properties: Mapping[str, str]) -> Iterator[str]:
     yield "-- after the next midnight in UTC, as Delta deletes only commits from before a day began:"
     yield f"ALTER TABLE {name} SET TBLPROPERTIES ({_listed(_EXPIRING)})"
     own = {one: properties[one.lower()] for one in _EXPIRING if one.lower() in properties}
-    if own:
-        yield f"ALTER TABLE {name} SET TBLPROPERTIES ({_listed(own)})"
     absent = [one for one in _EXPIRING if one not in own]
-    if absent:
-        yield f"ALTER TABLE {name} UNSET TBLPROPERTIES ({', '.join(map(_quoted, absent))})"
+    back = [f"ALTER TABLE {name} SET TBLPROPERTIES ({_listed(own)})"] if own else []
+    gone = [f"ALTER TABLE {name} UNSET TBLPROPERTIES ({', '.join(map(_quoted, absent))})"] if absent else []
+    # The retention of commits first, for the same demand.
+    yield from (back + gone if _LOG in own else gone + back)
 
 
 def _listed(properties: Mapping[str, str]) -> str:
