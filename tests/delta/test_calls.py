@@ -73,6 +73,15 @@ def test_the_driver_calls_the_kms_once_for_each_key_that_a_read_finds(seen: dict
     assert calls(seen, "read") == once("unwrap")
 
 
+def test_the_doctor_tries_the_footer_key_in_the_way_of_a_task(seen: dict[str, Any]) -> None:
+    trial = Counter({("wrap", "footer", DRIVER): 1, ("unwrap", "footer", DRIVER): 1})
+    # One trial on the driver, and one in a task, which asks the driver.
+    assert calls(seen, "doctor") == trial + trial
+    [(_, status, found)] = [row for row in seen["doctor"]["rows"] if row[0].endswith("on an executor")]
+    assert status == "ok"
+    assert found.startswith("through the driver, key 'footer': wrapped in ")
+
+
 @all_of_them
 def test_a_key_is_opened_once_for_each_user_of_the_kms(seen: dict[str, Any]) -> None:
     assert calls(seen, "read again") == Counter()
@@ -107,6 +116,14 @@ def test_a_read_with_a_kms_of_its_own_does_not_get_keys_of_the_session_s(seen: d
     # Options of one read are not the session's, so whoever reads a file calls the KMS that they name.
     assert {key for _, key, _ in found} == set(NAMES)
     assert max(Counter(executor for _, _, executor in found).values()) < FILES
+
+
+@all_of_them
+def test_the_doctor_has_a_task_call_the_kms_where_an_option_says_so(alone: dict[str, Any]) -> None:
+    assert {(what, executor == DRIVER) for what, _, executor in calls(alone, "doctor")} == {
+        (what, on_driver) for what in ("wrap", "unwrap") for on_driver in (True, False)
+    }
+    assert [row[1] for row in alone["doctor"]["rows"]] == ["ok", "ok"]
 
 
 @all_of_them

@@ -28,11 +28,15 @@ private[pmeparquet] object ConfigurationDesks {
 
   /** The desk for who has this configuration; none if this process calls the KMS itself. */
   private[alone] def find(conf: Configuration, values: OptionValues): Option[KeyDesk] =
-    if (values.choice(PmeOptions.CallFrom) == "executor" || isDirect(values)) None
+    if (!mayAsk(values)) None
     else {
       lazy val request = ConfigurationIdentity.requestOf(conf)
       routes.iterator.flatMap(ask(_, request).iterator).take(1).toList.headOption
     }
+
+  /** Whether the options let the driver call the KMS. */
+  private[alone] def mayAsk(values: OptionValues): Boolean =
+    values.choice(PmeOptions.CallFrom) != "executor" && !isDirect(values)
 
   private def ask(route: ConfigurationRoute, request: => String): Option[KeyDesk] =
     try route.desk(request)

@@ -107,17 +107,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
     }
   }
 
-  /**
-   * The checked options of a write into a Delta table's log. This calls no KMS.
-   *
-   * @throws io.pmeparquet.PmeException as [[write]]
-   */
-  def logSettings(conf: Configuration): WriteSettings = {
-    val values = ConfigurationOptions.of(conf, withColumns = false)
-    settings(values, kms(values, conf))
-  }
-
-  private def settings(values: OptionValues, kms: => KmsSettings) = {
+  private[alone] def settings(values: OptionValues, kms: => KmsSettings): WriteSettings = {
     // If it names neither keys nor a KMS, the error is about the keys.
     Settings.requireKeys(values)
     val settings = Settings.forWrite(values, KmsUse(kms, None), caseSensitive = true)
@@ -126,7 +116,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   }
 
   /** The driver knows which KMS it is. */
-  private case object AtDesk extends KmsSettings {
+  private[alone] case object AtDesk extends KmsSettings {
     override def kind: String = "driver"
     override def isInProcess: Boolean = false
   }

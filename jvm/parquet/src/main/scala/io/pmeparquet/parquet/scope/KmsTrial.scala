@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.keys.{KeyGrants, KeySource, WrappedKey}
-import io.pmeparquet.material.JobKeks
+import io.pmeparquet.material.{JobKeks, KeyMaterial}
 import io.pmeparquet.options.{FileSettings, WriteSettings}
 
 /** The duration of each call for a master key, by the kind of call. ''Crosses the wire.'' */
@@ -79,19 +79,32 @@ private[pmeparquet] final class ExecutorTrial private[parquet] (
   def of(masterKeyId: String, conf: Configuration): KeyCalls = {
     val where = KmsTrial.where("an executor")
     val source = access.open(conf, lifetimeMillis = 0)
-    if (files.directKeys) fetched(source, files, masterKeyId, where)
-    else if (files.wrapsTwice) KeyCalls(List(unwrapped(source, made(masterKeyId), where)))
-    else {
-      val key = AesKey.random(files.drawnKeyBits, new SecureRandom)
-      val (text, wrapping) = timed(source.wrap(key, masterKeyId, where))
-      val trial = new TrialKey(key, WrappedKey(masterKeyId, text, None))
-      KeyCalls(List(Wrapped -> wrapping, unwrapped(source, trial, where)))
-    }
+    if (files.wrapsTwice) KeyCalls(List(unwrapped(source, made(masterKeyId), where)))
+    else calls(source, files, masterKeyId, where)
   }
 }
 
-private object KmsTrial {
+private[parquet] object KmsTrial {
   val Wrapped = "wrapped"
+
+  /** Tries out one master key with all calls, for who writes without another's help. */
+  def calls(source: KeySource, files: FileSettings, masterKeyId: String, where: String): KeyCalls =
+    if (files.directKeys) fetched(source, files, masterKeyId, where)
+    else {
+      val random = new SecureRandom
+      val key = AesKey.random(if (files.wrapsTwice) files.kekBits else files.drawnKeyBits, random)
+      val (text, wrapping) = timed(source.wrap(key, masterKeyId, where))
+      val trial = new TrialKey(key, WrappedKey(masterKeyId, text, kekId(files, random)))
+      KeyCalls(List(Wrapped -> wrapping, unwrapped(source, trial, where)))
+    }
+
+  private def kekId(files: FileSettings, random: SecureRandom) =
+    if (!files.wrapsTwice) None
+    else {
+      val id = new Array[Byte](KeyMaterial.KekIdBytes)
+      random.nextBytes(id)
+      Some(Base64.getEncoder.encodeToString(id))
+    }
 
   def where(caller: String): String = s"trial from $caller"
 

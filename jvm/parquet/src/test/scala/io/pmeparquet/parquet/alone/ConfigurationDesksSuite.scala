@@ -160,6 +160,26 @@ class ConfigurationDesksSuite extends FunSuite {
     assertEquals(version(before), 1)
   }
 
+  test("the trial of a log's key goes through the desk, and to the process's own KMS only without one") {
+    val Right(desk) = answer(conf(own: _*), conf(own: _*)): @unchecked
+    val task = conf("pme-parquet.footerKey" -> "a", "parquet.encryption.column.keys" -> "absent: ssn")
+    val byDriver = LogTrial.of(task, _ => desk)
+    assertEquals((byDriver.keys, byDriver.isByDriver), (Seq("a"), true))
+    assertEquals(byDriver.of("a", "t").millis.map(_._1), List("wrapped", "unwrapped"))
+    assertEquals(intercept[PmeException](byDriver.of("b", "t")).getCondition(), "PME_KEY_NOT_FOUND")
+    // The task itself names no KMS.
+    intercept[PmeException](LogTrial.of(task, _ => None))
+    val alone = conf(own :+ ("pme-parquet.footerKey" -> "a"): _*)
+    def by(conf: Configuration) = {
+      val trial = LogTrial.of(conf, _ => None)
+      (trial.isByDriver, trial.isAsAsked, trial.of("a", "t").millis.map(_._1))
+    }
+    assertEquals(by(alone), (false, false, List("wrapped", "unwrapped")))
+    alone.set("pme-parquet.kms.callFrom", "executor")
+    assertEquals(by(alone), (false, true, List("wrapped", "unwrapped")))
+    assertEquals(intercept[PmeException](LogTrial.of(conf(own: _*))).getCondition(), "PME_NO_KEY")
+  }
+
   test("a generation that this driver has not started is not answered") {
     val session = conf(own: _*)
     val made = sent(session)

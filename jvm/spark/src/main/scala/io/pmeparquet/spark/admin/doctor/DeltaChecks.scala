@@ -8,10 +8,11 @@ import org.apache.spark.sql.internal.StaticSQLConf
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{Condition, PmeException}
-import io.pmeparquet.options.{PmeOptions, WriteSettings}
-import io.pmeparquet.parquet.alone.ConfigurationScopes
-import io.pmeparquet.parquet.scope.KmsTrial
+import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.parquet.alone.LogTrial
+import io.pmeparquet.parquet.scope.KeyCalls
 import io.pmeparquet.spark.admin.job.FileJob
+import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /** What a session with Delta does with keys. Without Delta, there are no checks. ''Driver only.'' */
@@ -28,7 +29,7 @@ private[admin] object DeltaChecks {
       Seq(ofFactory(factory, hasRules)) ++
         (if (factory.isEmpty) Nil else Seq(ofExtensions(hasRules))) ++
         ofPredicates(SparkAccess.sqlConf(session).getAllConfs) ++
-        (if (ours) new FactoryTrial(session).checks else Nil)
+        (if (ours) new FactoryTrial(session, hasRules).checks else Nil)
     }
   }
 
@@ -82,49 +83,79 @@ private[admin] object DeltaChecks {
 }
 
 /**
- * Whether the crypto factory gets the footer key of the session, which checkpoints need: the factory knows only Hadoop's
- * configuration, and each executor calls the KMS by itself.
+ * Whether the crypto factory gets the footer key of the session, which checkpoints need, in the way that it has in tasks:
+ * from the driver, if that knows the configuration.
+ *
+ * @param hasRules whether the session has PmeExtensions
  */
-private final class FactoryTrial(session: SparkSession) {
+private final class FactoryTrial(session: SparkSession, hasRules: Boolean) {
   private val conf: Configuration = SparkAccess.hadoopConf(session, Map.empty)
 
-  def checks: Seq[Check] = settings match {
-    case Right(settings) => Check.attempt(Kms)(tried(settings))
-    case Left(noKey) if noKey.condition == Condition.NoKey =>
-      val found = "the session has no footer key, so Delta writes none, and only logs a warning"
-      Seq(Check.problem(Checkpoints, found, s"Set spark.hadoop.${PmeOptions.FactoryPrefix}footerKey."))
-    case Left(failed) => Seq(Check.failure(Kms, failed))
+  def checks: Seq[Check] = {
+    // As the first statement does.
+    if (hasRules) SessionKeys.remember(session)
+    opened match {
+      case Right(trial) => tried(trial)
+      case Left(noKey) if noKey.condition == Condition.NoKey =>
+        val found =
+          if (hasRules) "the session has no footer key, so PmeExtensions refuses to write Delta tables"
+          else "the session has no footer key, so Delta writes none, and only logs a warning"
+        Seq(Check.problem(Checkpoints, found, s"Set spark.hadoop.${PmeOptions.FactoryPrefix}footerKey."))
+      case Left(failed) => Seq(Check.failure(Kms, failed))
+    }
   }
 
-  private def settings: Either[PmeException, WriteSettings] =
-    try Right(ConfigurationScopes.logSettings(conf))
+  private def opened: Either[PmeException, LogTrial] =
+    try Right(LogTrial.of(conf))
     catch { case failed: PmeException => Left(failed) }
 
-  private def tried(settings: WriteSettings): Seq[Check] = {
-    val trial = new KmsTrial(settings, conf)
-    val keys = settings.files.masterKeys
-    val onDriver = keys.flatMap { key =>
-      Check.attempt(Kms)(
-        Seq(Check.ok(Kms, s"${trial.describe}, key '$key': ${timings(trial.onDriver(key).millis)}"))
-      )
+  private def tried(trial: LogTrial): Seq[Check] = {
+    val onDriver = trial.keys.flatMap { key =>
+      Check.attempt(Kms) {
+        val calls = trial.of(key, "trial from the driver")
+        Seq(Check.ok(Kms, s"${trial.describe}, key '$key': ${FactoryTrial.timings(calls)}"))
+      }
     }
-    val under = s"encrypted under '${settings.files.footerKey}'"
-    if (onDriver.forall(_.isOk)) Check.ok(Checkpoints, under) +: (onDriver ++ onExecutor(trial, keys))
+    val under = s"encrypted under '${trial.keys.mkString("', '")}'"
+    if (onDriver.forall(_.isOk)) Check.ok(Checkpoints, under) +: (onDriver ++ onExecutor(trial.keys))
     else onDriver
   }
 
-  private def onExecutor(trial: KmsTrial, keys: Seq[String]) = Check.attempt(KmsOfExecutor) {
-    val executors = trial.forExecutors
-    FileJob.each(session, conf, keys, 1)((key, conf) => executors.of(key, conf)).map {
-      case (key, Right(calls)) => Check.ok(KmsOfExecutor, s"by itself, key '$key': ${timings(calls.millis)}")
+  private def onExecutor(keys: Seq[String]) = Check.attempt(KmsOfExecutor) {
+    FileJob.each(session, conf, keys, 1)(FactoryTrial.inTask).map {
+      case (key, Right(task)) => FactoryTrial.ofTask(KmsOfExecutor, key, task)
       case (_, Left(failed)) => Check.failure(KmsOfExecutor, failed.condition, failed.message)
     }
   }
 
-  private def timings(millis: Seq[(String, Long)]) =
-    millis.map { case (what, time) => s"$what in $time ms" }.mkString(", ")
-
   private val Checkpoints = "Delta checkpoints"
   private val Kms = "KMS of the crypto factory"
   private val KmsOfExecutor = "KMS of the crypto factory on an executor"
+}
+
+/** What a task found. ''Crosses the wire.'' */
+private[doctor] final case class TaskTrial(isByDriver: Boolean, isAsAsked: Boolean, calls: KeyCalls)
+
+private[doctor] object FactoryTrial {
+  def inTask(key: String, conf: Configuration): TaskTrial = {
+    val trial = LogTrial.of(conf)
+    TaskTrial(trial.isByDriver, trial.isAsAsked, trial.of(key, "trial from an executor"))
+  }
+
+  def ofTask(name: String, key: String, task: TaskTrial): Check = {
+    val what = s"key '$key': ${timings(task.calls)}"
+    if (task.isByDriver) Check.ok(name, s"through the driver, $what")
+    else if (task.isAsAsked) Check.ok(name, s"by itself, $what")
+    else
+      Check.warning(
+        name,
+        s"by itself, though kms.callFrom=driver: the driver does not know the task's configuration, so each executor calls " +
+          s"the KMS; $what",
+        s"Add ${FormatName.ExtensionsClass} to spark.sql.extensions, and run the session as the application's user " +
+          "(docs/other-engines.md)."
+      )
+  }
+
+  def timings(calls: KeyCalls): String =
+    calls.millis.map { case (what, time) => s"$what in $time ms" }.mkString(", ")
 }

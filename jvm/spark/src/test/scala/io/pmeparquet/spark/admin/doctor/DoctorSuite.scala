@@ -8,6 +8,7 @@ import org.apache.spark.SparkConf
 
 import io.pmeparquet.{ClassPathEntry, PmeErrors}
 import io.pmeparquet.cipher.AesSpeed
+import io.pmeparquet.parquet.scope.KeyCalls
 import io.pmeparquet.spark.keys.RpcProtection
 
 class DoctorSuite extends munit.FunSuite {
@@ -208,6 +209,19 @@ class DoctorSuite extends munit.FunSuite {
     )
     assertCheck(DeltaChecks.ofFactory(Some("x.Y"), hasRules = true), "problem", "x.Y: checkpoints", ours)
     assertCheck(DeltaChecks.ofFactory(Some(ours), hasRules = true), "ok", "PmeCryptoFactory", "")
+  }
+
+  test("an executor that calls the KMS though the driver should is a warning") {
+    def check(isByDriver: Boolean, isAsAsked: Boolean) =
+      FactoryTrial.ofTask("KMS", "k", TaskTrial(isByDriver, isAsAsked, KeyCalls(List("wrapped" -> 7L))))
+    assertCheck(
+      check(isByDriver = true, isAsAsked = true),
+      "ok",
+      "through the driver, key 'k': wrapped in 7 ms",
+      ""
+    )
+    assertCheck(check(isByDriver = false, isAsAsked = true), "ok", "by itself, key 'k'", "")
+    assertCheck(check(isByDriver = false, isAsAsked = false), "warning", "does not know", "PmeExtensions")
   }
 
   test("Iceberg before 1.11 ignores keys in every catalog") {
