@@ -14,7 +14,7 @@ private[keys] final class UnknownConfigurations(warn: String => Unit) {
 
   /** @param request what this process asked the driver for */
   def note(request: String): Unit =
-    // Many configurations have one cause, so the limit hides none.
+    // Hundreds of them would say nothing new.
     if (noted.size < UnknownConfigurations.MaxNoted && noted.add(request)) warn(UnknownConfigurations.Message)
 }
 
