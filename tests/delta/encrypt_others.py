@@ -159,7 +159,7 @@ def _encrypt_beside(job: Encrypting, name: str, table: str, other: Other) -> Non
             other.begun.wait()
         return original(of, order, text)
 
-    LoggedTable.rewrite = rewrite  # type: ignore[method-assign,assignment]
+    LoggedTable.rewrite = rewrite  # type: ignore[assignment,method-assign]
     try:
         job.encrypt(name, table, OPEN)
     finally:

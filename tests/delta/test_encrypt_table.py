@@ -369,11 +369,9 @@ def test_a_table_is_found_by_its_name_in_the_catalog(ran: Ran, step: str) -> Non
 def test_a_name_is_looked_up_in_the_current_schema_and_must_be_of_a_delta_table(ran: Ran) -> None:
     assert ran.result("named current")["path"] == ran.result("named schema")["path"]
     assert ran.result("named current")["files_rewritten"] == 0
-    condition, message = ran.done["named other"]
-    assert (condition, "'other' is no Delta table, but one of the format parquet" in message) == (
-        "PME_BAD_OPTION",
-        True,
-    )
+    _, message = ran.done["named other"]
+    assert message.startswith("[PME_BAD_OPTION]")
+    assert "'other' is no Delta table, but one of the format parquet" in message
 
 
 @all_only
@@ -404,7 +402,7 @@ def test_an_encrypted_table_with_column_mapping_is_changed_and_its_encrypted_ver
 def test_a_run_beside_another_session_loses_and_doubles_no_row_and_the_next_run_finishes(ran: Ran, other: str) -> None:
     first, committed = ran.done[other], ran.done[f"{other}: committed"]
     assert committed
-    assert isinstance(first, dict) or first[0].startswith("PME_")
+    assert isinstance(first, dict) or first[1].startswith("[PME_"), first
     assert ran.result(f"{other}: again")["columns"]["ssn"] == "pii"
     gone = range(committed) if other == "deletes" else ()
     rows = {at: f"day-{at % 2}" for at in range(8) if at not in gone}
@@ -416,9 +414,10 @@ def test_a_run_beside_another_session_loses_and_doubles_no_row_and_the_next_run_
 
 @all_only
 def test_columns_that_another_session_adds_are_told_before_a_file_is_rewritten_again(ran: Ran) -> None:
-    condition, message = ran.done["columns"]
-    assert condition == "PME_UNSUPPORTED"
+    _, message = ran.done["columns"]
+    assert message.startswith("[PME_UNSUPPORTED]")
     assert "changed the table's schema or properties meanwhile. Run it again" in message
-    # The first run rewrote all files once, before it could know.
-    assert ran.result("columns: again")["files_rewritten"] <= 1
+    # Each of the two runs rewrote them once at most.
+    history = DeltaTable(str(ran.tables / "columns")).history()
+    assert sum(one["operation"] == "OPTIMIZE" for one in history) <= 2
     assert {"added0", "added1"} <= ran.result("columns: again")["columns"].keys()
