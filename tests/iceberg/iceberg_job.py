@@ -11,15 +11,15 @@ import hashlib
 import json
 import os
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import pme_parquet as pme
+from tests.iceberg import iceberg_more
+from tests.iceberg.iceberg_tables import Job
 from tests.support import metastore
-from tests.support.canary import files_under, find_canaries
 from tests.support.kms.counting import KMS, Log, jar
 from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, VERSION, builder, session_settings, without_processes
 
@@ -38,12 +38,10 @@ KEY, FILES = "table-key", ROOT / "target" / "jars" / "iceberg"
 # As the KMS that counts has it.
 OWN = hashlib.sha256(f"pme-testkit:{KEY}".encode()).digest()[:16]
 ID = "pme.python.kms"
-CANARIES = ["ssn-7", "ssn-8", "ssn-99"]
-COLUMNS = "id BIGINT, ssn STRING, salary DOUBLE"
 # So that a search finds what is readable.
 OPEN = {"write.parquet.compression-codec": "uncompressed", "write.avro.compression-codec": "uncompressed"}
 ENCRYPTED = {"format-version": "3", "encryption.key-id": KEY} | OPEN
-BY_VECTORS = {"write.delete.mode": "merge-on-read", "write.update.mode": "merge-on-read"}
+BY_VECTORS = {f"write.{what}.mode": "merge-on-read" for what in ("delete", "update", "merge")}
 OURS = "io.pmeparquet.iceberg.PmeKeyManagementClient"
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
@@ -116,31 +114,6 @@ def session(
 
 
 AnyJob = TypeVar("AnyJob", bound="Job")
-
-
-class Job(metastore.Statements):
-    """Statements on tables of Iceberg."""
-
-    def table(self, name: str, properties: dict[str, str], rest: str = "") -> None:
-        listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-        self.sql(f"CREATE TABLE {name} ({COLUMNS}) USING iceberg {rest} TBLPROPERTIES ({listed})")
-        self.sql(f"INSERT INTO {name} SELECT id, concat('ssn-', id), id * 1.5D FROM range(0, 10, 1, 2)")
-
-    def looked(self, step: str, table: str) -> None:
-        """Keep where secrets are readable, and how files of each kind begin."""
-        self.looked_at(step, self.work / "warehouse" / table)
-
-    def looked_at(self, step: str, place: Path) -> None:
-        self.done[f"{step} readable"] = [str(hit) for hit in find_canaries(place, CANARIES)]
-        kinds = [f"{kind(path)} {path.read_bytes()[:4]!r}" for path in files_under(place) if path.suffix != ".crc"]
-        self.done[f"{step} files"] = dict(sorted(Counter(kinds).items()))
-
-
-def kind(path: Path) -> str:
-    name = path.name
-    if name.startswith("snap-"):
-        return "manifest list"
-    return "manifest" if name.endswith(".avro") else "".join(path.suffixes[-2:])
 
 
 def people(job: Job) -> None:
@@ -290,6 +263,12 @@ def ignored(job: Job) -> None:
     job.note("late", f"ALTER TABLE lake.db.late SET TBLPROPERTIES ('encryption.key-id' = '{KEY}')")
 
 
+def more(job: Job) -> None:
+    """Operate in other ways, which takes a while."""
+    if os.environ.get("PME_TEST_ALL"):
+        iceberg_more.operated(job, ENCRYPTED, BY_VECTORS)
+
+
 def attempt(job: AnyJob, step: Callable[[AnyJob], None]) -> None:
     try:
         step(job)
@@ -301,7 +280,7 @@ def main() -> None:
     work = Path(sys.argv[1])
     job = Job(session(work, sys.argv[2], catalogs(work)), work)
     job.sql("CREATE DATABASE lake.db")
-    for step in (people, rotated, refused, maintained, formats, ignored):
+    for step in (people, rotated, refused, maintained, formats, ignored, more):
         attempt(job, step)
     job.spark.stop()
     sys.stdout.write(json.dumps(job.done) + "\n")

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pme_parquet as pme
 import pme_parquet.iceberg
-from tests.iceberg.iceberg_job import ENCRYPTED, KEY, OURS, OWN, Job, attempt, session
+from tests.iceberg.iceberg_job import ENCRYPTED, KEY, OURS, OWN, attempt, session
+from tests.iceberg.iceberg_tables import Job
 from tests.support.storage.lake import Lake, copy_from
 
 

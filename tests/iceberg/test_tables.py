@@ -167,3 +167,47 @@ def test_a_key_that_a_catalog_ignores_is_found(ran: Ran) -> None:
         found = ran.check(table)
         assert kinds(found) >= {"ignored key", "plaintext file", "statistics"}
         assert found.key
+
+
+@pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this")
+@pytest.mark.parametrize(
+    ("step", "rows"),
+    [
+        ("branch", None),
+        ("branch rows", 11),
+        ("tag", 10),
+        ("fast forward", None),
+        ("append", None),
+        ("rollback", None),
+        ("rolled back rows", 10),
+        ("rewrite_data_files", None),
+        ("remove_orphan_files", None),
+        ("expire_snapshots", None),
+        ("streamed", 11),
+    ],
+)
+def test_other_operations_leave_nothing_readable(encrypting: Ran, step: str, rows: int | None) -> None:
+    done = encrypting.done
+    outcome = done[f"operated: {step}"]
+    # An error is a condition and a message.
+    assert all(row.startswith("(") for row in outcome), outcome
+    assert rows is None or outcome == [f"({rows},)"]
+    assert done[f"operated: {step} readable"] == []
+    begins = done[f"operated: {step} files"]
+    assert begins
+    assert all(begin.endswith(("b'PARE'", "b'AGS1'", "b'{\"fo'")) for begin in begins), begins
+    assert kinds(encrypting.check("db.db/operated")) == set()
+
+
+@pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this")
+def test_a_merge_by_deletion_vectors_leaves_nothing_readable(encrypting: Ran) -> None:
+    done = encrypting.done
+    for step in ("merged", "merged: rewritten"):
+        assert done[f"{step} readable"] == []
+        assert done[f"{step} files"]
+    assert kinds(encrypting.check("db.db/merged")) == set()
+    if encrypting.numbers >= (1, 12):
+        assert done["merged: rows"] == ["(11, 11)"]
+    else:
+        # Iceberg 1.11 does not find the key of a deletion vector.
+        assert not done["merged: rows"][0].startswith(("PME_", "("))
