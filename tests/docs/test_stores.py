@@ -19,6 +19,9 @@ OPERATIONS = {
 S3, SEALED, HDFS = "storage/test_requests", "snapshots/test_object_stores", "hdfs/test_leases"
 GOOGLE, ABFS = "clouds/test_google", "clouds/test_azure"
 STOPS, FAULTS, READS = "test_a_store_that_stops", "storage/test_faults", "storage/test_faulty_reads"
+DELTA, CHANGED = "delta/test_stores", "test_an_encrypted_table_is_written_changed_and_read"
+BROKEN_OFF = "test_a_table_in_plaintext_is_encrypted_by_the_run_after_one_that_broke_off"
+ICEBERG, COMPACTED = "iceberg/test_stores", "test_a_table_is_written_changed_compacted_and_read"
 MANY = "test_a_thousand_small_files_cost_no_more_than_with_sparks_own"
 SEVERAL = "test_of_several_that_seal_at_once_each_version_is_made_by_one"
 TWO = "test_of_two_that_seal_at_once_one_wins_and_the_other_can_go_on"
@@ -56,6 +59,9 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
         None,
     ),
     "1,000 small": (f"{S3}::{MANY}", f"hdfs/test_requests::{MANY}", None, None),
+    "a Delta table": (f"{DELTA}::{CHANGED}", f"{DELTA}::{CHANGED}", None, None),
+    "`delta.encrypt_table`": (f"{DELTA}::{BROKEN_OFF}", f"{DELTA}::{BROKEN_OFF}", None, None),
+    "an Iceberg table": (f"{ICEBERG}::{COMPACTED}", f"{ICEBERG}::{COMPACTED}", None, None),
     "the store stops during a sealing": (f"{FAULTS}::{STOPS}", None, f"{GOOGLE}::{STOPS}", f"{ABFS}::{STOPS}"),
     "the store stops during `rotate`": (
         f"{FAULTS}::{STOPS}",
