@@ -65,9 +65,8 @@ def life(job: InStore) -> None:
     )
     job.note("rows", "SELECT * FROM reader.db.people")
     compact = "rewrite_data_files(table => 'db.people', options => map('rewrite-all', 'true'))"
-    job.note(
-        "compacted", f"CALL lake.system.{compact}", f"SELECT count(*) FROM {table}.files", f"SELECT * FROM {table}"
-    )
+    job.note("files", f"CALL lake.system.{compact}", f"SELECT count(*) FROM {table}.files")
+    job.note("compacted", f"SELECT * FROM {table}")
     job.note("first", f"SELECT * FROM reader.db.people VERSION AS OF {first[0]}")
     job.note("stranger", "SELECT count(*) FROM stranger.db.people")
     job.searched("people", "db.db/people")
