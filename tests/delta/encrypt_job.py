@@ -84,7 +84,9 @@ def whole(job: Encrypting) -> None:
 
 def cleaned(job: Encrypting) -> None:
     """Follow the advice of the result, a month later."""
-    own = "'delta.enableChangeDataFeed' = 'true', 'delta.checkpointInterval' = '7'"
+    # Delta 4 compares the first retention, if only it is set, with 7 days.
+    kept = "'delta.logRetentionDuration' = 'interval 3 days', 'delta.deletedFileRetentionDuration' = 'interval 1 days'"
+    own = f"'delta.enableChangeDataFeed' = 'true', 'delta.checkpointInterval' = '7', {kept}"
     table = job.written("cleaned", f"TBLPROPERTIES ({own})")
     job.openly(f"DELETE FROM delta.`{table}` WHERE ssn = '{CANARY}-3'")
     job.openly(f"UPDATE delta.`{table}` SET day = 'other' WHERE ssn = '{CANARY}-4'")

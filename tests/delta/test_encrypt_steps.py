@@ -227,55 +227,39 @@ def test_rows_of_an_interrupted_run_that_cannot_be_compared_anymore_are_an_error
 
 
 OLD = {"delta.LogRetentionDuration": r"interval '7' \ days", "delta.checkpointInterval": "20"}
-FILES = "delta.deletedFileRetentionDuration"
+COMPATIBLE = "spark.databricks.delta.vacuum.enforceDeletedFileAndLogRetentionDurationCompatibility"
 
 
 @pytest.mark.parametrize(
     ("properties", "last"),
     [
-        (
-            {"x": "y"},
-            [
-                (
-                    "UNSET TBLPROPERTIES ('delta.logRetentionDuration', 'delta.deletedFileRetentionDuration', "
-                    "'delta.checkpointInterval')"
-                )
-            ],
-        ),
-        (
-            OLD | {FILES: "interval 3 days"},
-            [
-                (
-                    r"SET TBLPROPERTIES ('delta.logRetentionDuration' = 'interval \'7\' \\ days', "
-                    "'delta.deletedFileRetentionDuration' = 'interval 3 days', 'delta.checkpointInterval' = '20')"
-                )
-            ],
-        ),
-        # Commits are never kept for less time than deleted files.
+        ({"x": "y"}, ["UNSET TBLPROPERTIES ('delta.logRetentionDuration', 'delta.checkpointInterval')"]),
         (
             OLD,
             [
                 (
                     r"SET TBLPROPERTIES ('delta.logRetentionDuration' = 'interval \'7\' \\ days', "
                     "'delta.checkpointInterval' = '20')"
-                ),
-                "UNSET TBLPROPERTIES ('delta.deletedFileRetentionDuration')",
+                )
             ],
         ),
         (
-            {FILES: "interval 3 days"},
+            {"delta.checkpointInterval": "20"},
             [
-                "UNSET TBLPROPERTIES ('delta.logRetentionDuration', 'delta.checkpointInterval')",
-                "SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 3 days')",
+                "SET TBLPROPERTIES ('delta.checkpointInterval' = '20')",
+                "UNSET TBLPROPERTIES ('delta.logRetentionDuration')",
             ],
         ),
     ],
-    ids=["none", "all", "commits", "files"],
+    ids=["none", "both", "one"],
 )
 def test_the_advice_puts_the_owners_properties_back(properties: dict[str, str], last: list[str]) -> None:
-    found = statements(NAME, properties)
-    assert list(found[-len(last) :]) == [f"ALTER TABLE {NAME} {text}" for text in last]
+    *found, reset = statements(NAME, properties)
+    assert found[-len(last) :] == [f"ALTER TABLE {NAME} {text}" for text in last]
     assert sum("ALTER" in one for one in found) == 1 + len(last)
+    # Delta 4 otherwise refuses what Delta 3 has allowed.
+    assert found[-len(last) - 2] == f"SET {COMPATIBLE}=false"
+    assert reset == f"RESET {COMPATIBLE}"
 
 
 def test_the_advice_warns_before_vacuum_and_sets_the_session_back() -> None:

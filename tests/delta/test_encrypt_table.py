@@ -127,14 +127,16 @@ def test_nothing_is_readable_after_the_advice_was_followed(ran: Ran) -> None:
         "SET",
         "VACUUM",
         "RESET",
+        "SET",
         "ALTER",
         "ALTER",
-        "ALTER",
+        "RESET",
     ]
     assert all(isinstance(ran.done[step], list) for step in ran.done if step.startswith("cleaned: "))
     properties = "".join(ran.done["cleaned properties"])
     assert "('delta.checkpointInterval', '7')" in properties
-    assert "RetentionDuration" not in properties
+    assert "('delta.logRetentionDuration', 'interval 3 days')" in properties
+    assert "('delta.deletedFileRetentionDuration', 'interval 1 days')" in properties
     assert ran.done["cleaned after"] == []
     assert find_canaries(ran.tables / "cleaned", [CANARY]) == []
     assert ran.done["cleaned rows"] == ["(7, 7, 25)"]

@@ -48,9 +48,9 @@ RULES = {
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
     "tests/delta/test_encrypt_table": Rule(OLDEST, EVERY),
     "tests/delta/test_verify_sessions": Rule(OLDEST, EVERY),
+    "tests/delta/test_ways_to_set_keys": Rule(OLDEST, EVERY),
     # Only `make test-all` has them: a minute each.
     "tests/delta/test_stores": Rule(OLDEST, EVERY),
-    "tests/delta/test_ways_to_set_keys": Rule(OLDEST, EVERY),
     # With Spark, but without Delta.
     "tests/delta/test_verify": Rule(NEWEST, EVERY),
     # One process starts two executors.

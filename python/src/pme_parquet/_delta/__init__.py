@@ -56,7 +56,8 @@ def check(
         columns: the protected columns, by logical names; a struct names the columns in it. By default those that a
             live file encrypts, and those of the property `parquet.encryption.column.keys`; all columns, if a live file
             has an encrypted footer that was not opened, and no property says which.
-        storage_options: credentials and endpoints for fsspec; by default its packages find their own.
+        storage_options: credentials and endpoints for fsspec; by default its packages find their own. With them, the
+            check does not use the session, which may reach another storage.
         spark: a classic session, for the above. Without `storage_options`, its settings of file systems are used; both
             as in `pme.inspect`.
         kms: the KMS of the master keys, for the session; by default the one of its crypto factory.
@@ -74,12 +75,13 @@ def check(
     from pme_parquet._logs.live import need_deltalake  # noqa: PLC0415 as above
 
     where = path_of(path, _WHERE)
-    if spark is not None:
+    if spark is not None and storage_options is None:
         from pme_parquet._delta.opened import Opener  # noqa: PLC0415 as above
 
         opener = Opener(spark, where, kms, _WHERE)
     elif kms is not None:
-        raise BadOptionError(f"{_WHERE}: kms is for a session, and spark is missing. Give both, or neither.")
+        what = "spark is missing" if spark is None else "storage_options reach the storage without it"
+        raise BadOptionError(f"{_WHERE}: kms is for a session, and {what}. Leave out kms, or give only spark with it.")
     else:
         need_deltalake(_WHERE)
         opener = None

@@ -27,18 +27,18 @@ def chosen(files: Iterable[DataFile], properties: Mapping[str, str], schemas: Sc
         properties: of the table, in any letter case: our crypto factory does not distinguish it.
         schemas: of the table.
     """
-    properties = {name.lower(): value for name, value in properties.items()}
     sealed = {name for file in files for name in file.sealed}
     names: dict[Path, str] = {}
     for name in sealed:
         names |= schemas.names(path_of(name))
-    stated = list(_stated(properties.get(_COLUMN_KEYS, "")))
+    stated = [path for name, text in properties.items() if name.lower() == _COLUMN_KEYS for path in _stated(text)]
+    uniform = any(name.lower() == _UNIFORM_KEY for name in properties)
     for path in stated:
         names |= schemas.names(path)
     whole = any(file.footer == "encrypted" and not file.opened for file in files)
-    if _UNIFORM_KEY in properties or (whole and not stated):
+    if uniform or (whole and not stated):
         every = names | schemas.every()
-        why = f"{_UNIFORM_KEY}" if _UNIFORM_KEY in properties else "live files with an encrypted footer"
+        why = _UNIFORM_KEY if uniform else "live files with an encrypted footer"
         return Protected(every, every=True), f"all, because of {why}"
     reasons = [word for word, found in (("columns that files encrypt", sealed), (_COLUMN_KEYS, stated)) if found]
     return Protected(names), " and ".join(reasons) or "no file encrypts any, and no table property names one"

@@ -14,7 +14,7 @@ from pme_parquet._logs.sums import is_sums
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pme_parquet._delta.columns import Path
     from pme_parquet._delta.findings import Findings
@@ -122,8 +122,15 @@ def is_data(file: DataFile) -> bool:
     return file.footer is not None or not is_known
 
 
-def search_file(findings: Findings, file: DataFile, of: State) -> None:
-    """Adds what a file shows of protected columns."""
+def search_file(findings: Findings, file: DataFile, of: State, is_known: Callable[[str], bool]) -> None:
+    """Adds what a file shows of protected columns.
+
+    Args:
+        findings: gets them.
+        file: the file.
+        of: what the log says of it.
+        is_known: whether a column's name is one that the table has.
+    """
     if file.footer is None:
         findings.unread(file.shown, f"{of}: it is not a Parquet file that can be read ({file.problem})")
         return
@@ -138,13 +145,16 @@ def search_file(findings: Findings, file: DataFile, of: State) -> None:
     if bounds := _protected(protected, file.bounds):
         findings.add("statistics", "high", file.shown, f"{of}: its footer has readable statistics of it", *bounds)
     if file.footer == "encrypted" and file.whole is not True:
-        _search_before(findings, file, of)
+        _search_before(findings, file, of, is_known)
 
 
-def _search_before(findings: Findings, file: DataFile, of: State) -> None:
+def _search_before(findings: Findings, file: DataFile, of: State, is_known: Callable[[str], bool]) -> None:
     """Adds what is before an encrypted footer, if not everything there is in encrypted modules."""
     if file.opened and file.plain:
-        # Its plaintext columns are known by now, and so are those among them that are protected.
+        # Those of its plaintext columns that are protected have been found, if they have a name of the table.
+        if not all(map(is_known, file.plain)):
+            what = f"{of}: it has plaintext columns with names that no schema of the table has"
+            findings.add("hidden columns", "unread", file.shown, what)
         return
     if file.opened:
         before = "not everything before it is in encrypted modules"

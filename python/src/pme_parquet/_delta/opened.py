@@ -60,24 +60,30 @@ class Opener:
         Raises:
             PmeError: the KMS that the caller named cannot be used.
         """
-        if not files:
-            return []
+        named = [file for file in files if _is_kept(file.found.shown)]
+        odd = [replace(file, unopened="Hadoop has another name for it") for file in files if file not in named]
+        if not named:
+            return odd
         try:
-            found = dict(self._rows(files))
+            found = dict(self._rows(named))
         except PmeError as failed:
             if self.kms is not None:
                 raise
-            return [replace(file, unopened=failed.condition or type(failed).__name__) for file in files]
-        return [self._with(file, found) for file in files]
+            return odd + _unopened(named, failed.condition or type(failed).__name__)
+        except Exception as failed:  # noqa: BLE001 each storage has errors of its own, and a file must not stop a check
+            return odd + _unopened(named, type(failed).__name__)
+        return odd + [self._with(file, found) for file in named]
 
     @property
     def _place(self) -> str:
         local = local_root(self.table)
-        # The JVM has a working directory of its own.
-        return self.table.rstrip("/") if local is None else f"file:{Path(local).absolute()}"
+        if local is None:
+            return self.table.rstrip("/")
+        # The JVM has a working directory of its own, and knows no `~`.
+        return f"file:{Path(local).expanduser().resolve()}".rstrip("/")
 
     def _at(self, file: DataFile) -> str:
-        return f"{self._place}/{file.shown}"
+        return f"{self._place}/{file.found.shown}"
 
     def _rows(self, files: Sequence[DataFile]) -> Iterator[tuple[str, Any]]:
         look = method_of(self.spark, "LoggedFiles", "columns", self.function)
@@ -97,3 +103,12 @@ class Opener:
         if row["problem"]:
             return replace(file, unopened=row["problem"])
         return replace(file, opened=True, sealed=frozenset(row["encrypted"]), plain=frozenset(row["plaintext"]))
+
+
+def _unopened(files: Sequence[DataFile], why: str) -> list[DataFile]:
+    return [replace(file, unopened=why) for file in files]
+
+
+def _is_kept(name: str) -> bool:
+    """Whether Hadoop's paths keep a name. A store of objects may have others, which would lead to another file."""
+    return not {"", ".", ".."}.intersection(name.split("/"))

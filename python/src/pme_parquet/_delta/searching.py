@@ -13,7 +13,7 @@ from pme_parquet._delta.actions import DIRECTORIES, Search
 from pme_parquet._delta.checked import DeltaCheck
 from pme_parquet._delta.choice import chosen
 from pme_parquet._delta.columns import Schemas
-from pme_parquet._delta.data import DataFile, candidates, is_data, look_at, search_file, state
+from pme_parquet._delta.data import DataFile, candidates, is_data, look_at, path_of, search_file, state
 from pme_parquet._delta.findings import Findings
 from pme_parquet._delta.metadata import configuration, schema
 from pme_parquet._delta.protected import Protected, directories, named
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from pme_parquet._delta.opened import Opener
     from pme_parquet._storage import Found, Storage, WholeStorage
 
+# What Delta writes into files beside the columns of the schema.
+_CHANGE_TYPE = "_change_type"
+_ROW_TRACKING = "delta.rowTracking.materialized"
 MAX_FILES = 1_000_000
 _THREADS = 16
 
@@ -104,8 +107,9 @@ class _Check:
     def _open(self, opener: Opener) -> None:
         """Opens the footers that hide which columns are encrypted, where not everything is."""
         hiding = [file for file in self._data if file.footer == "encrypted" and file.whole is not True]
-        opened = {file.shown: file for file in opener.columns(hiding)}
-        self._data = [self._with_shared(opened.get(file.shown, file)) for file in self._data]
+        # Two files may be shown alike, as `a/b` and `a\\b`.
+        opened = {file.found.path: file for file in opener.columns(hiding)}
+        self._data = [self._with_shared(opened.get(file.found.path, file)) for file in self._data]
         self.opened = sum(file.opened for file in opened.values())
 
     def _look(self, found: Found) -> DataFile:
@@ -133,6 +137,11 @@ class _Check:
             except UnreadableError:  # the search says so
                 return
 
+    def _is_known(self, name: str) -> bool:
+        """Whether a column of a file is one of the table, or one of those that Delta adds."""
+        written = {value for key, value in self._properties.items() if key.startswith(_ROW_TRACKING)}
+        return name == _CHANGE_TYPE or name in written or self._schemas.known(path_of(name))
+
     def protected(self, columns: Sequence[str] | None, function: str) -> tuple[Protected, str]:
         """The protected columns, and how they were found."""
         if columns is not None:
@@ -148,6 +157,10 @@ class _Check:
         if self.live.files is None:
             what = f"which files are live is not known: {self.live.problem}"
             findings.add("unsupported table", "unread", "", what)
+        newest = max((*self._log.commits, *self._log.checkpoints), default=None)
+        if self.live.version not in {None, newest}:
+            what = f"live files are those of version {self.live.version}, and the newest in the log is {newest}"
+            findings.add("other version", "unread", "", f"{what}: another session may be writing. Run it again")
         search = Search(findings)
         for file, document in self._documents(findings.unread):
             _search(search, findings, file, document)
@@ -167,7 +180,7 @@ class _Check:
         for file in filter(is_data, self._data):
             of = state(file.shown, self.live.files, search.named)
             counts[of] = counts.get(of, 0) + 1
-            search_file(findings, file, of)
+            search_file(findings, file, of, self._is_known)
         here = {file.shown for file in self._data}
         if absent := len((self.live.files or frozenset()) - here):
             findings.unread("", f"{absent:,} live files are not below the table, or are empty")

@@ -11,14 +11,10 @@ if TYPE_CHECKING:
 
     from pme_parquet._delta_tables.logged import Version
 
-_LOG = "delta.logRetentionDuration"
-_EXPIRING = {
-    _LOG: "interval 0 days",
-    # Delta 4 demands that commits are kept at least as long as deleted files.
-    "delta.deletedFileRetentionDuration": "interval 0 days",
-    "delta.checkpointInterval": "1",
-}
+_EXPIRING = {"delta.logRetentionDuration": "interval 0 days", "delta.checkpointInterval": "1"}
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+# Delta 4 demands that commits are kept at least as long as deleted files, and compares only what one statement sets.
+_COMPATIBLE = "spark.databricks.delta.vacuum.enforceDeletedFileAndLogRetentionDurationCompatibility"
 
 
 def left(now: Version) -> tuple[str, ...]:
@@ -49,13 +45,15 @@ def _statements(name: str, properties: Mapping[str, str]) -> Iterator[str]:
     yield f"VACUUM {name} RETAIN 0 HOURS"
     yield f"RESET {_CHECK}"
     yield "-- after the next midnight in UTC, as Delta deletes only commits from before a day began:"
+    yield f"SET {_COMPATIBLE}=false"
     yield f"ALTER TABLE {name} SET TBLPROPERTIES ({_listed(_EXPIRING)})"
     own = {one: properties[one.lower()] for one in _EXPIRING if one.lower() in properties}
+    if own:
+        yield f"ALTER TABLE {name} SET TBLPROPERTIES ({_listed(own)})"
     absent = [one for one in _EXPIRING if one not in own]
-    back = [f"ALTER TABLE {name} SET TBLPROPERTIES ({_listed(own)})"] if own else []
-    gone = [f"ALTER TABLE {name} UNSET TBLPROPERTIES ({', '.join(map(_quoted, absent))})"] if absent else []
-    # The retention of commits first, for the same demand.
-    yield from (back + gone if _LOG in own else gone + back)
+    if absent:
+        yield f"ALTER TABLE {name} UNSET TBLPROPERTIES ({', '.join(map(_quoted, absent))})"
+    yield f"RESET {_COMPATIBLE}"
 
 
 def _listed(properties: Mapping[str, str]) -> str:

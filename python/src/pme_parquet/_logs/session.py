@@ -26,6 +26,8 @@ def by_session(table: str, spark: SparkSession, why: str, where: str) -> Live:
         found = method_of(spark, "LiveFiles", "read", where)(table, {})
     except PmeError as failed:
         return Live(problem=f"{why}; {failed.condition}: the session's Delta cannot tell")
+    except Exception as failed:  # noqa: BLE001 each file system of Hadoop has errors of its own
+        return Live(problem=f"{why}; {type(failed).__name__}: the session's Delta cannot tell")
     if found is None:
         return Live(problem=f"{why}; the session has no Delta")
     files = frozenset(map(str, found.names()))

@@ -40,7 +40,11 @@ private[alone] object ConfigurationIdentity {
   private def valueOf(conf: Configuration, name: String, raw: String): String = {
     val text = String.valueOf(raw)
     val refers = Variable.findAllMatchIn(text).exists(found => conf.getRaw(found.group(1)) != null)
-    if (refers || Nested.findFirstIn(text).isDefined) String.valueOf(conf.get(name)) else text
+    if (refers || Nested.findFirstIn(text).isDefined)
+      try String.valueOf(conf.get(name))
+      // Settings that refer to each other without an end. Nothing can read this one.
+      catch { case _: IllegalStateException => text }
+    else text
   }
 
   // As Hadoop has them.

@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.rules
 
 import java.util.concurrent.ConcurrentHashMap
+import java.util.Locale
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -52,13 +53,13 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
   private def refuse(session: => SparkSession, found: FormatOptions): Unit =
     misplaced(session, found).foreach { case (options, format) =>
       throw (
-        if (Deltas.contains(format)) PmeErrors.deltaIgnores(options)
+        if (Deltas.contains(format.toLowerCase(Locale.ROOT))) PmeErrors.deltaIgnores(options)
         else PmeErrors.optionsOfOurs(options, format)
       )
     }
 
-  /** What [[FormatOptions]] calls Delta, and its sink of streams. */
-  private val Deltas = Set("delta", "DeltaSink")
+  /** What [[FormatOptions]] calls Delta, and its sink of streams, in lower case. */
+  private val Deltas = Set("delta", "deltasink")
 
   /** The options of ours, and the format that gets them, if that is another format. */
   private def misplaced(session: => SparkSession, found: FormatOptions): Option[(Seq[String], String)] = {
