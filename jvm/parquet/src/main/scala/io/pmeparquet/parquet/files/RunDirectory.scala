@@ -3,6 +3,8 @@ package io.pmeparquet.parquet.files
 import java.io.IOException
 import java.util.UUID
 
+import scala.annotation.tailrec
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
@@ -50,13 +52,29 @@ private[parquet] final class RunDirectory private (val path: Path) extends Seria
     attempt
   }
 
-  /** Removes it and its content. */
-  def delete(conf: Configuration): Unit = OwnFiles.delete(path, conf)
+  /**
+   * Removes it and its content. A task that nobody waits for may create a file meanwhile. If the task ends after the mark
+   * is gone, it removes everything itself. If it ends before, it leaves that to this method, so this tries again.
+   */
+  def delete(conf: Configuration): Unit =
+    // Others remove a directory in one step, or know no directories, and try again themselves.
+    delete(conf, if (RunMark.distinguishes(path, conf)) Tries else 1)
+
+  @tailrec
+  private def delete(conf: Configuration, tries: Int): Unit = {
+    val isDone =
+      try {
+        OwnFiles.delete(path, conf)
+        true
+      } catch { case _: IOException if tries > 1 => false }
+    if (!isDone) delete(conf, tries - 1)
+  }
 }
 
 private[parquet] object RunDirectory {
   private val Mark = "running"
   private val Drawn = "[0-9a-f-]{36}"
+  private val Tries = 10
 
   /** A directory that does not exist yet, with a name that begins with `prefix`. */
   def fresh(parent: Path, prefix: String): RunDirectory =
