@@ -76,6 +76,10 @@ class Result(NamedTuple):
     detail: str
 
 
+class NotHere(Exception):  # noqa: N818 it is no fault
+    """A promise cannot be seen here."""
+
+
 class Failed(Exception):  # noqa: N818 it is what a promise did
     """A promise does not hold, and this is what happened instead."""
 
@@ -207,6 +211,46 @@ def in_another_session(place: Place) -> str:
     return same(place._replace(spark=place.spark.newSession()))
 
 
+def of_delta(act: Callable[[Place], str]) -> Callable[[Place], str]:
+    """Turn a function into a check that is left out where there is no Delta."""
+
+    def check(place: Place) -> str:
+        try:
+            place.spark.range(0).write.format("delta").mode("overwrite").save(f"{place.path}/delta")
+        except Exception as error:
+            raise NotHere(first_line(error)) from error
+        return act(place)
+
+    return check
+
+
+@of_delta
+@refusal("PME_BAD_OPTION")
+def delta_with_options(place: Place) -> None:
+    """Give keys to a write by Delta, which would ignore them."""
+    place.people().write.format("delta").options(**place.enc.options()).save(f"{place.path}/delta-options")
+
+
+@of_delta
+def delta_with_factory(place: Place) -> str:
+    """Let Delta write in a session that has the crypto factory and keys, and search the files, as bytes."""
+    session = place.spark.newSession()
+    keys = {f"pme-parquet.{name}": value for name, value in place.kms.options().items()}
+    factory = {"parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFactory"}
+    for name, value in (keys | factory | {"pme-parquet.uniformKey": "footer"}).items():
+        session.conf.set(name, value)
+    own = place._replace(spark=session)
+    table = f"{place.path}/delta-keys"
+    # Minimum and maximum would be in the log.
+    own.people().write.format("delta").option("delta.dataSkippingNumIndexedCols", "0").save(table)
+    files = session.read.format("binaryFile").load(f"{table}/*.parquet").select("path", "content").collect()
+    readable = [file.path for file in files if not bytes(file.content).endswith(b"PARE")]
+    if readable or not files:
+        message = f"{len(readable)} of {len(files)} files are plaintext: the Delta of this platform has another writer"
+        raise Failed(message)
+    return f"{len(files)} files, {session.read.format('delta').load(table).count()} rows"
+
+
 def diagnosed(place: Place) -> str:
     """Ask the doctor."""
     found = pme.doctor(place.spark, kms=place.kms)
@@ -232,6 +276,8 @@ CHECKS: dict[str, Callable[[Place], str]] = {
     "the session extension is loaded: it has SQL functions": in_sql,
     "a second session reads": in_another_session,
     "the doctor finds no problem": diagnosed,
+    "a write by Delta with keys as options is refused": delta_with_options,
+    "Delta encrypts in a session with the crypto factory": delta_with_factory,
 }
 
 
@@ -240,7 +286,9 @@ def results(place: Place) -> Iterator[Result]:
     for promise, check in CHECKS.items():
         try:
             yield Result(promise, "yes", check(place))
-        except Exception as error:  # noqa: BLE001, PERF203 each platform fails in its own way, which the table shows
+        except NotHere as reason:  # noqa: PERF203 each promise fails alone
+            yield Result(promise, "-", str(reason))
+        except Exception as error:  # noqa: BLE001 each platform fails in its own way, which the table shows
             yield Result(promise, "no", first_line(error))
 
 
