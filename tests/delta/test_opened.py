@@ -140,6 +140,22 @@ def test_storage_options_are_for_a_check_without_the_session(session: Session, t
         check(table, storage_options={}, kms="vault")
 
 
+@pytest.mark.parametrize(("options", "times"), [(None, 1), ({}, 0)])
+def test_inspect_asks_the_session_only_for_what_it_reaches_itself(
+    table: Path, monkeypatch: pytest.MonkeyPatch, session: Session, options: dict[str, str] | None, times: int
+) -> None:
+    asked: list[str] = []
+
+    def by_session(place: str, *_: Any) -> Live:
+        asked.append(place)
+        return Live(problem="it cannot tell")
+
+    monkeypatch.setattr("pme_parquet._logs.session.by_session", by_session)
+    monkeypatch.setattr("pme_parquet._inspect.live.is_installed", lambda: False)
+    pme.inspect(table, storage_options=options, spark=SPARK)
+    assert len(asked) == times
+
+
 def test_the_place_for_the_session_is_whole(session: Session, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(table.parent))
     for name in (f"~/{table.name}", f"file://{table}", f"{table}/", f"{table.parent}/./{table.name}"):

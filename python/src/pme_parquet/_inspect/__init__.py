@@ -61,7 +61,8 @@ def inspect(
     where = path_of(path, "pme.inspect")
     reached = access(where, storage_options, spark, "pme.inspect")
     files = storage(where, reached.options)
-    return inspection(where, files, tuple(files.files()), reached, spark)
+    # With options, the session may reach another storage.
+    return inspection(where, files, tuple(files.files()), reached, spark if storage_options is None else None)
 
 
 def inspection(
