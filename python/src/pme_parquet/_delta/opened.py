@@ -61,7 +61,7 @@ class Opener:
             PmeError: the KMS that the caller named cannot be used.
         """
         named = [file for file in files if _is_kept(file.found.shown)]
-        odd = [replace(file, unopened="Hadoop has another name for it") for file in files if file not in named]
+        odd = _unopened([one for one in files if not _is_kept(one.found.shown)], "Hadoop has another name for it")
         if not named:
             return odd
         try:
