@@ -22,13 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-# Where a test waits for the client to give up, it gives up soon.
-SOON = {"kms.timeoutSeconds": "1"}
 MOST_ATTEMPTS = 6
-
-
-def asked_soon(vault: TransitServer, directory: Path) -> dict[str, str]:
-    return by_token(vault, directory).options() | SOON
 
 
 def test_a_write_that_cannot_succeed_asks_once(
@@ -37,14 +31,14 @@ def test_a_write_that_cannot_succeed_asks_once(
     server.seal()
     refusal = refused("PME_KMS_UNAVAILABLE", server.url, "sealed", never=tuple(server.state.tokens))
     with untouched(target), refusal:
-        save(frame, target, encryption(by_token(server, tmp_path)).options() | SOON)
+        save(frame, target, encryption(by_token(server, tmp_path)).options())
     assert len(server.calls) == 1
 
 
 def test_a_read_that_cannot_succeed_asks_once(
     spark: SparkSession, server: TransitServer, table: str, tmp_path: Path
 ) -> None:
-    options = asked_soon(server, tmp_path)
+    options = by_token(server, tmp_path).options()
     server.inject(Answer(200, b"<html>It works!</html>"), times=None)
     with refused("PME_KMS_UNAVAILABLE", ".parquet", "status 200", never=tuple(server.state.tokens)):
         read(spark, table, options).collect()
@@ -74,7 +68,7 @@ def test_a_vault_that_is_not_there_is_unavailable(
     spark: SparkSession, frame: DataFrame, table: str, target: str, tmp_path: Path
 ) -> None:
     with TransitServer() as gone:
-        options = asked_soon(gone, tmp_path)
+        options = by_token(gone, tmp_path).options()
     with untouched(target), refused("PME_KMS_UNAVAILABLE", gone.url, "reached"):
         save(frame, target, options | {"uniformKey": FOOTER})
     with refused("PME_KMS_UNAVAILABLE", ".parquet", gone.url, "reached"):

@@ -114,7 +114,7 @@ def test_an_identity_is_asked_for_past_the_jvms_proxy(clients: ClientJvm, azure:
     proxy = {"http.proxyHost": "127.0.0.1", "http.proxyPort": "1", "http.nonProxyHosts": ""}
     values = proxy | (machine if of == "machine" else app)
     with properties_of(clients.jvm, values):
-        client = clients.open(pme.AzureKeyVault(azure.url).options() | {"kms.timeoutSeconds": "2"})
+        client = clients.open(pme.AzureKeyVault(azure.url).options())
         with refused("PME_KMS_UNAVAILABLE", "Key Vault", "reached"):
             client.wrap(FOOTER)
     assert [call.path for call in azure.calls] == [IMDS if of == "machine" else APP_SERVICE]

@@ -25,7 +25,8 @@ THREADS = 8
 FOR_EVER = 60.0
 
 
-SOON = {"kms.timeoutSeconds": "1"}
+# Long enough for what a busy machine adds to a login.
+SOON = {"kms.timeoutSeconds": "3"}
 
 
 def failure(call: Callable[[], object]) -> str:
@@ -72,8 +73,8 @@ def test_login_and_call_share_one_limit(
     # Each takes less than the limit, and both together more.
     client = clients.open(reading(cloud, tmp_path) | SOON)
     for path in (cloud.login, cloud.unwrap):
-        cloud.inject(Fault(delay=0.7), times=None, path=path)
-    assert "within 1 s" in failure(lambda: client.unwrap(cloud_wrapped[FOOTER], FOOTER))
+        cloud.inject(Fault(delay=2), times=None, path=path)
+    assert "within 3 s" in failure(lambda: client.unwrap(cloud_wrapped[FOOTER], FOOTER))
     # The login is there by now.
     assert client.unwrap(cloud_wrapped[FOOTER], FOOTER) == KEY
     assert (cloud.count(cloud.login), cloud.count(cloud.unwrap)) == (1, 2)
@@ -86,5 +87,5 @@ def test_a_new_login_and_a_second_call_share_it_as_well(
     assert client.unwrap(cloud_wrapped[FOOTER], FOOTER) == KEY
     cloud.expire()
     for path in (cloud.login, cloud.unwrap):
-        cloud.inject(Fault(delay=0.4), times=None, path=path)
-    assert "within 1 s" in failure(lambda: client.unwrap(cloud_wrapped[FOOTER], FOOTER))
+        cloud.inject(Fault(delay=1.2), times=None, path=path)
+    assert "within 3 s" in failure(lambda: client.unwrap(cloud_wrapped[FOOTER], FOOTER))
