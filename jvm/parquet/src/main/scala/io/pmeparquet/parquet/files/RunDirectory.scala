@@ -54,7 +54,8 @@ private[parquet] final class RunDirectory private (val path: Path) extends Seria
 
   /**
    * Removes it and its content. A task that nobody waits for may create a file meanwhile. If the task ends after the mark
-   * is gone, it removes everything itself. If it ends before, it leaves that to this method, so this tries again.
+   * is gone, it removes everything itself. If it ends before, it leaves that to this method, so this tries again. Where
+   * [[isLeft]] needs the mark, the mark goes last: the next run removes what a driver leaves that is killed here.
    */
   def delete(conf: Configuration): Unit =
     // Others remove a directory in one step, or know no directories, and try again themselves.
@@ -64,6 +65,8 @@ private[parquet] final class RunDirectory private (val path: Path) extends Seria
   private def delete(conf: Configuration, tries: Int): Unit = {
     val isDone =
       try {
+        if (RunMark.distinguishes(path, conf) && OwnFiles.find(path, conf) == Found.Directory)
+          OwnFiles.clear(path, keep = Set(Mark), conf)
         OwnFiles.delete(path, conf)
         true
       } catch { case _: IOException if tries > 1 => false }

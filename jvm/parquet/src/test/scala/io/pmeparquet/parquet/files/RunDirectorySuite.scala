@@ -42,6 +42,17 @@ class RunDirectorySuite extends FunSuite {
     assert(failed.getMessage.contains("could not be removed"), failed.getMessage)
     MeanwhileFileSystem.times.set(0)
   }
+
+  directory.test("a run whose removal stops midway keeps its mark, by which the next run recognizes it") { root =>
+    val stopping = conf
+    stopping.set("fs.file.impl", classOf[StoppingFileSystem].getName)
+    val run = RunDirectory.fresh(new Path("file", null, root.toString), ".run-")
+    val mark = run.beginLocked(stopping)
+    run.makeAttempt("attempt", stopping)
+    intercept[java.io.IOException](run.delete(stopping))
+    mark.release()
+    assert(RunDirectory.isLeft(run.path, stopping))
+  }
 }
 
 object MeanwhileFileSystem {
@@ -58,4 +69,15 @@ class MeanwhileFileSystem extends RawLocalFileSystem {
       if (exists(removed)) super.delete(removed, false)
       false
     } else super.delete(path, recursive)
+}
+
+/** Removes files but no directory, as if the process were killed before that. */
+class StoppingFileSystem extends RawLocalFileSystem {
+  override def delete(path: Path, recursive: Boolean): Boolean = {
+    if (getFileStatus(path).isDirectory) {
+      listStatus(path).filter(_.isFile).foreach(file => super.delete(file.getPath, false))
+      throw new java.io.IOException("stopped")
+    }
+    super.delete(path, recursive)
+  }
 }
