@@ -19,6 +19,8 @@ OPERATIONS = {
 S3, SEALED, HDFS = "storage/test_requests", "snapshots/test_object_stores", "hdfs/test_leases"
 GOOGLE, ABFS = "clouds/test_google", "clouds/test_azure"
 STOPS, FAULTS, READS = "test_a_store_that_stops", "storage/test_faults", "storage/test_faulty_reads"
+KILLED, OF_HDFS = "hdfs/test_killed::test_a_killed_operation", "hdfs/test_faults"
+FAULTY_READ = f"{OF_HDFS}::test_a_read_that_meets_a_fault_returns_all_or_fails"
 DELTA, CHANGED = "delta/test_stores", "test_an_encrypted_table_is_written_changed_and_read"
 BROKEN_OFF = "test_a_table_in_plaintext_is_encrypted_by_the_run_after_one_that_broke_off"
 ICEBERG, COMPACTED = "iceberg/test_stores", "test_a_table_is_written_changed_compacted_and_read"
@@ -62,18 +64,23 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
     "a Delta table": (f"{DELTA}::{CHANGED}", f"{DELTA}::{CHANGED}", None, None),
     "`delta.encrypt_table`": (f"{DELTA}::{BROKEN_OFF}", f"{DELTA}::{BROKEN_OFF}", None, None),
     "an Iceberg table": (f"{ICEBERG}::{COMPACTED}", f"{ICEBERG}::{COMPACTED}", None, None),
-    "the store stops during a sealing": (f"{FAULTS}::{STOPS}", None, f"{GOOGLE}::{STOPS}", f"{ABFS}::{STOPS}"),
+    "the store stops during a sealing": (f"{FAULTS}::{STOPS}", KILLED, f"{GOOGLE}::{STOPS}", f"{ABFS}::{STOPS}"),
     "the store stops during `rotate`": (
         f"{FAULTS}::{STOPS}",
-        None,
+        KILLED,
         f"{GOOGLE}::{STOPS}",
         f"{ABFS}::test_a_rotation_is_refused",
     ),
-    "one failure": (f"{FAULTS}::test_a_fault_that_passes", None, None, None),
-    "a read meets": (f"{READS}::test_a_fault_that_passes_costs_no_row", None, None, None),
-    "the store stops during a read": (f"{READS}::test_a_store_that_stops_costs_no_row", None, None, None),
+    "one failure": (
+        f"{FAULTS}::test_a_fault_that_passes",
+        f"{OF_HDFS}::test_an_operation_that_meets_a_fault_loses_nothing",
+        None,
+        None,
+    ),
+    "a read meets": (f"{READS}::test_a_fault_that_passes_costs_no_row", FAULTY_READ, None, None),
+    "the store stops during a read": (f"{READS}::test_a_store_that_stops_costs_no_row", FAULTY_READ, None, None),
     "a listing without": (f"{READS}::test_a_listing_that_lacks_a_file", None, None, None),
-    "a process is killed": (None, "hdfs/test_killed::test_a_killed_operation", None, None),
+    "a process is killed": (None, KILLED, None, None),
     "a user may not write": (None, "hdfs/test_permissions::test_who_may_only_read", None, None),
     "a file is still open": (None, f"{HDFS}::test_a_reader_is_told_which_file_is_incomplete", None, None),
 }

@@ -16,6 +16,7 @@ import org.apache.hadoop.util.Progressable;
 /**
  * A client of HDFS that makes so many changes (system property {@code stopping.after}) and no more. What is in HDFS then
  * is what a killed process leaves: files in the middle of being written stay open, and the client keeps their leases.
+ * With {@code stopping.passes} only one change fails.
  */
 public final class StoppingHdfs extends DistributedFileSystem {
   private static final String AFTER = "stopping.after";
@@ -28,6 +29,10 @@ public final class StoppingHdfs extends DistributedFileSystem {
 
   private void change() throws IOException {
     if (isStopped()) {
+      if (Boolean.getBoolean("stopping.passes")) {
+        System.setProperty(AFTER, Integer.toString(Integer.MAX_VALUE));
+        throw new IOException("the connection was closed");
+      }
       if (Boolean.getBoolean("stopping.halts")) Runtime.getRuntime().halt(137);
       getClient().closeAllFilesBeingWritten(/* abort= */ true);
       throw new IOException("this file system has stopped");
