@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -217,6 +218,9 @@ def test_settings_of_abfs() -> None:
         of("abfss://c@lake.dfs.core.chinacloudapi.cn/t", key)
     with refused("PME_UNSUPPORTED", "client-provided-key", never=(SECRET,)):
         of(ACCOUNT, key | {"fs.azure.encryption.encoded.client-provided-key": SECRET})
+    # ABFS would ask this address, and adlfs the public cloud.
+    with refused("PME_UNSUPPORTED", "fs.azure.abfs.endpoint=127.0.0.1:1"):
+        of(ACCOUNT, key | {"fs.azure.abfs.endpoint": "127.0.0.1:1"})
 
 
 def test_adlfs_must_find_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,18 +229,50 @@ def test_adlfs_must_find_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
         of(ACCOUNT, {"fs.azure.account.key": SECRET})
 
 
-def test_settings_of_gcs() -> None:
+def test_settings_of_gcs(tmp_path: Path) -> None:
     google = {"endpoint_url": "https://storage.googleapis.com"}
     assert of("gs://bucket/t", {"fs.gs.auth.type": "APPLICATION_DEFAULT"})[0] == google | {"token": "google_default"}
-    file = {"fs.gs.auth.type": "SERVICE_ACCOUNT_JSON_KEYFILE", "fs.gs.auth.service.account.json.keyfile": "/k.json"}
-    local = {"fs.gs.storage.root.url": "http://127.0.0.1:4443/"}
-    assert of("gs://bucket/t", file | local)[0] == {"endpoint_url": "http://127.0.0.1:4443", "token": "/k.json"}
+    key = tmp_path / "key.json"
+    key.write_text('{"type": "service_account"}', encoding="utf-8")
+    file = {"fs.gs.auth.type": "SERVICE_ACCOUNT_JSON_KEYFILE", "fs.gs.auth.service.account.json.keyfile": str(key)}
+    assert of("gs://bucket/t", file)[0] == google | {"token": str(key)}
     with refused("PME_UNSUPPORTED", "fs.gs.auth.type=USER_CREDENTIALS"):
         of("gs://bucket/t", {"fs.gs.auth.type": "USER_CREDENTIALS"})
     with refused("PME_UNSUPPORTED", "fs.gs.auth.type", "it is not set"):
         of("gs://bucket/t", {})
-    with refused("PME_UNSUPPORTED", "fs.gs.encryption.key", never=(SECRET,)):
-        of("gs://bucket/t", {"fs.gs.auth.type": "COMPUTE_ENGINE", "fs.gs.encryption.key": SECRET})
+    for name in ("fs.gs.encryption.key", "fs.gs.delegation.token.binding", "fs.gs.storage.service.path"):
+        with refused("PME_UNSUPPORTED", name, never=(SECRET,)):
+            of("gs://bucket/t", {"fs.gs.auth.type": "COMPUTE_ENGINE", name: SECRET})
+
+
+def test_an_endpoint_of_gcs_without_tls_is_asked_once_for_what_needs_it() -> None:
+    anyone = {"fs.gs.auth.type": "UNAUTHENTICATED"}
+    private = {"endpoint_url": "https://storage.example", "token": "anon"}
+    assert of("gs://bucket/t", anyone | {"fs.gs.storage.root.url": "https://storage.example/"})[0] == private
+    local = {"endpoint_url": "http://127.0.0.1:4443", "token": "anon", "retry_timeout": 0}
+    assert of("gs://bucket/t", anyone | {"fs.gs.storage.root.url": "http://127.0.0.1:4443/"})[0] == local
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", '{"type": "authorized_user"}'])
+def test_what_is_no_key_file_is_not_given_to_gcsfs(tmp_path: Path, content: str | None) -> None:
+    """It would send the name of an absent file to Google, and log in as the user of another one."""
+    key = tmp_path / "key.json"
+    if content is not None:
+        key.write_text(content, encoding="utf-8")
+    file = {"fs.gs.auth.type": "SERVICE_ACCOUNT_JSON_KEYFILE", "fs.gs.auth.service.account.json.keyfile": str(key)}
+    with refused("PME_BAD_OPTION", "fs.gs.auth.service.account.json.keyfile", "service account"):
+        of("gs://bucket/t", file)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["s3a://bucket/t?versionId=1", f"{ACCOUNT}?versionid=1", "gs://bucket/t#1", "gs://bucket/t?a=b&generation=1"],
+)
+def test_a_name_that_fsspec_takes_for_a_version_is_refused(path: str) -> None:
+    settings = KEYS | {"fs.azure.account.key": SECRET, "fs.gs.auth.type": "UNAUTHENTICATED"}
+    with refused("PME_UNSUPPORTED", path, "a version of an object", never=(SECRET,)):
+        of(path, settings)
+    assert of(re.sub(r"[?#].*", "?a#b", path), settings)[0]
 
 
 def test_paths_of_no_store() -> None:

@@ -28,6 +28,8 @@ _ONLY = {
     "fs.azure.encryption.encoded.client-provided-key": ((), _WHY),
     "fs.azure.sas.token.provider.type": ((), _WHY),
 }
+# It stands for the host of every account. ABFS has it for tests.
+_ENDPOINT_OF_TESTS = {"fs.azure.abfs.endpoint": ((), "adlfs would ask the account in the public cloud")}
 _JCEKS = "hadoop.security.credential.provider.path"
 # What an option does not say, adlfs takes from variables: a connection string even wins over options.
 _VARIABLES = "AZURE_STORAGE_"
@@ -42,6 +44,7 @@ def translated(below: str, scheme: str, settings: Settings, where: str) -> tuple
         raise problems.untranslated(where, f"{scheme}://{container}@…", "", why)
     account = Narrowed(settings, lambda setting: f"{setting}.{host}")
     account.require_harmless(_ONLY, where, are_secret=True)
+    account.require_harmless(_ENDPOINT_OF_TESTS, where, are_secret=False)
     if settings.get(_JCEKS):
         raise problems.in_a_provider(where, _JCEKS, "keys")
     for variable in sorted(os.environ):

@@ -32,6 +32,14 @@ def other_scheme(where: str, scheme: str) -> UnsupportedError:
     )
 
 
+def of_a_version(where: str, path: str) -> UnsupportedError:
+    """A URL that means something else to fsspec's packages."""
+    return UnsupportedError(
+        f"{where}: {printable(path)} is a name for the session, but a version of an object for the package of fsspec. "
+        f"{_INSTEAD}"
+    )
+
+
 def by_connect(where: str) -> UnsupportedError:
     """A client of Spark Connect does not see the server's settings."""
     return UnsupportedError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._access import azure, gcs, given, problems, s3
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 # The session's own client reads them: packages of Python have no settings that would do the same.
 _OF_HADOOP = ("hdfs", "viewfs", "webhdfs", "swebhdfs")
+
+# What s3fs, adlfs and gcsfs take for a version of an object is a part of its name for Hadoop.
+_VERSION = re.compile(r"[?&](?:versionId|versionid|generation)=|#\s*[+-]?\d")
 
 
 def of_session(path: str, spark: SparkSession, where: str) -> tuple[dict[str, Any] | None, str]:
@@ -47,6 +51,8 @@ def translated(path: str, settings: Settings, where: str) -> tuple[dict[str, Any
     translate = _TRANSLATE.get(scheme)
     if translate is None:
         raise problems.other_scheme(where, scheme)
+    if _VERSION.search(path):
+        raise problems.of_a_version(where, path)
     options, words = translate(path.partition("://")[2], scheme, settings, where)
     given.require_no_more(options, scheme, where)
     return options, f"settings of the Spark session: {', '.join(words)}"
