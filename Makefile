@@ -83,6 +83,9 @@ test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL) target/jars/ice
 endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
 
+# Only the newest Spark has the clients of clouds' stores, and only these tests read stores with Python's packages, too.
+test-all-$(NEWEST)-clouds: .venv/.clouds
+
 test-quick: lint .venv/spark.jsa $(ACCP_WHEEL)
 	PME_TEST_HERE=1 .venv/bin/python -m pytest $(QUICK) $(PYTEST_ARGS)
 
@@ -184,6 +187,11 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 
 .venv/.bench: $(REQUIREMENTS)/bench.txt .venv/.wheel
 	.venv/bin/pip install --quiet -r $<
+	touch $@
+
+# With the packages of the tests, so that none of them becomes another version.
+.venv/.clouds: $(REQUIREMENTS)/clouds.txt $(REQUIREMENTS)/test.txt .venv/.wheel
+	.venv/bin/pip install --quiet -r $(REQUIREMENTS)/test.txt -r $<
 	touch $@
 
 .venv/.docs: $(REQUIREMENTS)/docs.txt .venv/.wheel

@@ -1,7 +1,7 @@
 """The REST interface of Azure Data Lake Storage Gen2 with a hierarchical namespace, as far as Hadoop's ABFS uses it.
 
-What is appended to a file appears when it is flushed. A rename replaces nothing if its condition says so. Signatures of
-requests are not checked.
+The same files are behind the Blob interface (`blobs`), which adlfs reads. What is appended to a file appears when it is
+flushed. A rename replaces nothing if its condition says so. Signatures of requests are not checked.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from werkzeug.wrappers import Response
 
+from tests.support.storage import blobs
 from tests.support.storage.fake import Fake, part
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Azure(Fake):
         method = request.headers.get("X-Http-Method-Override", request.method)
         # Account and container come before the path.
         key = "/".join(path[2:])
+        if path[0] == blobs.ACCOUNT:
+            return blobs.answer(path[1], key, request, self.objects, self.directories)
         if request.args.get("resource") == "filesystem":
             directory = request.args.get("directory", "").strip("/")
             if method == "GET":

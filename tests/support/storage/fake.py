@@ -28,11 +28,13 @@ class Asked(NamedTuple):
         operation: its name in the store's documents, or the method.
         key: of which object.
         status: what was answered.
+        login: the header or the signature in the URL that says who asks; empty without any.
     """
 
     operation: str
     key: str
     status: int
+    login: str = ""
 
 
 class Stored(NamedTuple):
@@ -111,7 +113,8 @@ class Fake(ABC):
             return Response(status=503)(environ, start_response)
         with self._lock:
             operation, key, response = self.answer(request, path)
-            self.requests.append(Asked(operation, key, response.status_code))
+            login = request.headers.get("Authorization") or request.args.get("sig", "")
+            self.requests.append(Asked(operation, key, response.status_code, login))
         return response(environ, start_response)
 
 

@@ -1,5 +1,6 @@
-"""Google Cloud Storage's JSON API, as far as Google's connector for Hadoop uses it.
+"""Google Cloud Storage's JSON API, as far as Google's connector for Hadoop and gcsfs use it.
 
+Whoever asks for a token gets one, and no request needs it.
 It obeys preconditions on generations: those make an object appear only if none of its name is there.
 """
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tests.support.storage.fake import Stored
 
 MOST = 1_000
+TOKEN = "token-of-an-account"
 TIMES = {"timeCreated": "2026-01-01T00:00:00Z", "updated": "2026-01-01T00:00:00Z"}
 
 
@@ -59,6 +61,8 @@ class Google(Fake):
         operation, key = "unknown", "/".join(path)
         response = _failed(501, f"notImplemented {request.method} {path}")
         match [*path, request.method]:
+            case ["token", "POST"]:
+                operation, response = "token", _json({"access_token": TOKEN, "expires_in": 3600})
             case ["storage", "v1", "b", "POST"]:
                 operation, response = "make bucket", _failed(409, "conflict")
             case ["storage", "v1", "b", bucket, "GET"]:
