@@ -57,8 +57,8 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
     "`inspect`": (
         "storage/test_settings::test_a_sessions_settings_reach_the_store_without_spark",
         "hdfs/test_inspect::test_through_the_session",
-        None,
-        None,
+        f"{GOOGLE}_inspect::test_as_the_session_reaches_it",
+        f"{ABFS}_inspect::test_as_the_session_reaches_it",
     ),
     "1,000 small": (f"{S3}::{MANY}", f"hdfs/test_requests::{MANY}", None, None),
     "a Delta table": (f"{DELTA}::{CHANGED}", f"{DELTA}::{CHANGED}", None, None),
