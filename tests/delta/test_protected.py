@@ -98,6 +98,10 @@ def test_columns_that_are_not_named(
         ('[{"actionType":"insert"}]', set()),
         ('[{"actionType":"insert","predicate":"(x#1 = y)"}]', {"*"}),
         ("dropped = 3", {"*"}),
+        ('["(redacted_by_pme_parquet() OR NOT redacted_by_pme_parquet())"]', set()),
+        ('[{"actionType":"update","predicate":"redacted_by_pme_parquet()"}]', set()),
+        ('["(redacted_by_pme_parquet() AND (dropped#3 = 3))"]', {"*"}),
+        ("[\"(redacted_by_pme_parquet() AND '***')\"]", {"*"}),
         ("id = 3", {"id"}),
     ],
 )

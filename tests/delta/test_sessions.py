@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.delta import delta_job, delta_tables
+from pme_parquet import delta
+from tests.delta import delta_job, delta_redactions, delta_tables
 from tests.support.canary import find_canaries
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
@@ -25,6 +26,7 @@ ALL = bool(os.environ.get("PME_TEST_ALL"))
 RUNS = {"operations": ALL, "connectors": SPARK_VERSION >= (4, 0)}
 PARTS = [part for part in delta_job.PARTS if RUNS.get(part, True)]
 PATIENCE = 600
+REDACTED = "redacted_by_pme_parquet()"
 STATISTICS = ["create", "select", "named", "insert", "optimize", "save", "session", "stream"]
 CHECKS = ["created", "selected", "options", "altered", "cloned", "before keys", "saved", "saved as a table", "default"]
 OF_OPTIONS = ["options", "table", "default"]
@@ -84,6 +86,23 @@ def test_what_shows_no_value_runs(ran: Ran) -> None:
     # The search finds what a user has allowed.
     assert ran.done["allowed"] == ["(0,)", "(2,)", "(3,)"]
     assert ran.readable("allowed")
+
+
+@pytest.mark.parametrize("name", delta_redactions.TABLES)
+def test_a_redacted_condition_chooses_the_same_rows_and_is_not_in_the_log(ran: Ran, name: str) -> None:
+    done = {step.partition(": ")[2]: said for step, said in ran.done.items() if step.startswith(f"{name}: ")}
+    assert done["deleted"] == ["(1, 'x')", "(2, 'x')", "(3, 'x')"]
+    assert done["updated"] == ["(1, 'z')", "(2, 'x')", "(3, 'x')"]
+    merged = ["(1, 'z')", f"(2, '{delta_tables.CANARY}-2!')", "(9, None)"]
+    assert done["merged"] == merged
+    assert (done["Java deleted"], done["Java left"]) == ("done", merged[:2])
+    for step, text in {"replace": "would be readable", "replaceWhere": "replaceWhere", "constraint": "CHECK"}.items():
+        ran.refused(f"{name}: {step}", text)
+    assert ran.readable(name) == []
+    commits = sorted((ran.tables / name / "_delta_log").glob("*.json"))
+    texts = [commit.read_text() for commit in commits]
+    assert [text.count(REDACTED) for text in texts] == [0, 0, 2, 1, 4, 1]
+    assert [found for found in delta.check(str(ran.tables / name)).findings if found.severity == "high"] == []
 
 
 @pytest.mark.parametrize("name", ["kms", "class", "factory", "codecs", "credentials"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -38,6 +39,9 @@ _NAMING = frozenset(
 )
 _EXPRESSIONS = ("default", "delta.constraints", "expression")
 _EMPTY = frozenset({"", "[]", "true", '["true"]', "null"})
+# In place of a condition (`RedactConditions`), and what may be around it.
+_REDACTED = "redacted_by_pme_parquet()"
+_JOINING = frozenset({"and", "or", "not", "predicate", "actiontype", "update", "delete", "insert"})
 _NAMES_ONLY = frozenset({"delta.clustering"})
 
 
@@ -170,6 +174,8 @@ class Search:
         if text in _EMPTY or (known in _NAMING and not any(word in folded for word in _EXPRESSIONS)):
             return
         is_predicate = "predicate" in known or known in {"expr", "condition"}
+        if is_predicate and _is_redacted(text):
+            return
         columns = self._protected.within(text)
         if not columns and is_predicate and self._protected.every and not _has_no_predicate(text):
             columns = ("*",)
@@ -184,6 +190,12 @@ class Search:
             return
         if columns := self._protected.within(value if isinstance(value, str) else _plain(value)):
             self._findings.add("text", "low", file, f"{_word(name)} names it, perhaps with values", *columns)
+
+
+def _is_redacted(text: str) -> bool:
+    """Whether a session with `deltaPredicates=redact` has left nothing else of a condition."""
+    rest = text.replace(_REDACTED, "")
+    return rest != text and "'" not in rest and _JOINING.issuperset(re.findall(r"\w+", rest.casefold()))
 
 
 def _has_no_predicate(text: str) -> bool:

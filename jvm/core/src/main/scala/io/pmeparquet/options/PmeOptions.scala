@@ -189,8 +189,10 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Write,
     "Session setting only, with `PmeExtensions`: what happens to a condition of DELETE, UPDATE, MERGE and `replaceWhere` " +
       "that compares a protected column of a Delta table with a value. Delta writes such conditions as text into its log. " +
-      "`refuse`: the statement fails before it runs.",
-    values = Seq("refuse", "allow")
+      "`refuse`: the statement fails before it runs. `redact`: DELETE, UPDATE and MERGE run, and the log has " +
+      "`redacted_by_pme_parquet()` in place of such a comparison, which then cannot skip files or join by hash; " +
+      "`replaceWhere` fails.",
+    values = Seq("refuse", "redact", "allow")
   )
 
   val DeltaProperties = OptionSpec(

@@ -13,6 +13,7 @@ import io.pmeparquet.spark.rules.{
   NoteStatements,
   OrcOfFrames,
   OtherFormats,
+  RedactConditions,
   SessionSetup
 }
 
@@ -34,6 +35,7 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(new CheckBeforeAppend(_))
     extensions.injectResolutionRule(_ => OrcOfFrames)
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
+    extensions.injectPostHocResolutionRule(new RedactConditions(_))
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)
       SessionKeys.remember(session)

@@ -43,15 +43,16 @@ class RunDirectorySuite extends FunSuite {
     MeanwhileFileSystem.times.set(0)
   }
 
-  directory.test("a run whose removal stops midway keeps its mark, by which the next run recognizes it") { root =>
-    val stopping = conf
-    stopping.set("fs.file.impl", classOf[StoppingFileSystem].getName)
-    val run = RunDirectory.fresh(new Path("file", null, root.toString), ".run-")
-    val mark = run.beginLocked(stopping)
-    run.makeAttempt("attempt", stopping)
-    intercept[java.io.IOException](run.delete(stopping))
-    mark.release()
-    assert(RunDirectory.isLeft(run.path, stopping))
+  directory.test("a run whose removal stops midway keeps its mark, by which the next run recognizes it") {
+    root =>
+      val stopping = conf
+      stopping.set("fs.file.impl", classOf[StoppingFileSystem].getName)
+      val run = RunDirectory.fresh(new Path("file", null, root.toString), ".run-")
+      val mark = run.beginLocked(stopping)
+      run.makeAttempt("attempt", stopping)
+      intercept[java.io.IOException](run.delete(stopping))
+      mark.release()
+      assert(RunDirectory.isLeft(run.path, stopping))
   }
 }
 

@@ -49,19 +49,22 @@ private[rules] final class DeltaConditions(
   }
 
   /** The names of the protected columns that the conditions would show values of. */
-  def shown(conditions: Seq[Expression]): Seq[String] = {
-    val parts = conditions.flatMap(partsOf)
+  def shown(conditions: Seq[Expression]): Seq[String] =
+    showing(conditions).flatMap { case (_, columns) => columns.map(_.name) }.distinct.sorted
+
+  /** The parts of the conditions that would show values of protected columns, with these columns. */
+  def showing(conditions: Seq[Expression]): Seq[(Expression, Seq[Attribute])] = {
+    val parts = conditions.filterNot(_.isInstanceOf[Literal]).flatMap(partsOf)
     // A column that is compared with a protected one has its values.
     @tailrec def linked(found: Set[ExprId]): Set[ExprId] = {
       val more = found ++ parts.map(idsOf).filter(_.exists(isSecret(found, _))).flatten
       if (more.size == found.size) found else linked(more)
     }
     val secret = linked(protectedIds)
-    parts
-      .filterNot(isHarmless)
-      .flatMap(columnsOf(_).filter(column => isSecret(secret, column.exprId)).map(_.name))
-      .distinct
-      .sorted
+    for {
+      part <- parts if !isHarmless(part)
+      columns = columnsOf(part).filter(column => isSecret(secret, column.exprId)) if columns.nonEmpty
+    } yield part -> columns
   }
 
   /** A column of unknown origin may be any. */
@@ -75,6 +78,7 @@ private[rules] final class DeltaConditions(
   }
 
   private def isHarmless(part: Expression): Boolean = part match {
+    case _: Redacted => true
     case IsNull(child) => isColumn(child)
     case IsNotNull(child) => isColumn(child)
     case comparison: BinaryComparison => isColumn(comparison.left) && isColumn(comparison.right)
@@ -103,4 +107,11 @@ private[rules] final class DeltaConditions(
     }.flatten
 
   private def idsOf(expression: Expression): Set[ExprId] = columnsOf(expression).map(_.exprId).toSet
+}
+
+private[rules] object DeltaConditions {
+
+  /** @param plans what a statement reads and changes */
+  def of(plans: Seq[LogicalPlan], settings: DeltaSettings): DeltaConditions =
+    new DeltaConditions(plans, node => DeltaTable.of(node).fold(Set.empty[String])(settings.protectedOf))
 }

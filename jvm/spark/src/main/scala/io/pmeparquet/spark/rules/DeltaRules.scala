@@ -1,7 +1,7 @@
 package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.catalyst.analysis.{NoSuchTableException, ResolvedIdentifier}
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
@@ -18,22 +18,9 @@ import io.pmeparquet.PmeErrors
  * properties of the table that choose where keys go; and a change of the properties that encrypt. ''Driver only.''
  */
 private[spark] object DeltaRules {
-  // As analysis leaves them, and as they are before Delta has replaced them.
-  private val Conditional = Set(
-    "DeleteCommand",
-    "UpdateCommand",
-    "MergeIntoCommand",
-    "DeltaDelete",
-    "DeltaUpdateTable",
-    "DeltaMergeInto",
-    "DeleteFromTable",
-    "UpdateTable",
-    "MergeIntoTable"
-  )
   private val Rewriting = Set("OptimizeTableCommand", "DeltaReorgTableCommand", "DeltaReorgTable")
   private val Constraints = Set("AlterTableAddConstraint", "AddConstraint")
   private val Altering = Set("AlterColumn", "AlterColumns")
-  private val Targets = Seq("target", "targetTable", "child", "table")
 
   def check(session: SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
     val rules = new DeltaRules(session)
@@ -123,13 +110,13 @@ private final class DeltaRules(session: SparkSession) {
 
   private def judgeByName(node: LogicalPlan): Unit = {
     val name = node.getClass.getSimpleName
-    if (Conditional.contains(name)) judgeConditions(node, name)
-    else if (Rewriting.contains(name)) tablesOf(node).foreach(requireWritable)
-    else if (Constraints.contains(name)) tablesOf(node).foreach { table =>
+    if (DeltaChanges.contains(node)) judgeConditions(node, name)
+    else if (Rewriting.contains(name)) DeltaChanges.tablesOf(node).foreach(requireWritable)
+    else if (Constraints.contains(name)) DeltaChanges.tablesOf(node).foreach { table =>
       val text = node.productIterator.collect { case expression: String => expression }.toSeq.lastOption
       texts.requireSilent(table, "a CHECK constraint", text.getOrElse(""))
     }
-    else if (Altering.contains(name)) tablesOf(node).foreach(texts.requireSilentChanges(_, node))
+    else if (Altering.contains(name)) DeltaChanges.tablesOf(node).foreach(texts.requireSilentChanges(_, node))
     else if (DeltaTable.isDeltas(node)) judgeDeltas(node, name)
   }
 
@@ -183,35 +170,14 @@ private final class DeltaRules(session: SparkSession) {
   }
 
   private def judgeConditions(node: LogicalPlan, name: String): Unit = {
-    val tables = tablesOf(node)
+    val tables = DeltaChanges.tablesOf(node)
     if (tables.isEmpty && DeltaTable.isDeltas(node) && settings.encrypts)
       throw PmeErrors.deltaUnprotected("Delta table", s"$name of a table that cannot be found")
     tables.foreach(requireWritable)
     if (tables.nonEmpty) {
-      val plans = node.productIterator.collect { case plan: LogicalPlan => plan }.toSeq
-      requireSilent(name, plans, conditionsOf(node))
+      requireSilent(name, DeltaChanges.plansOf(node), DeltaChanges.conditionsOf(node))
     }
   }
-
-  private def conditionsOf(node: LogicalPlan): Seq[Expression] = {
-    val clauses = node.productIterator.collect { case several: Seq[_] => several }.flatten.collect {
-      case clause: Expression if DeltaTable.first(clause, Seq("condition")).isDefined => clause
-    }
-    (node +: clauses.toSeq)
-      .flatMap(one => DeltaTable.first(one, Seq("condition", "mergeCondition")))
-      .flatMap {
-        case condition: Expression => Seq(condition)
-        case Some(condition: Expression) => Seq(condition)
-        case _ => Nil
-      }
-  }
-
-  private def tablesOf(node: LogicalPlan): Seq[DeltaTable] =
-    DeltaTable.first(node, Targets).toSeq.flatMap {
-      case plan: LogicalPlan =>
-        plan.collect { case one if DeltaTable.of(one).isDefined => DeltaTable.of(one).get }
-      case _ => Nil
-    }
 
   private def judgeRestore(node: LogicalPlan): Unit = {
     val old = DeltaTable.ask(node, "sourceTable").asInstanceOf[Table]
@@ -297,11 +263,8 @@ private final class DeltaRules(session: SparkSession) {
 
   private def requireSilent(command: String, plans: Seq[LogicalPlan], conditions: Seq[Expression]): Unit =
     if (!settings.allowsText) {
-      val tables = plans.flatMap(_.collectWithSubqueries { case one => one }).flatMap(DeltaTable.of(_))
-      val found = new DeltaConditions(
-        plans,
-        node => DeltaTable.of(node).fold(Set.empty[String])(settings.protectedOf)
-      ).shown(conditions.filterNot(_.isInstanceOf[Literal]))
+      val found = DeltaConditions.of(plans, settings).shown(conditions)
+      val tables = DeltaChanges.tablesIn(plans)
       if (tables.exists(settings.protectedOf(_).nonEmpty) && found.nonEmpty)
         throw PmeErrors.deltaPredicate(tables.head.name, command, found)
     }

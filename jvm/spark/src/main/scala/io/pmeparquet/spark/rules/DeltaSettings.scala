@@ -48,8 +48,14 @@ private[rules] final class DeltaSettings(session: SparkSession) {
       keysIn(both)
     }
 
-  /** Whether texts in the log may name protected columns. The strictest value of the setting counts. */
-  lazy val allowsText: Boolean = {
+  /** Whether texts in the log may name protected columns. */
+  def allowsText: Boolean = predicates == Allow
+
+  /** Whether conditions that would show values of protected columns run without their text. */
+  def redacts: Boolean = predicates == Redact
+
+  /** What happens to these conditions. The strictest value of the setting counts. */
+  private lazy val predicates: String = {
     val valid = PmeOptions.DeltaPredicates.values
     val found = values(PmeOptions.DeltaPredicates)
     found.find(!valid.contains(_)).foreach { value =>
@@ -59,7 +65,7 @@ private[rules] final class DeltaSettings(session: SparkSession) {
         valid.mkString("one of: ", ", ", "")
       )
     }
-    found.nonEmpty && found.forall(_ == "allow")
+    valid.find(found.contains).getOrElse(valid.head)
   }
 
   /** The names that the setting allows: one set for each of its spellings. */
@@ -122,6 +128,8 @@ private[rules] final class DeltaSettings(session: SparkSession) {
 }
 
 private[rules] object DeltaSettings {
+  private val Redact = "redact"
+  private val Allow = "allow"
   private val DefaultsPrefix = "spark.databricks.delta.properties.defaults."
   private val AllowedName = """[^\s*,.][^\s*,]*(\.\*)?"""
 
