@@ -131,6 +131,8 @@ RULES = {
     "tests/kms/": Rule(TURNS, 1),
     "tests/orc/": Rule(SPLIT, 2),
     "tests/pages/test_rows_of_pages": Rule(SPLIT, 2),
+    # One process, which starts an executor.
+    "tests/interop/test_hive_serde": Rule(OLDEST, EVERY),
     "tests/interop/": Rule(TURNS, 2),
     "tests/isolation/": Rule(TURNS, 2),
     "tests/leaks/": Rule(TURNS, 2),

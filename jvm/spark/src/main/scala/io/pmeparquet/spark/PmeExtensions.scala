@@ -9,6 +9,7 @@ import io.pmeparquet.spark.admin.TableFunctions
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.rules.{
   DeltaRules,
+  HiveTables,
   HudiRules,
   NoteStatements,
   OrcOfFrames,
@@ -24,8 +25,8 @@ import io.pmeparquet.spark.rules.{
  * }}}
  * Without it, the format adds its rules to the session that is active at its first use, and a DataFrame may belong to
  * another session. With it, every session has the rules before it runs its first statement, and refuses to give options
- * of ours to another format ([[OtherFormats]]), or to make protected columns of a Delta or a Hudi table readable ([[DeltaRules]],
- * [[HudiRules]]).
+ * of ours to another format ([[OtherFormats]]), to take settings of the crypto factory from a table of Hive
+ * ([[HiveTables]]), or to make protected columns of a Delta or a Hudi table readable ([[DeltaRules]], [[HudiRules]]).
  *
  * ''Driver only.''
  */
@@ -39,6 +40,7 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)
       SessionKeys.remember(session)
+      HiveTables.check(session, plan)
       OtherFormats.check(session, plan)
       DeltaRules.check(session, plan)
       HudiRules.check(session, plan)

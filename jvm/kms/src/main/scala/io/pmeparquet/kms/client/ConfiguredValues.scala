@@ -122,12 +122,16 @@ private[pmeparquet] object ConfiguredValues {
   // Spark's own settings change between steps of a query, and do not concern a KMS.
   private def isSparks(name: String) = name.startsWith("spark.sql.") || name == "returning_batch"
 
-  private def isOfTask(name: String) = OfTasks.contains(name) || BeginningsOfTasks.exists(name.startsWith)
+  private def isOfTask(name: String) =
+    OfTasks.contains(name) || BeginningsOfTasks.exists(name.startsWith) || HiveSettings.areTables(name)
 
   private val OfTasks = Set(
     "mapreduce.job.id",
     "mapreduce.job.application.attempt.id",
+    // Spark reads each partition of a Hive table from another directory.
+    "mapreduce.input.fileinputformat.inputdir",
     "mapreduce.output.fileoutputformat.outputdir",
+    "mapred.input.dir",
     "mapred.job.id",
     "mapred.output.dir",
     "mapred.tip.id",

@@ -8,6 +8,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 
+import io.pmeparquet.kms.client.HiveSettings
 import io.pmeparquet.options.{OptionSpec, ParquetNames, PmeOptions}
 
 /**
@@ -66,7 +67,9 @@ private[alone] object ConfigurationIdentity {
   private def counts(name: String): Boolean =
     if (name == KeyGeneration.Name) false
     else if (Ours.exists(name.startsWith)) !OfKeys.contains(name.toLowerCase(Locale.ROOT))
-    else !Engines.exists(name.startsWith) && !OfReads.contains(name.toLowerCase(Locale.ROOT))
+    else
+      !Engines.exists(name.startsWith) && !OfReads.contains(name.toLowerCase(Locale.ROOT)) &&
+      !HiveSettings.areTables(name)
 
   private val Ours = Seq(PmeOptions.FactoryPrefix, PmeOptions.ParquetPrefix)
 

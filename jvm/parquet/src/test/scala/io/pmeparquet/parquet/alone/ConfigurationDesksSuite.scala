@@ -52,6 +52,9 @@ class ConfigurationDesksSuite extends FunSuite {
       "delta.appendOnly" -> "true",
       "mapreduce.task.id" -> "7",
       "ignoreCorruptFiles" -> "false",
+      "location" -> "file:/warehouse/people",
+      "serialization.format" -> "1",
+      "hive.io.file.readcolumn.ids" -> "0",
       "spark.sql.parquet.writeLegacyFormat" -> "false",
       "org.apache.spark.sql.parquet.row.attributes" -> "x"
     ).foreach { case (name, value) => task.set(name, value) }
@@ -74,6 +77,8 @@ class ConfigurationDesksSuite extends FunSuite {
         "hadoop.security.credential.provider.path" -> "jceks://file/tmp/x",
         "fs.s3a.access.key" -> "x",
         "setting.of.a.client" -> "x",
+        "hive.of.a.client" -> "x",
+        "team.owner" -> "x",
         "spark.of.a.client" -> "x"
       )
     ) assertEquals(answer(conf(own :+ other: _*), session), Right(None), other._1)

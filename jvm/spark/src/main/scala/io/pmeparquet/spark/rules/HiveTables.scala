@@ -1,0 +1,133 @@
+package io.pmeparquet.spark.rules
+
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
+import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand
+import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, LogicalRelation}
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.options.{PmeOptions, TellingOptions}
+import io.pmeparquet.spark.options.TrustedTables
+import io.pmeparquet.spark.read.OurFormat
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+import io.pmeparquet.PmeErrors
+
+/**
+ * Judges properties of tables that are written for parquet-java's crypto factory. Hive's SerDe adds all properties of a
+ * table to the Hadoop configuration, where the session does not set them: they could choose the KMS, or let plaintext
+ * files pass. Spark's own reader and writer of Hive tables adds those that begin with `parquet.`, and leaves out the
+ * others: a key that they name would be no key. ''Driver only.''
+ */
+private[spark] object HiveTables {
+  private val Hive = "hive"
+  private val KeyNames = Set(DeltaTable.FooterKeyName, DeltaTable.ColumnKeysName, DeltaTable.UniformKeyName)
+  // Where Hadoop's KMS and its files of credentials are.
+  private val OfHadoop = Seq("hadoop.", "dfs.", "fs.")
+
+  def check(session: => SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
+    (plan +: plan.subqueriesAll).foreach(_.foreach(judge(session, _)))
+  }
+
+  private def judge(session: => SparkSession, node: LogicalPlan): Unit = node match {
+    case read: HiveTableRelation => requireOwn(session, read.tableMeta, ofSerde(read.tableMeta))
+    // Hive's commands are in a jar that not every Spark has, so this does not name them.
+    case write: Command if write.getClass.getName.startsWith("org.apache.spark.sql.hive.") =>
+      write.productIterator.foreach {
+        case table: CatalogTable =>
+          requireOwn(session, table, ofSerde(table))
+          requireHeard(session, table, Hive)(isTelling)
+        case _ => ()
+      }
+    case relation: LogicalRelation =>
+      relation.catalogTable.filter(isHives).foreach(table => requireOwn(session, table, ofSpark(table)))
+    case write: InsertIntoHadoopFsRelationCommand if !write.fileFormat.isInstanceOf[OurFormat] =>
+      write.catalogTable.foreach(judgeSparks(session, _))
+    case create: CreateDataSourceTableAsSelectCommand if !create.table.provider.exists(FormatName.names) =>
+      judgeSparks(session, create.table)
+    case _ => ()
+  }
+
+  private def judgeSparks(session: => SparkSession, table: CatalogTable): Unit = {
+    if (isHives(table)) requireOwn(session, table, ofSpark(table))
+    val unread: String => Boolean = if (isHives(table)) isFactorys else isTelling
+    requireHeard(
+      session,
+      table,
+      table.provider.filterNot(_ => isHives(table)).getOrElse("parquet"),
+      always = true
+    )(
+      unread
+    )
+  }
+
+  private def isHives(table: CatalogTable) = table.provider.forall(_.equalsIgnoreCase(Hive))
+
+  private def ofSerde(table: CatalogTable) = table.storage.properties ++ table.properties
+
+  private def ofSpark(table: CatalogTable) =
+    table.properties.filter { case (name, _) => name.startsWith("parquet.") } ++ table.storage.properties
+
+  /** Names of keys may come from a table, and nothing else that the factory or a KMS looks at. */
+  private def requireOwn(
+      session: => SparkSession,
+      table: CatalogTable,
+      properties: Map[String, String]
+  ): Unit = {
+    val (chosen, others) =
+      properties.filter { case (name, _) => isForeign(name) }.toSeq.sorted.partition { case (name, _) =>
+        name.equalsIgnoreCase(FormatName.CryptoFactorySetting)
+      }
+    if (chosen.nonEmpty || others.nonEmpty) {
+      lazy val conf = SparkAccess.hadoopConf(session, Map.empty)
+      val full = nameOf(table)
+      (chosen ++ (if (CryptoFactory.isOurs(conf)) others else Nil))
+        .find { case (name, value) => conf.getRaw(name) != value }
+        .filterNot(_ => new TrustedTables(session).contains(full))
+        .foreach { case (name, _) =>
+          throw PmeErrors.storedOption(name, Some(TrustedTables.spelled(full)), s"spark.hadoop.$name")
+        }
+    }
+  }
+
+  /**
+   * Refuses a write where properties ask for encryption, and nothing reads them.
+   *
+   * @param always whether nothing reads them with our factory either
+   */
+  private def requireHeard(
+      session: => SparkSession,
+      table: CatalogTable,
+      format: String,
+      always: Boolean = false
+  )(isMeant: String => Boolean): Unit = {
+    val names = table.properties.keys.filter(isMeant).toSeq.sorted
+    if (names.nonEmpty) {
+      val conf = SparkAccess.hadoopConf(session, Map.empty)
+      val unread =
+        if (always) names.filter(name => conf.getRaw(name) != table.properties(name))
+        else if (CryptoFactory.isOurs(conf)) Nil
+        else if (CryptoFactory.of(conf).isDefined) names.filter(isFactorys)
+        else names
+      if (unread.nonEmpty) throw PmeErrors.optionsOfOurs(unread, format)
+    }
+  }
+
+  private def isForeign(name: String) = {
+    val letters = lower(name)
+    isFactorys(name) || letters == FormatName.CryptoFactorySetting || OfHadoop.exists(letters.startsWith) ||
+    (letters.startsWith(PmeOptions.ParquetPrefix) && !KeyNames.contains(name))
+  }
+
+  private def isTelling(name: String) = isFactorys(name) || KeyNames.contains(lower(name))
+
+  private def isFactorys(name: String) = TellingOptions.ofFactory(Seq(name)).nonEmpty
+
+  private def nameOf(table: CatalogTable) = {
+    val name = table.identifier
+    Seq(name.catalog.getOrElse("spark_catalog"), name.database.getOrElse("default"), name.table)
+  }
+
+  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+}

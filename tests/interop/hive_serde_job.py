@@ -1,0 +1,225 @@
+"""A job on Parquet tables of a Hive metastore, which Hive's SerDe reads and writes with our crypto factory.
+
+Run as ``python -m tests.interop.hive_serde_job DIRECTORY``. It prints what came of each statement as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pme_parquet as pme
+from tests.support import metastore
+from tests.support.canary import files_under, find_canaries
+from tests.support.kms.cluster_places import Places
+from tests.support.kms.counting import KMS, Log, jar
+from tests.support.session import builder, session_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+COLUMNS = "id BIGINT, ssn STRING, salary DOUBLE"
+CANARIES = ["ssn-7", "ssn-8"]
+CONVERT = "spark.sql.hive.convertMetastoreParquet"
+FACTORY = {"parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFactory", "pme-parquet.kms": KMS}
+KEYS = {"footerKey": "footer", "columnKeys": "pii: ssn"}
+OWN = {f"pme-parquet.{name}": value for name, value in KEYS.items()}
+JAVAS = {"parquet.encryption.footer.key": "footer", "parquet.encryption.column.keys": "pii: ssn"}
+# What a table must not choose for those who read or write it, and where it says so.
+TABLE, SERDE = "TBLPROPERTIES", "SERDEPROPERTIES"
+PLANTED = {
+    "accepts": ("pme-parquet.plaintextFiles", TABLE),
+    "accepts_too": ("pme-parquet.plaintextFiles", SERDE),
+    "kms": ("pme-parquet.kms.vault.url", SERDE),
+    "letters": ("PME-parquet.footerKey", TABLE),
+    "client": ("parquet.encryption.kms.client.class", TABLE),
+    "unlisted": ("parquet.encryption.complete.columns", SERDE),
+    "credentials": ("hadoop.security.credential.provider.path", TABLE),
+    "factory": ("parquet.crypto.factory.class", TABLE),
+}
+
+
+def session(places: Places) -> SparkSession:
+    """Return a session with one executor, a process of its own, so that the log of the KMS tells who called it."""
+    os.environ["SPARK_HOME"] = str(places.home)
+    settings = metastore.settings(places.work, session_settings(places.work))
+    more = {
+        "spark.jars": ",".join([settings["spark.jars"], str(jar(places.work))]),
+        "spark.executor.memory": "1024m",
+        "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
+        # Hive's reader would skip files that fail with an exception of I/O.
+        "spark.files.ignoreCorruptFiles": "true",
+        CONVERT: "false",
+    }
+    spark = builder(settings | more, "local-cluster[1,1,1024]").enableHiveSupport().getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+class Hive(metastore.Statements):
+    """Statements of one user."""
+
+    def user(self, settings: Mapping[str, str], **options: str) -> Hive:
+        """Return the same metastore for another session, with settings and options of the factory."""
+        other = Hive(self.spark.newSession(), self.work, self.done)
+        own = {f"pme-parquet.{name}": value for name, value in options.items()}
+        for name, value in ({"counting.kms.log": str(self.log.path)} | dict(settings) | own).items():
+            other.spark.conf.set(name, value)
+        rows = other.spark.range(0, 40, 1, 2)
+        rows.selectExpr(
+            "id", "concat('ssn-', id) AS ssn", "id * 1.5D AS salary", "concat('d', id % 2) AS day"
+        ).createOrReplaceTempView("source")
+        return other
+
+    def counted(self, step: str, text: str) -> None:
+        """Keep who called the KMS for what, besides what came of the statement."""
+        self.log.clear()
+        self.note(step, text)
+        self.done[f"calls {step}"] = sorted(f"{call.what} {call.key} {call.executor}" for call in self.log.calls())
+
+    @property
+    def log(self) -> Log:
+        return Log(self.work / "calls.log")
+
+    def place(self, table: str) -> Path:
+        return self.work / "warehouse" / table
+
+    def files(self, table: str) -> list[str]:
+        """Return the first and last bytes of each file of a table, hidden ones included."""
+        contents = [path.read_bytes() for path in files_under(self.place(table)) if path.suffix != ".crc"]
+        return sorted(f"{content[:4]!r} {content[-4:]!r}" for content in contents if content)
+
+    def table(self, name: str, properties: Mapping[str, str], kind: str = TABLE) -> None:
+        """Make a table with properties."""
+        self.sql(f"CREATE TABLE {name} ({COLUMNS}) STORED AS PARQUET")
+        listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+        self.sql(f"ALTER TABLE {name} SET {kind} ({listed})")
+
+
+def insert(table: str) -> str:
+    return f"INSERT INTO {table} SELECT id, ssn, salary FROM source"
+
+
+def written(owner: Hive) -> None:
+    """Write tables in every way that Hive's statements have, and read them."""
+    owner.sql(f"CREATE TABLE people ({COLUMNS}) STORED AS PARQUET TBLPROPERTIES ('comment' = 'all of them')")
+    owner.sql(f"CREATE TABLE visits ({COLUMNS}) PARTITIONED BY (day STRING) STORED AS PARQUET")
+    owner.counted("insert", insert("people"))
+    owner.counted("select", "SELECT * FROM people")
+    owner.note("filtered", "SELECT salary FROM people WHERE ssn = 'ssn-7'")
+    plan = owner.spark.table("people")._jdf.queryExecution().executedPlan().toString()
+    owner.done["by serde"] = "Scan hive" in plan
+    owner.counted("partitions", "INSERT OVERWRITE visits PARTITION (day) SELECT * FROM source")
+    owner.counted("visits", "SELECT id, ssn, salary FROM visits")
+    owner.note("ctas", "CREATE TABLE copied STORED AS PARQUET AS SELECT * FROM people", "SELECT * FROM copied")
+    directory = owner.place("directory")
+    owner.note("directory", f"INSERT OVERWRITE DIRECTORY '{directory}' STORED AS PARQUET SELECT * FROM people")
+    tables = ("people", "visits", "copied", "directory")
+    owner.done["files"] = {table: owner.files(table) for table in tables}
+    owner.done["readable"] = [str(hit) for table in tables for hit in find_canaries(owner.place(table), CANARIES)]
+    kms = owner.log.options()
+    for table in tables:
+        used = pme.key_usage(owner.spark, owner.place(table), kms=kms).collect()
+        owner.done[f"keys {table}"] = sorted([str(row.master_key), row.kind, sorted(row.columns)] for row in used)
+        owner.done[f"inspect {table}"] = [len(pme.inspect(owner.place(table)).files), len(owner.files(table))]
+    ours = owner.spark.read.format("pme-parquet").options(**kms).load(str(owner.place("people")))
+    owner.done["by pme-parquet"] = sorted(repr(tuple(row)) for row in ours.collect())
+    # Spark's own reader and writer of the same table.
+    owner.spark.conf.set(CONVERT, "true")
+    owner.counted("converted insert", insert("people"))
+    owner.counted("converted select", "SELECT count(*), max(ssn) FROM people")
+    owner.done["converted readable"] = find_canaries(owner.place("people"), CANARIES)
+    owner.spark.conf.set(CONVERT, "false")
+    owner.note("both", "SELECT count(*), max(ssn) FROM people")
+
+
+def refused(hive: Hive, owner: Hive) -> None:
+    """Read and write what must be refused."""
+    nobody = hive.user(FACTORY)
+    before = owner.files("people")
+    nobody.note("no key", insert("people"))
+    nobody.note("no key ctas", "CREATE TABLE unborn STORED AS PARQUET AS SELECT * FROM source")
+    hive.user(FACTORY, footerKey="footer", columnKeys="pii: absent").note("no column", insert("people"))
+    owner.done["left by failures"] = [owner.files("people") == before, owner.place("unborn").exists()]
+    nobody.note("right keys", "SELECT count(ssn) FROM people")
+    hive.user(FACTORY, footerKey="footer", columnKeys="other: ssn").note("other keys", "SELECT id FROM people")
+    plain = hive.user({})
+    plain.sql(
+        f"CREATE TABLE plain ({COLUMNS}) STORED AS PARQUET TBLPROPERTIES ('parquet.compression' = 'UNCOMPRESSED')"
+    )
+    plain.note("plain insert", insert("plain"))
+    plain.done["plain readable"] = find_canaries(plain.place("plain"), CANARIES) != []
+    owner.note("plaintext", "SELECT id FROM plain")
+    plain.note("without factory", "SELECT id FROM people")
+    # Among encrypted files, as somebody might plant one.
+    shutil.copytree(owner.place("plain"), owner.place("visits") / "day=d0", dirs_exist_ok=True)
+    owner.note("planted file", "SELECT count(id) FROM visits")
+
+
+def properties(hive: Hive, owner: Hive) -> None:
+    """Make tables whose properties ask for keys, or choose what a table must not choose."""
+    plain, nobody = hive.user({}), hive.user(FACTORY)
+    for name, given in {"own": OWN, "javas": JAVAS}.items():
+        for kind in (TABLE, SERDE):
+            table = f"{name}_{kind[0].lower()}"
+            plain.table(table, given, kind)
+            for user, who in ((plain, "plain"), (nobody, "nobody")):
+                for convert in ("false", "true"):
+                    user.spark.conf.set(CONVERT, convert)
+                    user.note(f"{who} {table} {convert}", insert(table))
+                user.spark.conf.set(CONVERT, "false")
+            owner.done[f"files {table}"] = sorted(set(owner.files(table)))
+            plain.note(f"ctas {table}", ctas(f"new_{table}", given))
+    owner.done["keys javas_t"] = sorted(
+        [str(row.master_key), sorted(row.columns)]
+        for row in pme.key_usage(owner.spark, owner.place("javas_t"), kms=owner.log.options()).collect()
+    )
+    plain.sql(f"CREATE TABLE of_spark ({COLUMNS}) USING parquet TBLPROPERTIES ({listing(JAVAS)})")
+    for user, who in ((plain, "plain"), (nobody, "nobody")):
+        user.note(f"{who} of_spark", insert("of_spark"))
+    planted(hive, owner)
+
+
+def planted(hive: Hive, owner: Hive) -> None:
+    for table, (setting, kind) in PLANTED.items():
+        owner.table(table, {setting: "allow"}, kind)
+        for convert in ("false", "true"):
+            owner.spark.conf.set(CONVERT, convert)
+            owner.note(f"read {table} {convert}", f"SELECT id FROM {table}")
+            owner.note(f"write {table} {convert}", insert(table))
+        owner.spark.conf.set(CONVERT, "false")
+        owner.done[f"files {table}"] = owner.files(table)
+    trusting = hive.user(FACTORY | {"spark.datasource.pme-parquet.trustedTables": "spark_catalog.default.plain"})
+    trusting.sql("ALTER TABLE plain SET TBLPROPERTIES ('pme-parquet.plaintextFiles' = 'allow')")
+    trusting.note("trusted", "SELECT count(id) FROM plain")
+    owner.note("not trusted", "SELECT count(id) FROM plain")
+
+
+def listing(given: Mapping[str, str]) -> str:
+    return ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
+
+
+def ctas(table: str, given: Mapping[str, str]) -> str:
+    return f"CREATE TABLE {table} STORED AS PARQUET TBLPROPERTIES ({listing(given)}) AS SELECT id, ssn FROM source"
+
+
+def main() -> None:
+    places = Places(Path(sys.argv[1]))
+    places.make()
+    hive = Hive(session(places), places.work)
+    owner = hive.user(FACTORY, **KEYS)
+    written(owner)
+    refused(hive, owner)
+    properties(hive, owner)
+    hive.spark.stop()
+    sys.stdout.write(json.dumps(hive.done) + "\n")
+
+
+if __name__ == "__main__":
+    main()
