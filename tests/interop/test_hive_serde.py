@@ -103,6 +103,13 @@ def test_a_table_does_not_choose_a_kms_or_what_is_accepted(done: dict[str, Any],
     assert set(done[f"files {table}"]) <= {ENCRYPTED}
 
 
+def test_options_of_a_table_of_spark_do_not_choose_what_is_accepted(done: dict[str, Any]) -> None:
+    for statement in ("read", "write"):
+        condition, message = done[f"{statement} lax"]
+        assert condition == "PME_BAD_OPTION"
+        assert "pme-parquet.plaintextFiles" in message
+
+
 def test_a_session_may_trust_a_table(done: dict[str, Any]) -> None:
     assert done["trusted"] == ["(40,)"]
     condition, message = done["not trusted"]

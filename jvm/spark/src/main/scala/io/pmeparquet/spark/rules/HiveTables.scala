@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand
 import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.{PmeOptions, TellingOptions}
@@ -18,13 +19,13 @@ import io.pmeparquet.PmeErrors
  * Judges properties of tables that are written for parquet-java's crypto factory. Hive's SerDe adds all properties of a
  * table to the Hadoop configuration, where the session does not set them: they could choose the KMS, or let plaintext
  * files pass. Spark's own reader and writer of Hive tables adds those that begin with `parquet.`, and leaves out the
- * others: a key that they name would be no key. ''Driver only.''
+ * others: a key that they name would be no key. Of tables `USING parquet` it adds the options. ''Driver only.''
  */
 private[spark] object HiveTables {
   private val Hive = "hive"
   private val KeyNames = Set(DeltaTable.FooterKeyName, DeltaTable.ColumnKeysName, DeltaTable.UniformKeyName)
   // Where Hadoop's KMS and its files of credentials are.
-  private val OfHadoop = Seq("hadoop.", "dfs.", "fs.")
+  private val OfHadoop = Seq("hadoop.", "dfs.")
 
   def check(session: => SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
     (plan +: plan.subqueriesAll).foreach(_.foreach(judge(session, _)))
@@ -41,7 +42,7 @@ private[spark] object HiveTables {
         case _ => ()
       }
     case relation: LogicalRelation =>
-      relation.catalogTable.filter(isHives).foreach(table => requireOwn(session, table, ofSpark(table)))
+      relation.catalogTable.filter(isSparks).foreach(table => requireOwn(session, table, ofSpark(table)))
     case write: InsertIntoHadoopFsRelationCommand if !write.fileFormat.isInstanceOf[OurFormat] =>
       write.catalogTable.foreach(judgeSparks(session, _))
     case create: CreateDataSourceTableAsSelectCommand if !create.table.provider.exists(FormatName.names) =>
@@ -50,7 +51,7 @@ private[spark] object HiveTables {
   }
 
   private def judgeSparks(session: => SparkSession, table: CatalogTable): Unit = {
-    if (isHives(table)) requireOwn(session, table, ofSpark(table))
+    if (isSparks(table)) requireOwn(session, table, ofSpark(table))
     val unread: String => Boolean = if (isHives(table)) isFactorys else isTelling
     requireHeard(
       session,
@@ -64,10 +65,16 @@ private[spark] object HiveTables {
 
   private def isHives(table: CatalogTable) = table.provider.forall(_.equalsIgnoreCase(Hive))
 
+  /** Whether Spark's own reader and writer of Parquet get the table's options. */
+  private def isSparks(table: CatalogTable) = isHives(table) || table.provider.exists { name =>
+    name.equalsIgnoreCase("parquet") || name == classOf[ParquetFileFormat].getName
+  }
+
   private def ofSerde(table: CatalogTable) = table.storage.properties ++ table.properties
 
   private def ofSpark(table: CatalogTable) =
-    table.properties.filter { case (name, _) => name.startsWith("parquet.") } ++ table.storage.properties
+    table.properties.filter { case (name, _) => isHives(table) && name.startsWith("parquet.") } ++
+      table.storage.properties
 
   /** Names of keys may come from a table, and nothing else that the factory or a KMS looks at. */
   private def requireOwn(
