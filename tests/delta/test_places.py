@@ -108,25 +108,6 @@ def test_an_action(tmp_path: Path, name: str) -> None:
     assert (kind, severity, "ssn", FIRST) in {(one.kind, one.severity, one.column, one.file) for one in found.findings}
 
 
-@pytest.mark.parametrize(
-    ("predicate", "severities"),
-    [
-        ("(ssn#12 = ssn#2245L)", ["low"]),
-        ("((ssn#12 <=> other#3) AND (id#4 > 5))", ["low"]),
-        (f"((ssn#12 = other#3) OR (ssn#12 = {CANARY}))", ["high"]),
-        ("(ssn = other)", ["high"]),
-        ("((ssn#12 = other#3) AND NOT redacted_by_pme_parquet())", ["low"]),
-    ],
-)
-def test_a_predicate_over_columns_alone_is_of_low_severity(
-    tmp_path: Path, predicate: str, severities: list[str]
-) -> None:
-    written.commit(tmp_path, 0, written.metadata(), info(operationParameters={"predicate": json.dumps([predicate])}))
-    written.encrypted(tmp_path, "a", "x", plaintext_footer=True)
-    found = pme.delta.check(tmp_path, columns=["ssn"]).findings
-    assert [one.severity for one in found if one.kind == "predicate"] == severities
-
-
 NAMES = {
     "partitioning": info(operationParameters={"partitionBy": '["ssn"]', "zOrderBy": '["ssn"]'}),
     "clustering": {

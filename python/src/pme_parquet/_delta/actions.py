@@ -41,8 +41,6 @@ _EXPRESSIONS = ("default", "delta.constraints", "expression")
 _EMPTY = frozenset({"", "[]", "true", '["true"]', "null"})
 # In place of a condition (`RedactConditions`), and what may be around it.
 _REDACTED = "redacted_by_pme_parquet()"
-# Two columns, as Spark prints them. A value may look like a column, too.
-_COMPARED = re.compile(r"\(\w+#\d+L? (?:=|<=>|<=?|>=?) \w+#\d+L?\)")
 _JOINING = frozenset({"and", "or", "not", "predicate", "actiontype", "update", "delete", "insert"})
 _NAMES_ONLY = frozenset({"delta.clustering"})
 
@@ -181,12 +179,6 @@ class Search:
         columns = self._protected.within(text)
         if not columns and is_predicate and self._protected.every and not _has_no_predicate(text):
             columns = ("*",)
-        if is_predicate and columns:
-            compared = set(columns).difference(self._protected.within(_COMPARED.sub("", text)), {"*"})
-            if compared:
-                what = f"an operation's {_word(name)} names it, and seems to compare it with columns only"
-                self._findings.add("predicate", "low", file, what, *sorted(compared))
-            columns = tuple(column for column in columns if column not in compared)
         if columns:
             kind = "predicate" if is_predicate else "text"
             self._findings.add(
