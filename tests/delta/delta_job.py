@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.delta.delta_definitions import clones, connectors, definitions, frames, partitions, statistics, tags
-from tests.delta.delta_redactions import redactions
+from tests.delta.delta_redactions import origins, redactions
 from tests.delta.delta_tables import CANARY, KEYS, SILENT, Job, attempt, collected, new_table, session
 from tests.delta.delta_versions import constraints, spellings, versions
 
@@ -200,7 +200,7 @@ def mapping(job: Job) -> None:
 
 
 CREATED = (partitions, statistics, frames, definitions, constraints, clones, tags, connectors, spellings, versions)
-OTHERS = (operations, checkpoints, mapping, redactions)
+OTHERS = (operations, checkpoints, mapping, redactions, origins)
 PARTS = {part.__name__: part for part in (conditions, properties, *CREATED, *OTHERS)}
 
 

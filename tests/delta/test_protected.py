@@ -101,7 +101,7 @@ def test_columns_that_are_not_named(
         ('["(redacted_by_pme_parquet() OR NOT redacted_by_pme_parquet())"]', set()),
         ('[{"actionType":"update","predicate":"redacted_by_pme_parquet()"}]', set()),
         ('["(redacted_by_pme_parquet() AND (dropped#3 = 3))"]', {"*"}),
-        ("[\"(redacted_by_pme_parquet() AND '***')\"]", {"*"}),
+        ('["(redacted_by_pme_parquet() OR (delete#3 = ***))"]', {"*"}),
         ("id = 3", {"id"}),
     ],
 )

@@ -88,6 +88,17 @@ def test_what_shows_no_value_runs(ran: Ran) -> None:
     assert ran.readable("allowed")
 
 
+def test_a_column_with_values_of_protected_ones_is_recognized(ran: Ran) -> None:
+    assert len(ran.refused("origin", "would be readable there")) == len(delta_redactions.NOBODYS)
+    assert ran.refused("origin_of_java", "would be readable there")
+    assert isinstance(ran.done["other_origin"], list)
+    for name in delta_redactions.NOBODYS:
+        assert isinstance(ran.done[f"hidden_origin {name}"], list), ran.done[f"hidden_origin {name}"]
+    assert ran.done["origins_left"] == ["(0, 'x')", "(1, 'x')", "(3, 'x')"]
+    assert (ran.done["hidden_boolean"], isinstance(ran.done["hidden_booleans"], list)) == (["(0,)"], True)
+    assert ran.readable("origins") == []
+
+
 @pytest.mark.parametrize("name", delta_redactions.TABLES)
 def test_a_redacted_condition_chooses_the_same_rows_and_is_not_in_the_log(ran: Ran, name: str) -> None:
     done = {step.partition(": ")[2]: said for step, said in ran.done.items() if step.startswith(f"{name}: ")}

@@ -10,8 +10,8 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
       s"Delta writes the condition of $command as text into the table's log, and the condition compares protected columns " +
         s"(${listed(columns)}) with values, which would be readable there",
       "Put the values into a table or temporary view, and join with it in MERGE. Or set " +
-        "spark.datasource.pme-parquet.deltaPredicates in the session: with redact, DELETE, UPDATE and MERGE run without " +
-        "their text in the log; with allow, the values are readable."
+        "spark.datasource.pme-parquet.deltaPredicates in the session: with redact, DELETE, UPDATE and the SQL statement " +
+        "MERGE run without their text in the log; with allow, the values are readable."
     )
 
   /** @param what the statement puts into the log */

@@ -3,50 +3,74 @@ package io.pmeparquet.spark.rules
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical._
 
 /**
  * Which protected columns the conditions of a statement compare with values. Delta writes conditions as text into its log.
  *
  * A part of a condition shows no value only if it compares columns with each other, or with NULL. That is a list of what is
  * harmless, so every other expression, also one that keeps its values out of its children (`LIKE ANY`, `IN`), counts as
- * showing one. ''Driver only.''
+ * showing one.
+ *
+ * A column may have values of a protected one if it is computed from it, compared with it or assigned to it, in the
+ * statement or in what the statement reads, or if nobody knows where its values are from. ''Driver only.''
  *
  * @param plans what the statement reads and changes
+ * @param assigned what the statement assigns to protected columns
  * @param protectedOf the names of the protected columns of a node that is a table, in lower case
  */
 private[rules] final class DeltaConditions(
     plans: Seq[LogicalPlan],
+    assigned: Seq[Expression],
     protectedOf: LogicalPlan => Set[String]
 ) {
+  import DeltaConditions._
+
   private val nodes = plans.flatMap(_.collectWithSubqueries { case node => node })
 
   private val known: Set[ExprId] = nodes.flatMap(_.output.map(_.exprId)).toSet
 
-  private val ofTables: Set[ExprId] = nodes.flatMap { node =>
+  private val definitions: Map[Long, LogicalPlan] =
+    nodes.collect { case definition: CTERelationDef => definition.id -> definition.child }.toMap
+
+  private val protectedIds: Set[ExprId] = nodes.flatMap { node =>
     val names = protectedOf(node)
-    if (names.isEmpty) Nil
+    if (isOfUnknownOrigin(node)) node.output.map(_.exprId)
+    else if (names.isEmpty) Nil
     else node.output.filter(column => names.contains(DeltaTable.lower(column.name))).map(_.exprId)
-  }.toSet
+  }.toSet ++ assigned.flatMap(idsOf)
+
+  private def isOfUnknownOrigin(node: LogicalPlan) = node match {
+    case ref: CTERelationRef => !definitions.get(ref.cteId).exists(_.output.size == ref.output.size)
+    // Rows of a checkpoint or a micro-batch, among others: they may be those of a table.
+    case leaf: LeafNode => !Sources(leaf.getClass.getSimpleName)
+    case _ => false
+  }
 
   // A node computes columns from others; which of its input a column depends on may not be clear, then it is all.
   private val derived: Seq[(ExprId, Set[ExprId])] = nodes.flatMap { node =>
-    val aliases = node.expressions.flatMap(_.collect { case alias: Alias =>
-      alias.exprId -> idsOf(alias.child)
-    })
+    val aliases = aliasesOf(node).map(alias => alias.exprId -> idsOf(alias.child))
     val named = aliases.map(_._1).toSet
     val input = node.children.flatMap(_.output.map(_.exprId)).toSet
     val others = node.output.map(_.exprId).filterNot(id => input.contains(id) || named.contains(id))
     aliases ++ others.map(_ -> input)
   }
 
-  private val protectedIds: Set[ExprId] = {
-    @tailrec def closure(found: Set[ExprId]): Set[ExprId] = {
-      val more = found ++ derived.collect { case (id, from) if from.exists(found.contains) => id }
-      if (more.size == found.size) found else closure(more)
-    }
-    closure(ofTables)
+  // Columns that may have the same values.
+  private val equal: Seq[Set[ExprId]] = nodes.flatMap {
+    case filter: Filter => partsOf(filter.condition).map(idsOf)
+    case join: Join => join.condition.toSeq.flatMap(partsOf).map(idsOf)
+    // Its columns have the ids of its first child.
+    case several @ (_: Union | _: SetOperation) => together(several +: several.children)
+    case ref: CTERelationRef => together(ref +: definitions.get(ref.cteId).toSeq)
+    case node => aliasesOf(node).filter(alias => isColumn(alias.child)).map(idsOf(_))
   }
+
+  private def aliasesOf(node: LogicalPlan): Seq[Alias] =
+    node.expressions.flatMap(_.collect { case alias: Alias => alias })
+
+  private def together(plans: Seq[LogicalPlan]): Seq[Set[ExprId]] =
+    plans.map(_.output.map(_.exprId)).filter(_.nonEmpty).transpose.map(_.toSet)
 
   /** The names of the protected columns that the conditions would show values of. */
   def shown(conditions: Seq[Expression]): Seq[String] =
@@ -55,12 +79,14 @@ private[rules] final class DeltaConditions(
   /** The parts of the conditions that would show values of protected columns, with these columns. */
   def showing(conditions: Seq[Expression]): Seq[(Expression, Seq[Attribute])] = {
     val parts = conditions.filterNot(_.isInstanceOf[Literal]).flatMap(partsOf)
-    // A column that is compared with a protected one has its values.
-    @tailrec def linked(found: Set[ExprId]): Set[ExprId] = {
-      val more = found ++ parts.map(idsOf).filter(_.exists(isSecret(found, _))).flatten
-      if (more.size == found.size) found else linked(more)
+    val links = equal ++ parts.map(idsOf)
+    @tailrec def closure(found: Set[ExprId]): Set[ExprId] = {
+      val more = found ++
+        derived.collect { case (id, from) if from.exists(found.contains) => id } ++
+        links.filter(_.exists(isSecret(found, _))).flatten
+      if (more.size == found.size) found else closure(more)
     }
-    val secret = linked(protectedIds)
+    val secret = closure(protectedIds)
     for {
       part <- parts if !isHarmless(part)
       columns = columnsOf(part).filter(column => isSecret(secret, column.exprId)) if columns.nonEmpty
@@ -106,12 +132,42 @@ private[rules] final class DeltaConditions(
         }
     }.flatten
 
-  private def idsOf(expression: Expression): Set[ExprId] = columnsOf(expression).map(_.exprId).toSet
+  private def idsOf(expression: Expression): Set[ExprId] =
+    columnsOf(expression).map(_.exprId).toSet ++ (expression match {
+      case alias: Alias => Seq(alias.exprId)
+      case _ => Nil
+    })
 }
 
 private[rules] object DeltaConditions {
 
-  /** @param plans what a statement reads and changes */
-  def of(plans: Seq[LogicalPlan], settings: DeltaSettings): DeltaConditions =
-    new DeltaConditions(plans, node => DeltaTable.of(node).fold(Set.empty[String])(settings.protectedOf))
+  /** Leaves of plans whose rows the statement itself has, or a table of another format. */
+  private val Sources = Set(
+    "DataSourceV2Relation",
+    "HiveTableRelation",
+    "LocalRelation",
+    "LogicalRelation",
+    "OneRowRelation",
+    "Range"
+  )
+
+  /** Of a DELETE, UPDATE or MERGE. */
+  def of(node: LogicalPlan, settings: DeltaSettings): DeltaConditions = {
+    val tables = DeltaChanges.tablesOf(node)
+    val hidden = tables.flatMap(settings.protectedOf).toSet
+    val columns = tables.flatMap(_.schema.fields.map(field => DeltaTable.lower(field.name))).toSet
+    val assigned = DeltaChanges.assignmentsOf(node).collect {
+      // A column that is not there yet may be protected.
+      case (name, value) if !name.map(DeltaTable.lower).exists(one => columns(one) && !hidden(one)) => value
+    }
+    of(DeltaChanges.plansOf(node), assigned, settings)
+  }
+
+  /** @param assigned what a statement assigns to protected columns */
+  def of(plans: Seq[LogicalPlan], assigned: Seq[Expression], settings: DeltaSettings): DeltaConditions =
+    new DeltaConditions(
+      plans,
+      assigned,
+      node => DeltaTable.of(node).fold(Set.empty[String])(settings.protectedOf)
+    )
 }

@@ -41,7 +41,13 @@ private final class DeltaRules(session: SparkSession) {
       DeltaTable.of(overwrite.table).foreach { table =>
         requireNoKeys(overwrite)
         requireWritable(table)
-        requireSilent("an overwrite", Seq(overwrite.table), Seq(overwrite.deleteExpr))
+        val read = Seq(overwrite.table)
+        requireSilent(
+          "an overwrite",
+          read,
+          DeltaConditions.of(read, Nil, settings),
+          Seq(overwrite.deleteExpr)
+        )
         texts.requireSilentOptions(table, overwrite.writeOptions)
       }
     case write: V2WriteCommand =>
@@ -175,7 +181,12 @@ private final class DeltaRules(session: SparkSession) {
       throw PmeErrors.deltaUnprotected("Delta table", s"$name of a table that cannot be found")
     tables.foreach(requireWritable)
     if (tables.nonEmpty) {
-      requireSilent(name, DeltaChanges.plansOf(node), DeltaChanges.conditionsOf(node))
+      requireSilent(
+        name,
+        DeltaChanges.plansOf(node),
+        DeltaConditions.of(node, settings),
+        DeltaChanges.conditionsOf(node)
+      )
     }
   }
 
@@ -261,9 +272,14 @@ private final class DeltaRules(session: SparkSession) {
     try Some(catalog.loadTable(name))
     catch { case _: NoSuchTableException => None }
 
-  private def requireSilent(command: String, plans: Seq[LogicalPlan], conditions: Seq[Expression]): Unit =
+  private def requireSilent(
+      command: String,
+      plans: Seq[LogicalPlan],
+      judge: DeltaConditions,
+      conditions: Seq[Expression]
+  ): Unit =
     if (!settings.allowsText) {
-      val found = DeltaConditions.of(plans, settings).shown(conditions)
+      val found = judge.shown(conditions)
       val tables = DeltaChanges.tablesIn(plans)
       if (tables.exists(settings.protectedOf(_).nonEmpty) && found.nonEmpty)
         throw PmeErrors.deltaPredicate(tables.head.name, command, found)

@@ -1,6 +1,6 @@
 package io.pmeparquet.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.{And, Expression, Not, Or, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -25,15 +25,22 @@ private[spark] final class RedactConditions(session: SparkSession) extends Rule[
   }
 
   private def redacted(node: LogicalPlan, settings: DeltaSettings) = {
-    val plans = DeltaChanges.plansOf(node)
-    val isProtected = DeltaChanges.tablesIn(plans).exists(settings.protectedOf(_).nonEmpty)
+    val isProtected =
+      DeltaChanges.tablesIn(DeltaChanges.plansOf(node)).exists(settings.protectedOf(_).nonEmpty)
     val parts =
       if (isProtected)
-        DeltaConditions.of(plans, settings).showing(DeltaChanges.conditionsOf(node)).map(_._1)
+        DeltaConditions.of(node, settings).showing(DeltaChanges.conditionsOf(node)).map(_._1)
       else Nil
-    // Compared by identity: an equal expression elsewhere in the statement is no condition.
-    if (parts.isEmpty) node
-    else node.transformExpressionsUp { case one if parts.exists(_ eq one) => Redacted(one) }
+    if (parts.isEmpty) node else DeltaChanges.withConditions(node, hide(_, parts))
+  }
+
+  /** Takes a condition apart as [[DeltaConditions]] does. */
+  private def hide(condition: Expression, parts: Seq[Expression]): Expression = condition match {
+    case And(left, right) => And(hide(left, parts), hide(right, parts))
+    case Or(left, right) => Or(hide(left, parts), hide(right, parts))
+    case Not(child) => Not(hide(child, parts))
+    case part if parts.exists(_ eq part) => Redacted(part)
+    case part => part
   }
 }
 
