@@ -122,11 +122,18 @@ class Encrypting(Job):
 
 
 def follow(job: Encrypting, step: str, table: str) -> None:
-    """Follow the advice of a step's result, a month later."""
+    """Follow the advice of a step's result, a month later, and where it says so, another day later."""
     found = job.done[step]
+    age(table)
+    for number, statement in enumerate(found["statements"] if isinstance(found, dict) else ()):
+        if "after the next midnight" in statement:
+            age(table)
+        elif not statement.startswith("--"):
+            job.note(f"{step}: {number} {statement.split()[0]}", statement)
+
+
+def age(table: str) -> None:
+    """Make all files of a table a month old."""
     month_ago = time.time() - DAYS
     for file in files_under(table):
         os.utime(file, (month_ago, month_ago))
-    for number, statement in enumerate(found["statements"] if isinstance(found, dict) else ()):
-        if not statement.startswith("--"):
-            job.note(f"{step}: {number} {statement.split()[0]}", statement)

@@ -130,7 +130,6 @@ def test_nothing_is_readable_after_the_advice_was_followed(ran: Ran) -> None:
         "SET",
         "ALTER",
         "ALTER",
-        "ALTER",
         "RESET",
     ]
     assert all(isinstance(ran.done[step], list) for step in ran.done if step.startswith("cleaned: "))

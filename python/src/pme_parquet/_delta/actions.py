@@ -41,7 +41,7 @@ _EXPRESSIONS = ("default", "delta.constraints", "expression")
 _EMPTY = frozenset({"", "[]", "true", '["true"]', "null"})
 # In place of a condition (`RedactConditions`), and what may be around it.
 _REDACTED = "redacted_by_pme_parquet()"
-_JOINING = frozenset({"and", "or", "not", "predicate", "actiontype", "update", "delete", "insert"})
+_AROUND = re.compile(r'(?:[\[\]{}(),"\s]|"predicate":|"actionType":"(?:delete|insert|update)"|AND|OR|NOT)*')
 _NAMES_ONLY = frozenset({"delta.clustering"})
 
 
@@ -194,8 +194,7 @@ class Search:
 
 def _is_redacted(text: str) -> bool:
     """Whether a session with `deltaPredicates=redact` has left nothing else of a condition."""
-    rest = text.replace(_REDACTED, "")
-    return rest != text and "'" not in rest and _JOINING.issuperset(re.findall(r"\w+", rest.casefold()))
+    return _REDACTED in text and _AROUND.fullmatch(text.replace(_REDACTED, "")) is not None
 
 
 def _has_no_predicate(text: str) -> bool:
