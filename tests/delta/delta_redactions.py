@@ -28,6 +28,14 @@ NOBODYS = {
         "USING (SELECT o.id, p.k FROM pairs p JOIN {1} o ON p.k = o.ssn) s"
         " ON t.id = s.id WHEN MATCHED AND s.k = {0} THEN UPDATE SET name = 'y'"
     ),
+    "lateral": (
+        "USING (SELECT p.id, p.k FROM pairs p, LATERAL (SELECT o.id FROM {1} o WHERE o.ssn = p.k) l) s"
+        " ON t.id = s.id WHEN MATCHED AND s.k = {0} THEN UPDATE SET name = 'y'"
+    ),
+    "correlated": (
+        "USING (SELECT id, k FROM pairs p WHERE EXISTS (SELECT 1 FROM {1} o WHERE o.ssn = p.k)) s"
+        " ON t.id = s.id WHEN MATCHED AND s.k = {0} THEN UPDATE SET name = 'y'"
+    ),
     "renamed": "USING (SELECT id, k, k AS a FROM pairs) s ON t.ssn = s.a AND s.k = {0} WHEN MATCHED THEN DELETE",
 }
 TABLES = {

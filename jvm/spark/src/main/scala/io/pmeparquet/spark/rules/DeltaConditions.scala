@@ -60,9 +60,10 @@ private[rules] final class DeltaConditions(
   private val equal: Seq[Set[ExprId]] = nodes.flatMap {
     case filter: Filter => partsOf(filter.condition).map(idsOf)
     case join: Join => join.condition.toSeq.flatMap(partsOf).map(idsOf)
+    case lateral: LateralJoin => lateral.condition.toSeq.flatMap(partsOf).map(idsOf)
     // Its columns have the ids of its first child.
     case several @ (_: Union | _: SetOperation) => together(several +: several.children)
-    case ref: CTERelationRef => together(ref +: definitions.get(ref.cteId).toSeq)
+    case ref: CTERelationRef if !isOfUnknownOrigin(ref) => together(Seq(ref, definitions(ref.cteId)))
     case node => aliasesOf(node).filter(alias => isColumn(alias.child)).map(idsOf(_))
   }
 
@@ -122,6 +123,7 @@ private[rules] final class DeltaConditions(
   private def columnsOf(expression: Expression): Seq[Attribute] =
     expression.collect {
       case column: Attribute => Seq(column)
+      case outer: OuterReference => Seq(outer.toAttribute)
       case subquery: PlanExpression[_] =>
         subquery.plan match {
           case plan: LogicalPlan =>
