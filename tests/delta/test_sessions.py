@@ -92,7 +92,7 @@ def test_a_column_with_values_of_protected_ones_is_recognized(ran: Ran) -> None:
     assert len(ran.refused("origin", "would be readable there")) == len(delta_redactions.NOBODYS)
     assert ran.refused("origin_of_java", "would be readable there")
     assert isinstance(ran.done["other_origin"], list)
-    for name in delta_redactions.NOBODYS:
+    for name in delta_redactions.HIDDEN:
         assert isinstance(ran.done[f"hidden_origin {name}"], list), ran.done[f"hidden_origin {name}"]
     assert ran.done["origins_left"] == ["(0, 'x')", "(1, 'x')", "(3, 'x')"]
     assert (ran.done["hidden_boolean"], isinstance(ran.done["hidden_booleans"], list)) == (["(0,)"], True)

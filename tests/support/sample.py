@@ -132,7 +132,7 @@ RULES = {
     "tests/orc/": Rule(SPLIT, 2),
     "tests/pages/test_rows_of_pages": Rule(SPLIT, 2),
     # One process, which starts an executor.
-    "tests/interop/test_hive_serde": Rule(OLDEST, EVERY),
+    "tests/interop/test_hive_serde": Rule(BESIDE, EVERY),
     "tests/interop/": Rule(TURNS, 2),
     "tests/isolation/": Rule(TURNS, 2),
     "tests/leaks/": Rule(TURNS, 2),
