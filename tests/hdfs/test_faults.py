@@ -6,15 +6,13 @@ A clean run shows how often a client asks or changes something. A fault is at on
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pme_parquet as pme
-from tests.support import java
+from tests.hdfs.stopping import load, stopping
 from tests.support.frames import people
-from tests.support.hdfs import server
 from tests.support.source import rows
 from tests.support.storage import changes, file_systems, s3a
 from tests.support.storage.changes import assert_nothing_lost, sealed, shape
@@ -29,12 +27,6 @@ if TYPE_CHECKING:
     from tests.hdfs.place import InHdfs
 
 FAULTY = {"fs.hdfs.impl": "hdfs.FaultyHdfs", "fs.hdfs.impl.disable.cache": "true"}
-STOPPING = {
-    "fs.hdfs.impl": "hdfs.StoppingHdfs",
-    "fs.hdfs.impl.disable.cache": "true",
-    "fs.AbstractFileSystem.hdfs.impl": "hdfs.StoppingHdfs$Context",
-}
-PASSES = "stopping.passes"
 CLOSED = "the connection was closed"
 POINTS = (3, 0, 5, 1, 2, 4, 6, 7)
 READS: dict[str, Callable[[InHdfs], object]] = {
@@ -46,8 +38,7 @@ READS: dict[str, Callable[[InHdfs], object]] = {
 
 @pytest.fixture(scope="module")
 def loaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    sources = Path(server.__file__).parent
-    java.load(spark, tmp_path_factory, sources / "StoppingHdfs.java", sources / "FaultyHdfs.java")
+    load(spark, tmp_path_factory, "FaultyHdfs.java")
 
 
 @contextmanager
@@ -105,11 +96,11 @@ def test_an_operation_that_meets_a_fault_loses_nothing(
     clean = place.beside("clean")
     operation.prepare(clean)
     operation.prepare(place)
-    with s3a.configured(spark, STOPPING), file_systems.stopping(spark, NEVER):
+    with stopping(spark, NEVER):
         operation.act(clean)
         made = NEVER - file_systems.changes_left(spark)
     after = made * point // len(POINTS)
-    with s3a.configured(spark, STOPPING), once(spark), file_systems.stopping(spark, after):
+    with stopping(spark, after, passes=True):
         is_done = acts(operation, place)
     assert_nothing_lost(name, place)
     if name == "append":
@@ -122,17 +113,6 @@ def test_an_operation_that_meets_a_fault_loses_nothing(
     assert shape(place.names()) == shape(clean.names())
     assert not [name for name in place.around() if "pme" in name]
     assert pme.verify(spark, place.path, options=READING).collect() == []
-
-
-@contextmanager
-def once(spark: SparkSession) -> Iterator[None]:
-    """Let the client that stops fail once only."""
-    system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
-    system.setProperty(PASSES, "true")
-    try:
-        yield
-    finally:
-        system.clearProperty(PASSES)
 
 
 def acts(operation: changes.Operation, place: InHdfs) -> bool:

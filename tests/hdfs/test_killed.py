@@ -5,35 +5,25 @@ Files that the killed process was writing stay open in HDFS, with its leases.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import pme_parquet as pme
-from tests.support import java
+from tests.hdfs.stopping import load, stopping
 from tests.support.frames import people
-from tests.support.hdfs import server
 from tests.support.source import rows
-from tests.support.storage import changes, file_systems, s3a
+from tests.support.storage import changes, file_systems
 from tests.support.storage.changes import assert_nothing_lost, shape
 from tests.support.storage.file_systems import NEVER
 from tests.support.storage.place import ENC, READING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
     from tests.hdfs.place import InHdfs
     from tests.support.storage.place import Place
 
-STOPPING = {
-    "fs.hdfs.impl": "hdfs.StoppingHdfs",
-    "fs.hdfs.impl.disable.cache": "true",
-    "fs.AbstractFileSystem.hdfs.impl": "hdfs.StoppingHdfs$Context",
-}
 # A point is a part of the changes that a clean run makes. `make test` takes the first ones, in the middle.
 POINTS = (5, 8, 0, 1, 2, 3, 4, 6, 7, 9, 10, 11)
 COPY = "copy"
@@ -52,16 +42,9 @@ OPERATIONS = {
 }
 
 
-@contextmanager
-def stopping(spark: SparkSession, after: int) -> Iterator[None]:
-    """Let the client of the session make this many changes."""
-    with s3a.configured(spark, STOPPING), file_systems.stopping(spark, after):
-        yield
-
-
 @pytest.fixture(scope="module")
 def loaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    java.load(spark, tmp_path_factory, Path(server.__file__).with_name("StoppingHdfs.java"))
+    load(spark, tmp_path_factory)
 
 
 @pytest.mark.usefixtures("loaded")

@@ -92,15 +92,6 @@ public final class FaultyHdfs extends DistributedFileSystem {
     }
 
     @Override
-    public int read(long position, byte[] bytes, int from, int length) throws IOException {
-      if (fails()) {
-        in.read(position, bytes, from, length / 2);
-        throw new IOException("the connection was closed");
-      }
-      return in.read(position, bytes, from, length);
-    }
-
-    @Override
     public void seek(long position) throws IOException {
       in.seek(position);
     }
