@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.clouds.place import InCloud
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.kms.certificates import LOOPBACK
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.clouds.place import InCloud
+    from tests.support.storage.azure import Azure
+    from tests.support.storage.google import Google
 
 OF_SESSION = "settings of the Spark session: "
 
@@ -55,7 +58,15 @@ class Twins:
     place: InCloud
     here: Path
 
-    def make(self) -> None:
+    @classmethod
+    def of(cls, request: pytest.FixtureRequest, store: Google | Azure, root: str, here: Path) -> Twins:
+        """Write a test's own table into a store, and copy it to a directory on the local disk."""
+        name = re.sub(r"\W+", "-", request.node.name).strip("-")
+        made = cls(InCloud(request.getfixturevalue("spark"), name, store, root), here)
+        made._make()
+        return made
+
+    def _make(self) -> None:
         self.place.write(people(self.place.spark), ENC, "error", "country")
         pme.seal(self.place.spark, self.place.path, options=READING, index=[pme.MinMax("id")])
         for name, content in self.place.content().items():

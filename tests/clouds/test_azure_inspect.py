@@ -6,7 +6,6 @@ where it has signed it.
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
-from tests.clouds.place import HERE, InCloud, reached
+from tests.clouds.place import HERE, reached
 from tests.support.expect import refused
 from tests.support.storage import blobs
 from tests.support.storage.azure import ACCOUNT, CONTAINER, Azure
@@ -40,11 +39,8 @@ def store(spark: SparkSession) -> Iterator[Azure]:
 
 
 @pytest.fixture
-def twins(spark: SparkSession, store: Azure, request: pytest.FixtureRequest, tmp_path: Path) -> Twins:
-    name = re.sub(r"\W+", "-", request.node.name).strip("-")
-    made = Twins(InCloud(spark, name, store, f"abfs://{CONTAINER}@{ACCOUNT}"), tmp_path / "people")
-    made.make()
-    return made
+def twins(store: Azure, request: pytest.FixtureRequest, tmp_path: Path) -> Twins:
+    return Twins.of(request, store, f"abfs://{CONTAINER}@{ACCOUNT}", tmp_path / "people")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
-from tests.clouds.place import HERE, InCloud, reached
+from tests.clouds.place import HERE, reached
 from tests.support.storage.google import TOKEN, Google
 
 if TYPE_CHECKING:
@@ -32,11 +31,8 @@ def store(spark: SparkSession) -> Iterator[Google]:
 
 
 @pytest.fixture
-def twins(spark: SparkSession, store: Google, request: pytest.FixtureRequest, tmp_path: Path) -> Twins:
-    name = re.sub(r"\W+", "-", request.node.name).strip("-")
-    made = Twins(InCloud(spark, name, store, "gs://places"), tmp_path / "people")
-    made.make()
-    return made
+def twins(store: Google, request: pytest.FixtureRequest, tmp_path: Path) -> Twins:
+    return Twins.of(request, store, "gs://places", tmp_path / "people")
 
 
 def logins(store: Google, since: int) -> set[str]:
