@@ -23,11 +23,7 @@ private[rules] object DeltaChanges {
 
   /** The conditions of a statement and of its clauses. */
   def conditionsOf(node: LogicalPlan): Seq[Expression] =
-    (node +: clausesOf(node)).flatMap(conditionIn).flatMap {
-      case condition: Expression => Seq(condition)
-      case Some(condition: Expression) => Seq(condition)
-      case _ => Nil
-    }
+    (node +: clausesOf(node)).flatMap(conditionOf(_))
 
   /** The same statement with other conditions. */
   def withConditions(node: LogicalPlan, change: Expression => Expression): LogicalPlan =
@@ -63,6 +59,11 @@ private[rules] object DeltaChanges {
   private def conditionIn(of: AnyRef): Option[AnyRef] =
     DeltaTable.first(of, Seq("condition", "mergeCondition"))
 
+  private def conditionOf(of: AnyRef): Option[Expression] = conditionIn(of).collect {
+    case condition: Expression => condition
+    case Some(condition: Expression) => condition
+  }
+
   private def clausesOf(node: LogicalPlan): Seq[Expression] =
     node.productIterator
       .collect { case several: Seq[_] => several }
@@ -75,12 +76,8 @@ private[rules] object DeltaChanges {
   /** What the clauses of a MERGE assign, each with the name of the column in the table if it is clear. */
   def assignmentsOf(node: LogicalPlan): Seq[(Option[String], Expression)] = clausesOf(node).flatMap {
     clause =>
-      val conditions = conditionIn(clause) match {
-        case Some(Some(condition: Expression)) => Seq(condition)
-        case Some(condition: Expression) => Seq(condition)
-        case _ => Nil
-      }
-      clause.children.filterNot(child => conditions.exists(_ eq child)).map {
+      val condition = conditionOf(clause)
+      clause.children.filterNot(child => condition.exists(_ eq child)).map {
         case Assignment(key: NamedExpression, value) => Some(key.name) -> value
         case other =>
           DeltaTable.first(other, Seq("targetColNameParts")) match {
