@@ -59,12 +59,11 @@ private[rules] object FormatOptions {
     case stream: WriteToStream => StreamSinks.options(stream.sink).map(ofSink(stream.sink, _))
     case batch: WriteToMicroBatchDataSourceV1 => Seq(ofSink(batch.sink, batch.writeOptions))
     case batch: WriteToMicroBatchDataSource => Seq(ofOther("of the stream's sink", batch.writeOptions))
-    // Hive's commands are in a jar that not every Spark has, so this does not name them.
-    case hive: Command if hive.getClass.getName.startsWith("org.apache.spark.sql.hive.") =>
-      hive.productIterator.collect {
+    case HiveCommands(made @ _*) =>
+      made.collect {
         case table: CatalogTable => ofTable(table)
         case storage: CatalogStorageFormat => ofOther("hive", storage.properties)
-      }.toSeq
+      }
     case _ => Nil
   }
 

@@ -3,7 +3,7 @@ package io.pmeparquet.spark.rules
 import java.util.Locale
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, HiveTableRelation}
-import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.SparkSession
 
@@ -24,8 +24,6 @@ private[spark] object HiveSerdes extends Rule[LogicalPlan] {
   )
   private val DirectorySettings = Seq(Convert, "spark.sql.hive.convertMetastoreInsertDir")
 
-  private val Package = "org.apache.spark.sql.hive."
-
   /** It creates the table and runs an insert, and this rule sees that one by itself. */
   private val CreatesAndInserts = "CreateHiveTableAsSelectCommand"
 
@@ -36,10 +34,8 @@ private[spark] object HiveSerdes extends Rule[LogicalPlan] {
 
   private def check(node: LogicalPlan): Unit = node match {
     case read: HiveTableRelation => refuseRead(read.tableMeta)
-    // Hive's commands are in a jar that not every Spark has, so this does not name them.
-    case write: Command
-        if write.getClass.getName.startsWith(Package) && write.getClass.getSimpleName != CreatesAndInserts =>
-      write.productIterator.foreach {
+    case HiveCommands(made @ _*) if node.getClass.getSimpleName != CreatesAndInserts =>
+      made.foreach {
         case table: CatalogTable =>
           val options = optionsOf(table)
           if (UseOrcKeys.asksUs(options, Some(table)))

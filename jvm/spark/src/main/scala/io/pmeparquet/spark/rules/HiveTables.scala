@@ -3,7 +3,7 @@ package io.pmeparquet.spark.rules
 import java.util.Locale
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
-import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand
 import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
@@ -33,9 +33,8 @@ private[spark] object HiveTables {
 
   private def judge(session: => SparkSession, node: LogicalPlan): Unit = node match {
     case read: HiveTableRelation => requireOwn(session, read.tableMeta, ofSerde(read.tableMeta))
-    // Hive's commands are in a jar that not every Spark has, so this does not name them.
-    case write: Command if write.getClass.getName.startsWith("org.apache.spark.sql.hive.") =>
-      write.productIterator.foreach {
+    case HiveCommands(made @ _*) =>
+      made.foreach {
         case table: CatalogTable =>
           requireOwn(session, table, ofSerde(table))
           requireHeard(session, table, Hive)(isTelling)
