@@ -67,13 +67,14 @@ class Ran:
 
 
 # S3A must be of Spark's own Hadoop.
-only_newest = pytest.mark.skipif(SPARK_VERSION != (4, 2), reason="there is no Delta, or no S3A here, for this Spark")
+S3A = {(4, 1): s3a.OF_SPARK_4_1, (4, 2): s3a.JARS}
+with_s3a = pytest.mark.skipif(SPARK_VERSION not in S3A, reason="there is no S3A for this Spark here")
 
 
-@pytest.fixture(scope="module", params=["hdfs", pytest.param("s3", marks=only_newest)])
+@pytest.fixture(scope="module", params=["hdfs", pytest.param("s3", marks=with_s3a)])
 def ran(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     in_hdfs = partial(lakes.in_hdfs, spark, tmp_path_factory.mktemp("store"))
-    with in_hdfs() if request.param == "hdfs" else lakes.in_s3(s3a.JARS) as lake:
+    with in_hdfs() if request.param == "hdfs" else lakes.in_s3(S3A[SPARK_VERSION]) as lake:
         yield Ran(tmp_path_factory.mktemp("delta"), lake)
 
 
