@@ -67,7 +67,7 @@ class Ran:
 
 
 # S3A must be of Spark's own Hadoop.
-S3A = {(4, 1): s3a.OF_SPARK_4_1, (4, 2): s3a.JARS}
+S3A: dict[tuple[int, ...], Path] = {(4, 1): s3a.OF_SPARK_4_1, (4, 2): s3a.JARS}
 with_s3a = pytest.mark.skipif(SPARK_VERSION not in S3A, reason="there is no S3A for this Spark here")
 
 

@@ -94,6 +94,17 @@ def test_without_a_footer_key_in_the_session_every_write_is_refused(ran: Ran, ke
         assert_nothing_written(ran, name)
 
 
+def test_with_another_factory_writes_with_keys_are_refused(ran: Ran) -> None:
+    steps = ran.refused("other", "PME_UNSUPPORTED", "the session's crypto factory is")
+    assert steps == [
+        *(f"properties {step}" for step in ("insert", "delete", "optimize", "restore", "clone", "select")),
+        "session parquet.encryption.column.keys",
+        "session parquet.encryption.uniform.key",
+    ]
+    assert not ran.table("others_made").exists()
+    assert ran.done["no keys"] == []
+
+
 def test_no_value_is_readable_anywhere(ran: Ran) -> None:
     assert find_canaries(ran.work / "tables", [delta_tables.CANARY]) == []
 

@@ -42,6 +42,7 @@ OF_FRAMES = {
     "uniform": pme.Encryption(uniform_key="pii"),
 }
 UNIFORM = {"ours": "pme-parquet.uniformKey", "java": "parquet.encryption.uniform.key"}
+JAVAS_FACTORY = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
 OF_COLUMNS = {"ours": "pme-parquet.columnKeys", "java": "parquet.encryption.column.keys"}
 
 
@@ -159,6 +160,31 @@ def without_footer_key(job: Job) -> None:
         attempt(job, f"keyless {name} stream", partial(finish, stream.start, place))
 
 
+def other_factory(job: Job) -> None:
+    """Write with parquet-java's own factory, which gets the keys of a table for data, and not for checkpoints."""
+    factory = {FACTORY_NAME: JAVAS_FACTORY}
+    table, plain = new_table(job, "others"), new_table(job, "others_plain")
+    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})")
+    job.sql(f"INSERT INTO {table} VALUES (1, '{CANARY}-1')")
+    job.sql(f"CREATE TABLE {plain} {COLUMNS} USING delta TBLPROPERTIES ({SHOWN_NEVER}, {OFTEN})")
+    made = new_table(job, "others_made")
+    named = own(job, **factory)
+    for step, statement in {
+        "insert": f"INSERT INTO {table} VALUES (2, '{CANARY}-2')",
+        "delete": f"DELETE FROM {table} WHERE id = 1",
+        "optimize": f"OPTIMIZE {table}",
+        "restore": f"RESTORE TABLE {table} TO VERSION AS OF 0",
+        "clone": f"CREATE TABLE {made} SHALLOW CLONE {table}",
+        "select": f"CREATE TABLE {made} USING delta TBLPROPERTIES ({NAMED}, {SILENT}) AS SELECT 1L id, 'x' ssn",
+    }.items():
+        named.note(f"other properties {step}", statement)
+    for keys in (OF_COLUMNS["java"], UNIFORM["java"]):
+        session = own(job, **factory, **{keys: "pii: ssn" if keys == OF_COLUMNS["java"] else "pii"})
+        session.note(f"other session {keys}", f"INSERT INTO {plain} VALUES (1, '{CANARY}')")
+    # Without keys, there is nothing to protect.
+    named.note("no keys", f"INSERT INTO {plain} VALUES (1, 'x')")
+
+
 def main() -> None:
     work = Path(sys.argv[1])
     job = Job(session(work), work)
@@ -168,6 +194,7 @@ def main() -> None:
     with without_setting(job.spark, FOOTER_KEY_NAME):
         uniform(job)
         without_footer_key(job)
+    other_factory(job)
     with without_setting(job.spark, FACTORY_NAME):
         frames(job, job.spark.newSession(), "without")
     job.spark.stop()

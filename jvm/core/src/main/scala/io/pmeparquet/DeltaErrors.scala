@@ -110,6 +110,15 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
         "configure a KMS (docs/other-engines.md)."
     )
 
+  def deltaOtherFactory(table: String, factory: String): PmeException =
+    refused(
+      table,
+      s"the session's crypto factory is $factory, and the table or the session names keys. With this factory, Delta would " +
+        "write checkpoints in plaintext or not at all, and the text of its log would not be checked",
+      "Start the session with spark.hadoop.parquet.crypto.factory.class=io.pmeparquet.parquet.PmeCryptoFactory. It reads " +
+        "parquet-java's settings, too (docs/other-engines.md)."
+    )
+
   def deltaWithoutLogKey(table: String): PmeException =
     fail(
       Condition.NoKey,

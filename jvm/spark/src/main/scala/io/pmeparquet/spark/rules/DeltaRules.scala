@@ -161,6 +161,7 @@ private final class DeltaRules(session: SparkSession) {
       case Some(_) => DeltaTable.at(session, DeltaTable.ask(source, "dataPath").toString)
       case _ => from
     }
+    requireFactory(made)
     requireLogKey(target.name)
     if (from.keys != made.keys || (newest.keys.nonEmpty && guarded(newest) != guarded(made)))
       throw PmeErrors.deltaUnprotected(name, "a CLONE with other properties")
@@ -194,6 +195,7 @@ private final class DeltaRules(session: SparkSession) {
     val old = DeltaTable.ask(node, "sourceTable").asInstanceOf[Table]
     val path = DeltaTable.ask(old, "path").toString
     val (now, was) = (DeltaTable.at(session, path), DeltaTable.ofTable(old))
+    requireFactory(now)
     requireLogKey(now.name)
     if (guarded(now) != guarded(was) && now.keys.nonEmpty)
       throw PmeErrors.deltaUnprotected(now.name, "RESTORE to a version with other properties")
@@ -226,8 +228,13 @@ private final class DeltaRules(session: SparkSession) {
     if (keys.nonEmpty) throw PmeErrors.deltaOptions(keys.distinct.sorted)
   }
 
-  private def requireFactory(table: DeltaTable): Unit =
-    if (table.keys.nonEmpty && settings.factory.isEmpty) throw PmeErrors.deltaWithoutFactory(table.name)
+  /** Another factory than ours gets the keys of a table for its data only, and Delta logs no error of a checkpoint. */
+  private def requireFactory(table: DeltaTable): Unit = settings.factory match {
+    case None => if (table.keys.nonEmpty) throw PmeErrors.deltaWithoutFactory(table.name)
+    case Some(other) =>
+      if (!settings.encrypts && (table.keys.nonEmpty || settings.namesKeysOfOthers))
+        throw PmeErrors.deltaOtherFactory(table.name, other)
+  }
 
   /** Delta only logs a warning if a checkpoint fails, so a table would be without one, and nobody would know. */
   private def requireLogKey(table: String): Unit =

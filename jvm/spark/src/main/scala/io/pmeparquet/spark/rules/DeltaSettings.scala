@@ -20,6 +20,12 @@ private[rules] final class DeltaSettings(session: SparkSession) {
   /** Whether the factory is ours. */
   lazy val encrypts: Boolean = CryptoFactory.isOurs(conf)
 
+  /** Whether the configuration has keys by the names that parquet-java's own factory reads. */
+  lazy val namesKeysOfOthers: Boolean =
+    Seq(DeltaTable.FooterKeyName, DeltaTable.ColumnKeysName, DeltaTable.UniformKeyName).exists(
+      conf.get(_) != null
+    )
+
   /** Whether Delta can write checkpoints: it gives their writer the session's keys, and not those of the table. */
   lazy val encryptsLogs: Boolean = ConfiguredKeys.forLogs(conf)
 
