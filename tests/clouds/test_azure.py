@@ -21,6 +21,7 @@ from tests.support.storage.operations import (
     test_writes_and_reads,
 )
 from tests.support.storage.place import ENC, READING
+from tests.support.storage.races import test_the_first_finished_of_two_copies_to_one_target_wins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,7 @@ __all__ = [
     "test_a_table_is_sealed",
     "test_copies",
     "test_streams",
+    "test_the_first_finished_of_two_copies_to_one_target_wins",
     "test_writes_and_reads",
 ]
 

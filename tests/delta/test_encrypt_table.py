@@ -25,7 +25,7 @@ pytestmark = [
 ALL = bool(os.environ.get("PME_TEST_ALL"))
 # Delta's own work takes minutes: `make test-all` has the other parts.
 SHORT = ("simple",)
-PATIENCE = 1800
+PATIENCE = 3600
 all_only = pytest.mark.skipif(not ALL, reason="make test-all runs this")
 
 

@@ -25,7 +25,7 @@ ALL = bool(os.environ.get("PME_TEST_ALL"))
 # Delta's own work takes a minute: `make test-all` has it.
 RUNS = {"operations": ALL, "connectors": SPARK_VERSION >= (4, 0)}
 PARTS = [part for part in delta_job.PARTS if RUNS.get(part, True)]
-PATIENCE = 600
+PATIENCE = 1800
 REDACTED = "redacted_by_pme_parquet()"
 STATISTICS = ["create", "select", "named", "insert", "optimize", "save", "session", "stream"]
 CHECKS = ["created", "selected", "options", "altered", "cloned", "before keys", "saved", "saved as a table", "default"]

@@ -26,6 +26,8 @@ BROKEN_OFF = "test_a_table_in_plaintext_is_encrypted_by_the_run_after_one_that_b
 ICEBERG, COMPACTED = "iceberg/test_stores", "test_a_table_is_written_changed_compacted_and_read"
 MANY = "test_a_thousand_small_files_cost_no_more_than_with_sparks_own"
 SEVERAL = "test_of_several_that_seal_at_once_each_version_is_made_by_one"
+RACES, SAME = "test_races", "test_two_that_do_the_same_at_once_lose_nothing"
+FIRST_COPY = "test_the_first_finished_of_two_copies_to_one_target_wins"
 TWO = "test_of_two_that_seal_at_once_one_wins_and_the_other_can_go_on"
 
 # The tests of a row, by store, and none where none ran.
@@ -53,6 +55,24 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
         f"{HDFS}::{SEVERAL}",
         f"{GOOGLE}::test_a_seal_wins_once",
         f"{ABFS}::test_a_seal_wins_once",
+    ),
+    "two copies": (
+        f"storage/{RACES}::{FIRST_COPY}",
+        f"hdfs/{RACES}::{FIRST_COPY}",
+        f"{GOOGLE}::{FIRST_COPY}",
+        f"{ABFS}::{FIRST_COPY}",
+    ),
+    "two rotations": (
+        f"storage/{RACES}::{SAME}",
+        f"hdfs/{RACES}::{SAME}",
+        f"{GOOGLE}::{SAME}",
+        f"{ABFS}::test_a_rotation_is_refused",
+    ),
+    "the store stops during `encrypt`,": (
+        f"{FAULTS}::test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it",
+        None,
+        None,
+        None,
     ),
     "`inspect`": (
         "storage/test_settings::test_a_sessions_settings_reach_the_store_without_spark",

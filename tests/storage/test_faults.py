@@ -14,7 +14,7 @@ import pme_parquet as pme
 from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import s3a
-from tests.support.storage.changes import OPERATIONS, assert_nothing_lost, sealed, shape
+from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
 from tests.support.storage.faults import at
 from tests.support.storage.place import READING, InBucket
 
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is
 
 # A point is a part of the requests that a clean run makes.
 POINTS = range(20)
+UNFINISHED = "unfinished-copy-"
 
 
 class Prepared(NamedTuple):
@@ -96,3 +97,62 @@ def test_a_fault_that_passes(
     assert place.rows() == rows(people(spark).union(more))
     assert shape(place.names()) == shape(before.names)
     assert pme.verify(spark, place.path, options=READING).collect() == []
+
+
+def in_directories(names: set[str]) -> list[tuple[str, list[str]]]:
+    """Return the directory and the kind of each file."""
+    parts = (name.rpartition("/") for name in names)
+    return sorted((directory, shape({file})) for directory, _, file in parts)
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it(
+    name: str, point: int, hasty: InBucket, clean: dict[str, Prepared]
+) -> None:
+    if name not in clean:
+        done = hasty.beside("clean")
+        COPIES[name].prepare(done)
+        files = done.content()
+        with done.store.counted() as requests:
+            COPIES[name].act(done)
+        # A request to delete several objects has no key.
+        asked = [one for one in requests if not one.key or done.name in one.key]
+        clean[name] = Prepared(files, asked, done.beside("copy").names())
+    before = clean[name]
+    place = restored(name, hasty, before.files)
+    target = place.beside("copy")
+    appears = next(at for at, one in enumerate(before.requests) if UNFINISHED in one.key)
+    # Most of the points are where the copy appears.
+    early = len(POINTS) // 4
+    stop = appears * point // early
+    if point >= early:
+        stop = appears + (len(before.requests) - appears) * (point - early) // (len(POINTS) - early)
+    failed = False
+    with place.store.failing(at(place, stop, "busy", ever_after=True)):
+        try:
+            COPIES[name].act(place)
+        except Exception:  # noqa: BLE001 each storage has its own
+            failed = True
+    assert place.content() == before.files
+    expected = rows(people(place.spark))
+    if not failed or (target.data() and not [name for name in target.names() if UNFINISHED in name]):
+        # Only what the run leaves beside its copy could not be removed.
+        assert target.rows() == expected
+        assert in_directories(target.names()) == in_directories(before.names)
+        return
+    if target.data():
+        with pytest.raises(pme.DamagedFileError, match="a copy to this table has not ended"):
+            target.rows()
+        # Other programs fail on the same files: Spark's own source would.
+        notices = {name: body for name, body in target.content().items() if UNFINISHED in name}
+        data = {name for name in target.names() if UNFINISHED not in name}
+        if in_directories(data) != in_directories(before.names):
+            assert {name.rpartition("/")[0] for name in data} <= {name.rpartition("/")[0] for name in notices}
+        assert b"PAR" not in b"".join(notices.values())
+        with pytest.raises(pme.PmeError, match="a copy to it has not ended"):
+            COPIES[name].act(place)
+        target.store.files.rm(f"{target.bucket}/{target.name}", recursive=True)
+    COPIES[name].act(place)
+    assert target.rows() == expected
+    assert in_directories(target.names()) == in_directories(before.names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pme_parquet as pme
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.place import ENC, MATERIAL, READING
+from tests.support.storage.place import ENC, EXTERNAL, MATERIAL, READING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +57,36 @@ def plain(place: Place) -> None:
     people(place.spark).write.parquet(place.path)
 
 
+def encrypted(place: Place) -> None:
+    pme.encrypt(place.spark, place.path, place.beside("copy").path, ENC)
+
+
+def rekeyed(place: Place) -> None:
+    pme.rekey(place.spark, place.path, place.beside("copy").path, EXTERNAL)
+
+
+def migrated(place: Place) -> None:
+    pme.migrate_orc(place.spark, place.path, place.beside("copy").path, ENC, options=EITHER)
+
+
+def in_partitions(place: Place) -> None:
+    people(place.spark).write.partitionBy("country").parquet(place.path)
+
+
+def in_partitions_encrypted(place: Place) -> None:
+    place.write(people(place.spark), ENC, "error", "country")
+
+
+def orc(place: Place) -> None:
+    people(place.spark).write.partitionBy("country").orc(place.path)
+
+
+# They read the table at a place, and write another beside it.
+COPIES = {
+    "encrypt": Operation(encrypted, in_partitions),
+    "rekey": Operation(rekeyed, in_partitions_encrypted),
+    "migrate_orc": Operation(migrated, orc),
+}
 OPERATIONS = {
     "append": Operation(append, sealed),
     "rotate": Operation(rotate, written),

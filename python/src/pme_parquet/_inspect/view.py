@@ -77,8 +77,8 @@ _FORMATS = {
     DELTA: "pme.delta.check says what its log shows.",
     HUDI: "Its timeline and its metadata in .hoodie were not read: files of older versions are among those above.",
     ICEBERG: (
-        "Each encrypted file has a key of its own, which the table's manifests hold. Its metadata was not read: "
-        "pme.iceberg.check says what it shows."
+        "Iceberg encrypts whole files, and no column has a key of its own: the manifests hold the key of each file. "
+        "metadata.json stays readable, and was not read: pme.iceberg.check says what it shows."
     ),
 }
 

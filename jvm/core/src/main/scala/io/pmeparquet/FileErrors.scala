@@ -62,9 +62,19 @@ private[pmeparquet] trait FileErrors extends ErrorTexts {
     )
 
   def damaged(file: String, why: String, cause: Throwable = null): PmeException =
+    if (UnfinishedFile.is(file)) unfinishedCopy(file, cause)
+    else
+      fail(
+        DamagedFile,
+        s"$file: the Parquet file is damaged: $why. Restore it from its source.",
+        cause
+      )
+
+  def unfinishedCopy(file: String, cause: Throwable = null): PmeException =
     fail(
       DamagedFile,
-      s"$file: the Parquet file is damaged: $why. Restore it from its source.",
+      s"$file: a copy to this table has not ended, and files may be missing. Wait if the copy is running. If it was " +
+        "stopped, delete the table, and run the copy again.",
       cause
     )
 

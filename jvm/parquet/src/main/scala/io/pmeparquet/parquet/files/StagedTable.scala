@@ -7,12 +7,12 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.slf4j.LoggerFactory
 
+import io.pmeparquet.{PmeErrors, UnfinishedFile}
 import io.pmeparquet.material.MaterialFile
-import io.pmeparquet.PmeErrors
 
 /**
  * A table that appears all at once: tasks write to a hidden directory beside its place, and a rename moves that
- * directory there when all are done. A run that is killed before leaves no table, only hidden files that the next run
+ * directory there when all are done ([[UnfinishedCopy]] where it cannot do so in one step). A run that is killed before leaves no table, only hidden files that the next run
  * removes.
  *
  * Each run has a directory of its own with an unpredictable name, and so has each attempt of a task in it: only what
@@ -75,9 +75,17 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
     val count = written.map(_._2.count(!_.getName.startsWith(MaterialFile.Prefix))).sum
     if (count != files)
       throw new IOException(s"$files files were written for $target, but only $count were found")
-    OwnFiles.makeDirectory(table, conf)
-    for ((directory, found) <- written; file <- found) collect(fs, directory, file, conf)
-    StagedTable.appear(table, target, conf)
+    if (UnfinishedCopy.isNeeded(target, conf))
+      UnfinishedCopy.appear(
+        written.flatMap { case (one, _) => UnfinishedCopy.movesOf(one, conf) },
+        target,
+        conf
+      )
+    else {
+      OwnFiles.makeDirectory(table, conf)
+      for ((directory, found) <- written; file <- found) collect(fs, directory, file, conf)
+      StagedTable.appear(table, target, conf)
+    }
     // The table is there: the run has not failed if something else could not be removed.
     try {
       discard(conf)
@@ -110,6 +118,9 @@ object StagedTable {
     new Path(uri.getScheme, uri.getAuthority, s"${uri.getPath}/$relative")
   }
 
+  /** Whether a copy to the target is not complete, because it was killed or still runs: [[UnfinishedCopy]]. */
+  def isUnfinished(target: Path, conf: Configuration): Boolean = UnfinishedCopy.isLeft(target, conf)
+
   /**
    * @param target a qualified path
    * @throws io.pmeparquet.PmeException if something exists at the target
@@ -131,6 +142,12 @@ object StagedTable {
           "it is a symbolic link or a file",
           "Name a directory, or the one that the link leads to."
         )
+      case _ if isUnfinished(target, conf) =>
+        throw PmeErrors.badTarget(
+          target.toString,
+          s"a copy to it has not ended: files there begin with ${UnfinishedFile.Prefix}",
+          "If no copy is running any more, delete it, and run this again."
+        )
       case _ =>
         throw PmeErrors.badTarget(
           target.toString,
@@ -145,17 +162,20 @@ object StagedTable {
    *
    * @throws io.pmeparquet.PmeException if something exists at the target
    */
-  private[files] def appear(table: Path, target: Path, conf: Configuration): Unit = {
-    requireFree(target, conf)
-    target.getFileSystem(conf).mkdirs(target.getParent)
-    try OwnFiles.moveToFree(table, target, conf)
-    catch {
-      case failed: IOException =>
-        // If somebody else was there first, that is the better message.
-        requireFree(target, conf)
-        throw failed
+  private[files] def appear(table: Path, target: Path, conf: Configuration): Unit =
+    if (UnfinishedCopy.isNeeded(target, conf))
+      UnfinishedCopy.appear(UnfinishedCopy.movesOf(table, conf), target, conf)
+    else {
+      requireFree(target, conf)
+      target.getFileSystem(conf).mkdirs(target.getParent)
+      try OwnFiles.moveToFree(table, target, conf)
+      catch {
+        case failed: IOException =>
+          // If somebody else was there first, that is the better message.
+          requireFree(target, conf)
+          throw failed
+      }
     }
-  }
 
   /** Begins a run, and removes what killed runs left, but nothing that another run is using. */
   def begin(target: Path, conf: Configuration): StagedTable = {

@@ -55,7 +55,7 @@ class ResumableTableSuite extends FunSuite {
   }
 }
 
-/** The disk, on which somebody removes a file of a directory while it moves. */
+/** The disk, on which somebody removes a file of a table while the table moves. */
 class RacingFileSystem extends RawLocalFileSystem {
   override def getUri: URI = URI.create("racing:///")
   override def getScheme: String = "racing"
@@ -66,8 +66,11 @@ class RacingFileSystem extends RawLocalFileSystem {
   }
 
   override def rename(from: Path, to: Path): Boolean = {
-    RacingFileSystem.removes.foreach(file => delete(StagedTable.within(from, file), /* recursive= */ false))
-    super.rename(from, to)
+    val isMoved = super.rename(from, to)
+    RacingFileSystem.removes
+      .filter(to.toUri.getPath.endsWith(_))
+      .foreach(_ => delete(to, /* recursive= */ false))
+    isMoved
   }
 }
 

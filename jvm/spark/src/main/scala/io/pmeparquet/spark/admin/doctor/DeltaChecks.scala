@@ -45,8 +45,10 @@ private[admin] object DeltaChecks {
       Check.warning(FactoryName, s"none: the session writes Delta tables in plaintext; $keyed", remedy)
     case Some(other) =>
       val found =
-        s"$other: checkpoints of tables whose properties name keys are plaintext, with minimum and maximum; with " +
-          "keys of columns in the session there are no checkpoints"
+        if (hasRules) s"$other: PmeExtensions refuses writes if a table or the session names keys"
+        else
+          s"$other: checkpoints of tables whose properties name keys are plaintext, with minimum and maximum; with " +
+            "keys of columns in the session there are no checkpoints"
       Check.problem(
         FactoryName,
         found,

@@ -52,7 +52,10 @@ private[admin] object IcebergChecks {
         val remedy =
           "Put pme-parquet-iceberg-….jar beside Iceberg's runtime, in the same class loader, or correct the name."
         Check.problem(name, s"$KmsImpl names $client, which is not on the class path", remedy)
-      case (None, Some(client)) => Check.ok(name, s"hive, $KmsImpl=$client")
+      case (None, Some(client)) =>
+        val covers =
+          "a table with encryption.key-id has keys of files, not of columns, and metadata.json is readable"
+        Check.ok(name, s"hive, $KmsImpl=$client: $covers")
       case (None, None) =>
         val remedy = s"To encrypt tables, set spark.sql.catalog.$catalog.$KmsImpl, as docs/iceberg.md says."
         Check.warning(name, s"hive, without $KmsImpl: it encrypts no table", remedy)

@@ -97,7 +97,7 @@ private[migration] final class OrcMigrationRun(
   private def requireFree(): Unit = {
     val conf = SparkAccess.hadoopConf(session, writeOptions)
     val isDirectory = OwnFiles.find(to, conf) == Found.Directory
-    if (isDirectory && to.getFileSystem(conf).listStatus(to).nonEmpty)
+    if (isDirectory && to.getFileSystem(conf).listStatus(to).nonEmpty && !StagedTable.isUnfinished(to, conf))
       throw PmeErrors.migrationThere(to.toString)
     StagedTable.requireFree(to, conf)
   }

@@ -207,7 +207,13 @@ class DoctorSuite extends munit.FunSuite {
       "refuses writes to tables with keys",
       ours
     )
-    assertCheck(DeltaChecks.ofFactory(Some("x.Y"), hasRules = true), "problem", "x.Y: checkpoints", ours)
+    assertCheck(DeltaChecks.ofFactory(Some("x.Y"), hasRules = false), "problem", "x.Y: checkpoints", ours)
+    assertCheck(
+      DeltaChecks.ofFactory(Some("x.Y"), hasRules = true),
+      "problem",
+      "x.Y: PmeExtensions refuses",
+      ours
+    )
     assertCheck(DeltaChecks.ofFactory(Some(ours), hasRules = true), "ok", "PmeCryptoFactory", "")
   }
 
