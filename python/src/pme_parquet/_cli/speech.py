@@ -55,9 +55,6 @@ _ADVICE = {
     "check with spark= opens it": "--spark opens it",
     "; .check has the result": "; --json has the result",
     'unlisted_columns="plaintext"': "-o unlistedColumns=plaintext",
-    "enc and the session name different footer keys, and the session's counts. Name the same key in both.": (
-        "--footer-key and the session name different footer keys, and the session's counts. Name the same key in both."
-    ),
     "pme.delta.check": "pme-parquet delta-check",
     "pme.delta.encrypt_table": "pme-parquet delta-encrypt",
     "pme.delta.rotate": "pme-parquet delta-rotate",
