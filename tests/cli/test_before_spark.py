@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPARK = ["doctor", "plan", "verify", "rotate", "key-usage", "encrypt", "rekey", "decrypt", "report", "seal"]
+SPARK += ["delta-encrypt", "delta-rotate"]
 
 
 @pytest.fixture(autouse=True)

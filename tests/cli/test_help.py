@@ -7,7 +7,7 @@ import pytest
 from tests.cli.all_commands import COMMANDS
 from tests.support.commands import run
 
-WITHOUT = {"delta-check", "hudi-check", "iceberg-check", "inspect", "keys", "snapshots"}
+WITHOUT = {"hudi-check", "iceberg-check", "inspect", "keys", "snapshots"}
 SPARK = [names[0] for names in COMMANDS if names[0] not in WITHOUT]
 
 
@@ -19,6 +19,8 @@ def test_help_lists_all_commands() -> None:
     names = {
         "decrypt",
         "delta-check",
+        "delta-encrypt",
+        "delta-rotate",
         "doctor",
         "encrypt",
         "hudi-check",

@@ -259,3 +259,24 @@ def test_control_characters_in_names_do_not_reach_the_terminal(table: Path, give
 def test_the_session_keeps_running(spark: SparkSession, encrypted: Path, given: list[str]) -> None:
     assert run("verify", encrypted, *given).code == 0
     assert spark.range(1).count() == 1
+
+
+@pytest.mark.parametrize(("more", "code"), [(["rotate"], 1), (["encrypt", "--in-place", "--footer-key", "f"], 2)])
+def test_a_delta_table_is_refused_and_the_message_names_its_commands(
+    table: Path, given: list[str], more: list[str], code: int
+) -> None:
+    (table / "_delta_log").mkdir()
+    done = run(*more, table, *given)
+    assert done.code == code
+    assert "pme-parquet delta-encrypt and pme-parquet delta-rotate do this as a commit of the table." in done.err
+    assert "Python" not in done.err
+
+
+@pytest.mark.parametrize("command", ["delta-encrypt", "delta-rotate"])
+def test_a_session_without_delta_is_refused_and_the_message_says_what_to_add(
+    table: Path, given: list[str], command: str
+) -> None:
+    (table / "_delta_log").mkdir()
+    done = run(command, table, "--footer-key", "footer", *given)
+    assert (done.code, done.out) == (2, "")
+    assert f"pme-parquet {command}: this session has no Delta Lake. Add it with --packages: io.delta:" in done.err

@@ -50,6 +50,7 @@ RULES = {
     "tests/delta/test_verify_sessions": Rule(OLDEST, EVERY),
     "tests/delta/test_ways_to_set_keys": Rule(OLDEST, EVERY),
     # Only `make test-all` has them: a minute each.
+    "tests/delta/test_shell": Rule(OLDEST, EVERY),
     "tests/delta/test_platform": Rule(OLDEST, EVERY),
     "tests/delta/test_stores": Rule(OLDEST, EVERY),
     # With Spark, but without Delta.

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.rich_utils import rich_format_error
 
-from pme_parquet._cli import advising, copying, keystores, looking, migrating, rotating, sealing, verifying
+from pme_parquet._cli import advising, copying, delta, keystores, looking, migrating, rotating, sealing, verifying
 from pme_parquet._cli.exits import INTERRUPTED, WRONG_USE, CommandFailedError
 from pme_parquet._cli.reaching import StorageOptions, storage_options
 from pme_parquet._cli.shared import HELP, Json
@@ -59,26 +59,6 @@ def inspect(
 
 
 @app.command()
-def delta_check(
-    path: Annotated[str, typer.Argument(help="Path or URL of a Delta table's directory.")],
-    column: Annotated[
-        list[str] | None,
-        typer.Option(help="A protected column; repeatable. Default: the columns that the table's files encrypt."),
-    ] = None,
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
-) -> None:
-    """Show what anyone can read of a Delta table's protected columns: `pme-parquet delta-check s3://bucket/people`.
-
-    It searches data files, change data, and the log: statistics, partition values, predicates, checkpoints. No value
-    is printed. It needs the package deltalake: `pip install 'pme-parquet[delta]'`.
-
-    Exit 1 if something is readable, or could not be looked at.
-    """
-    looking.look_at_delta(path, column, storage_options(storage_option), as_json=as_json)
-
-
-@app.command()
 def hudi_check(
     path: Annotated[str, typer.Argument(help="Path or URL of a Hudi table's directory.")],
     column: Annotated[
@@ -114,7 +94,7 @@ def iceberg_check(
     looking.look_at_iceberg(path, storage_options(storage_option), as_json=as_json)
 
 
-for module in (verifying, copying, migrating, rotating, sealing, advising):
+for module in (delta, verifying, copying, migrating, rotating, sealing, advising):
     module.add_to(app)
 
 

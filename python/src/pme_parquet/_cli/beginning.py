@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def checked_session(
-    choice: SparkChoice, options: Mapping[str, str], *sources: str, target: str | None = None
+    choice: SparkChoice,
+    options: Mapping[str, str],
+    *sources: str,
+    target: str | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """Checks what needs no Spark, then starts a session.
 
@@ -27,10 +31,11 @@ def checked_session(
         options: of the format.
         sources: paths that must exist.
         target: where a copy goes.
+        more: settings of a session that is started.
 
     Raises:
         PmeError: a check failed; Spark was not started.
     """
     before_spark(choice, options, *sources, target=target)
-    with session(choice) as running:
+    with session(choice, more) as running:
         yield running

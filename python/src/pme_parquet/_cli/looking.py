@@ -18,6 +18,9 @@ from pme_parquet._inspect import inspect
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pyspark.sql import SparkSession
+
+    from pme_parquet._arguments import KmsLike
     from pme_parquet._delta import DeltaCheck
     from pme_parquet._hudi import HudiCheck
     from pme_parquet._iceberg import IcebergCheck
@@ -32,10 +35,17 @@ def look(path: str, storage_options: Mapping[str, Any] | None = None, *, as_json
 
 
 def look_at_delta(
-    path: str, columns: list[str] | None, storage_options: Mapping[str, Any] | None, *, as_json: bool
+    path: str,
+    columns: list[str] | None,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    as_json: bool,
+    spark: SparkSession | None = None,
+    kms: KmsLike | None = None,
 ) -> None:
     """Prints what `check` finds. Exit 1 if anything is readable, or was not looked at."""
-    _answer(check(path, columns=columns or None, storage_options=storage_options), as_json=as_json)
+    found = check(path, columns=columns or None, storage_options=storage_options, spark=spark, kms=kms)
+    _answer(found, as_json=as_json)
 
 
 def look_at_hudi(

@@ -20,7 +20,7 @@ from pme_parquet._spark.session import configure
 from pme_parquet.errors import PmeError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -83,8 +83,12 @@ class SparkChoice:
 
 
 @contextmanager
-def session(choice: SparkChoice) -> Iterator[SparkSession]:
-    """Starts a session and stops it at the end. A session that this process already has is used and kept.
+def session(choice: SparkChoice, more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """Starts a session and stops it at the end. A session that this process already has is used and kept, as it is.
+
+    Args:
+        choice: which Spark.
+        more: settings of a session that is started. No list of processes shows them, as it does those of `choice`.
 
     Raises:
         CommandFailedError: an error of Spark that is not a `PmeError`, in short; or Ctrl-C, which typer would catch.
@@ -95,6 +99,8 @@ def session(choice: SparkChoice) -> Iterator[SparkSession]:
         active = spark = _active()
         if spark is None:
             spark = _start(settings, choice)
+            for name, value in (more or {}).items():
+                spark.conf.set(name, value)
         yield spark
     except KeyboardInterrupt as stopped:
         raise CommandFailedError(spoken(str(stopped)) or "Interrupted. Run it again.", INTERRUPTED) from None

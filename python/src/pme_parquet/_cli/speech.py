@@ -22,10 +22,15 @@ _OPTIONS = {
     "master_keys": "--master-key",
     "new_kms": "--new-option",
     "key_material": "--key-material",
+    "column_keys": "--column-key",
     "allow_unused": "--allow-unused",
     "index_keys": "--index-key",
     "indexKeys": "--index-key",
 }
+# Where a session that the command starts gets Delta from.
+_DELTA = (
+    "io.delta:delta-spark_2.12:3.3.2 for Spark 3.5; io.delta:delta-spark_4.0_2.13:4.4.0 for Spark 4.0, and so on to 4.2"
+)
 # Advice for Python that is replaced as a whole, before single words of it are.
 _ADVICE = {
     "pme.doctor(spark, kms=…)": "--kms NAME",
@@ -40,7 +45,19 @@ _ADVICE = {
         "pme.configure(SparkSession.builder), which adds the right one."
     ): "and run the command again, which adds the right one.",
     "Use the connector of the wheel (pme.configure)": "Use the connector of the wheel",
+    "In Python, pme.delta.encrypt_table and pme.delta.rotate do this": (
+        "pme-parquet delta-encrypt and pme-parquet delta-rotate do this"
+    ),
+    "Add delta-spark, and the extensions of docs/delta.md.": (
+        f"Add it with --packages: {_DELTA}. The extensions are set already."
+    ),
+    "; the session has no Delta": f"; the session has no Delta: add it with --packages ({_DELTA})",
+    "check with spark= opens it": "--spark opens it",
+    "; .check has the result": "; --json has the result",
+    'unlisted_columns="plaintext"': "-o unlistedColumns=plaintext",
     "pme.delta.check": "pme-parquet delta-check",
+    "pme.delta.encrypt_table": "pme-parquet delta-encrypt",
+    "pme.delta.rotate": "pme-parquet delta-rotate",
     "pme.hudi.check": "pme-parquet hudi-check",
     "pme.iceberg.check": "pme-parquet iceberg-check",
     "Name them in columns": "Name them with --column",

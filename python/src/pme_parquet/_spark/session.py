@@ -52,8 +52,8 @@ def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> Spa
         return builder
     _check_what_runs()
     jars = _ours(scala)
-    extensions = _with_extension(_already_set(builder, _EXTENSIONS))
-    configured = builder.config(_JARS, _appended(_already_set(builder, _JARS), jars)).config(_EXTENSIONS, extensions)
+    extensions = _with_extension(already_set(builder, _EXTENSIONS))
+    configured = builder.config(_JARS, _appended(already_set(builder, _JARS), jars)).config(_EXTENSIONS, extensions)
     _append_to_submit_args(jars)
     return configured
 
@@ -107,7 +107,7 @@ def _with_extension(extensions: str) -> str:
     return ",".join(listed if _EXTENSION in listed else [*listed, _EXTENSION])
 
 
-def _already_set(builder: SparkSession.Builder, name: str) -> str:
+def already_set(builder: SparkSession.Builder, name: str) -> str:
     """The value that a setting would have without us: setting it on the builder hides the other places."""
     if _option(builder, name):
         return _option(builder, name)

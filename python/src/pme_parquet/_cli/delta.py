@@ -1,0 +1,238 @@
+"""`pme-parquet delta-check`, `delta-encrypt` and `delta-rotate`: Delta tables.
+
+Delta writes with the settings of the session and the properties of the table. So a session that is started here has
+Delta's extension and catalog, our extension and crypto factory, and the options of the command; the keys of columns are
+for the table.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pme_parquet import _delta_tables
+from pme_parquet._cli.beginning import checked_session
+from pme_parquet._cli.exits import FINDING
+from pme_parquet._cli.given import Given, Typed, TypedKms, WriteKeys, kms_options
+from pme_parquet._cli.looking import look_at_delta, print_result
+from pme_parquet._cli.parsing import merged, pairs
+from pme_parquet._cli.reaching import StorageOptions, storage_options
+from pme_parquet._cli.sessions import SparkChoice
+from pme_parquet._cli.shared import Json, grouped
+from pme_parquet._spark.session import already_set
+from pme_parquet.errors import BadOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from pme_parquet._delta_tables import EncryptedTable
+
+_EXTENSIONS = "spark.sql.extensions"
+_OURS = ("io.pmeparquet.spark.PmeExtensions", "io.delta.sql.DeltaSparkSessionExtension")
+_CATALOG = "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
+_FACTORY = "spark.hadoop.parquet.crypto.factory.class=io.pmeparquet.parquet.PmeCryptoFactory"
+_JAVA = "parquet.encryption."
+_FOOTER = "footerKey"
+# Properties of the table have these. In a session they would count for every table, and more than its properties.
+_OF_THE_TABLE = ("columnKeys", "uniformKey", "unlistedColumns", "algorithm")
+_WITH_SPARK = "--spark"
+
+Table = Annotated[
+    str, typer.Argument(metavar="TABLE", help="Directory of a Delta table, as a path or URL for Spark; or its name.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands."""
+    for command in (delta_check, delta_encrypt, delta_rotate):
+        app.command()(command)
+
+
+@grouped
+def delta_check(
+    path: Annotated[str, typer.Argument(help="Path or URL of a Delta table's directory.")],
+    given: Given,
+    spark: SparkChoice,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="A protected column; repeatable. Default: the columns that the table's files encrypt."),
+    ] = None,
+    with_spark: Annotated[
+        bool,
+        typer.Option(
+            _WITH_SPARK,
+            help="Start Spark with Delta and the KMS. It opens encrypted footers and checkpoints, so use it for a "
+            "table that delta-encrypt has encrypted: without it, nobody knows what is live after old commits were "
+            "deleted.",
+        ),
+    ] = False,
+    storage_option: StorageOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Show what anyone can read of a Delta table's protected columns: `pme-parquet delta-check s3://bucket/people`.
+
+    It searches data files, change data, and the log: statistics, partition values, predicates, checkpoints. No value
+    is printed. It needs the package deltalake (`pip install 'pme-parquet[delta]'`), or Spark with Delta:
+
+    `pme-parquet delta-check people --spark --options-file kms.json --packages io.delta:delta-spark_2.12:3.3.2`
+
+    Options of Spark, keys and the format are for `--spark` only.
+
+    Exit 1 if something is readable, or could not be looked at.
+    """
+    if not with_spark:
+        _refuse_without_spark(given, spark)
+        look_at_delta(path, column, storage_options(storage_option), as_json=as_json)
+        return
+    if storage_option:
+        message = f"with {_WITH_SPARK}, Spark's settings reach the storage. Set them with --conf."
+        raise typer.BadParameter(message, param_hint="--storage-option")
+    options = given.options()
+    kms = kms_options(options)
+    with _delta_session(spark, options, path) as running:
+        look_at_delta(path, column, as_json=as_json, spark=running, kms=TypedKms(kms) if kms else None)
+
+
+@grouped
+def delta_encrypt(
+    table: Table,
+    keys: WriteKeys,
+    given: Given,
+    spark: SparkChoice,
+    as_json: Json = False,
+) -> None:
+    """Encrypt a Delta table, or what is plaintext in one, in a commit that changes no row.
+
+    `pme-parquet delta-encrypt people --footer-key footer --column-key pii=ssn -o unlistedColumns=plaintext
+    --options-file kms.json --packages io.delta:delta-spark_2.12:3.3.2`
+
+    Delta's jars must fit Spark: `--packages io.delta:delta-spark_4.1_2.13:4.4.0` for Spark 4.1. The command sets
+    Delta's extension and catalog, and ours. For a table of a Hive metastore, add `--conf
+    spark.sql.catalogImplementation=hive`.
+
+    Older versions of the table stay readable; the result has the statements that delete them. If the command was
+    interrupted, run it again to continue.
+
+    Exit 0 if nothing is readable that is to be protected. Exit 1 if the table is encrypted and something is still
+    readable, as after the first run: follow the statements, and run the same command again, which then changes nothing.
+    Also exit 1, with an error, if other sessions kept writing plaintext. Exit 2, 3 or 4 if it was refused, or failed.
+    """
+    enc = _encryption(keys, given)
+    with _delta_session(spark, given.options(), table, enc) as running:
+        _answer(_delta_tables.encrypt_table(running, table, enc), as_json=as_json)
+
+
+@grouped
+def delta_rotate(
+    table: Table,
+    keys: WriteKeys,
+    given: Given,
+    spark: SparkChoice,
+    as_json: Json = False,
+) -> None:
+    """Give an encrypted Delta table other master keys, or the newest versions of the same, and new data keys.
+
+    `pme-parquet delta-rotate people --footer-key footer --column-key pii-2027=ssn -o unlistedColumns=plaintext
+    --options-file kms.json --packages io.delta:delta-spark_2.12:3.3.2`
+
+    Name all keys of the table, also those that stay. Live files are rewritten in a commit that changes no row. Older
+    versions stay under the old keys: keep these until VACUUM has deleted the files. `pme-parquet key-usage` names them.
+
+    Delta's jars and the session are as for `delta-encrypt`.
+
+    Exit 0 if all live files have the new keys, and nothing is readable that is to be protected. Exit 1 if they have the
+    new keys, and something is readable, such as old plaintext files. Other codes are as for `delta-encrypt`.
+    """
+    enc = _encryption(keys, given)
+    with _delta_session(spark, given.options(), table, enc) as running:
+        _answer(_delta_tables.rotate(running, table, enc), as_json=as_json)
+
+
+def _answer(done: EncryptedTable, *, as_json: bool) -> None:
+    print_result(done, done.to_dict(), as_json=as_json)
+    # What was not checked may be readable.
+    if done.check is None or not done.check.ok:
+        raise SystemExit(FINDING)
+
+
+def _refuse_without_spark(given: Given, spark: SparkChoice) -> None:
+    """Refuses options that nothing would look at. Those of the environment may be for other commands."""
+    file = None if given.options_file is None else str(given.options_file)
+    typed = {
+        "--kms": given.kms not in {None, os.environ.get("PME_KMS")},
+        "--option": bool(given.option),
+        "--options-file": file not in {None, os.environ.get("PME_OPTIONS_FILE")},
+        "--master": spark.master not in {SparkChoice.master, os.environ.get("PME_MASTER")},
+        "--conf": bool(spark.conf),
+        "--packages": spark.packages is not None,
+    }
+    for option in [option for option, is_given in typed.items() if is_given]:
+        message = f"it is for the session of {_WITH_SPARK}. Add {_WITH_SPARK}, or leave it out."
+        raise typer.BadParameter(message, param_hint=option)
+
+
+def _encryption(keys: WriteKeys, given: Given) -> Typed:
+    """What the table gets: all options with it, so that a session which another program made is compared with them."""
+    options = _named_as_declared(merged(given.options(), keys.encryption({}).options()))
+    footer, uniform = options.get(_FOOTER), options.get("uniformKey")
+    if uniform is not None and (footer is not None or "columnKeys" in options):
+        raise BadOptionError(
+            "--uniform-key: it is the key of everything. Leave it out, or leave out --footer-key and --column-key."
+        )
+    return Typed(footer_key=footer, uniform_key=uniform, typed=options)
+
+
+def _named_as_declared(options: Mapping[str, str]) -> dict[str, str]:
+    """The options of keys by the names that Python looks for; the format takes them in any letters."""
+    declared = {name.lower(): name for name in (_FOOTER, *_OF_THE_TABLE)}
+    return {declared.get(name.lower(), name): value for name, value in options.items()}
+
+
+@contextmanager
+def _delta_session(
+    choice: SparkChoice, options: Mapping[str, str], table: str, enc: Typed | None = None
+) -> Iterator[SparkSession]:
+    """A session that reads and writes Delta tables with these options."""
+    with checked_session(
+        replace(choice, conf=_conf(choice)),
+        options,
+        *([table] if _is_a_path(table) else []),
+        more=_settings(options, enc),
+    ) as running:
+        yield running
+
+
+def _conf(choice: SparkChoice) -> list[str]:
+    """The settings of Spark: those of the user count, and their extensions are added to ours."""
+    given = pairs(choice.conf, "--conf").get(_EXTENSIONS) or _elsewhere(_EXTENSIONS)
+    others = [name for name in (part.strip() for part in given.split(",")) if name and name not in _OURS]
+    return [_CATALOG, _FACTORY, *choice.conf, f"{_EXTENSIONS}={','.join([*_OURS, *others])}"]
+
+
+def _elsewhere(name: str) -> str:
+    """What spark-defaults.conf and PYSPARK_SUBMIT_ARGS say; the command says that PySpark is missing, not this."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 slow to import
+    except ImportError:
+        return ""
+    return already_set(SparkSession.builder, name)
+
+
+def _settings(options: Mapping[str, str], enc: Typed | None) -> dict[str, str]:
+    """The options that the session has, by their names in a Hadoop configuration."""
+    # Checkpoints are under the session's footer key. A session may have one of its own, for example by --conf.
+    footer = None if enc is None else enc.footer_key or enc.uniform_key
+    own = {name: value for name, value in _named_as_declared(options).items() if name not in _OF_THE_TABLE}
+    own |= {} if footer is None else {_FOOTER: footer}
+    return {name if name.lower().startswith(_JAVA) else f"pme-parquet.{name}": value for name, value in own.items()}
+
+
+def _is_a_path(table: str) -> bool:
+    """Whether it is the path of a directory, and not the name of a table or Delta's name of a path."""
+    return "/" in table and not table.startswith("delta.`")

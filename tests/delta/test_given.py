@@ -1,0 +1,315 @@
+"""What `pme-parquet delta-encrypt`, `delta-rotate` and `delta-check --spark` hand over, and how they exit: no Spark."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from pme_parquet import _delta_tables
+from pme_parquet._cli import looking, sessions
+from pme_parquet._cli.speech import spoken
+from pme_parquet._delta.checked import DeltaCheck
+from pme_parquet._delta.findings import DeltaFinding
+from pme_parquet._delta_tables.encrypted import EncryptedTable
+from pme_parquet.errors import KeyDeniedError, PlaintextFileError
+from tests.support.commands import Done, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pme_parquet._cli.sessions import SparkChoice
+    from pme_parquet._encryption import Encryption
+
+VERBS = {"delta-encrypt": "encrypt_table", "delta-rotate": "rotate"}
+KEYS = ["--footer-key", "footer", "--column-key", "pii=ssn"]
+KMS = ["--kms", "static", "-o", "kms.static.keys=env:PME_TEST_KEYS"]
+OURS = "io.pmeparquet.spark.PmeExtensions,io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = "spark.sql.catalog.spark_catalog"
+DELTA = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+FOUND = DeltaFinding("plaintext file", "high", "ssn", "part", "no longer live")
+CHECKED = DeltaCheck("people", 2, ("ssn",), "as named", (), {})
+RESULT = EncryptedTable("people", 0, 2, 1, 1, 1, 4, {"ssn": "pii"}, {}, (), ("left",), ("VACUUM",), CHECKED)
+
+
+@dataclass
+class Recorded:
+    """A session that only records, and what operations were given."""
+
+    started: dict[str, str] = field(default_factory=dict)
+    own: dict[str, str] = field(default_factory=dict)
+    table: str = ""
+    enc: Encryption | None = None
+    checked: dict[str, Any] = field(default_factory=dict)
+    result: EncryptedTable | Exception = RESULT
+
+    @property
+    def conf(self) -> Recorded:
+        return self
+
+    def set(self, name: str, value: str) -> None:
+        self.own[name] = value
+
+    def stop(self) -> None:
+        pass
+
+    def start(self, settings: dict[str, str], _: SparkChoice) -> Recorded:
+        self.started = settings
+        return self
+
+    def change(self, spark: object, table: str, enc: Encryption) -> EncryptedTable:
+        assert spark is self
+        self.table, self.enc = table, enc
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+    def check(self, path: str, **given: Any) -> DeltaCheck:
+        self.checked = {"path": path} | given
+        return CHECKED
+
+    @property
+    def options(self) -> dict[str, str]:
+        assert self.enc is not None
+        return self.enc.options()
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    made = Recorded()
+    monkeypatch.setattr(sessions, "_active", lambda: None)
+    monkeypatch.setattr(sessions, "_start", made.start)
+    monkeypatch.setattr(looking, "check", made.check)
+    for name in VERBS.values():
+        monkeypatch.setattr(_delta_tables, name, made.change)
+    monkeypatch.setenv("PME_TEST_KEYS", "footer=…")
+    for name in ("PME_KMS", "PME_OPTIONS_FILE", "PME_MASTER", "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
+        monkeypatch.delenv(name, raising=False)
+    return made
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(sessions, "_active", fail)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "people").mkdir()
+    return tmp_path / "people"
+
+
+def encrypt(table: Path, *more: str | Path) -> Done:
+    return run("delta-encrypt", table, *KEYS, *KMS, *more)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_table_gets_the_keys_and_the_session_the_kms(recorded: Recorded, table: Path, verb: str) -> None:
+    done = run(verb, table, *KEYS, *KMS, "-o", "unlistedColumns=plaintext", "-o", "dataKeyBits=256")
+    assert (done.code, done.err) == (0, "")
+    assert recorded.table == str(table)
+    assert recorded.options["columnKeys"] == json.dumps({"pii": ["ssn"]})
+    assert recorded.options["unlistedColumns"] == "plaintext"
+    assert recorded.own == {
+        "pme-parquet.kms": "static",
+        "pme-parquet.kms.static.keys": "env:PME_TEST_KEYS",
+        "pme-parquet.dataKeyBits": "256",
+        "pme-parquet.footerKey": "footer",
+    }
+
+
+def test_each_command_has_its_operation(recorded: Recorded, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert recorded.result is RESULT
+    for verb, name in VERBS.items():
+        other = replace(RESULT, path=name)
+        monkeypatch.setattr(_delta_tables, name, lambda *_, found=other: found)
+        assert run(verb, table, *KEYS, "--json").document["path"] == name
+
+
+def test_a_session_has_delta_and_our_factory(recorded: Recorded, table: Path) -> None:
+    assert encrypt(table, "--packages", "io.delta:delta-spark_2.12:3.3.2", "--master", "local[3]").code == 0
+    assert recorded.started["spark.sql.extensions"] == OURS
+    assert recorded.started[CATALOG] == DELTA
+    assert recorded.started["spark.hadoop.parquet.crypto.factory.class"] == "io.pmeparquet.parquet.PmeCryptoFactory"
+    assert recorded.started["spark.jars.packages"] == "io.delta:delta-spark_2.12:3.3.2"
+    assert recorded.started["spark.master"] == "local[3]"
+
+
+def test_no_option_of_the_format_is_in_what_starts_the_jvm(recorded: Recorded, table: Path) -> None:
+    assert encrypt(table).code == 0
+    assert recorded.own
+    assert not [name for name in recorded.started if "kms" in name or "footer" in name.lower()]
+
+
+@pytest.mark.parametrize("place", ["conf", "defaults"])
+def test_extensions_of_the_user_are_kept(
+    recorded: Recorded, table: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    given = f"a.Extension, {OURS}"
+    if place == "defaults":
+        (table.parent / "spark-defaults.conf").write_text(f"spark.sql.extensions {given}\n")
+        monkeypatch.setenv("SPARK_CONF_DIR", str(table.parent))
+    more = ["--conf", f"spark.sql.extensions={given}"] if place == "conf" else []
+    assert encrypt(table, *more).code == 0
+    assert recorded.started["spark.sql.extensions"] == f"{OURS},a.Extension"
+
+
+def test_settings_of_the_user_count(recorded: Recorded, table: Path) -> None:
+    assert encrypt(table, "--conf", f"{CATALOG}=a.Catalog").code == 0
+    assert recorded.started[CATALOG] == "a.Catalog"
+
+
+def test_a_footer_key_may_be_that_of_the_session(recorded: Recorded, table: Path) -> None:
+    assert run("delta-encrypt", table, "--column-key", "pii=ssn", *KMS).code == 0
+    assert recorded.enc is not None
+    assert recorded.enc.footer_key is None
+    assert "pme-parquet.footerKey" not in recorded.own
+
+
+def test_keys_in_the_options_file_are_for_the_table_in_any_letters(recorded: Recorded, table: Path) -> None:
+    options = table.parent / "options.json"
+    options.write_text(json.dumps({"FOOTERKEY": "f", "columnkeys": "pii: ssn", "UnlistedColumns": "plaintext"}))
+    assert run("delta-encrypt", table, "--options-file", options).code == 0
+    assert recorded.enc is not None
+    assert recorded.enc.footer_key == "f"
+    assert recorded.options["columnKeys"] == "pii: ssn"
+    assert recorded.options["unlistedColumns"] == "plaintext"
+    assert recorded.own == {"pme-parquet.footerKey": "f"}
+
+
+def test_names_of_parquet_java_are_settings_as_they_are(recorded: Recorded, table: Path) -> None:
+    assert run("delta-encrypt", table, *KEYS, "-o", "parquet.encryption.kms.client.class=a.Client").code == 0
+    assert recorded.own["parquet.encryption.kms.client.class"] == "a.Client"
+
+
+def test_a_uniform_key_is_the_footer_key_of_the_session(recorded: Recorded, table: Path) -> None:
+    assert run("delta-rotate", table, "--uniform-key", "all", *KMS).code == 0
+    assert recorded.enc is not None
+    assert recorded.enc.uniform_key == "all"
+    assert recorded.own["pme-parquet.footerKey"] == "all"
+    assert "pme-parquet.uniformKey" not in recorded.own
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("other", [["--footer-key", "f"], ["--column-key", "pii=ssn"], ["-o", "FOOTERKEY=f"]])
+def test_a_uniform_key_beside_others_is_refused(table: Path, other: list[str]) -> None:
+    done = run("delta-encrypt", table, "--uniform-key", "all", *other)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("[PME_BAD_OPTION] --uniform-key")
+
+
+@pytest.mark.parametrize("name", ["people", "db.people", "delta.`/data/people`"])
+def test_a_name_of_a_table_is_left_to_spark(recorded: Recorded, name: str) -> None:
+    assert run("delta-encrypt", name, *KEYS).code == 0
+    assert recorded.table == name
+
+
+@pytest.mark.parametrize("findings", [(), (replace(FOUND, severity="note"),)])
+def test_a_table_that_shows_nothing_exits_with_0(
+    recorded: Recorded, table: Path, findings: tuple[DeltaFinding, ...]
+) -> None:
+    recorded.result = replace(RESULT, check=replace(CHECKED, findings=findings))
+    done = encrypt(table)
+    assert (done.code, done.err) == (0, "")
+    assert "pme-parquet delta-check: no findings" in done.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("check", [replace(CHECKED, findings=(FOUND,)), None])
+def test_what_is_readable_or_was_not_checked_exits_with_1(
+    recorded: Recorded, table: Path, verb: str, check: DeltaCheck | None
+) -> None:
+    recorded.result = replace(RESULT, check=check, not_checked="" if check else "deltalake is missing")
+    done = run(verb, table, *KEYS)
+    assert (done.code, done.err) == (1, "")
+    assert "1 finding; --json" in done.out if check else "not checked with pme-parquet delta-check" in done.out
+    done = run(verb, table, *KEYS, "--json")
+    assert (done.code, done.document) == (1, json.loads(json.dumps(recorded.result.to_dict())))
+    assert "error" not in done.document
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyDeniedError("no"), 3), (PlaintextFileError("no"), 1)])
+def test_a_failure_is_an_error(recorded: Recorded, table: Path, error: Exception, code: int) -> None:
+    recorded.result = error
+    done = encrypt(table, "--json")
+    assert (done.code, set(done.document)) == (code, {"error"})
+
+
+@pytest.mark.parametrize(
+    ("column", "kms", "expected"),
+    [([], [], None), (["--column", "ssn"], KMS, {"kms": "static", KMS[3][:15]: KMS[3][16:]})],
+)
+def test_a_check_with_spark_has_the_session_and_the_kms(
+    recorded: Recorded, table: Path, column: list[str], kms: list[str], expected: dict[str, str] | None
+) -> None:
+    assert run("delta-check", table, "--spark", *column, *kms, "-o", "aadPrefix=people").code == 0
+    given = recorded.checked
+    assert (given["path"], given["spark"], given["storage_options"]) == (str(table), recorded, None)
+    assert given["columns"] == (column[1:] or None)
+    assert (given["kms"] and given["kms"].options()) == expected
+    assert recorded.own["pme-parquet.aadPrefix"] == "people"
+    assert recorded.started[CATALOG] == DELTA
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_a_check_with_spark_and_storage_options_is_refused(table: Path) -> None:
+    done = run("delta-check", table, "--spark", "--storage-option", "anon=true")
+    assert done.code == 2
+    assert "--storage-option" in done.err
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--kms", "static"],
+        ["-o", "kms=static"],
+        ["--options-file", "kms.json"],
+        ["--conf", "a=b"],
+        ["--packages", "a:b:1"],
+        ["--master", "yarn"],
+    ],
+    ids=" ".join,
+)
+def test_options_of_a_session_without_spark_are_refused(table: Path, given: list[str]) -> None:
+    done = run("delta-check", table, *given)
+    assert (done.code, done.out) == (2, "")
+    assert "Add --spark" in " ".join(done.err.replace("│", " ").split())
+
+
+def test_variables_for_other_commands_do_not_stop_a_check(
+    recorded: Recorded, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"PME_KMS": "static", "PME_OPTIONS_FILE": "kms.json", "PME_MASTER": "yarn"}.items():
+        monkeypatch.setenv(name, value)
+    assert run("delta-check", table).code == 0
+    assert (recorded.checked["spark"], recorded.started) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "In Python, pme.delta.encrypt_table and pme.delta.rotate do this as a commit of the table.",
+            "pme-parquet delta-encrypt and pme-parquet delta-rotate do this as a commit of the table.",
+        ),
+        ("its footer hides columns; check with spark= opens it", "its footer hides columns; --spark opens it"),
+        ('readable with unlisted_columns="plaintext".', "readable with -o unlistedColumns=plaintext."),
+        ("Use pme.delta.rotate to change", "Use pme-parquet delta-rotate to change"),
+        ("pme.delta.encrypt_table: 'a' of column_keys", "pme-parquet delta-encrypt: 'a' of --column-key"),
+    ],
+)
+def test_messages_name_the_commands(said: str, told: str) -> None:
+    assert spoken(said) == told
+
+
+def test_a_session_without_delta_says_what_to_add_of_a_check() -> None:
+    told = spoken("its only checkpoint is encrypted; the session has no Delta")
+    assert told.startswith(
+        "its only checkpoint is encrypted; the session has no Delta: add it with --packages (io.delta:"
+    )
