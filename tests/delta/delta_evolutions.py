@@ -33,7 +33,8 @@ _SETTINGS = {
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
 }
 SMALL = "CAST(1 AS SMALLINT) AS code"
-_KINDS = {"deletion vectors": "deletion_vector_*.bin", "change data": "_change_data/*.parquet"}
+# Under column mapping, Delta 4 writes change data into directories with random names.
+KINDS = {"deletion vectors": "**/deletion_vector_*.bin", "change data": "**/cdc-*.parquet"}
 
 
 def own(job: Job) -> Job:
@@ -116,12 +117,12 @@ def checked(job: Job, step: str, name: str, columns: list[str] | None = None) ->
 def emptied(job: Job, step: str, name: str) -> None:
     """Keep what is there and readable, then delete the files that are no longer live, and keep what was deleted."""
     directory = job.work / "tables" / name
-    job.done[f"{step} kinds"] = [kind for kind, files in _KINDS.items() if list(directory.glob(files))]
+    job.done[f"{step} kinds"] = [kind for kind, files in KINDS.items() if list(directory.glob(files))]
     job.done[f"{step} readable"] = [one.file for one in find_canaries(directory, [CANARY])]
     before = set(files_under(directory))
     job.note(f"{step} vacuumed at once", f"VACUUM delta.`{directory}` RETAIN 0 HOURS")
     gone = [file.suffix for file in before - set(files_under(directory)) if file.suffix != ".crc"]
-    job.done[f"{step} deleted"] = {suffix: gone.count(suffix) for suffix in set(gone)}
+    job.done[f"{step} deleted files"] = {suffix: gone.count(suffix) for suffix in set(gone)}
 
 
 def mapped_operations(job: Job) -> None:

@@ -35,6 +35,11 @@ REWRITES = {
     "cloned": "",
     "restored": "",
 }
+# Findings of `check`.
+CHECKPOINT = ["note", "encrypted checkpoint", ""]
+VECTORS = ["note", "deletion vectors", ""]
+# A shallow clone has files of its source, by their absolute paths.
+ELSEWHERE = [["unread", "not looked at", ""], ["unread", "outside path", ""]]
 
 
 class Ran:
@@ -54,6 +59,10 @@ class Ran:
             assert text in self.done[step][1], (step, self.done[step])
             assert CANARY not in self.done[step][1], step
         return steps
+
+    def said(self, step: str) -> tuple[list[str], list[list[str]]]:
+        """Return the protected columns, and the findings of each kind, of a check in the session."""
+        return self.done[step]["columns"], self.done[step]["findings"]
 
     def readable(self, *names: str) -> list[str]:
         return [str(found) for name in names for found in find_canaries(self.tables / name, [CANARY])]

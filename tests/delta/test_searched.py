@@ -6,12 +6,10 @@ What is readable is what `check` says.
 from __future__ import annotations
 
 import os
-from typing import Any
-
 import pytest
 
-from tests.delta.delta_evolutions import MODES, OPEN, SHOWN, WIDE
-from tests.delta.delta_ran import Ran, assert_changed, assert_encrypted
+from tests.delta.delta_evolutions import KINDS, MODES, OPEN, SHOWN, WIDE
+from tests.delta.delta_ran import CHECKPOINT, ELSEWHERE, VECTORS, Ran, assert_changed, assert_encrypted
 from tests.delta.delta_tables import CANARY
 from tests.support.canary import files_under
 from tests.support.session import SPARK_VERSION
@@ -24,10 +22,6 @@ pytestmark = [
 
 PATIENCE = 1800
 EVOLVING = {"": "evolving", "name": "evolvingname"}
-CHECKPOINT = ["note", "encrypted checkpoint", ""]
-VECTORS = ["note", "deletion vectors", ""]
-# A shallow clone has files of its source, by their absolute paths.
-ELSEWHERE = [["unread", "not looked at", ""], ["unread", "outside path", ""]]
 OF_ID = ["high", "predicate", "id"]
 
 
@@ -52,8 +46,8 @@ def test_check_says_the_same_of_a_mapped_table_its_clone_and_the_streamed_one(ra
     name = f"mapped-{mode}"
     expected = {"": [VECTORS, CHECKPOINT], "-clone": [CHECKPOINT, *ELSEWHERE], "-streamed": []}
     for kind, findings in expected.items():
-        assert said(ran, f"{name}{kind}: check") == (["sick", "ssn"], findings), kind
-    assert said(ran, f"{name}: check at last") == (["other", "sick"], [VECTORS, CHECKPOINT])
+        assert ran.said(f"{name}{kind}: check") == (["sick", "ssn"], findings), kind
+    assert ran.said(f"{name}: check at last") == (["other", "sick"], [VECTORS, CHECKPOINT])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -61,15 +55,15 @@ def test_vacuum_deletes_what_is_not_live_and_the_rows_stay(ran: Ran, mode: str) 
     name = f"mapped-{mode}"
     assert ran.done[f"{name}: renamed"] == ran.done[f"{name}: dropped"] == ran.done[f"{name}: inserted again"] == []
     assert_vacuumed(ran, name)
-    assert ran.done[f"{name}: deleted"][".bin"] > 0
-    assert not list((ran.tables / name / "_change_data").glob("*.parquet"))
+    assert ran.done[f"{name}: deleted files"][".bin"] > 0
+    assert not list((ran.tables / name).glob(KINDS["change data"]))
     assert ran.done[f"{name}: rows at last"] == ["(21, 21)"]
 
 
 def assert_vacuumed(ran: Ran, name: str) -> None:
     """Fail unless VACUUM has deleted files, and left those that are live."""
     assert [row for row in ran.done[f"{name}: vacuumed at once"] if row.startswith("(")], name
-    assert ran.done[f"{name}: deleted"][".parquet"] > 1
+    assert ran.done[f"{name}: deleted files"][".parquet"] > 1
 
 
 @pytest.mark.parametrize("mode", EVOLVING)
@@ -107,9 +101,9 @@ def test_a_new_column_with_the_name_of_one_that_had_a_key_is_refused(ran: Ran) -
 def test_check_tells_a_condition_on_a_column_that_has_the_key_of_the_footer(ran: Ran, mode: str) -> None:
     name = EVOLVING[mode]
     # The MERGE compares id, which has the key of the footer as well.
-    assert said(ran, f"{name}: check")[1] == [OF_ID, CHECKPOINT]
+    assert ran.said(f"{name}: check")[1] == [OF_ID, CHECKPOINT]
     assert ran.done[f"{name}: told"] == ["(1,)"]
-    columns, findings = said(ran, f"{name}: check of a condition")
+    columns, findings = ran.said(f"{name}: check of a condition")
     assert {"code", "extra", "fresh", "id", "later", "merged", "person.added", "person.inner", "ssn"} == set(columns)
     assert findings == [["high", "predicate", "fresh"], OF_ID, CHECKPOINT]
     shown = readable(ran, name, SHOWN)
@@ -120,18 +114,13 @@ def test_check_tells_a_condition_on_a_column_that_has_the_key_of_the_footer(ran:
 def test_check_tells_a_column_without_a_key_that_is_plaintext(ran: Ran) -> None:
     rows = [f"('{CANARY}-1', '{OPEN}')"]
     assert ran.done["incomplete: rows"] == ran.done["completed: rows"] == rows
-    assert said(ran, "incomplete: check")[0] == ["ssn"]
-    assert said(ran, "incomplete: check of it")[1] == [["high", "plaintext column", "extra"]]
+    assert ran.said("incomplete: check")[0] == ["ssn"]
+    assert ran.said("incomplete: check of it")[1] == [["high", "plaintext column", "extra"]]
     shown = readable(ran, "incomplete", OPEN)
     assert shown
     assert shown == set(ran.done["incomplete: check of it"]["told"])
     assert readable(ran, "completed", OPEN) == set()
     assert_encrypted(ran, "incomplete", "completed")
-
-
-def said(ran: Ran, step: str) -> tuple[list[str], list[Any]]:
-    """Return the protected columns, and the findings of each kind, of a check in the session."""
-    return ran.done[step]["columns"], ran.done[step]["findings"]
 
 
 def readable(ran: Ran, name: str, text: str) -> set[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from pme_parquet import delta
 from tests.delta import delta_job, delta_redactions, delta_tables
-from tests.delta.delta_ran import Ran, assert_changed, assert_encrypted
+from tests.delta.delta_ran import CHECKPOINT, ELSEWHERE, VECTORS, Ran, assert_changed, assert_encrypted
 from tests.support.session import SPARK_VERSION
 
 pytestmark = [
@@ -180,7 +180,10 @@ def test_a_session_without_factory_does_not_write(ran: Ran) -> None:
 @pytest.mark.skipif(not ALL, reason="make test-all runs this")
 def test_nothing_is_readable_after_every_kind_of_change(ran: Ran) -> None:
     assert_changed(ran)
-    assert (ran.done["streamed"], ran.done["streamed rows"]) == ("done", ["(24, 23)"])
+    assert (ran.done["streamed"], ran.done["streamed rows"]) == ("done", ["(24, 20)"])
+    checks = {"changed": [VECTORS, CHECKPOINT], "changed-clone": [CHECKPOINT, *ELSEWHERE], "v2": [CHECKPOINT]}
+    for table, findings in checks.items():
+        assert ran.said(f"{table}: check") == (["sick", "ssn"], findings), table
     changed = ran.tables / "changed"
     assert list(changed.glob("deletion_vector_*.bin"))
     assert list((changed / "_change_data").glob("*.parquet"))

@@ -51,6 +51,7 @@ RULES = {
     "tests/delta/test_ways_to_set_keys": Rule(OLDEST, EVERY),
     # Only `make test-all` has them: a minute each.
     "tests/delta/test_platform": Rule(OLDEST, EVERY),
+    "tests/delta/test_searched": Rule(OLDEST, EVERY),
     "tests/delta/test_stores": Rule(OLDEST, EVERY),
     # With Spark, but without Delta.
     "tests/delta/test_verify": Rule(NEWEST, EVERY),
