@@ -6,6 +6,7 @@ What is readable is what `check` says.
 from __future__ import annotations
 
 import os
+
 import pytest
 
 from tests.delta.delta_evolutions import KINDS, MODES, OPEN, SHOWN, WIDE
