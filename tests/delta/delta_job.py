@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.delta.delta_definitions import clones, connectors, definitions, frames, partitions, statistics, tags
+from tests.delta.delta_evolutions import changes, checked, evolutions, mapped_operations, stream
 from tests.delta.delta_redactions import origins, redactions
 from tests.delta.delta_tables import CANARY, KEYS, SILENT, Job, attempt, collected, new_table, session
 from tests.delta.delta_versions import constraints, spellings, versions
@@ -133,25 +134,7 @@ def operations(job: Job) -> None:
     more = ", 'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
     table = job.table("changed", f"{more}, 'delta.checkpointInterval' = '2'")
     place = str(job.work / "tables" / "changed")
-    for step, statement in {
-        "append": f"INSERT INTO {table} SELECT id, concat('{CANARY}-', id), true, 'x' FROM range(4, 20, 1, 2)",
-        "updated": f"UPDATE {table} SET ssn = concat(ssn, '-new') WHERE id = 2",
-        "deleted": f"DELETE FROM {table} WHERE id = 3",
-        "purged": f"REORG TABLE {table} APPLY (PURGE)",
-        "merged": f"MERGE INTO {table} t USING (SELECT 4L AS id UNION SELECT 99L) s ON t.id = s.id WHEN MATCHED THEN "
-        f"DELETE WHEN NOT MATCHED THEN INSERT (id, ssn, sick, name) VALUES (s.id, '{CANARY}-99', false, 'y')",
-        "optimized": f"OPTIMIZE {table}",
-        "z-ordered": f"OPTIMIZE {table} ZORDER BY (id)",
-        "evolved": f"ALTER TABLE {table} ADD COLUMNS (note STRING)",
-        "inserted": f"INSERT INTO {table} VALUES (100, '{CANARY}-100', false, 'y', 'n')",
-        "vacuumed": f"VACUUM {table} RETAIN 1000 HOURS",
-        "old": f"SELECT count(*) FROM {table} VERSION AS OF 1",
-        "changes": f"SELECT count(*) > 5 FROM table_changes_by_path('{place}', 0)",
-        "cloned": f"CREATE TABLE delta.`{place}-clone` SHALLOW CLONE {table}",
-        "cloned insert": f"INSERT INTO delta.`{place}-clone` VALUES (101, '{CANARY}-101', false, 'y', 'n')",
-        "restored": f"RESTORE TABLE {table} TO VERSION AS OF 2",
-        "rows": f"SELECT count(*), count(DISTINCT ssn) FROM {table} WHERE ssn LIKE '{CANARY}%'",
-    }.items():
+    for step, statement in changes(table, place, 1).items():
         job.note(step, statement)
     made = new_table(job, "v2")
     policy = f"{SILENT}, 'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2'"
@@ -160,9 +143,11 @@ def operations(job: Job) -> None:
         job.sql(f"INSERT INTO {made} VALUES ({at}, '{CANARY}-{at}', true)")
     fresh = Job(job.spark.newSession(), job.work, job.done)
     fresh.note("v2 reads", f"SELECT count(*) FROM {made} WHERE ssn LIKE '{CANARY}%'")
-    rows = job.spark.readStream.format("delta").load(str(job.work / "tables" / "kept"))
-    write = rows.writeStream.format("delta").option("checkpointLocation", str(job.work / "stream")).trigger(once=True)
-    attempt(job, "streamed", lambda: write.start(place).awaitTermination())
+    job.table("source")
+    attempt(job, "streamed", partial(stream, job, "source", "changed"))
+    job.note("streamed rows", f"SELECT count(*), count(DISTINCT ssn) FROM {table} WHERE ssn LIKE '{CANARY}%'")
+    for name in ("changed", "changed-clone", "v2"):
+        checked(job, f"{name}: check", name)
 
 
 def checkpoints(job: Job) -> None:
@@ -200,7 +185,7 @@ def mapping(job: Job) -> None:
 
 
 CREATED = (partitions, statistics, frames, definitions, constraints, clones, tags, connectors, spellings, versions)
-OTHERS = (operations, checkpoints, mapping, redactions, origins)
+OTHERS = (operations, checkpoints, mapping, mapped_operations, evolutions, redactions, origins)
 PARTS = {part.__name__: part for part in (conditions, properties, *CREATED, *OTHERS)}
 
 

@@ -41,6 +41,8 @@ def session(work: Path, more: Mapping[str, str] | None = None, beside: Iterable[
             "spark.hadoop.pme-parquet.kms.static.keys": f"file:{keys}",
             f"spark.hadoop.{FOOTER_KEY_NAME}": "footer",
             "spark.databricks.delta.snapshotPartitions": "1",
+            # VACUUM lists files in as many tasks.
+            "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
             "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:delta;create=true",
         }
         | dict(more or {})

@@ -91,6 +91,24 @@ def test_columns_that_are_not_named(
 
 
 @pytest.mark.parametrize(
+    ("complete", "expected"),
+    [("true", ("note", "ssn")), ("TRUE", ("note", "ssn")), ("false", ("ssn",)), ("", ("ssn",))],
+)
+def test_complete_columns_protects_all_columns_that_are_in_files(
+    tmp_path: Path, complete: str, expected: tuple[str, ...]
+) -> None:
+    metadata = written.metadata(**{KEYS: "pii: ssn", "parquet.encryption.Complete.Columns": complete})
+    metadata["metaData"]["partitionColumns"] = ["ID"]
+    operation = {"commitInfo": {"operationParameters": {"predicate": '["(note#1 = x)"]'}}}
+    added = written.add("a.parquet", {"minValues": {"note": "x"}}, partitionValues={"id": "1"})
+    written.commit(tmp_path, 0, metadata, added, operation)
+    found = pme.delta.check(tmp_path)
+    assert found.columns == expected
+    kinds = {(one.kind, one.column) for one in found.findings if one.severity == "high"}
+    assert kinds == ({("predicate", "note"), ("statistics", "note")} if "note" in expected else set())
+
+
+@pytest.mark.parametrize(
     ("predicate", "expected"),
     [
         ("[]", set()),

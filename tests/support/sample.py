@@ -52,6 +52,7 @@ RULES = {
     # Only `make test-all` has them: a minute each.
     "tests/delta/test_shell": Rule(OLDEST, EVERY),
     "tests/delta/test_platform": Rule(OLDEST, EVERY),
+    "tests/delta/test_searched": Rule(OLDEST, EVERY),
     "tests/delta/test_stores": Rule(OLDEST, EVERY),
     # With Spark, but without Delta.
     "tests/delta/test_verify": Rule(NEWEST, EVERY),

@@ -17,30 +17,40 @@ if TYPE_CHECKING:
 
 _COLUMN_KEYS = f"{ENCRYPTION}column.keys"
 _UNIFORM_KEY = f"{ENCRYPTION}uniform.key"
+_COMPLETE = f"{ENCRYPTION}complete.columns"
 
 
-def chosen(files: Iterable[DataFile], properties: Mapping[str, str], schemas: Schemas) -> tuple[Protected, str]:
+def chosen(
+    files: Iterable[DataFile], properties: Mapping[str, str], schemas: Schemas, partitions: Iterable[str] = ()
+) -> tuple[Protected, str]:
     """The protected columns, and how they were found, in words.
 
     Args:
         files: the live ones; all, if which are live is not known.
         properties: of the table, in any letter case: our crypto factory does not distinguish it.
         schemas: of the table.
+        partitions: the columns whose values are in no file, which `complete.columns` does not encrypt.
     """
     sealed = {name for file in files for name in file.sealed}
     names: dict[Path, str] = {}
     for name in sealed:
         names |= schemas.names(path_of(name))
+    given = {name.lower(): text for name, text in properties.items()}
     stated = [path for name, text in properties.items() if name.lower() == _COLUMN_KEYS for path in _stated(text)]
-    uniform = any(name.lower() == _UNIFORM_KEY for name in properties)
     for path in stated:
         names |= schemas.names(path)
+    complete = bool(stated) and given.get(_COMPLETE, "").strip().lower() == "true"
+    if complete:
+        outside = {path for name in partitions for path in schemas.names((name,))}
+        names |= {path: name for path, name in schemas.every().items() if path not in outside}
+    uniform = _UNIFORM_KEY in given
     whole = any(file.footer == "encrypted" and not file.opened for file in files)
     if uniform or (whole and not stated):
         every = names | schemas.every()
         why = _UNIFORM_KEY if uniform else "live files with an encrypted footer"
         return Protected(every, every=True), f"all, because of {why}"
-    reasons = [word for word, found in (("columns that files encrypt", sealed), (_COLUMN_KEYS, stated)) if found]
+    ways = (("columns that files encrypt", sealed), (_COLUMN_KEYS, stated), (_COMPLETE, complete))
+    reasons = [word for word, found in ways if found]
     return Protected(names), " and ".join(reasons) or "no file encrypts any, and no table property names one"
 
 

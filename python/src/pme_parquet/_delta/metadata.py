@@ -28,6 +28,11 @@ def configuration(metadata: Mapping[str, Any]) -> dict[str, str]:
     return {str(pair[0]): str(pair[1]) for pair in pairs if isinstance(pair, tuple) and len(pair) == 2}  # noqa: PLR2004
 
 
+def partitions(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The partition columns of a table, from its metadata."""
+    return tuple(_texts(metadata.get("partitionColumns")))
+
+
 def schema(metadata: Mapping[str, Any]) -> tuple[Field, ...]:
     """The fields of a table, from its metadata.
 

@@ -15,7 +15,7 @@ from pme_parquet._delta.choice import chosen
 from pme_parquet._delta.columns import Schemas
 from pme_parquet._delta.data import DataFile, candidates, is_data, look_at, path_of, search_file, state
 from pme_parquet._delta.findings import Findings
-from pme_parquet._delta.metadata import configuration, schema
+from pme_parquet._delta.metadata import configuration, partitions, schema
 from pme_parquet._delta.protected import Protected, directories, named
 from pme_parquet._logs.bounds import UnreadableError
 from pme_parquet._logs.live import NOT_INSTALLED, Live, is_installed, live
@@ -94,6 +94,7 @@ class _Check:
         # Files of a table mostly have the same columns.
         self._shared: dict[frozenset[str], frozenset[str]] = {}
         self._schemas, self._properties = Schemas(), dict[str, str]()
+        self._partitions: tuple[str, ...] = ()
         for _, document in self._documents(lambda _file, _what: None):
             self._remember(document)
         if of.metadata is not None:
@@ -129,6 +130,7 @@ class _Check:
         metadata = document.get("metaData")
         if isinstance(metadata, dict):
             self._properties = configuration(metadata)
+            self._partitions = partitions(metadata)
             if metadata.get("schemaString") == self._schema:
                 return
             self._schema = metadata.get("schemaString")
@@ -147,7 +149,7 @@ class _Check:
         if columns is not None:
             return named(columns, self._schemas, function), "as named"
         alive = [file for file in self._data if self.live.files is None or file.shown in self.live.files]
-        return chosen(alive, self._properties, self._schemas)
+        return chosen(alive, self._properties, self._schemas, self._partitions)
 
     def search(self, findings: Findings) -> None:
         """Adds all findings."""

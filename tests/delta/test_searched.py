@@ -1,0 +1,130 @@
+"""Everything below tables of a real Delta is searched, after column mapping, schema evolution and VACUUM.
+
+What is readable is what `check` says.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.delta.delta_evolutions import KINDS, MODES, OPEN, SHOWN, WIDE
+from tests.delta.delta_ran import CHECKPOINT, ELSEWHERE, VECTORS, Ran, assert_changed, assert_encrypted
+from tests.delta.delta_tables import CANARY
+from tests.support.canary import files_under
+from tests.support.session import SPARK_VERSION
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
+    pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this"),
+]
+
+PATIENCE = 1800
+EVOLVING = {"": "evolving", "name": "evolvingname"}
+OF_ID = ["high", "predicate", "id"]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return Ran(tmp_path_factory.mktemp("searched"), ["mapped_operations", "evolutions"], PATIENCE)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_readable_under_column_mapping(ran: Ran, mode: str) -> None:
+    name = f"mapped-{mode}"
+    assert_changed(ran, f"{name}: ")
+    assert (ran.done[f"{name}: streamed"], ran.done[f"{name}: streamed rows"]) == ("done", ["(21, 21)"])
+    assert sorted(ran.done[f"{name}: kinds"]) == ["change data", "deletion vectors"]
+    assert ran.done[f"{name}: readable"] == []
+    assert_encrypted(ran, name, f"{name}-clone", f"{name}-streamed")
+    assert set(ran.checkpoints(name)) == {b"PARE"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_check_says_the_same_of_a_mapped_table_its_clone_and_the_streamed_one(ran: Ran, mode: str) -> None:
+    name = f"mapped-{mode}"
+    expected = {"": [VECTORS, CHECKPOINT], "-clone": [CHECKPOINT, *ELSEWHERE], "-streamed": []}
+    for kind, findings in expected.items():
+        assert ran.said(f"{name}{kind}: check") == (["sick", "ssn"], findings), kind
+    assert ran.said(f"{name}: check at last") == (["other", "sick"], [VECTORS, CHECKPOINT])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_vacuum_deletes_what_is_not_live_and_the_rows_stay(ran: Ran, mode: str) -> None:
+    name = f"mapped-{mode}"
+    assert ran.done[f"{name}: renamed"] == ran.done[f"{name}: dropped"] == ran.done[f"{name}: inserted again"] == []
+    assert_vacuumed(ran, name)
+    assert ran.done[f"{name}: deleted files"][".bin"] > 0
+    assert not list((ran.tables / name).glob(KINDS["change data"]))
+    assert ran.done[f"{name}: rows at last"] == ["(21, 21)"]
+
+
+def assert_vacuumed(ran: Ran, name: str) -> None:
+    """Fail unless VACUUM has deleted files, and left those that are live."""
+    assert [row for row in ran.done[f"{name}: vacuumed at once"] if row.startswith("(")], name
+    assert ran.done[f"{name}: deleted files"][".parquet"] > 1
+
+
+@pytest.mark.parametrize("mode", EVOLVING)
+def test_added_columns_have_the_key_of_the_footer(ran: Ran, mode: str) -> None:
+    name = EVOLVING[mode]
+    added = ["appended", "deeper", "wide", "later", "overwritten", *(["again"] if mode else [])]
+    assert {step: ran.done[f"{name}: {step}"] for step in added} == dict.fromkeys(added, "done")
+    assert [ran.done[f"{name}: {step}"] for step in ("widened", "added")] == [[], []]
+    assert ran.done[f"{name}: merged"] == ["(1, 0, 0, 1)"]
+    assert ran.done[f"{name}: rows"] == [f"(7, 7, {WIDE})" if mode else f"(6, 6, {WIDE})"]
+    assert ran.done[f"{name}: readable"] == []
+    assert_encrypted(ran, name)
+    assert not [file for file in files_under(ran.tables / name) if WIDE.to_bytes(4, "little") in file.read_bytes()]
+
+
+@pytest.mark.parametrize("mode", EVOLVING)
+def test_a_schema_without_a_key_of_its_columns_is_refused(ran: Ran, mode: str) -> None:
+    name = EVOLVING[mode]
+    assert ran.refused(f"{name}: by partition", "values of partition columns")
+    for step in ("narrow", "without keys"):
+        assert ran.done[f"{name}: {step}"][0] == "PME_UNKNOWN_COLUMN", step
+    assert_vacuumed(ran, name)
+    row = f"(1, '{CANARY}-1', 1, '{CANARY}-fresh')"
+    assert ran.done[f"{name}: overwritten rows"] == ran.done[f"{name}: rows at last"] == [row]
+
+
+def test_a_new_column_with_the_name_of_one_that_had_a_key_is_refused(ran: Ran) -> None:
+    name = EVOLVING["name"]
+    assert ran.done[f"{name}: dropped key"] == ran.done[f"{name}: same name"] == []
+    for step in ("no key", "same name insert"):
+        assert ran.done[f"{name}: {step}"][0] == "PME_UNKNOWN_COLUMN", step
+
+
+@pytest.mark.parametrize("mode", EVOLVING)
+def test_check_tells_a_condition_on_a_column_that_has_the_key_of_the_footer(ran: Ran, mode: str) -> None:
+    name = EVOLVING[mode]
+    # The MERGE compares id, which has the key of the footer as well.
+    assert ran.said(f"{name}: check")[1] == [OF_ID, CHECKPOINT]
+    assert ran.done[f"{name}: told"] == ["(1,)"]
+    columns, findings = ran.said(f"{name}: check of a condition")
+    assert {"code", "extra", "fresh", "id", "later", "merged", "person.added", "person.inner", "ssn"} == set(columns)
+    assert findings == [["high", "predicate", "fresh"], OF_ID, CHECKPOINT]
+    shown = readable(ran, name, SHOWN)
+    assert shown
+    assert shown <= set(ran.done[f"{name}: check of a condition"]["told"])
+
+
+def test_check_tells_a_column_without_a_key_that_is_plaintext(ran: Ran) -> None:
+    rows = [f"('{CANARY}-1', '{OPEN}')"]
+    assert ran.done["incomplete: rows"] == ran.done["completed: rows"] == rows
+    assert ran.said("incomplete: check")[0] == ["ssn"]
+    assert ran.said("incomplete: check of it")[1] == [["high", "plaintext column", "extra"]]
+    shown = readable(ran, "incomplete", OPEN)
+    assert shown
+    assert shown == set(ran.done["incomplete: check of it"]["told"])
+    assert readable(ran, "completed", OPEN) == set()
+    assert_encrypted(ran, "incomplete", "completed")
+
+
+def readable(ran: Ran, name: str, text: str) -> set[str]:
+    """Return the files with a text in their bytes."""
+    root = ran.tables / name
+    return {str(file.relative_to(root)) for file in files_under(root) if text.encode() in file.read_bytes()}
