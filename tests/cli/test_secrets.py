@@ -21,6 +21,7 @@ SECRET = "swordfish-41"
         ["-o", f"kms.keystore.password={SECRET}"],
         ["-o", f"KMS.Vault.Token={SECRET}"],
         ["--conf", f"spark.datasource.pme-parquet.kms.keystore.password={SECRET}"],
+        ["--conf", f"spark.hadoop.pme-parquet.kms.vault.token={SECRET}"],
         ["--conf", f"spark.hadoop.parquet.encryption.key.access.token={SECRET}"],
     ],
 )

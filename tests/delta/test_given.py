@@ -187,6 +187,14 @@ def test_names_of_parquet_java_are_settings_as_they_are(recorded: Recorded, tabl
     assert recorded.own["parquet.encryption.kms.client.class"] == "a.Client"
 
 
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("name", ["footer.key", "column.keys", "uniform.key", "complete.columns", "COLUMN.KEYS"])
+def test_keys_by_names_of_parquet_java_are_refused(table: Path, name: str) -> None:
+    done = run("delta-encrypt", table, *KEYS, "-o", f"parquet.encryption.{name}=x")
+    assert done.code == 2
+    assert "--column-key" in done.err
+
+
 def test_a_uniform_key_is_the_footer_key_of_the_session(recorded: Recorded, table: Path) -> None:
     assert run("delta-rotate", table, "--uniform-key", "all", *KMS).code == 0
     assert recorded.enc is not None

@@ -96,13 +96,13 @@ def test_without_a_footer_key_in_the_session_every_write_is_refused(ran: Ran, ke
 
 def test_with_another_factory_writes_with_keys_are_refused(ran: Ran) -> None:
     steps = ran.refused("other", "PME_UNSUPPORTED", "the session's crypto factory is")
-    assert steps == [
-        *(f"properties {step}" for step in ("insert", "delete", "optimize", "restore", "clone", "select")),
-        "session parquet.encryption.column.keys",
-        "session parquet.encryption.uniform.key",
-    ]
+    kinds = ("save", "stream", "insert", "merge", "delete", "optimize", "restore", "clone", "select")
+    names = (ways_job.OF_COLUMNS["java"], ways_job.UNIFORM["java"])
+    of_session = [f"{what} {name}" for name in names for what in ("session", "convert")]
+    assert steps == [*(f"properties {kind}" for kind in kinds), *of_session]
     assert not ran.table("others_made").exists()
-    assert ran.done["no keys"] == []
+    assert not (ran.work / "parquet" / "_delta_log").exists()
+    assert (ran.done["no keys"], ran.done["no keys rows"]) == ([], ["(1, 'x')"])
 
 
 def test_no_value_is_readable_anywhere(ran: Ran) -> None:

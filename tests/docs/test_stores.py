@@ -56,7 +56,7 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
         f"{GOOGLE}::test_a_seal_wins_once",
         f"{ABFS}::test_a_seal_wins_once",
     ),
-    "two copies": (
+    "of two copies": (
         f"storage/{RACES}::{FIRST_COPY}",
         f"hdfs/{RACES}::{FIRST_COPY}",
         f"{GOOGLE}::{FIRST_COPY}",

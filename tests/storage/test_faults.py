@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is
 
 # A point is a part of the requests that a clean run makes.
 POINTS = range(20)
-UNFINISHED = "unfinished-copy-"
+UNFINISHED = "0-unfinished-copy-"
 
 
 class Prepared(NamedTuple):
@@ -142,7 +142,7 @@ def test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it(
         assert in_directories(target.names()) == in_directories(before.names)
         return
     if target.data():
-        with pytest.raises(pme.DamagedFileError, match="a copy to this table has not ended"):
+        with pytest.raises(pme.DamagedFileError, match="a copy to this directory has not ended"):
             target.rows()
         # Other programs fail on the same files: Spark's own source would.
         notices = {name: body for name, body in target.content().items() if UNFINISHED in name}

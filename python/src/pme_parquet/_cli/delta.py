@@ -41,6 +41,7 @@ _JAVA = "parquet.encryption."
 _FOOTER = "footerKey"
 # Properties of the table have these. In a session they would count for every table, and more than its properties.
 _OF_THE_TABLE = ("columnKeys", "uniformKey", "unlistedColumns", "algorithm")
+_JAVAS_KEYS = {f"{_JAVA}{name}" for name in ("footer.key", "column.keys", "uniform.key", "complete.columns")}
 _WITH_SPARK = "--spark"
 
 Table = Annotated[
@@ -180,6 +181,9 @@ def _refuse_without_spark(given: Given, spark: SparkChoice) -> None:
 def _encryption(keys: WriteKeys, given: Given) -> Typed:
     """What the table gets: all options with it, so that a session which another program made is compared with them."""
     options = _named_as_declared(merged(given.options(), keys.encryption({}).options()))
+    for name in options:
+        if name.lower() in _JAVAS_KEYS:
+            raise BadOptionError(f"{name}: the table gets its keys by --footer-key, --column-key or --uniform-key.")
     footer, uniform = options.get(_FOOTER), options.get("uniformKey")
     if uniform is not None and (footer is not None or "columnKeys" in options):
         raise BadOptionError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-_PREFIXES = ("spark.datasource.pme-parquet.", "spark.hadoop.")
+_PREFIXES = ("spark.datasource.pme-parquet.", "spark.hadoop.pme-parquet.", "spark.hadoop.")
 
 # Options that hold references to secrets. A literal secret is refused before Spark starts, because Spark's processes
 # show their arguments.

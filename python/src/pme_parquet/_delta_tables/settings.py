@@ -49,7 +49,13 @@ def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]
     java = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(_JAVA)).items()}
     given = enc.options()
     for name, value in given.items():
-        _require_same(name, value, own, where)
+        if not name.lower().startswith(_JAVA):
+            _require_same(name, value, own, where)
+        elif java.get(name.lower().removeprefix(_JAVA)) != value:
+            raise BadOptionError(
+                f"{where}: enc and the session differ in {name}, and Delta writes with the session's. Set "
+                f"spark.hadoop.{name} to the same value in the session, or leave it out of enc."
+            )
     for name in ("columnKeys", "uniformKey", "unlistedColumns"):
         if name.lower() in own:
             raise BadOptionError(

@@ -64,6 +64,13 @@ private[pmeparquet] trait CopyErrors extends ErrorTexts {
         "table, and run this again."
     )
 
+  /** For a table of which a file was gone before readers could take it for complete. */
+  def lostWhilePublished(target: String, file: String): PmeException =
+    fail(
+      DamagedFile,
+      s"$target: something removed file $file while the copy was put there, so the copy was removed again. Run this again."
+    )
+
   // ---- encryption in place
 
   def bothInPlace(option: String): PmeException =

@@ -113,8 +113,8 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
   def deltaOtherFactory(table: String, factory: String): PmeException =
     refused(
       table,
-      s"the session's crypto factory is $factory, and the table or the session names keys. With this factory, Delta would " +
-        "write checkpoints in plaintext or not at all, and the text of its log would not be checked",
+      s"the session's crypto factory is $factory, and the table or the session names keys. With this factory, checkpoints " +
+        "can be plaintext or missing, and nobody checks what Delta writes into its log",
       "Start the session with spark.hadoop.parquet.crypto.factory.class=io.pmeparquet.parquet.PmeCryptoFactory. It reads " +
         "parquet-java's settings, too (docs/other-engines.md)."
     )

@@ -73,8 +73,8 @@ private[pmeparquet] trait FileErrors extends ErrorTexts {
   def unfinishedCopy(file: String, cause: Throwable = null): PmeException =
     fail(
       DamagedFile,
-      s"$file: a copy to this table has not ended, and files may be missing. Wait if the copy is running. If it was " +
-        "stopped, delete the table, and run the copy again.",
+      s"$file: a copy to this directory has not ended, and files may be missing. Wait if the copy is running. If it was " +
+        "stopped, check that its source is there, delete what it has copied here, and run it again.",
       cause
     )
 

@@ -11,8 +11,8 @@ import io.pmeparquet.{PmeErrors, Sha256}
 
 /**
  * A table that appears all at once, whose writing a later run continues. Tasks write to a hidden directory beside its
- * place. A file of an attempt that is complete and verified moves to the staged table there; when all files are, a rename
- * moves that to the target.
+ * place. A file of an attempt that is complete and verified moves to the staged table there; when all files are, that moves
+ * to the target, as of a [[StagedTable]].
  *
  * A run that is killed leaves the staged table. The next run for the same target and purpose finds its files, and decides
  * itself whether to trust them: whoever can write to the storage can have put them there. ''Crosses the wire.''
@@ -95,8 +95,13 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
     files.find(find(_, conf).isEmpty).foreach { file =>
       throw new IOException(s"file $file was written for $target, but it was not found")
     }
-    StagedTable.appear(staged, target, conf)
-    requireAll(fs, files)
+    if (UnfinishedCopy.isNeeded(target, conf)) {
+      val moves = files.toSeq.map(file => UnfinishedCopy.Move(StagedTable.within(staged, file), file))
+      UnfinishedCopy.appear(moves, target, conf)
+    } else {
+      StagedTable.appear(staged, target, conf)
+      requireAll(fs, files)
+    }
     // The table is there: the run has not failed if something else could not be removed.
     try ResumableTable.all(target, conf).foreach(OwnFiles.delete(_, conf))
     catch { case failed: IOException => ResumableTable.warn(staging, failed) }

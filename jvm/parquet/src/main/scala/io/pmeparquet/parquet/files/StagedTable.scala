@@ -11,9 +11,9 @@ import io.pmeparquet.{PmeErrors, UnfinishedFile}
 import io.pmeparquet.material.MaterialFile
 
 /**
- * A table that appears all at once: tasks write to a hidden directory beside its place, and a rename moves that
- * directory there when all are done ([[UnfinishedCopy]] where it cannot do so in one step). A run that is killed before leaves no table, only hidden files that the next run
- * removes.
+ * A table that appears all at once: tasks write to a hidden directory beside its place. When all are done, a rename moves
+ * that directory there, or, where directories do not move in one step, [[UnfinishedCopy]] moves its files. A run that is
+ * killed before leaves only hidden files that the next run removes.
  *
  * Each run has a directory of its own with an unpredictable name, and so has each attempt of a task in it: only what
  * tasks report to the driver counts, once per task. If two runs write to one target, the first to finish gets it.
@@ -77,7 +77,8 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
       throw new IOException(s"$files files were written for $target, but only $count were found")
     if (UnfinishedCopy.isNeeded(target, conf))
       UnfinishedCopy.appear(
-        written.flatMap { case (one, _) => UnfinishedCopy.movesOf(one, conf) },
+        for ((directory, found) <- written; file <- found)
+          yield UnfinishedCopy.Move(file, StagedTable.below(directory, file)),
         target,
         conf
       )
@@ -103,8 +104,7 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
   }
 
   private def collect(fs: FileSystem, from: Path, file: Path, conf: Configuration): Unit = {
-    val below = from.toUri.getPath
-    val to = place(table, file.toUri.getPath.stripPrefix(below).stripPrefix("/"), conf)
+    val to = place(table, StagedTable.below(from, file), conf)
     if (!fs.rename(file, to)) throw new IOException(s"$file could not be moved to $to")
   }
 }
@@ -157,25 +157,26 @@ object StagedTable {
     }
   }
 
+  /** The path of a file within a directory. */
+  private def below(directory: Path, file: Path): String =
+    file.toUri.getPath.stripPrefix(directory.toUri.getPath).stripPrefix("/")
+
   /**
-   * Moves a whole table to its target, in one step.
+   * Moves a whole table to its target, where a directory moves in one step.
    *
    * @throws io.pmeparquet.PmeException if something exists at the target
    */
-  private[files] def appear(table: Path, target: Path, conf: Configuration): Unit =
-    if (UnfinishedCopy.isNeeded(target, conf))
-      UnfinishedCopy.appear(UnfinishedCopy.movesOf(table, conf), target, conf)
-    else {
-      requireFree(target, conf)
-      target.getFileSystem(conf).mkdirs(target.getParent)
-      try OwnFiles.moveToFree(table, target, conf)
-      catch {
-        case failed: IOException =>
-          // If somebody else was there first, that is the better message.
-          requireFree(target, conf)
-          throw failed
-      }
+  private[files] def appear(table: Path, target: Path, conf: Configuration): Unit = {
+    requireFree(target, conf)
+    target.getFileSystem(conf).mkdirs(target.getParent)
+    try OwnFiles.moveToFree(table, target, conf)
+    catch {
+      case failed: IOException =>
+        // If somebody else was there first, that is the better message.
+        requireFree(target, conf)
+        throw failed
     }
+  }
 
   /** Begins a run, and removes what killed runs left, but nothing that another run is using. */
   def begin(target: Path, conf: Configuration): StagedTable = {

@@ -2,8 +2,7 @@ package io.pmeparquet.parquet.files
 
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.{ConcurrentLinkedQueue, ExecutionException, Executors, Future}
-import java.util.UUID
+import java.util.concurrent.{ConcurrentLinkedQueue, Executors}
 
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
@@ -23,7 +22,7 @@ private[files] object UnfinishedCopy {
 
   private val Notice =
     ("A copy of a table to this directory has not ended. Files may be missing, so readers must fail on this file. " +
-      "If no copy is running any more, delete the whole directory, and run the copy again.\n").getBytes(UTF_8)
+      "If no copy is running any more, delete what it has copied, and run it again.\n").getBytes(UTF_8)
 
   /** A file of the table: where it is, and its path within the target. */
   final case class Move(from: Path, to: String)
@@ -36,16 +35,8 @@ private[files] object UnfinishedCopy {
 
   /** Whether a run that was killed has left a part of a table, or another one is at work. */
   def isLeft(target: Path, conf: Configuration): Boolean =
-    isNeeded(target, conf) &&
+    !target.isRoot && isNeeded(target, conf) &&
       filesIn(target.getFileSystem(conf), target).exists(file => UnfinishedFile.is(file.getName))
-
-  /** The files below a directory. */
-  def movesOf(directory: Path, conf: Configuration): Seq[Move] = {
-    val below = directory.toUri.getPath
-    filesIn(directory.getFileSystem(conf), directory).map { file =>
-      Move(file, file.toUri.getPath.stripPrefix(below).stripPrefix("/"))
-    }.toList
-  }
 
   /**
    * Moves the files, and removes them again if that fails.
@@ -55,7 +46,7 @@ private[files] object UnfinishedCopy {
    */
   def appear(moves: Seq[Move], target: Path, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
-    val name = s"${UnfinishedFile.Prefix}${UUID.randomUUID()}.parquet"
+    val name = UnfinishedFile.fresh()
     val notices =
       moves.map(move => StagedTable.within(target, move.to).getParent).distinct.map(new Path(_, name))
     val moved = new ConcurrentLinkedQueue[Path]
@@ -71,18 +62,44 @@ private[files] object UnfinishedCopy {
         val to = StagedTable.within(target, move.to)
         if (!fs.rename(move.from, to)) throw new IOException(s"${move.from} could not be moved to $to")
         moved.add(to)
+        ()
+      }
+      // Attempts that nobody waits for any more may have removed one.
+      val found = filesIn(fs, target).map(_.toUri.getPath).toSet
+      moves.find(move => !found(StagedTable.within(target, move.to).toUri.getPath)).foreach { move =>
+        throw PmeErrors.lostWhilePublished(target.toString, move.to)
       }
     } catch {
       case NonFatal(failed) =>
         try {
           inParallel(moved.asScala.toSeq)(OwnFiles.delete(_, conf))
           // A file whose move failed can be there, or one of somebody else: then nobody must read this part of a table.
-          if (!isBegun || !hasOthers(fs, target, notices)) inParallel(notices)(OwnFiles.delete(_, conf))
+          if (!isBegun || !hasOthers(fs, target, notices)) {
+            inParallel(notices)(OwnFiles.delete(_, conf))
+            // Otherwise another run may be at work in these directories.
+            if (isBegun) removeEmpty(fs, target, notices.map(_.getParent))
+          }
         } catch { case NonFatal(more) => failed.addSuppressed(more) }
         throw failed
     }
-    inParallel(notices)(OwnFiles.delete(_, conf))
+    try inParallel(notices)(OwnFiles.delete(_, conf))
+    catch {
+      case failed: IOException =>
+        val remedy = "Remove them, or delete the directory and run this again"
+        throw new IOException(
+          s"the copy at $target is complete, and not all files $name in it could be removed. $remedy.",
+          failed
+        )
+    }
   }
+
+  /** Some stores keep directories when the last file in them is gone. The next run needs a free target. */
+  private def removeEmpty(fs: FileSystem, target: Path, directories: Seq[Path]): Unit =
+    directories
+      .flatMap(Iterator.iterate(_)(_.getParent).takeWhile(_ != target).toList)
+      .distinct
+      .sortBy(-_.depth)
+      .foreach(one => if (fs.exists(one)) fs.delete(one, /* recursive= */ false))
 
   private def hasOthers(fs: FileSystem, target: Path, notices: Seq[Path]) = {
     val own = notices.map(_.toUri.getPath).toSet
@@ -94,18 +111,25 @@ private[files] object UnfinishedCopy {
     Iterator.continually(files).takeWhile(_.hasNext).map(_.next().getPath)
   }
 
-  /** Each file is some requests, one after the other. Waits for all, also if one fails. */
+  /** Each file is some requests, one after the other. After a failure, begins no more, and waits for those that run. */
   private def inParallel[A](all: Seq[A])(act: A => Unit): Unit = {
     val pool = Executors.newFixedThreadPool(Threads)
+    val failures = new ConcurrentLinkedQueue[Throwable]
     try {
-      val running: Seq[Future[_]] =
-        all.map(one => pool.submit(new Runnable { override def run(): Unit = act(one) }))
-      val failures = running.flatMap { one =>
-        try { one.get(); None }
-        catch { case failed: ExecutionException => Some(failed.getCause) }
-      }
-      failures.headOption.foreach { first =>
-        failures.tail.filterNot(_ eq first).foreach(first.addSuppressed)
+      all
+        .map { one =>
+          pool.submit(new Runnable {
+            override def run(): Unit =
+              if (failures.isEmpty) {
+                try act(one)
+                catch { case failed: Throwable => failures.add(failed) }
+                ()
+              }
+          })
+        }
+        .foreach(_.get())
+      Option(failures.poll()).foreach { first =>
+        failures.asScala.filterNot(_ eq first).foreach(first.addSuppressed)
         throw first
       }
     } finally pool.shutdownNow()

@@ -75,6 +75,8 @@ class MemoryStore extends FileSystem {
   override def delete(path: Path, recursive: Boolean): Boolean = {
     val found =
       bucket.objects.keys.filter(one => one == key(path) || one.startsWith(below(path))).toSeq.sorted
+    if (!recursive && found.exists(_ != key(path))) throw new IOException(s"$path is not empty")
+    bucket.directories.remove(key(path))
     found.foreach(one => bucket.change(bucket.objects.remove(one)))
     found.nonEmpty
   }
@@ -85,6 +87,31 @@ class MemoryStore extends FileSystem {
     if (!isAbove(path)) missing(path)
     names.map(_.takeWhile(_ != '/')).toSeq.distinct.sorted.map(name => status(new Path(path, name))).toArray
   }
+
+  /** In one request, as stores list all objects below a prefix: no directory can be missed meanwhile. */
+  override def listFiles(path: Path, recursive: Boolean): RemoteIterator[LocatedFileStatus] =
+    if (!recursive) super.listFiles(path, recursive)
+    else {
+      bucket.ask()
+      val found =
+        bucket.objects
+          .readOnlySnapshot()
+          .toSeq
+          .filter(_._1.startsWith(below(path)))
+          .sortBy(_._1)
+          .map { case (key, one) =>
+            val place = new Path(uri.toString, key)
+            new LocatedFileStatus(
+              new FileStatus(one.bytes.length.toLong, false, 1, 1024, one.modified, place),
+              Array.empty[BlockLocation]
+            )
+          }
+          .iterator
+      new RemoteIterator[LocatedFileStatus] {
+        override def hasNext: Boolean = found.hasNext
+        override def next(): LocatedFileStatus = found.next()
+      }
+    }
 
   override def getFileStatus(path: Path): FileStatus = {
     bucket.ask()

@@ -52,6 +52,8 @@ class ResumableTableSuite extends FunSuite {
       finally RacingFileSystem.removes = None
     assertEquals(failed.condition, Condition.DamagedFile: Condition)
     assert(failed.getMessage.contains(file), failed.getMessage)
+    // The rest must not be taken for the table, and another run finds a free place.
+    assertEquals(OwnFiles.find(new Path(root.resolve("target/day=1").toString), conf), Found.Nothing: Found)
   }
 }
 

@@ -135,6 +135,7 @@ private final class DeltaRules(session: SparkSession) {
         case _ => ()
       }
     case "ConvertToDeltaCommand" =>
+      requireOurFactory("CONVERT TO DELTA", hasKeys = false)
       if (settings.encrypts && DeltaTable.ask(node, "collectStats") == true) throw PmeErrors.deltaConversion()
       requireLogKey("CONVERT TO DELTA")
     case "DeltaInsertReplaceOnOrUsingCommand" => judgeReplacement(node)
@@ -196,6 +197,7 @@ private final class DeltaRules(session: SparkSession) {
     val path = DeltaTable.ask(old, "path").toString
     val (now, was) = (DeltaTable.at(session, path), DeltaTable.ofTable(old))
     requireFactory(now)
+    requireFactory(was)
     requireLogKey(now.name)
     if (guarded(now) != guarded(was) && now.keys.nonEmpty)
       throw PmeErrors.deltaUnprotected(now.name, "RESTORE to a version with other properties")
@@ -228,13 +230,17 @@ private final class DeltaRules(session: SparkSession) {
     if (keys.nonEmpty) throw PmeErrors.deltaOptions(keys.distinct.sorted)
   }
 
-  /** Another factory than ours gets the keys of a table for its data only, and Delta logs no error of a checkpoint. */
-  private def requireFactory(table: DeltaTable): Unit = settings.factory match {
-    case None => if (table.keys.nonEmpty) throw PmeErrors.deltaWithoutFactory(table.name)
-    case Some(other) =>
-      if (!settings.encrypts && (table.keys.nonEmpty || settings.namesKeysOfOthers))
-        throw PmeErrors.deltaOtherFactory(table.name, other)
+  private def requireFactory(table: DeltaTable): Unit = {
+    if (table.keys.nonEmpty && settings.factory.isEmpty) throw PmeErrors.deltaWithoutFactory(table.name)
+    requireOurFactory(table.name, table.keys.nonEmpty)
   }
+
+  /** Another factory than ours gets the keys of a table for its data only, and these rules do not know its protected columns. */
+  private def requireOurFactory(table: String, hasKeys: Boolean): Unit =
+    settings.factory.foreach { other =>
+      if (!settings.encrypts && (hasKeys || settings.namesKeysOfOthers))
+        throw PmeErrors.deltaOtherFactory(table, other)
+    }
 
   /** Delta only logs a warning if a checkpoint fails, so a table would be without one, and nobody would know. */
   private def requireLogKey(table: String): Unit =
