@@ -166,11 +166,8 @@ class ObjectStore:
         def start(status: str, headers: Any, *_: Any) -> Any:
             answered.append((status, headers))
 
-        if operation == "PUT" and CONDITION in environ:
-            # Moto looks and then writes, and answers in several threads.
-            with self._lock:
-                body = b"".join(self._app(environ, start))
-        else:
+        # Moto looks and then writes, and lists what other threads change meanwhile.
+        with self._lock:
             body = b"".join(self._app(environ, start))
         status, headers = answered[-1]
         if operation == "LIST" and self._forgotten:
