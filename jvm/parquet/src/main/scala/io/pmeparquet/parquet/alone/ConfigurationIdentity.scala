@@ -68,7 +68,7 @@ private[alone] object ConfigurationIdentity {
     if (name == KeyGeneration.Name) false
     else if (Ours.exists(name.startsWith)) !OfKeys.contains(name.toLowerCase(Locale.ROOT))
     else
-      !Engines.exists(name.startsWith) && !OfReads.contains(name.toLowerCase(Locale.ROOT)) &&
+      !Engines.exists(name.startsWith) && !OfStatements.contains(name.toLowerCase(Locale.ROOT)) &&
       !HiveSettings.areTables(name)
 
   private val Ours = Seq(PmeOptions.FactoryPrefix, PmeOptions.ParquetPrefix)
@@ -86,14 +86,15 @@ private[alone] object ConfigurationIdentity {
       "delta."
     )
 
-  // Delta reads its checkpoints with some of these.
-  private val OfReads = Set(
+  // Delta reads its checkpoints with some of these, and writes with the last one on Spark 4.2.
+  private val OfStatements = Set(
     "returning_batch",
     "ignorecorruptfiles",
     "ignoremissingfiles",
     "mergeschema",
     "datetimerebasemode",
-    "int96rebasemode"
+    "int96rebasemode",
+    "writepartitioncolumns"
   )
 
   private val OfKms: Set[OptionSpec] =

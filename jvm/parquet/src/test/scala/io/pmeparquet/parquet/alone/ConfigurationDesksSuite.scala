@@ -52,6 +52,7 @@ class ConfigurationDesksSuite extends FunSuite {
       "delta.appendOnly" -> "true",
       "mapreduce.task.id" -> "7",
       "ignoreCorruptFiles" -> "false",
+      "writePartitionColumns" -> "true",
       "location" -> "file:/warehouse/people",
       "serialization.format" -> "1",
       "hive.io.file.readcolumn.ids" -> "0",
