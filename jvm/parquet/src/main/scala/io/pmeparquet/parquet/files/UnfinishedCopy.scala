@@ -14,8 +14,8 @@ import io.pmeparquet.{PmeErrors, UnfinishedFile}
 
 /**
  * Puts a table in its place where a directory does not move in one step: in object stores. Until the last file is there,
- * each directory with data has a file that is no Parquet file, so every reader fails, of any program, instead of returning
- * some of the rows. A run that is killed leaves these files.
+ * each directory with data has a file that is no Parquet file. So readers fail, also those of other programs, instead of
+ * returning some of the rows. A run that is killed leaves these files.
  */
 private[files] object UnfinishedCopy {
   private val Threads = 16
@@ -27,7 +27,7 @@ private[files] object UnfinishedCopy {
   /** A file of the table: where it is, and its path within the target. */
   final case class Move(from: Path, to: String)
 
-  /** Whether a directory of this file system moves in one step. */
+  /** Whether this file system is not one of those that are known to move a directory in one step. */
   def isNeeded(target: Path, conf: Configuration): Boolean = {
     val fs = Place.of(target, conf).fs
     !Place.isLocal(fs) && fs.getUri.getScheme != Place.Hdfs
