@@ -129,6 +129,12 @@ private[pmeparquet] object OwnFiles {
       throw new IOException(s"$path could not be removed")
   }
 
+  /** The files in a directory and in those below it. */
+  def filesBelow(directory: Path, conf: Configuration): Iterator[Path] = {
+    val files = directory.getFileSystem(conf).listFiles(directory, /* recursive= */ true)
+    Iterator.continually(files).takeWhile(_.hasNext).map(_.next().getPath)
+  }
+
   /** Deletes everything in a directory of our own, except some names. */
   def clear(directory: Path, keep: Set[String], conf: Configuration): Unit = {
     val fs = directory.getFileSystem(conf)
@@ -139,7 +145,8 @@ private[pmeparquet] object OwnFiles {
   }
 
   /**
-   * Moves a directory to a free path, or over an empty directory. If two callers try, exactly one succeeds.
+   * Moves a directory to a free path, or over an empty directory, on the local disk or HDFS. If two callers try, exactly
+   * one succeeds. Elsewhere [[UnfinishedCopy]] moves the files.
    *
    * @throws java.io.IOException if something exists there by then
    */
@@ -148,15 +155,7 @@ private[pmeparquet] object OwnFiles {
     if (target.isLocal) LocalFiles.move(source.local, target.local)
     else {
       if (target.fs.exists(target.path)) target.fs.delete(target.path, /* recursive= */ false)
-      if (target.fs.getUri.getScheme == Place.Hdfs)
-        FileContext.getFileContext(target.fs.getUri, conf).rename(source.path, target.path, Rename.NONE)
-      else if (!target.fs.rename(source.path, target.path))
-        throw new IOException(s"$from could not be moved to $to")
-      // Some file systems move it into a directory that has appeared there meanwhile.
-      else if (target.fs.exists(new Path(target.path, source.path.getName))) {
-        target.fs.delete(new Path(target.path, source.path.getName), /* recursive= */ true)
-        throw new IOException(s"another process created $to at the same time")
-      }
+      FileContext.getFileContext(target.fs.getUri, conf).rename(source.path, target.path, Rename.NONE)
     }
   }
 

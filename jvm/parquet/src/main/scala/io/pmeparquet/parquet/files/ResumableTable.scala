@@ -100,20 +100,13 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
       UnfinishedCopy.appear(moves, target, conf)
     } else {
       StagedTable.appear(staged, target, conf)
-      requireAll(fs, files)
+      StagedTable
+        .missing(target, files, conf)
+        .foreach(file => throw PmeErrors.publishedPartly(target.toString, file))
     }
     // The table is there: the run has not failed if something else could not be removed.
     try ResumableTable.all(target, conf).foreach(OwnFiles.delete(_, conf))
     catch { case failed: IOException => ResumableTable.warn(staging, failed) }
-  }
-
-  /** Attempts that nobody waits for any more may have removed a file while the table moved. */
-  private def requireAll(fs: FileSystem, files: Set[String]): Unit = {
-    val found = fs.listFiles(target, /* recursive= */ true)
-    val names = Iterator.continually(found).takeWhile(_.hasNext).map(_.next().getPath.toUri.getPath).toSet
-    files.find(file => !names(StagedTable.within(target, file).toUri.getPath)).foreach { file =>
-      throw PmeErrors.publishedPartly(target.toString, file)
-    }
   }
 
   /** Removes files of the staged table that are not these: sources may have changed between two runs. */

@@ -71,7 +71,7 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
   def publish(attempts: Seq[String], files: Long, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
     val written =
-      attempts.distinct.map(run.in).map(one => one -> filesOf(fs, one, conf))
+      attempts.distinct.map(run.in).map(one => one -> filesOf(one, conf))
     val count = written.map(_._2.count(!_.getName.startsWith(MaterialFile.Prefix))).sum
     if (count != files)
       throw new IOException(s"$files files were written for $target, but only $count were found")
@@ -97,10 +97,9 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
     }
   }
 
-  private def filesOf(fs: FileSystem, attempt: Path, conf: Configuration): Seq[Path] = {
+  private def filesOf(attempt: Path, conf: Configuration): Seq[Path] = {
     OwnFiles.requireDirectory(attempt, conf)
-    val files = fs.listFiles(attempt, /* recursive= */ true)
-    Iterator.continually(files).takeWhile(_.hasNext).map(_.next().getPath).toList
+    OwnFiles.filesBelow(attempt, conf).toList
   }
 
   private def collect(fs: FileSystem, from: Path, file: Path, conf: Configuration): Unit = {
@@ -155,6 +154,12 @@ object StagedTable {
           "Name a new directory, or empty this one."
         )
     }
+  }
+
+  /** One of these files that is not in the table. Attempts that nobody waits for may remove one while it moves. */
+  private[files] def missing(target: Path, files: Iterable[String], conf: Configuration): Option[String] = {
+    val found = OwnFiles.filesBelow(target, conf).map(_.toUri.getPath).toSet
+    files.find(file => !found(within(target, file).toUri.getPath))
   }
 
   /** The path of a file within a directory. */

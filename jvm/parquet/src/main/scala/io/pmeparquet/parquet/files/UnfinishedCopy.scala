@@ -36,7 +36,7 @@ private[files] object UnfinishedCopy {
   /** Whether a run that was killed has left a part of a table, or another one is at work. */
   def isLeft(target: Path, conf: Configuration): Boolean =
     !target.isRoot && isNeeded(target, conf) &&
-      filesIn(target.getFileSystem(conf), target).exists(file => UnfinishedFile.is(file.getName))
+      OwnFiles.filesBelow(target, conf).exists(file => UnfinishedFile.is(file.getName))
 
   /**
    * Moves the files, and removes them again if that fails.
@@ -55,7 +55,7 @@ private[files] object UnfinishedCopy {
     try {
       inParallel(notices)(OwnFiles.write(_, Notice, conf))
       // Two runs that have both found the target free see each other's notices, and neither moves a file.
-      if (hasOthers(fs, target, notices))
+      if (hasOthers(target, notices, conf))
         throw PmeErrors.badTarget(target.toString, "another process writes there", "Name a new directory.")
       isBegun = true
       inParallel(moves) { move =>
@@ -64,17 +64,15 @@ private[files] object UnfinishedCopy {
         moved.add(to)
         ()
       }
-      // Attempts that nobody waits for any more may have removed one.
-      val found = filesIn(fs, target).map(_.toUri.getPath).toSet
-      moves.find(move => !found(StagedTable.within(target, move.to).toUri.getPath)).foreach { move =>
-        throw PmeErrors.lostWhilePublished(target.toString, move.to)
+      StagedTable.missing(target, moves.map(_.to), conf).foreach { file =>
+        throw PmeErrors.lostWhilePublished(target.toString, file)
       }
     } catch {
       case NonFatal(failed) =>
         try {
           inParallel(moved.asScala.toSeq)(OwnFiles.delete(_, conf))
           // A file whose move failed can be there, or one of somebody else: then nobody must read this part of a table.
-          if (!isBegun || !hasOthers(fs, target, notices)) {
+          if (!isBegun || !hasOthers(target, notices, conf)) {
             inParallel(notices)(OwnFiles.delete(_, conf))
             // Otherwise another run may be at work in these directories.
             if (isBegun) removeEmpty(fs, target, notices.map(_.getParent))
@@ -101,14 +99,9 @@ private[files] object UnfinishedCopy {
       .sortBy(-_.depth)
       .foreach(one => if (fs.exists(one)) fs.delete(one, /* recursive= */ false))
 
-  private def hasOthers(fs: FileSystem, target: Path, notices: Seq[Path]) = {
+  private def hasOthers(target: Path, notices: Seq[Path], conf: Configuration) = {
     val own = notices.map(_.toUri.getPath).toSet
-    filesIn(fs, target).exists(file => !own(file.toUri.getPath))
-  }
-
-  private def filesIn(fs: FileSystem, directory: Path): Iterator[Path] = {
-    val files = fs.listFiles(directory, /* recursive= */ true)
-    Iterator.continually(files).takeWhile(_.hasNext).map(_.next().getPath)
+    OwnFiles.filesBelow(target, conf).exists(file => !own(file.toUri.getPath))
   }
 
   /** Each file is some requests, one after the other. After a failure, begins no more, and waits for those that run. */
