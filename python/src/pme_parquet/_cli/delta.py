@@ -23,25 +23,24 @@ from pme_parquet._cli.parsing import merged, pairs
 from pme_parquet._cli.reaching import StorageOptions, storage_options
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
-from pme_parquet._spark.session import already_set
+from pme_parquet._delta_tables.settings import CARRIED, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
+from pme_parquet._spark.session import EXTENSION, EXTENSIONS, already_set
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
     from pme_parquet._delta_tables import EncryptedTable
+    from pme_parquet._encryption import Encryption
 
-_EXTENSIONS = "spark.sql.extensions"
-_OURS = ("io.pmeparquet.spark.PmeExtensions", "io.delta.sql.DeltaSparkSessionExtension")
+_OURS = (EXTENSION, "io.delta.sql.DeltaSparkSessionExtension")
 _CATALOG = "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
-_FACTORY = "spark.hadoop.parquet.crypto.factory.class=io.pmeparquet.parquet.PmeCryptoFactory"
-_JAVA = "parquet.encryption."
-_FOOTER = "footerKey"
+_FACTORY = f"spark.hadoop.{FACTORY}={OUR_FACTORY}"
 # Properties of the table have these. In a session they would count for every table, and more than its properties.
-_OF_THE_TABLE = ("columnKeys", "uniformKey", "unlistedColumns", "algorithm")
-_JAVAS_KEYS = {f"{_JAVA}{name}" for name in ("footer.key", "column.keys", "uniform.key", "complete.columns")}
+_OF_THE_TABLE = CARRIED - {FOOTER}
+_JAVAS_KEYS = {f"{JAVA}{name}" for name in ("footer.key", "column.keys", "uniform.key", "complete.columns")}
 _WITH_SPARK = "--spark"
 
 Table = Annotated[
@@ -124,9 +123,7 @@ def delta_encrypt(
     readable, as after the first run: follow the statements, and run the same command again, which then changes nothing.
     Also exit 1, with an error, if other sessions kept writing plaintext. Exit 2, 3 or 4 if it was refused, or failed.
     """
-    enc = _encryption(keys, given)
-    with _delta_session(spark, given.options(), table, enc) as running:
-        _answer(_delta_tables.encrypt_table(running, table, enc), as_json=as_json)
+    _change(_delta_tables.encrypt_table, table, keys, given, spark, as_json=as_json)
 
 
 @grouped
@@ -150,13 +147,23 @@ def delta_rotate(
     Exit 0 if all live files have the new keys, and nothing is readable that is to be protected. Exit 1 if they have the
     new keys, and something is readable, such as old plaintext files. Other codes are as for `delta-encrypt`.
     """
+    _change(_delta_tables.rotate, table, keys, given, spark, as_json=as_json)
+
+
+def _change(
+    change: Callable[[SparkSession, str, Encryption], EncryptedTable],
+    table: str,
+    keys: WriteKeys,
+    given: Given,
+    spark: SparkChoice,
+    *,
+    as_json: bool,
+) -> None:
+    """Changes the table, and prints what was done."""
     enc = _encryption(keys, given)
     with _delta_session(spark, given.options(), table, enc) as running:
-        _answer(_delta_tables.rotate(running, table, enc), as_json=as_json)
-
-
-def _answer(done: EncryptedTable, *, as_json: bool) -> None:
-    print_result(done, done.to_dict(), as_json=as_json)
+        done = change(running, table, enc)
+        print_result(done, done.to_dict(), as_json=as_json)
     # What was not checked may be readable.
     if done.check is None or not done.check.ok:
         raise SystemExit(FINDING)
@@ -184,7 +191,7 @@ def _encryption(keys: WriteKeys, given: Given) -> Typed:
     for name in options:
         if name.lower() in _JAVAS_KEYS:
             raise BadOptionError(f"{name}: the table gets its keys by --footer-key, --column-key or --uniform-key.")
-    footer, uniform = options.get(_FOOTER), options.get("uniformKey")
+    footer, uniform = options.get(FOOTER), options.get("uniformKey")
     if uniform is not None and (footer is not None or "columnKeys" in options):
         raise BadOptionError(
             "--uniform-key: it is the key of everything. Leave it out, or leave out --footer-key and --column-key."
@@ -194,7 +201,7 @@ def _encryption(keys: WriteKeys, given: Given) -> Typed:
 
 def _named_as_declared(options: Mapping[str, str]) -> dict[str, str]:
     """The options of keys by the names that Python looks for; the format takes them in any letters."""
-    declared = {name.lower(): name for name in (_FOOTER, *_OF_THE_TABLE)}
+    declared = {name.lower(): name for name in CARRIED}
     return {declared.get(name.lower(), name): value for name, value in options.items()}
 
 
@@ -214,9 +221,9 @@ def _delta_session(
 
 def _conf(choice: SparkChoice) -> list[str]:
     """The settings of Spark: those of the user count, and their extensions are added to ours."""
-    given = pairs(choice.conf, "--conf").get(_EXTENSIONS) or _elsewhere(_EXTENSIONS)
+    given = pairs(choice.conf, "--conf").get(EXTENSIONS) or _elsewhere(EXTENSIONS)
     others = [name for name in (part.strip() for part in given.split(",")) if name and name not in _OURS]
-    return [_CATALOG, _FACTORY, *choice.conf, f"{_EXTENSIONS}={','.join([*_OURS, *others])}"]
+    return [_CATALOG, _FACTORY, *choice.conf, f"{EXTENSIONS}={','.join([*_OURS, *others])}"]
 
 
 def _elsewhere(name: str) -> str:
@@ -233,8 +240,8 @@ def _settings(options: Mapping[str, str], enc: Typed | None) -> dict[str, str]:
     # Checkpoints are under the session's footer key. A session may have one of its own, for example by --conf.
     footer = None if enc is None else enc.footer_key or enc.uniform_key
     own = {name: value for name, value in _named_as_declared(options).items() if name not in _OF_THE_TABLE}
-    own |= {} if footer is None else {_FOOTER: footer}
-    return {name if name.lower().startswith(_JAVA) else f"pme-parquet.{name}": value for name, value in own.items()}
+    own |= {} if footer is None else {FOOTER: footer}
+    return {name if name.lower().startswith(JAVA) else f"{PREFIX}{name}": value for name, value in own.items()}
 
 
 def _is_a_path(table: str) -> bool:

@@ -8,20 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._delta.opened import reading
+from pme_parquet._spark.session import EXTENSION, EXTENSIONS
 from pme_parquet.errors import BadOptionError, NoKeyError, UnsupportedError
 
 if TYPE_CHECKING:
     from pme_parquet._delta_tables.logged import LoggedTable
     from pme_parquet._encryption import Encryption
 
-_FACTORY = "parquet.crypto.factory.class"
-_OURS = "io.pmeparquet.parquet.PmeCryptoFactory"
-_EXTENSION = "io.pmeparquet.spark.PmeExtensions"
-_PREFIX = "pme-parquet."
-_JAVA = "parquet.encryption."
-_FOOTER = "footerKey"
+FACTORY = "parquet.crypto.factory.class"
+OUR_FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
+PREFIX = "pme-parquet."
+JAVA = "parquet.encryption."
+FOOTER = "footerKey"
 # Table properties have these.
-_CARRIED = frozenset({"footerKey", "columnKeys", "uniformKey", "unlistedColumns", "algorithm"})
+CARRIED = frozenset({"footerKey", "columnKeys", "uniformKey", "unlistedColumns", "algorithm"})
 _DEFAULTS = {"plaintextFooter": "false", "keyMaterial": "internal", "keyManagement": "envelope"}
 _DOCS = 'docs/delta.md, "What a session refuses", has the settings.'
 
@@ -35,23 +35,23 @@ def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]
         BadOptionError: `enc` and the session differ, or table properties cannot have an attribute of `enc`.
     """
     conf = table.configuration()
-    if conf.get(_FACTORY) != _OURS:
+    if conf.get(FACTORY) != OUR_FACTORY:
         raise UnsupportedError(
             f"{where}: this session has no crypto factory of pme-parquet, so Delta would write plaintext. Start it "
-            f"with spark.hadoop.{_FACTORY}={_OURS}; {_DOCS}"
+            f"with spark.hadoop.{FACTORY}={OUR_FACTORY}; {_DOCS}"
         )
-    if _EXTENSION not in (table.spark.conf.get("spark.sql.extensions", "") or ""):
+    if EXTENSION not in (table.spark.conf.get(EXTENSIONS, "") or ""):
         raise UnsupportedError(
-            f"{where}: this session has no {_EXTENSION} in spark.sql.extensions, which refuses statements that would "
+            f"{where}: this session has no {EXTENSION} in {EXTENSIONS}, which refuses statements that would "
             f"make protected columns readable. {_DOCS}"
         )
-    own = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(_PREFIX)).items()}
-    java = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(_JAVA)).items()}
+    own = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(PREFIX)).items()}
+    java = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(JAVA)).items()}
     given = enc.options()
     for name, value in given.items():
-        if not name.lower().startswith(_JAVA):
+        if not name.lower().startswith(JAVA):
             _require_same(name, value, own, where)
-        elif java.get(name.lower().removeprefix(_JAVA)) != value:
+        elif java.get(name.lower().removeprefix(JAVA)) != value:
             raise BadOptionError(
                 f"{where}: enc and the session differ in {name}, and Delta writes with the session's. Set "
                 f"spark.hadoop.{name} to the same value in the session, or leave it out of enc."
@@ -59,7 +59,7 @@ def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]
     for name in ("columnKeys", "uniformKey", "unlistedColumns"):
         if name.lower() in own:
             raise BadOptionError(
-                f"{where}: the session sets {_PREFIX}{name}, which counts more than the properties of tables. Remove "
+                f"{where}: the session sets {PREFIX}{name}, which counts more than the properties of tables. Remove "
                 "it from the session."
             )
     footer = enc.footer_key or enc.uniform_key or own.get("footerkey")
@@ -67,14 +67,14 @@ def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]
         raise NoKeyError(
             f"{where}: "
             f"{'no footer key is named' if footer is None else 'the session has no footer key for checkpoints'}. Set "
-            f"spark.hadoop.{_PREFIX}{_FOOTER} in the session; {_DOCS}"
+            f"spark.hadoop.{PREFIX}{FOOTER} in the session; {_DOCS}"
         )
     if own.get("footerkey", footer) != footer:
         raise BadOptionError(
             f"{where}: enc and the session name different footer keys, and the session's counts. Name the same key in "
             "both."
         )
-    made = {name: value for name, value in given.items() if name in _CARRIED - {"uniformKey"}}
+    made = {name: value for name, value in given.items() if name in CARRIED - {"uniformKey"}}
     return made | {"footerKey": footer, "keyManagement": "envelope"} | reading(conf)
 
 
@@ -84,18 +84,16 @@ def _require_same(name: str, value: str, own: dict[str, str], where: str) -> Non
         if there != value:
             raise BadOptionError(
                 f"{where}: enc and the session differ in {name}, and Delta writes with the session's KMS. Configure it "
-                f"in the session as spark.hadoop.{_PREFIX}{name}, or leave out kms of enc."
+                f"in the session as spark.hadoop.{PREFIX}{name}, or leave out kms of enc."
             )
-    elif name not in _CARRIED:
+    elif name not in CARRIED:
         if value not in {there, _DEFAULTS.get(name)} or (there is not None and there != value):
             raise BadOptionError(
                 f"{where}: table properties cannot have {name} of enc. Leave it out, or set "
-                f"spark.hadoop.{_PREFIX}{name} to the same value in the session."
+                f"spark.hadoop.{PREFIX}{name} to the same value in the session."
             )
     elif name == "algorithm" and there not in {None, value}:
-        raise BadOptionError(
-            f"{where}: the session sets another {_PREFIX}{name} than enc, and it counts. Use the same."
-        )
+        raise BadOptionError(f"{where}: the session sets another {PREFIX}{name} than enc, and it counts. Use the same.")
 
 
 def prove(table: LoggedTable, schema: str, properties: dict[str, str], where: str) -> None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _JARS = "spark.jars"
-_EXTENSIONS = "spark.sql.extensions"
-_EXTENSION = "io.pmeparquet.spark.PmeExtensions"
+EXTENSIONS = "spark.sql.extensions"
+EXTENSION = "io.pmeparquet.spark.PmeExtensions"
 _SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
 # Two of one kind cannot share a class path.
@@ -52,8 +52,8 @@ def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> Spa
         return builder
     _check_what_runs()
     jars = _ours(scala)
-    extensions = _with_extension(already_set(builder, _EXTENSIONS))
-    configured = builder.config(_JARS, _appended(already_set(builder, _JARS), jars)).config(_EXTENSIONS, extensions)
+    extensions = _with_extension(already_set(builder, EXTENSIONS))
+    configured = builder.config(_JARS, _appended(already_set(builder, _JARS), jars)).config(EXTENSIONS, extensions)
     _append_to_submit_args(jars)
     return configured
 
@@ -61,7 +61,7 @@ def configure(builder: SparkSession.Builder, *, scala: str | None = None) -> Spa
 def spark_config(*, scala: str | None = None) -> dict[str, str]:
     """The Spark configuration that `configure` sets, if you prefer to set it yourself. It contains no other jars."""
     install_errors()
-    return {_JARS: ",".join(_ours(scala)), _EXTENSIONS: _EXTENSION}
+    return {_JARS: ",".join(_ours(scala)), EXTENSIONS: EXTENSION}
 
 
 def _check_what_runs() -> None:
@@ -104,7 +104,7 @@ def _kind(jar: str) -> str | None:
 
 def _with_extension(extensions: str) -> str:
     listed = [entry for entry in (part.strip() for part in extensions.split(",")) if entry]
-    return ",".join(listed if _EXTENSION in listed else [*listed, _EXTENSION])
+    return ",".join(listed if EXTENSION in listed else [*listed, EXTENSION])
 
 
 def already_set(builder: SparkSession.Builder, name: str) -> str:
