@@ -180,6 +180,14 @@ def test_the_version_is_printed() -> None:
         ("seal the table again (pme.seal).", "seal the table again (pme-parquet seal)."),
         ("pme.snapshots lists the versions.", "pme-parquet snapshots lists the versions."),
         ("file:/data/pme.rekey/part: 'pme.rotate'", "file:/data/pme.rekey/part: 'pme.rotate'"),
+        (
+            "In Python, pme.delta.encrypt_table and pme.delta.rotate do this as a commit of the table.",
+            "pme-parquet delta-encrypt and pme-parquet delta-rotate do this as a commit of the table.",
+        ),
+        ("its footer hides columns; check with spark= opens it", "its footer hides columns; --spark opens it"),
+        ('readable with unlisted_columns="plaintext".', "readable with -o unlistedColumns=plaintext."),
+        ("Use pme.delta.rotate to change", "Use pme-parquet delta-rotate to change"),
+        ("pme.delta.encrypt_table: 'a' of column_keys", "pme-parquet delta-encrypt: 'a' of --column-key"),
     ],
 )
 def test_messages_use_the_words_of_the_command(said: str, told: str) -> None:

@@ -299,23 +299,6 @@ def test_variables_for_other_commands_do_not_stop_a_check(
     assert (recorded.checked["spark"], recorded.started) == (None, {})
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (
-            "In Python, pme.delta.encrypt_table and pme.delta.rotate do this as a commit of the table.",
-            "pme-parquet delta-encrypt and pme-parquet delta-rotate do this as a commit of the table.",
-        ),
-        ("its footer hides columns; check with spark= opens it", "its footer hides columns; --spark opens it"),
-        ('readable with unlisted_columns="plaintext".', "readable with -o unlistedColumns=plaintext."),
-        ("Use pme.delta.rotate to change", "Use pme-parquet delta-rotate to change"),
-        ("pme.delta.encrypt_table: 'a' of column_keys", "pme-parquet delta-encrypt: 'a' of --column-key"),
-    ],
-)
-def test_messages_name_the_commands(said: str, told: str) -> None:
-    assert spoken(said) == told
-
-
 def test_a_session_without_delta_says_what_to_add_of_a_check() -> None:
     told = spoken("its only checkpoint is encrypted; the session has no Delta")
     assert told.startswith(

@@ -20,6 +20,7 @@ from tests.support.source import rows
 from tests.support.storage import file_systems
 from tests.support.storage.file_systems import MEETING
 from tests.support.tables import Remembering
+from tests.support.two_at_once import at_once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,19 +134,7 @@ def test_two_runs_at_once_lose_nothing(spark: SparkSession, tmp_path: Path) -> N
     path = tmp_path / "plain"
     people(spark, count=200).repartition(12).write.parquet(str(path))
     expected = rows(spark.read.parquet(str(path)))
-    failures: list[Exception] = []
-
-    def run() -> None:
-        try:
-            in_place(spark, path, EXTERNAL)
-        except Exception as error:  # noqa: BLE001 one ends the other
-            failures.append(error)
-
-    runs = [threading.Thread(target=run) for _ in range(2)]
-    for one in runs:
-        one.start()
-    for one in runs:
-        one.join()
+    at_once(lambda: in_place(spark, path, EXTERNAL))
     assert rows(read(spark, path, plaintextFiles="allow")) == expected
     in_place(spark, path, EXTERNAL)
     assert rows(read(spark, path)) == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,14 +13,13 @@ from tests.support.canary import data_files
 from tests.support.expect import refused, snapshot, untouched
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
-from tests.support.tables import Remembering
+from tests.support.two_at_once import Waiting, during
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-PATIENCE = 60
 ENC = pme.Encryption(kms=TEST_KMS, uniform_key="k")
 
 
@@ -35,41 +33,21 @@ def elsewhere(tmp_path: Path) -> Path:
     return path
 
 
-class Waiting(Remembering):
-    """Opens nothing that was written before until the test allows it: the copy is staged then."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked, self.told = threading.Event(), threading.Event()
-
-    def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
-        self.asked.set()
-        assert self.told.wait(PATIENCE)
-        return super().unwrap_key(wrapped, master_key_id)
-
-
 def test_the_first_finished_of_two_copies_to_one_target_wins(spark: SparkSession, plain: Path, tmp_path: Path) -> None:
     # One file, and so one task: while it waits, the other copy has a core.
-    source, target, client, failures = str(data_files(plain)[0]), tmp_path / "target", Waiting(), []
+    source, target = str(data_files(plain)[0]), tmp_path / "target"
+    # It opens nothing that was written before: the copy is staged then.
+    client = Waiting(wraps=False)
+    slow = pme.Encryption(kms=pme.PythonKms(client), uniform_key="slow")
 
-    def slow() -> None:
-        try:
-            pme.encrypt(spark, source, str(target), pme.Encryption(kms=pme.PythonKms(client), uniform_key="slow"))
-        except pme.PmeError as error:
-            failures.append(error)
-
-    first = threading.Thread(target=slow)
-    first.start()
-    try:
-        assert client.asked.wait(PATIENCE)
+    def quick() -> None:
         [staging] = [name for name in left(tmp_path) if "pme-rekey" in name]
         staged = snapshot(tmp_path / staging)
         pme.encrypt(spark, source, str(target), ENC)
         assert snapshot(tmp_path / staging).keys() >= staged.keys()
-    finally:
-        client.told.set()
-        first.join(PATIENCE)
-    [failure] = failures
+
+    [failure] = during(client, lambda: pme.encrypt(spark, source, str(target), slow), quick)
+    assert isinstance(failure, pme.PmeError), failure
     assert failure.condition == "PME_BAD_OPTION", failure
     assert "it is not empty" in str(failure)
     assert rows(read(spark, target)) == rows(spark.read.parquet(source))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +14,7 @@ from tests.support.sql import call
 from tests.support.storage import file_systems
 from tests.support.storage.file_systems import STOPPING
 from tests.support.tables import NEW, OLD, Remembering
+from tests.support.two_at_once import Waiting, during
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,20 +26,6 @@ if TYPE_CHECKING:
 MARK = ".pme-rotating-"
 # The table is marked, and one file written beside another.
 ON_THE_WAY = 4
-PATIENCE = 60
-
-
-class Waiting(Remembering):
-    """Wraps nothing until the test allows it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked, self.told = threading.Event(), threading.Event()
-
-    def wrap_key(self, key: bytes, master_key_id: str) -> str:
-        self.asked.set()
-        assert self.told.wait(PATIENCE)
-        return super().wrap_key(key, master_key_id)
 
 
 def marks(table: Made) -> list[str]:
@@ -49,15 +35,11 @@ def marks(table: Made) -> list[str]:
 def test_a_rotation_refuses_to_run_beside_one_that_does_something_else(
     spark: SparkSession, made: Callable[..., Made]
 ) -> None:
-    table, client = made("country", key_material="external"), Waiting()
-    first = threading.Thread(
-        target=pme.rotate,
-        args=(spark, table.path),
-        kwargs={"kms": pme.PythonKms(client), "master_keys": NEW, "key_material": "internal"},
-    )
-    first.start()
-    try:
-        assert client.asked.wait(PATIENCE)
+    # It has marked the table before it wraps a key.
+    table, client = made("country", key_material="external"), Waiting(unwraps=False)
+    slow: dict[str, Any] = {"kms": pme.PythonKms(client), "master_keys": NEW, "key_material": "internal"}
+
+    def quick() -> None:
         with untouched(table.path):
             for other in ({"key_material": "external"}, {"master_keys": {"pii": "pii-3"}}):
                 given: dict[str, Any] = {"master_keys": NEW} | other
@@ -68,9 +50,8 @@ def test_a_rotation_refuses_to_run_beside_one_that_does_something_else(
             with refused("PME_UNSUPPORTED", MARK):
                 spark.sql(f"SELECT * FROM {part}").collect()
             pme.rotate(spark, table.path, kms=table.kms, dry_run=True)
-    finally:
-        client.told.set()
-        first.join(PATIENCE)
+
+    assert during(client, lambda: pme.rotate(spark, table.path, **slow), quick) == []
     assert marks(table) == []
     assert not [path for path in data_files(table.path) if tables.material(path).exists()]
     assert tables.rows(spark, table.path, pme.PythonKms(Remembering(lacks=OLD))) == table.rows

@@ -15,7 +15,7 @@ from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import s3a
 from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
-from tests.support.storage.faults import at
+from tests.support.storage.faults import at, concerns
 from tests.support.storage.place import READING, InBucket
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def clean() -> dict[str, Prepared]:
 
 def prepared(name: str, place: InBucket, clean: dict[str, Prepared]) -> Prepared:
     if name not in clean:
-        place = place.beside("clean")
-        OPERATIONS[name].prepare(place)
+        operation, place = (OPERATIONS | COPIES)[name], place.beside("clean")
+        operation.prepare(place)
         files = place.content()
         with place.store.counted() as requests:
-            OPERATIONS[name].act(place)
-        asked = [one for one in requests if one.key.startswith(place.name)]
-        clean[name] = Prepared(files, asked, place.names())
+            operation.act(place)
+        asked = [one for one in requests if concerns(place, one.key)]
+        clean[name] = Prepared(files, asked, operation.result(place).names())
     return clean[name]
 
 
@@ -110,18 +110,9 @@ def in_directories(names: set[str]) -> list[tuple[str, list[str]]]:
 def test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it(
     name: str, point: int, hasty: InBucket, clean: dict[str, Prepared]
 ) -> None:
-    if name not in clean:
-        done = hasty.beside("clean")
-        COPIES[name].prepare(done)
-        files = done.content()
-        with done.store.counted() as requests:
-            COPIES[name].act(done)
-        # A request to delete several objects has no key.
-        asked = [one for one in requests if not one.key or done.name in one.key]
-        clean[name] = Prepared(files, asked, done.beside("copy").names())
-    before = clean[name]
+    before = prepared(name, hasty, clean)
     place = restored(name, hasty, before.files)
-    target = place.beside("copy")
+    target = COPIES[name].result(place)
     appears = next(at for at, one in enumerate(before.requests) if UNFINISHED in one.key)
     # Most of the points are where the copy appears.
     early = len(POINTS) // 4

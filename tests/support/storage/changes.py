@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pme_parquet as pme
 from tests.support.frames import people
@@ -15,15 +15,24 @@ if TYPE_CHECKING:
     from tests.support.storage.place import Place
 
 NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
+COPY = "copy"
 EITHER = {"plaintextFiles": "allow"}
 KINDS = ("_pme_snapshots/snapshot", "_pme_snapshots/part", MATERIAL, "part-", "_SUCCESS")
 
 
+P = TypeVar("P", bound="Place")
+
+
 class Operation(NamedTuple):
-    """An operation on a table, and what the table is before."""
+    """An operation on a table, what the table is before, and what it makes beside the table, if anything."""
 
     act: Callable[[Place], object]
     prepare: Callable[[Place], object]
+    makes: str = ""
+
+    def result(self, place: P) -> P:
+        """Return where its result is."""
+        return place.beside(self.makes) if self.makes else place
 
 
 def append(place: Place) -> None:
@@ -58,15 +67,15 @@ def plain(place: Place) -> None:
 
 
 def encrypted(place: Place) -> None:
-    pme.encrypt(place.spark, place.path, place.beside("copy").path, ENC)
+    pme.encrypt(place.spark, place.path, place.beside(COPY).path, ENC)
 
 
 def rekeyed(place: Place) -> None:
-    pme.rekey(place.spark, place.path, place.beside("copy").path, EXTERNAL)
+    pme.rekey(place.spark, place.path, place.beside(COPY).path, EXTERNAL)
 
 
 def migrated(place: Place) -> None:
-    pme.migrate_orc(place.spark, place.path, place.beside("copy").path, ENC, options=EITHER)
+    pme.migrate_orc(place.spark, place.path, place.beside(COPY).path, ENC, options=EITHER)
 
 
 def in_partitions(place: Place) -> None:
@@ -81,11 +90,10 @@ def orc(place: Place) -> None:
     people(place.spark).write.partitionBy("country").orc(place.path)
 
 
-# They read the table at a place, and write another beside it.
 COPIES = {
-    "encrypt": Operation(encrypted, in_partitions),
-    "rekey": Operation(rekeyed, in_partitions_encrypted),
-    "migrate_orc": Operation(migrated, orc),
+    "encrypt": Operation(encrypted, in_partitions, COPY),
+    "rekey": Operation(rekeyed, in_partitions_encrypted, COPY),
+    "migrate_orc": Operation(migrated, orc, COPY),
 }
 OPERATIONS = {
     "append": Operation(append, sealed),

@@ -12,13 +12,18 @@ if TYPE_CHECKING:
     from tests.support.storage.place import InBucket
 
 
+def concerns(place: InBucket, key: str) -> bool:
+    """Return whether a request with this key is of a place. What belongs to a place can have a name before it."""
+    # A request to delete several objects has no key.
+    return not key or place.name in key
+
+
 def at(place: InBucket, point: int, fault: Fault, *, ever_after: bool) -> Callable[[str, str], Fault | None]:
     """Return which requests for a place fail: that one, or it and all after it."""
     lock, count = threading.Lock(), [0]
 
     def which(_: str, key: str) -> Fault | None:
-        # A request to delete several objects has no key. What belongs to a place can have a name before it.
-        if key and place.name not in key:
+        if not concerns(place, key):
             return None
         with lock:
             count[0] += 1

@@ -17,79 +17,16 @@ from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage.changes import EITHER, OPERATIONS
 from tests.support.storage.place import ENC, EXTERNAL, READING
-from tests.support.tables import Remembering
+from tests.support.two_at_once import PATIENCE, Waiting, at_once, during
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
     from tests.support.storage.place import Place
 
 ONLY_ALL = pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test runs them on the local disk")
 
-PATIENCE = 120
 CHANGES = ["rotate", "to external", "in place"]
-
-
-class Waiting(Remembering):
-    """Neither wraps nor unwraps a key until the test allows it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked, self.told = threading.Event(), threading.Event()
-
-    def _wait(self) -> None:
-        self.asked.set()
-        assert self.told.wait(PATIENCE)
-
-    def wrap_key(self, key: bytes, master_key_id: str) -> str:
-        self._wait()
-        return super().wrap_key(key, master_key_id)
-
-    def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
-        self._wait()
-        return super().unwrap_key(wrapped, master_key_id)
-
-
-def during(client: Waiting, slow: Callable[[], object], quick: Callable[[], object]) -> list[Exception]:
-    """Run the second while the first waits for its KMS, and return how the first failed."""
-    failures: list[Exception] = []
-
-    def run() -> None:
-        try:
-            slow()
-        except Exception as error:  # noqa: BLE001 the test looks at it
-            failures.append(error)
-
-    first = threading.Thread(target=run)
-    first.start()
-    try:
-        assert client.asked.wait(PATIENCE)
-        quick()
-    finally:
-        client.told.set()
-        first.join(PATIENCE)
-    assert not first.is_alive()
-    return failures
-
-
-def at_once(act: Callable[[], object]) -> list[Exception]:
-    """Run the same twice at the same time, and return the failures."""
-    failures: list[Exception] = []
-
-    def run() -> None:
-        try:
-            act()
-        except Exception as error:  # noqa: BLE001 one ends the other
-            failures.append(error)
-
-    runs = [threading.Thread(target=run) for _ in range(2)]
-    for one in runs:
-        one.start()
-    for one in runs:
-        one.join()
-    return failures
 
 
 @pytest.mark.parametrize("name", CHANGES)
