@@ -136,8 +136,10 @@ def test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it(
         with pytest.raises(pme.DamagedFileError, match="a copy to this directory has not ended"):
             target.rows()
         # Other programs fail on the same files: Spark's own source would.
-        notices = {name: body for name, body in target.content().items() if UNFINISHED in name}
-        data = {name for name in target.names() if UNFINISHED not in name}
+        bodies = target.content()
+        notices = {name: body for name, body in bodies.items() if UNFINISHED in name}
+        data = bodies.keys() - notices.keys()
+        assert {bodies[name][-4:] for name in data if name.endswith(".parquet")} <= {b"PARE"}
         if in_directories(data) != in_directories(before.names):
             assert {name.rpartition("/")[0] for name in data} <= {name.rpartition("/")[0] for name in notices}
         assert b"PAR" not in b"".join(notices.values())
