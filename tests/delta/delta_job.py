@@ -143,8 +143,8 @@ def operations(job: Job) -> None:
         job.sql(f"INSERT INTO {made} VALUES ({at}, '{CANARY}-{at}', true)")
     fresh = Job(job.spark.newSession(), job.work, job.done)
     fresh.note("v2 reads", f"SELECT count(*) FROM {made} WHERE ssn LIKE '{CANARY}%'")
-    job.table("source")
-    attempt(job, "streamed", partial(stream, job, "source", "changed"))
+    job.table("streamed-source")
+    attempt(job, "streamed", partial(stream, job, "streamed-source", "changed"))
     job.note("streamed rows", f"SELECT count(*), count(DISTINCT ssn) FROM {table} WHERE ssn LIKE '{CANARY}%'")
     for name in ("changed", "changed-clone", "v2"):
         checked(job, f"{name}: check", name)
