@@ -17,9 +17,16 @@ pytestmark = [
 ]
 
 ALL = bool(os.environ.get("PME_TEST_ALL"))
-# Delta's own work takes a minute: `make test-all` has it.
-RUNS = {"operations": ALL, "connectors": SPARK_VERSION >= (4, 0), "mapped_operations": False, "evolutions": False}
+# Delta's own work takes two minutes: `make test-all` has it.
+RUNS = {
+    **dict.fromkeys(["operations", "versions", "clones", "redactions"], ALL),
+    "connectors": SPARK_VERSION >= (4, 0),
+    # tests/delta/test_searched.py has them.
+    "mapped_operations": False,
+    "evolutions": False,
+}
 PARTS = [part for part in delta_job.PARTS if RUNS.get(part, True)]
+all_only = pytest.mark.skipif(not ALL, reason="make test-all runs this")
 REDACTED = "redacted_by_pme_parquet()"
 STATISTICS = ["create", "select", "named", "insert", "optimize", "save", "session", "stream"]
 CHECKS = ["created", "selected", "options", "altered", "cloned", "before keys", "saved", "saved as a table", "default"]
@@ -66,6 +73,7 @@ def test_a_column_with_values_of_protected_ones_is_recognized(ran: Ran) -> None:
     assert ran.readable("origins") == []
 
 
+@all_only
 @pytest.mark.parametrize("name", delta_redactions.TABLES)
 def test_a_redacted_condition_chooses_the_same_rows_and_is_not_in_the_log(ran: Ran, name: str) -> None:
     done = {step.partition(": ")[2]: said for step, said in ran.done.items() if step.startswith(f"{name}: ")}
@@ -134,6 +142,7 @@ def test_keys_and_defaults_are_known_in_other_letters(ran: Ran) -> None:
     assert_encrypted(ran, "spelled")
 
 
+@all_only
 @pytest.mark.parametrize(("name", "why"), [("old_values", "minimum and maximum"), ("old_files", "plaintext")])
 def test_a_version_from_before_its_files_were_rewritten_stays_in_the_past(ran: Ran, name: str, why: str) -> None:
     assert len(ran.refused(f"{name} restored", why)) == 2
@@ -147,6 +156,7 @@ def test_options_of_a_frame_that_delta_would_drop_are_refused(ran: Ran) -> None:
     assert len(ran.refused("frame options", "does not pass")) == 4
 
 
+@all_only
 def test_a_clone_keeps_keys(ran: Ran) -> None:
     steps = ["clone keys", "clone statistics", "clone replaced", "clone version"]
     assert ran.refused("clone", "keep the table's columns encrypted") == steps
@@ -154,6 +164,7 @@ def test_a_clone_keeps_keys(ran: Ran) -> None:
     assert_encrypted(ran, "cloned", "clone")
 
 
+@all_only
 def test_a_conversion_with_statistics_is_refused(ran: Ran) -> None:
     assert ran.refused("convert", "NO STATISTICS") == ["convert"]
     assert ran.done["convert_silent"] == []
@@ -177,7 +188,7 @@ def test_a_session_without_factory_does_not_write(ran: Ran) -> None:
     assert not (ran.tables / "new").exists()
 
 
-@pytest.mark.skipif(not ALL, reason="make test-all runs this")
+@all_only
 def test_nothing_is_readable_after_every_kind_of_change(ran: Ran) -> None:
     assert_changed(ran)
     assert (ran.done["streamed"], ran.done["streamed rows"]) == ("done", ["(24, 20)"])

@@ -1,6 +1,6 @@
 """Which tests `make test` runs, and in which of its three processes. `make test-all` runs every test on every Spark.
 
-`RULES` says both by folder or file. A test with parameters is a table, each combination of their values a row of it.
+`RULES` says both by folder, file or test. A test with parameters is a table, each combination of their values a row of it.
 `make test` takes the first rows that `in_order` returns: first each value once, then each pair of values. The choice
 depends on the order in which tests and values are defined, and on no name.
 """
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PROCESSES = OLDEST, NEWEST, BESIDE = "oldest", "newest", "beside"
 SPLIT, TURNS = "split", "turns"
 EVERY = 1_000_000
+# Only `make test-all` runs the test.
+NONE = 0
 
 
 class Rule(NamedTuple):
@@ -32,6 +34,8 @@ class Rule(NamedTuple):
 
     ``TURNS``: the tests of a file take turns. The newest Spark runs all rows of the first test, the oldest those of the
     second. For work of ours that meets little of Spark: `make test-all` runs it on each.
+
+    ``NONE`` rows: `make test` does not run the test, because another one shows most of it in less time.
     """
 
     where: str
@@ -42,6 +46,9 @@ class Rule(NamedTuple):
 RULES = {
     # Each row starts a Spark, or all rows start several: on one Spark, with the work divided between the two.
     "tests/attacks/test_small_heap": Rule(BESIDE, EVERY),
+    # Ctrl-C in a rotation has a row here.
+    "tests/cli/test_processes.py::test_ctrl_c_leaves_an_encryption": Rule(BESIDE, NONE),
+    "tests/cli/test_processes.py::test_ctrl_c_leaves_no_partial_copy": Rule(BESIDE, NONE),
     "tests/cli/test_processes": Rule(BESIDE, EVERY),
     "tests/connect/": Rule(BESIDE, EVERY),
     # Delta 3.3 is for Spark 3.5; `make test-all` has one for each Spark up to 4.2. One process writes all tables.
@@ -56,8 +63,8 @@ RULES = {
     "tests/delta/test_stores": Rule(OLDEST, EVERY),
     # With Spark, but without Delta.
     "tests/delta/test_verify": Rule(NEWEST, EVERY),
-    # One process starts two executors.
-    "tests/delta/test_calls": Rule(OLDEST, EVERY),
+    # One process starts two executors. tests/kms/test_cluster has two for our own format.
+    "tests/delta/test_calls": Rule(OLDEST, NONE),
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": Rule(OLDEST, EVERY),
@@ -73,27 +80,41 @@ RULES = {
     # Without Spark.
     "tests/iceberg/": Rule(BESIDE, EVERY),
     "tests/docs/test_cli_session": Rule(BESIDE, EVERY),
+    # The demo runs, and an example of each kind.
+    "tests/docs/test_examples.py::test_the_demos_next_steps": Rule(BESIDE, NONE),
+    "tests/docs/test_examples.py::test_streaming_example": Rule(BESIDE, NONE),
+    "tests/docs/test_examples.py::test_sealed_example": Rule(BESIDE, NONE),
+    "tests/docs/test_examples.py::test_orc_example": Rule(BESIDE, NONE),
+    "tests/docs/test_examples.py::test_notebook": Rule(BESIDE, 1),
     "tests/docs/test_examples": Rule(BESIDE, EVERY),
+    "tests/docs/test_pages.py::test_the_code_of_a_page": Rule(NEWEST, 10),
+    "tests/kms/test_cluster.py::test_with_encrypted_rpc": Rule(OLDEST, NONE),
     "tests/kms/test_cluster": Rule(OLDEST, EVERY),
     "tests/leaks/test_heap_dumps": Rule(OLDEST, EVERY),
     "tests/leaks/test_secrets": Rule(BESIDE, EVERY),
-    "tests/orc/test_cluster": Rule(OLDEST, EVERY),
-    "tests/orc/test_hive": Rule(BESIDE, EVERY),
+    # Keys come to executors as they do for Parquet, which tests/kms/test_cluster shows.
+    "tests/orc/test_cluster": Rule(OLDEST, NONE),
+    "tests/orc/test_hive": Rule(BESIDE, NONE),
+    "tests/orc/test_object_stores": Rule(NEWEST, NONE),
+    "tests/packaging/test_accp.py::test_amazons_provider_resolves": Rule(OLDEST, NONE),
+    "tests/packaging/test_accp.py::test_without_the_extra": Rule(OLDEST, NONE),
     "tests/packaging/test_accp": Rule(OLDEST, EVERY),
     "tests/packaging/test_cluster": Rule(OLDEST, EVERY),
-    "tests/packaging/test_other_sparks": Rule(OLDEST, EVERY),
+    "tests/packaging/test_other_sparks": Rule(OLDEST, NONE),
+    "tests/packaging/test_packages.py::test_the_connector_resolves_from_an_ivy": Rule(BESIDE, NONE),
+    "tests/packaging/test_packages": Rule(BESIDE, 1),
     "tests/packaging/": Rule(BESIDE, EVERY),
     "tests/policy/test_sessions": Rule(OLDEST, EVERY),
     "tests/orc/test_migrate_killed": Rule(NEWEST, 1),
     "tests/rekey/test_encrypt_killed": Rule(NEWEST, 1),
     "tests/rekey/test_killed": Rule(NEWEST, EVERY),
-    "tests/rotation/test_killed": Rule(OLDEST, 2),
+    "tests/rotation/test_killed": Rule(OLDEST, 1),
     # They need no Spark, or hardly any: on one of the two, where most rows cost nothing.
-    "tests/cli/": Rule(OLDEST, 6),
+    "tests/cli/": Rule(OLDEST, 3),
     "tests/docs/test_links": Rule(BESIDE, EVERY),
     "tests/docs/test_readme": Rule(BESIDE, EVERY),
     "tests/docs/": Rule(NEWEST, EVERY),
-    "tests/inspection/": Rule(OLDEST, 6),
+    "tests/inspection/": Rule(OLDEST, 3),
     "tests/kms/client/": Rule(BESIDE, EVERY),
     "tests/orc/test_inspect_orc": Rule(BESIDE, EVERY),
     # It waits for a Hadoop KMS and for six JVMs of ORC's tools.
@@ -101,50 +122,54 @@ RULES = {
     "tests/orc/test_orc_": Rule(BESIDE, 12),
     "tests/kms/test_transit_server": Rule(OLDEST, EVERY),
     "tests/python/": Rule(BESIDE, EVERY),
-    "tests/report/": Rule(NEWEST, 6),
+    "tests/report/": Rule(NEWEST, 3),
     # A row is thousands of queries, or hundreds of altered files.
     "tests/attacks/": Rule(TURNS, 1),
     "tests/fuzz/": Rule(OLDEST, EVERY),
     # The fault that it looks for was one of Spark 3.5.
     "tests/pages/test_interpreted": Rule(OLDEST, EVERY),
-    "tests/pages/test_predicates": Rule(SPLIT, 4),
+    "tests/pages/test_predicates": Rule(SPLIT, 2),
     "tests/snapshots/test_equivalence": Rule(SPLIT, 2),
     "tests/verify/test_flipped_bytes": Rule(SPLIT, 2),
     # S3A is of the newest Spark's Hadoop.
     "tests/snapshots/test_object_stores": Rule(NEWEST, EVERY),
     # One process starts HDFS.
-    "tests/hdfs/test_killed": Rule(OLDEST, 2),
+    "tests/hdfs/test_killed": Rule(OLDEST, 1),
+    # S3A has a row of each.
+    "tests/hdfs/test_requests": Rule(OLDEST, NONE),
+    "tests/hdfs/test_faults.py::test_a_read_that_meets": Rule(OLDEST, NONE),
     "tests/hdfs/": Rule(OLDEST, 1),
     "tests/clouds/": Rule(NEWEST, EVERY),
-    "tests/storage/test_faulty_reads": Rule(NEWEST, 2),
-    "tests/storage/test_faults": Rule(NEWEST, 2),
+    "tests/storage/test_faulty_reads": Rule(NEWEST, 1),
+    "tests/storage/test_faults": Rule(NEWEST, 1),
+    "tests/storage/test_requests": Rule(NEWEST, 1),
     "tests/storage/": Rule(NEWEST, EVERY),
-    "tests/snapshots/test_killed": Rule(NEWEST, 2),
+    "tests/snapshots/test_killed": Rule(NEWEST, 1),
     # A second or two each: every action by someone, and everyone at something.
-    "tests/snapshots/test_attackers": Rule(SPLIT, 6),
+    "tests/snapshots/test_attackers": Rule(SPLIT, 4),
     # Three to five seconds each.
     "tests/snapshots/test_skipping": Rule(TURNS, 1),
     "tests/snapshots/": Rule(TURNS, 1),
     # Less than a second each: a case of Xskipper's own tests.
     "tests/xskipper/test_reads": Rule(TURNS, EVERY),
     # Plans of each Spark: the rules for denied columns look at all of their nodes.
-    "tests/kms/test_denied_columns": Rule(SPLIT, 4),
+    "tests/kms/test_denied_columns": Rule(SPLIT, 2),
     # A KMS client works the same below each Spark, and tests/kms/client runs all rows of it without one.
     "tests/kms/": Rule(TURNS, 1),
     "tests/orc/": Rule(SPLIT, 2),
     "tests/pages/test_rows_of_pages": Rule(SPLIT, 2),
     # One process, which starts an executor.
     "tests/interop/test_hive_serde": Rule(BESIDE, EVERY),
-    "tests/interop/": Rule(TURNS, 2),
-    "tests/isolation/": Rule(TURNS, 2),
+    "tests/interop/": Rule(TURNS, 1),
+    "tests/isolation/": Rule(TURNS, 1),
     "tests/leaks/": Rule(TURNS, 2),
-    "tests/plan/": Rule(TURNS, 2),
+    "tests/plan/": Rule(TURNS, 1),
     "tests/policy/": Rule(TURNS, 2),
-    "tests/rekey/": Rule(TURNS, 2),
-    "tests/rotation/": Rule(TURNS, 2),
-    "tests/verify/": Rule(TURNS, 2),
+    "tests/rekey/": Rule(TURNS, 1),
+    "tests/rotation/": Rule(TURNS, 1),
+    "tests/verify/": Rule(TURNS, 1),
     "tests/xskipper/": Rule(TURNS, 4),
-    "tests/": Rule(SPLIT, 4),
+    "tests/": Rule(SPLIT, 2),
 }
 
 
