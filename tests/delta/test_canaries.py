@@ -54,14 +54,19 @@ def test_encrypted_files_among_others(tmp_path: Path, plaintext_footer: bool) ->
     written.plaintext(tmp_path, "d.parquet", CANARIES[3])
     (tmp_path / "_change_data").mkdir()
     written.plaintext(tmp_path / "_change_data", "e.parquet", CANARIES[4])
+    (tmp_path / "f1").mkdir()
+    written.plaintext(tmp_path / "f1", "cdc-f.parquet", CANARIES[4])
     stats = {"numRecords": 1, "minValues": {"ssn": CANARIES[0], "id": "0"}, "maxValues": {"ssn": CANARIES[0]}}
     written.commit(tmp_path, 0, written.metadata(), written.add("a.parquet", stats), written.add("b.parquet"))
     written.commit(tmp_path, 1, written.add("c.parquet"), {"cdc": {"path": "_change_data/e.parquet"}})
-    written.commit(tmp_path, 2, written.remove("c.parquet"))
+    # Where Delta 4 has change data of a table with column mapping.
+    written.commit(tmp_path, 2, {"cdc": {"path": "f1/cdc-f.parquet"}})
+    written.commit(tmp_path, 3, written.remove("c.parquet"))
     found = pme.delta.check(tmp_path, columns=None if plaintext_footer else ["ssn"])
     files = assert_told(tmp_path, found, CANARIES)
     assert files == {"_delta_log/00000000000000000000.json", "b.parquet", "c.parquet", "d.parquet"} | {
-        "_change_data/e.parquet"
+        "_change_data/e.parquet",
+        "f1/cdc-f.parquet",
     }
     assert found.columns == ("ssn",)
     states = {one.file: one.what.split(":")[0] for one in found.findings if one.kind == "plaintext file"}
@@ -70,6 +75,7 @@ def test_encrypted_files_among_others(tmp_path: Path, plaintext_footer: bool) ->
         "c.parquet": "no longer live",
         "d.parquet": "not named by the log",
         "_change_data/e.parquet": "change data",
+        "f1/cdc-f.parquet": "change data",
     }
 
 

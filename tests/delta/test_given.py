@@ -272,6 +272,14 @@ def test_a_check_with_spark_and_storage_options_is_refused(table: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("name", ["columnKeys", "UNLISTEDcolumns", "algorithm", "parquet.encryption.column.keys"])
+def test_a_check_takes_no_option_that_says_how_a_table_is_written(table: Path, name: str) -> None:
+    done = run("delta-check", table, "--spark", *KMS, "-o", f"{name}=x")
+    assert (done.code, done.out) == (2, "")
+    assert "--column names a column" in " ".join(done.err.split())
+
+
+@pytest.mark.usefixtures("no_spark")
 @pytest.mark.parametrize(
     "given",
     [

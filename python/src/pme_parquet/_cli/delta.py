@@ -40,7 +40,8 @@ _CATALOG = "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.D
 _FACTORY = f"spark.hadoop.{FACTORY}={OUR_FACTORY}"
 # Properties of the table have these. In a session they would count for every table, and more than its properties.
 _OF_THE_TABLE = CARRIED - {FOOTER}
-_JAVAS_KEYS = {f"{JAVA}{name}" for name in ("footer.key", "column.keys", "uniform.key", "complete.columns")}
+_JAVAS_FOOTER = f"{JAVA}footer.key"
+_JAVAS_KEYS = {_JAVAS_FOOTER, *(f"{JAVA}{name}" for name in ("column.keys", "uniform.key", "complete.columns"))}
 _WITH_SPARK = "--spark"
 
 Table = Annotated[
@@ -82,7 +83,8 @@ def delta_check(
 
     `pme-parquet delta-check people --spark --options-file kms.json --packages io.delta:delta-spark_2.12:3.3.2`
 
-    Options of Spark, keys and the format are for `--spark` only.
+    Options of Spark, keys and the format are for `--spark` only. Keys of columns are not taken: `--column` names
+    columns.
 
     Exit 1 if something is readable, or could not be looked at.
     """
@@ -94,6 +96,9 @@ def delta_check(
         message = f"with {_WITH_SPARK}, Spark's settings reach the storage. Set them with --conf."
         raise typer.BadParameter(message, param_hint="--storage-option")
     options = given.options()
+    for name in _named_as_declared(options):
+        if name in _OF_THE_TABLE or name.lower() in _JAVAS_KEYS - {_JAVAS_FOOTER}:
+            raise BadOptionError(f"{name}: it says how a table is written. Leave it out; --column names a column.")
     kms = kms_options(options)
     with _delta_session(spark, options, path) as running:
         look_at_delta(path, column, as_json=as_json, spark=running, kms=TypedKms(kms) if kms else None)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 State = Literal["live", "no longer live", "not named by the log", "named by the log", "change data"]
 _CHANGES = "_change_data/"
+# With column mapping, Delta puts change data into directories with random names, like data files.
+_CHANGE = "cdc-"
 # Manifests of our snapshots, and key material in files of its own: neither has values in plaintext.
 _OURS = ("_pme_snapshots/",)
 _MATERIAL = "_KEY_MATERIAL_FOR_"
@@ -62,7 +64,8 @@ class DataFile:
 
 def state(shown: str, live: frozenset[str] | None, named: set[str]) -> State:
     """What the log says of a file."""
-    if shown.startswith(_CHANGES):
+    is_change = shown.startswith(_CHANGES) or shown.rpartition("/")[2].startswith(_CHANGE)
+    if is_change and not (live and shown in live):
         return "change data"
     if live is None:
         return "named by the log" if shown in named else "not named by the log"
