@@ -48,8 +48,8 @@ class Ran:
     def __init__(self, work: Path, parts: Iterable[str], patience: int = PATIENCE) -> None:
         self.done: dict[str, Any] = result_of(delta_job, str(work), *parts, patience=patience)
         self.tables = work / "tables"
-        failed = {step: outcome for step, outcome in self.done.items() if step.startswith("step ") and outcome != "done"}
-        assert failed == {}
+        steps = {step: outcome for step, outcome in self.done.items() if step.startswith("step ")}
+        assert steps == dict.fromkeys(steps, "done")
 
     def refused(self, prefix: str, text: str) -> list[str]:
         """Return the steps with such a name, each of which must have been refused with the text."""

@@ -1,8 +1,8 @@
 """Which tests `make test` runs, and in which of its three processes. `make test-all` runs every test on every Spark.
 
-`RULES` says both by folder, file or test. A test with parameters is a table, each combination of their values a row of it.
-`make test` takes the first rows that `in_order` returns: first each value once, then each pair of values. The choice
-depends on the order in which tests and values are defined, and on no name.
+`RULES` says both by folder, file or test. A test with parameters is a table, each combination of their values a row
+of it. `make test` takes the first rows that `in_order` returns: first each value once, then each pair of values. The
+choice depends on the order in which tests and values are defined, and on no name.
 """
 
 from __future__ import annotations
