@@ -27,7 +27,11 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
       context: WriteContext
   ): FileEncryptionProperties =
     if (conf.get(Scopes.WriteId) != null) encryption(Scopes.write(conf), conf, path, context)
-    else unchecked(encryption(ConfigurationScopes.write(conf, Option(path)), conf, path, context))
+    else
+      unchecked {
+        val scope = ConfigurationScopes.write(conf, Option(path))
+        encryption(scope, conf, Option(path).getOrElse(Unnamed), context)
+      }
 
   private def encryption(scope: WriteScope, conf: Configuration, path: Path, context: WriteContext) =
     new FileEncryption(scope, path, scope.tableDirectory, conf).properties(context.getSchema)
@@ -44,6 +48,12 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
 }
 
 object PmeCryptoFactory {
+
+  /**
+   * What messages call a new file that parquet-java was given without its path, as Flink does. Nothing else depends on the
+   * path there, because a configuration by itself can have no `keyMaterial=external` and no prefix with the file's name.
+   */
+  private val Unnamed = new Path("a new file")
 
   /** parquet-java's callers expect its unchecked exceptions. */
   private def unchecked[A](step: => A): A =

@@ -42,7 +42,13 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
     val scope = read(conf, path.exists(TableLogs.contain))
     path match {
       case None if scope.settings.allowPlaintextFiles && scope.settings.columns.isEmpty => None
-      case None => throw noPath("a read")
+      case None =>
+        throw PmeErrors.unsupported(
+          "a read with parquet.crypto.factory.class",
+          "a file without its path",
+          "the factory cannot look at the file",
+          "Give parquet-java the path of the file, as a Hadoop Path."
+        )
       case Some(file) =>
         val version = FileVersion.of(file, conf)
         scope.cache(Judgements).get(version) {
@@ -52,13 +58,6 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
         FileDecryption.admit(scope, file, conf)
     }
   }
-
-  private def noPath(what: String) = PmeErrors.unsupported(
-    s"$what with parquet.crypto.factory.class",
-    "a file without its path",
-    "the factory cannot look at the file",
-    "Give parquet-java the path of the file, as a Hadoop Path."
-  )
 
   /** Spark skips a file on any failure then, also one that is refused. */
   private def refuseSkippedFiles(conf: Configuration): Unit =
@@ -87,11 +86,11 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   }
 
   /**
-   * @param path of the new file; none if parquet-java was given a file without its path
+   * @param path of the new file; none if parquet-java was given a file without its path, which is then no file of a table's
+   *   log: all keys of columns count
    * @throws io.pmeparquet.PmeException if the configuration names no key, or the KMS refuses one
    */
   def write(conf: Configuration, path: Option[Path]): WriteScope = {
-    if (path.isEmpty) throw noPath("a write")
     WriteRules.check(conf)
     WriteRules.checkTask(conf)
     val job = identityOf(conf)

@@ -11,10 +11,11 @@ import org.apache.parquet.crypto.keytools.KmsClient
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.example.data.simple.SimpleGroupFactory
 import org.apache.parquet.example.data.Group
+import org.apache.parquet.hadoop.{ParquetReader, ParquetWriter}
 import org.apache.parquet.hadoop.api.ReadSupport
 import org.apache.parquet.hadoop.example.{ExampleParquetWriter, GroupReadSupport}
-import org.apache.parquet.hadoop.util.HadoopInputFile
-import org.apache.parquet.hadoop.ParquetReader
+import org.apache.parquet.hadoop.util.{HadoopInputFile, HadoopOutputFile}
+import org.apache.parquet.io.{OutputFile, PositionOutputStream}
 import org.apache.parquet.schema.MessageTypeParser
 
 import io.pmeparquet.columns.UnlistedColumns
@@ -49,7 +50,25 @@ class FactoryAloneSuite extends FunSuite {
   }
 
   private def write(conf: Configuration, file: Path = newFile()): Path = {
-    val writer = ExampleParquetWriter.builder(file).withConf(conf).withType(schema).build()
+    fill(ExampleParquetWriter.builder(file).withConf(conf).withType(schema).build())
+    file
+  }
+
+  /** As Flink gives a file to parquet-java: a stream, and no path. */
+  private def writeWithoutPath(conf: Configuration, file: Path): Path = {
+    val stream = HadoopOutputFile.fromPath(file, new Configuration(false))
+    val unnamed = new OutputFile {
+      override def create(blockSize: Long): PositionOutputStream = stream.create(blockSize)
+      override def createOrOverwrite(blockSize: Long): PositionOutputStream =
+        stream.createOrOverwrite(blockSize)
+      override def supportsBlockSize: Boolean = false
+      override def defaultBlockSize: Long = stream.defaultBlockSize
+    }
+    fill(ExampleParquetWriter.builder(unnamed).withConf(conf).withType(schema).build())
+    file
+  }
+
+  private def fill(writer: ParquetWriter[Group]): Unit =
     try {
       val groups = new SimpleGroupFactory(schema)
       (0 until 100).foreach { id =>
@@ -58,8 +77,6 @@ class FactoryAloneSuite extends FunSuite {
         writer.write(group)
       }
     } finally writer.close()
-    file
-  }
 
   private def read(file: Path, conf: Configuration): Seq[String] = {
     val reader = ParquetReader.builder(new GroupReadSupport, file).withConf(conf).build()
@@ -228,7 +245,7 @@ class FactoryAloneSuite extends FunSuite {
     refused("PME_NOT_AUTHENTIC")(read(strange, conf(own :+ ("pme-parquet.aadPrefix" -> "other"): _*)))
   }
 
-  test("a file without its path, and skipped files, are refused unless nothing has to be judged") {
+  test("a read of a file without its path, and skipped files, are refused unless nothing has to be judged") {
     val plain = write(new Configuration(false))
     def byInputFile(conf: Configuration) = {
       val file = HadoopInputFile.fromPath(plain, new Configuration(false))
@@ -243,6 +260,23 @@ class FactoryAloneSuite extends FunSuite {
     assertEquals(byInputFile(conf(allowed: _*)), 100)
     val skips = "spark.sql.files.ignoreCorruptFiles" -> "true"
     refused("PME_UNSUPPORTED")(read(plain, conf(allowed :+ skips: _*)))
+  }
+
+  test("a file that parquet-java is given without its path is written under the keys of its columns") {
+    val file = writeWithoutPath(conf(keys('f', 'p') ++ columns: _*), newFile())
+    assert(!bytes(file).contains("canary-") && bytes(file).endsWith("PARE"))
+    assertEquals(read(file, conf(keys('f', 'p') ++ columns: _*)).size, 100)
+    refused("PME_NO_KEY")(writeWithoutPath(conf(keys('f', 'p'): _*), newFile()))
+    // Nobody knows then that a file is one of a log, where columns would have no keys.
+    val log = new Path(directory.toUri.toString, "_delta_log/unnamed.parquet")
+    val ofOther = Seq("pme-parquet.footerKey" -> "f", "pme-parquet.columnKeys" -> "p: other")
+    refused("PME_UNKNOWN_COLUMN")(writeWithoutPath(conf(keys('f', 'p') ++ ofOther: _*), log))
+    for (prefix <- Seq("{file}", "{path}")) {
+      val named = keys('f', 'p') ++ columns :+ ("pme-parquet.aadPrefix" -> prefix)
+      refused("PME_UNSUPPORTED")(writeWithoutPath(conf(named: _*), newFile()))
+    }
+    val external = keys('f', 'p') ++ columns :+ ("pme-parquet.keyMaterial" -> "external")
+    refused("PME_UNSUPPORTED")(writeWithoutPath(conf(external: _*), newFile()))
   }
 
   test("a setting under two spellings is refused, whatever the order") {
