@@ -86,6 +86,8 @@ $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
 # Only the newest Spark has the clients of clouds' stores, and only these tests read stores with Python's packages, too.
 test-all-$(NEWEST)-clouds: .venv/.clouds
 
+test-all-$(NEWEST)-flink: target/jars/flink/.all
+
 test-quick: lint .venv/spark.jsa $(ACCP_WHEEL)
 	PME_TEST_HERE=1 .venv/bin/python -m pytest $(QUICK) $(PYTEST_ARGS)
 
@@ -212,6 +214,11 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 	-[ $@ -nt $*/.ready ] || $*/bin/python -m tests.support.archive
 
 .PRECIOUS: .venvs/pyspark-%/.ready .venvs/pyspark-%/.wheel %/spark.jsa
+
+# Two versions of Flink, 280 MB, which only `make test-all` tests.
+target/jars/flink/.all: $(JARS)
+	scripts/sbt flinkJars
+	touch $@
 
 clean:
 	rm -rf target .venv .venvs .tools python/src/pme_parquet/jars python/accp/src/pme_parquet_accp/jars

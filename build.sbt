@@ -357,6 +357,26 @@ lazy val hudiAndComet = (project in file("target/modules/hudi-and-comet")).setti
   )
 )
 
+/** Flink, for `make test-all`: a local cluster, its SQL, and Parquet. 130 MB each. Nothing of it is shipped. */
+def flinkOf(version: String) = Project(
+  s"flink-of-all-tests-${version.replace('.', '_')}",
+  file(s"target/modules/flink-of-all-tests-$version")
+).settings(
+  publish / skip := true,
+  crossPaths := false,
+  autoScalaLibrary := false,
+  libraryDependencies ++= Seq(
+    "flink-clients",
+    "flink-table-api-java",
+    "flink-table-planner-loader",
+    "flink-table-runtime",
+    "flink-connector-files",
+    "flink-parquet"
+  ).map("org.apache.flink" % _ % version)
+)
+lazy val flinkLongTerm = flinkOf(flinkOfLongTermSupport)
+lazy val flinkNewest = flinkOf(Versions.flinkNewest)
+
 lazy val core212 = core(scala212, "2_12")
 lazy val core213 = core(scala213, "2_13")
 lazy val kms212 = kms(scala212, "2_12", core212)
@@ -477,6 +497,9 @@ lazy val hudiAndCometJars =
     "Copies the Hudi and the Comet that `make test-all` tests to target/jars/hudi and target/jars/comet"
   )
 
+lazy val flinkJars =
+  taskKey[Unit]("Copies each Flink that `make test-all` tests to a folder of target/jars/flink")
+
 lazy val root = (project in file("."))
   .aggregate(
     core212,
@@ -558,6 +581,15 @@ lazy val root = (project in file("."))
       )
       for ((spark, found) <- each; jar <- found.select(configurationFilter("runtime")))
         IO.copyFile(jar, target / spark / jar.getName)
+    },
+    flinkJars := {
+      val target = baseDirectory.value / "target" / "jars" / "flink"
+      val each = Seq(
+        flinkOfLongTermSupport -> (flinkLongTerm / update).value,
+        Versions.flinkNewest -> (flinkNewest / update).value
+      )
+      for ((version, found) <- each; jar <- found.select(configurationFilter("runtime")))
+        IO.copyFile(jar, target / version / jar.getName)
     },
     hudiAndCometJars := {
       val target = baseDirectory.value / "target" / "jars"

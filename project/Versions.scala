@@ -59,6 +59,10 @@ object Versions {
   /** Hudi and Comet for tests, for Spark 3.5. */
   val hudi = "1.2.0"
   val comet = "0.12.0"
+
+  /** Flink for tests, with Parquet 1.13 and 1.15. It needs no Scala. */
+  val flinkOfLongTermSupport = "1.20.1"
+  val flinkNewest = "2.3.0"
   val googleAuth = "1.20.0"
   val munit = "1.2.1"
 

@@ -71,6 +71,8 @@ RULES = {
     # Comet and Hudi are for Spark 3.5, and only `make test-all` has them.
     "tests/comet/": Rule(OLDEST, EVERY),
     "tests/hudi/test_sessions": Rule(OLDEST, EVERY),
+    # It needs no Spark but to read, and only `make test-all` has Flink.
+    "tests/flink/": Rule(NEWEST, EVERY),
     # Without Spark.
     "tests/hudi/": Rule(BESIDE, EVERY),
     # Iceberg 1.11 has a jar for Spark 3.5. One process writes all tables.

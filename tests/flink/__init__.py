@@ -1,0 +1,1 @@
+"""Apache Flink's SQL on Parquet files, with our crypto factory."""
