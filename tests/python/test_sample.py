@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import product
 from types import SimpleNamespace
@@ -39,8 +40,25 @@ def test_a_test_without_parameters_is_one_row(most: int) -> None:
 
 
 def test_every_rule_matches_existing_tests() -> None:
-    files = [str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")]
-    assert [prefix for prefix in sample.RULES if not any(file.startswith(prefix) for file in files)] == []
+    names = [
+        f"{path.relative_to(ROOT)}::{name}"
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+    ]
+    assert [prefix for prefix in sample.RULES if not any(name.startswith(prefix) for name in names)] == []
+
+
+def test_a_test_that_is_left_to_test_all_runs_in_no_process_and_is_not_missed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sample, "RULES", {"tests/": sample.Rule(sample.SPLIT, sample.NONE)})
+    monkeypatch.setattr(ran, "FOLDER", tmp_path)
+    items: Any = [Item("test_one", **row) for row in ROWS]
+    for process in sample.PROCESSES:
+        kept = sample.chosen(items, process)
+        assert kept == set()
+        ran.write_down(items, kept, process)
+    assert ran.main(["3.5.9", "4.3.0"]) == 0
 
 
 class Item:
