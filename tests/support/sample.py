@@ -53,7 +53,8 @@ RULES = {
     "tests/connect/": Rule(BESIDE, EVERY),
     # Delta 3.3 is for Spark 3.5; `make test-all` has one for each Spark up to 4.2. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
-    "tests/delta/test_encrypt_table": Rule(OLDEST, EVERY),
+    # Two minutes. tests/delta/test_encrypt_steps has the steps, without Spark.
+    "tests/delta/test_encrypt_table": Rule(OLDEST, NONE),
     "tests/delta/test_verify_sessions": Rule(OLDEST, EVERY),
     "tests/delta/test_ways_to_set_keys": Rule(OLDEST, EVERY),
     # Only `make test-all` has them: a minute each.
@@ -67,7 +68,7 @@ RULES = {
     "tests/delta/test_calls": Rule(OLDEST, NONE),
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
-    "tests/doctor/test_cluster": Rule(OLDEST, EVERY),
+    "tests/doctor/test_cluster": Rule(OLDEST, NONE),
     # Comet and Hudi are for Spark 3.5, and only `make test-all` has them.
     "tests/comet/": Rule(OLDEST, EVERY),
     "tests/hudi/test_sessions": Rule(OLDEST, EVERY),
@@ -107,7 +108,8 @@ RULES = {
     "tests/packaging/test_packages": Rule(BESIDE, 1),
     "tests/packaging/": Rule(BESIDE, EVERY),
     "tests/policy/test_sessions": Rule(OLDEST, EVERY),
-    "tests/orc/test_migrate_killed": Rule(NEWEST, 1),
+    # A migration publishes as a copy does: tests/rekey/test_killed.
+    "tests/orc/test_migrate_killed": Rule(NEWEST, NONE),
     "tests/rekey/test_encrypt_killed": Rule(NEWEST, 1),
     "tests/rekey/test_killed": Rule(NEWEST, EVERY),
     "tests/rotation/test_killed": Rule(OLDEST, 1),
@@ -156,7 +158,16 @@ RULES = {
     "tests/xskipper/test_reads": Rule(TURNS, EVERY),
     # Plans of each Spark: the rules for denied columns look at all of their nodes.
     "tests/kms/test_denied_columns": Rule(SPLIT, 2),
-    # A KMS client works the same below each Spark, and tests/kms/client runs all rows of it without one.
+    # A KMS client works the same below each Spark. tests/kms/client has what it does with every kind of server, without
+    # one, so few tests of each client run through Spark.
+    "tests/kms/test_aws_failures": Rule(TURNS, NONE),
+    "tests/kms/test_azure": Rule(TURNS, NONE),
+    "tests/kms/test_clouds_failures": Rule(TURNS, NONE),
+    "tests/kms/test_gcp": Rule(TURNS, NONE),
+    "tests/kms/test_orc_services": Rule(TURNS, NONE),
+    "tests/kms/test_vault_failures": Rule(TURNS, NONE),
+    "tests/kms/test_vault_logins": Rule(TURNS, NONE),
+    "tests/kms/test_vault_tls": Rule(TURNS, NONE),
     "tests/kms/": Rule(TURNS, 1),
     "tests/orc/": Rule(SPLIT, 2),
     "tests/pages/test_rows_of_pages": Rule(SPLIT, 2),
