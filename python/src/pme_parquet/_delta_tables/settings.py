@@ -23,7 +23,7 @@ FOOTER = "footerKey"
 # Table properties have these.
 CARRIED = frozenset({"footerKey", "columnKeys", "uniformKey", "unlistedColumns", "algorithm"})
 _DEFAULTS = {"plaintextFooter": "false", "keyMaterial": "internal", "keyManagement": "envelope"}
-_DOCS = 'docs/delta.md, "What a session refuses", has the settings.'
+_DOCS = 'docs/delta.md, "Set it", has the settings.'
 
 
 def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]:
