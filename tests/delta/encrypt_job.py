@@ -191,6 +191,22 @@ def footers(job: Encrypting) -> None:
     job.encrypt("tracked again", tracked, OPEN)
 
 
+def dropped(job: Encrypting) -> None:
+    """Drop a column that has a key, and give the table its other keys."""
+    table = job.written("dropped", "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    both = replace(OPEN, column_keys={"pii": ["ssn"], "pay": ["jobs"]})
+    job.encrypt("dropped: encrypted", table, both)
+    made = f"delta.`{table}`"
+    job.note("dropped: drop", f"ALTER TABLE {made} DROP COLUMN ssn")
+    insert = f"INSERT INTO {made} SELECT id, day, home, jobs, notes FROM ({row('8, 10, 1, 1')})"
+    job.note("dropped: refused", insert)
+    rest = replace(OPEN, column_keys={"pay": ["jobs"]})
+    job.keep("dropped: rotated", lambda: pme.delta.rotate(job.spark, table, rest))
+    job.note("dropped: insert", insert)
+    job.note("dropped: rows", f"SELECT count(*), count(jobs[0].pay) FROM {made}")
+    job.check("check dropped", table)
+
+
 PARTS = {
     part.__name__: part
     for part in (
@@ -206,6 +222,7 @@ PARTS = {
         told,
         conflicts,
         footers,
+        dropped,
         named,
         large,
         changed,
