@@ -24,12 +24,11 @@ val warnings = Seq("-deprecation", "-feature", "-unchecked", "-Xlint:_", "-Xfata
 
 /**
  * One source serves every Scala and Spark, so `make test` compiles and runs its suites, and checks its form, on Scala 2.13
- * and the newest Spark only; `testOnly` always runs suites. Those of `spark` run on Spark 3.5 with Scala 2.12 as well,
- * since the shims differ there. All else of Scala 2.12 runs in the Python tests on Spark 3.5.
+ * and the newest Spark only; `testOnly` always runs suites. `make test-all` does it for each. All else of Spark 3.5 and
+ * Scala 2.12 runs in the Python tests on Spark 3.5.
  */
-val everyCopy = sys.env.contains("PME_TEST_ALL")
-val formCheckedElsewhere = if (everyCopy) Nil else Seq(scalafmtCheckAll := {})
-val testedElsewhere = if (everyCopy) Nil else formCheckedElsewhere :+ (Test / test := {})
+val testedElsewhere =
+  if (sys.env.contains("PME_TEST_ALL")) Nil else Seq(scalafmtCheckAll := {}, Test / test := {})
 
 def common(scala: String, source: String) = Seq(
   scalaVersion := scala,
@@ -54,7 +53,7 @@ def common(scala: String, source: String) = Seq(
   Test / javaOptions += "-Xmx1g",
   // The parts of the connector jar are not published one by one.
   publish / skip := true
-) ++ (if (scala == scala212 && source != "spark") testedElsewhere else Nil)
+) ++ (if (scala == scala212) testedElsewhere else Nil)
 
 def module(source: String, scala: String, suffix: String): Project =
   Project(s"$source-$suffix", file(s"target/modules/$source-$suffix")).settings(common(scala, source))
@@ -387,10 +386,7 @@ lazy val snapshot212 = snapshotModule(scala212, "2_12", core212, kms212, parquet
 lazy val snapshot213 = snapshotModule(scala213, "2_13", core213, kms213, parquet213)
 lazy val orc212 = orcModule(scala212, "2_12", core212, kms212, parquet212)
 lazy val orc213 = orcModule(scala213, "2_13", core213, kms213, parquet213)
-lazy val spark35_212 =
-  connector(spark35, scala212, "2_12", core212, kms212, parquet212, snapshot212, orc212).settings(
-    formCheckedElsewhere
-  )
+lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, kms212, parquet212, snapshot212, orc212)
 lazy val spark35_213 =
   connector(spark35, scala213, "2_13", core213, kms213, parquet213, snapshot213, orc213).settings(
     testedElsewhere

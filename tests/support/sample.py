@@ -45,18 +45,20 @@ class Rule(NamedTuple):
 # The first matching rule applies.
 RULES = {
     # Each row starts a Spark, or all rows start several: on one Spark, with the work divided between the two.
-    "tests/attacks/test_small_heap": Rule(BESIDE, EVERY),
+    # The others of tests/attacks have such files, in a larger heap.
+    "tests/attacks/test_small_heap": Rule(BESIDE, NONE),
     # Ctrl-C in a rotation has a row here.
     "tests/cli/test_processes.py::test_ctrl_c_leaves_an_encryption": Rule(BESIDE, NONE),
     "tests/cli/test_processes.py::test_ctrl_c_leaves_no_partial_copy": Rule(BESIDE, NONE),
     "tests/cli/test_processes": Rule(BESIDE, EVERY),
-    "tests/connect/": Rule(BESIDE, EVERY),
+    "tests/connect/": Rule(BESIDE, NONE),
     # Delta 3.3 is for Spark 3.5; `make test-all` has one for each Spark up to 4.2. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
     # Two minutes. tests/delta/test_encrypt_steps has the steps, without Spark.
     "tests/delta/test_encrypt_table": Rule(OLDEST, NONE),
     "tests/delta/test_verify_sessions": Rule(OLDEST, EVERY),
-    "tests/delta/test_ways_to_set_keys": Rule(OLDEST, EVERY),
+    # Two minutes. tests/delta/test_sessions has most refusals.
+    "tests/delta/test_ways_to_set_keys": Rule(OLDEST, NONE),
     # Only `make test-all` has them: a minute each.
     "tests/delta/test_shell": Rule(OLDEST, EVERY),
     "tests/delta/test_platform": Rule(OLDEST, EVERY),
@@ -83,15 +85,17 @@ RULES = {
     # Without Spark.
     "tests/iceberg/": Rule(BESIDE, EVERY),
     "tests/docs/test_cli_session": Rule(BESIDE, EVERY),
-    # The demo runs, and an example of each kind.
+    # The demo and the README's commands run.
     "tests/docs/test_examples.py::test_the_demos_next_steps": Rule(BESIDE, NONE),
-    "tests/docs/test_examples.py::test_streaming_example": Rule(BESIDE, NONE),
-    "tests/docs/test_examples.py::test_sealed_example": Rule(BESIDE, NONE),
-    "tests/docs/test_examples.py::test_orc_example": Rule(BESIDE, NONE),
-    "tests/docs/test_examples.py::test_notebook": Rule(BESIDE, 1),
+    "tests/docs/test_examples.py::test_notebook": Rule(BESIDE, NONE),
+    **{
+        f"tests/docs/test_examples.py::test_{name}_example": Rule(BESIDE, NONE)
+        for name in ("orc", "sealed", "sql", "streaming")
+    },
     "tests/docs/test_examples": Rule(BESIDE, EVERY),
-    "tests/docs/test_pages.py::test_the_code_of_a_page": Rule(NEWEST, 10),
+    "tests/docs/test_pages.py::test_the_code_of_a_page": Rule(NEWEST, 8),
     "tests/kms/test_cluster.py::test_with_encrypted_rpc": Rule(OLDEST, NONE),
+    "tests/kms/test_cluster.py::test_nor_is_one_where_rpc": Rule(OLDEST, NONE),
     "tests/kms/test_cluster": Rule(OLDEST, EVERY),
     "tests/leaks/test_heap_dumps": Rule(OLDEST, EVERY),
     "tests/leaks/test_secrets": Rule(BESIDE, EVERY),
@@ -169,10 +173,10 @@ RULES = {
     "tests/kms/test_vault_logins": Rule(TURNS, NONE),
     "tests/kms/test_vault_tls": Rule(TURNS, NONE),
     "tests/kms/": Rule(TURNS, 1),
-    "tests/orc/": Rule(SPLIT, 2),
+    "tests/orc/": Rule(TURNS, 1),
     "tests/pages/test_rows_of_pages": Rule(SPLIT, 2),
     # One process, which starts an executor.
-    "tests/interop/test_hive_serde": Rule(BESIDE, EVERY),
+    "tests/interop/test_hive_serde": Rule(BESIDE, NONE),
     "tests/interop/": Rule(TURNS, 1),
     "tests/isolation/": Rule(TURNS, 1),
     "tests/leaks/": Rule(TURNS, 2),
