@@ -43,7 +43,7 @@ READABLE = FileKind("ours", GCM, plain_footer=True)
 ARROW = FileKind("arrow", CTR, plain_footer=False)
 TIMEOUT_SECONDS = 900
 # Other tests read more of the same files, in a session with more memory.
-FEWER = 6 * SAMPLE
+FEWER = 3 * SAMPLE
 
 
 def attacks_of(made: Iterable[Made], query: Query, *allowed: str) -> Iterator[Attack]:

@@ -51,7 +51,7 @@ def test_every_rule_matches_existing_tests() -> None:
 def test_a_test_that_is_left_to_test_all_runs_in_no_process_and_is_not_missed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sample, "RULES", {"tests/": sample.Rule(sample.SPLIT, sample.NONE)})
+    monkeypatch.setattr(sample, "RULES", {"tests/": sample.LEFT})
     monkeypatch.setattr(ran, "FOLDER", tmp_path)
     items: Any = [Item("test_one", **row) for row in ROWS]
     for process in sample.PROCESSES:

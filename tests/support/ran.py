@@ -33,7 +33,7 @@ def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item], process: st
     skipped: dict[str, bool] = {}
     for item in items:
         name = sample.name(item)
-        if sample.rule(name).rows == sample.NONE:
+        if sample.rule(name) is sample.LEFT:
             continue
         skipped[name] = skipped.get(name, True) and sample.is_skipped(item)
         rows[name] = rows.get(name, 0) + (item in kept)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 PROCESSES = OLDEST, NEWEST, BESIDE = "oldest", "newest", "beside"
 SPLIT, TURNS = "split", "turns"
 EVERY = 1_000_000
-# Only `make test-all` runs the test.
-NONE = 0
 
 
 class Rule(NamedTuple):
@@ -34,31 +32,32 @@ class Rule(NamedTuple):
 
     ``TURNS``: the tests of a file take turns. The newest Spark runs all rows of the first test, the oldest those of the
     second. For work of ours that meets little of Spark: `make test-all` runs it on each.
-
-    ``NONE`` rows: `make test` does not run the test, because another one shows most of it in less time.
     """
 
     where: str
     rows: int
 
 
+# Only `make test-all` runs the test: it takes long, and another one shows most of it, or few changes can break it.
+LEFT = Rule("", 0)
+
 # The first matching rule applies.
 RULES = {
     # Each row starts a Spark, or all rows start several: on one Spark, with the work divided between the two.
     # The others of tests/attacks have such files, in a larger heap.
-    "tests/attacks/test_small_heap": Rule(BESIDE, NONE),
+    "tests/attacks/test_small_heap": LEFT,
     # Ctrl-C in a rotation has a row here.
-    "tests/cli/test_processes.py::test_ctrl_c_leaves_an_encryption": Rule(BESIDE, NONE),
-    "tests/cli/test_processes.py::test_ctrl_c_leaves_no_partial_copy": Rule(BESIDE, NONE),
+    "tests/cli/test_processes.py::test_ctrl_c_leaves_an_encryption": LEFT,
+    "tests/cli/test_processes.py::test_ctrl_c_leaves_no_partial_copy": LEFT,
     "tests/cli/test_processes": Rule(BESIDE, EVERY),
-    "tests/connect/": Rule(BESIDE, NONE),
+    "tests/connect/": LEFT,
     # Delta 3.3 is for Spark 3.5; `make test-all` has one for each Spark up to 4.2. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
     # Two minutes. tests/delta/test_encrypt_steps has the steps, without Spark.
-    "tests/delta/test_encrypt_table": Rule(OLDEST, NONE),
+    "tests/delta/test_encrypt_table": LEFT,
     "tests/delta/test_verify_sessions": Rule(OLDEST, EVERY),
     # Two minutes. tests/delta/test_sessions has most refusals.
-    "tests/delta/test_ways_to_set_keys": Rule(OLDEST, NONE),
+    "tests/delta/test_ways_to_set_keys": LEFT,
     # Only `make test-all` has them: a minute each.
     "tests/delta/test_shell": Rule(OLDEST, EVERY),
     "tests/delta/test_platform": Rule(OLDEST, EVERY),
@@ -67,10 +66,10 @@ RULES = {
     # With Spark, but without Delta.
     "tests/delta/test_verify": Rule(NEWEST, EVERY),
     # One process starts two executors. tests/kms/test_cluster has two for our own format.
-    "tests/delta/test_calls": Rule(OLDEST, NONE),
+    "tests/delta/test_calls": LEFT,
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
-    "tests/doctor/test_cluster": Rule(OLDEST, NONE),
+    "tests/doctor/test_cluster": LEFT,
     # Comet and Hudi are for Spark 3.5, and only `make test-all` has them.
     "tests/comet/": Rule(OLDEST, EVERY),
     "tests/hudi/test_sessions": Rule(OLDEST, EVERY),
@@ -86,34 +85,31 @@ RULES = {
     "tests/iceberg/": Rule(BESIDE, EVERY),
     "tests/docs/test_cli_session": Rule(BESIDE, EVERY),
     # The demo and the README's commands run.
-    "tests/docs/test_examples.py::test_the_demos_next_steps": Rule(BESIDE, NONE),
-    "tests/docs/test_examples.py::test_notebook": Rule(BESIDE, NONE),
-    **{
-        f"tests/docs/test_examples.py::test_{name}_example": Rule(BESIDE, NONE)
-        for name in ("orc", "sealed", "sql", "streaming")
-    },
+    "tests/docs/test_examples.py::test_the_demos_next_steps": LEFT,
+    "tests/docs/test_examples.py::test_notebook": LEFT,
+    **{f"tests/docs/test_examples.py::test_{name}_example": LEFT for name in ("orc", "sealed", "sql", "streaming")},
     "tests/docs/test_examples": Rule(BESIDE, EVERY),
     "tests/docs/test_pages.py::test_the_code_of_a_page": Rule(NEWEST, 8),
-    "tests/kms/test_cluster.py::test_with_encrypted_rpc": Rule(OLDEST, NONE),
-    "tests/kms/test_cluster.py::test_nor_is_one_where_rpc": Rule(OLDEST, NONE),
+    "tests/kms/test_cluster.py::test_with_encrypted_rpc": LEFT,
+    "tests/kms/test_cluster.py::test_nor_is_one_where_rpc": LEFT,
     "tests/kms/test_cluster": Rule(OLDEST, EVERY),
     "tests/leaks/test_heap_dumps": Rule(OLDEST, EVERY),
     "tests/leaks/test_secrets": Rule(BESIDE, EVERY),
     # Keys come to executors as they do for Parquet, which tests/kms/test_cluster shows.
-    "tests/orc/test_cluster": Rule(OLDEST, NONE),
-    "tests/orc/test_hive": Rule(BESIDE, NONE),
-    "tests/orc/test_object_stores": Rule(NEWEST, NONE),
-    "tests/packaging/test_accp.py::test_amazons_provider_resolves": Rule(OLDEST, NONE),
-    "tests/packaging/test_accp.py::test_without_the_extra": Rule(OLDEST, NONE),
+    "tests/orc/test_cluster": LEFT,
+    "tests/orc/test_hive": LEFT,
+    "tests/orc/test_object_stores": LEFT,
+    "tests/packaging/test_accp.py::test_amazons_provider_resolves": LEFT,
+    "tests/packaging/test_accp.py::test_without_the_extra": LEFT,
     "tests/packaging/test_accp": Rule(OLDEST, EVERY),
     "tests/packaging/test_cluster": Rule(OLDEST, EVERY),
-    "tests/packaging/test_other_sparks": Rule(OLDEST, NONE),
-    "tests/packaging/test_packages.py::test_the_connector_resolves_from_an_ivy": Rule(BESIDE, NONE),
+    "tests/packaging/test_other_sparks": LEFT,
+    "tests/packaging/test_packages.py::test_the_connector_resolves_from_an_ivy": LEFT,
     "tests/packaging/test_packages": Rule(BESIDE, 1),
     "tests/packaging/": Rule(BESIDE, EVERY),
     "tests/policy/test_sessions": Rule(OLDEST, EVERY),
     # A migration publishes as a copy does: tests/rekey/test_killed.
-    "tests/orc/test_migrate_killed": Rule(NEWEST, NONE),
+    "tests/orc/test_migrate_killed": LEFT,
     "tests/rekey/test_encrypt_killed": Rule(NEWEST, 1),
     "tests/rekey/test_killed": Rule(NEWEST, EVERY),
     "tests/rotation/test_killed": Rule(OLDEST, 1),
@@ -144,8 +140,8 @@ RULES = {
     # One process starts HDFS.
     "tests/hdfs/test_killed": Rule(OLDEST, 1),
     # S3A has a row of each.
-    "tests/hdfs/test_requests": Rule(OLDEST, NONE),
-    "tests/hdfs/test_faults.py::test_a_read_that_meets": Rule(OLDEST, NONE),
+    "tests/hdfs/test_requests": LEFT,
+    "tests/hdfs/test_faults.py::test_a_read_that_meets": LEFT,
     "tests/hdfs/": Rule(OLDEST, 1),
     "tests/clouds/": Rule(NEWEST, EVERY),
     "tests/storage/test_faulty_reads": Rule(NEWEST, 1),
@@ -164,19 +160,19 @@ RULES = {
     "tests/kms/test_denied_columns": Rule(SPLIT, 2),
     # A KMS client works the same below each Spark. tests/kms/client has what it does with every kind of server, without
     # one, so few tests of each client run through Spark.
-    "tests/kms/test_aws_failures": Rule(TURNS, NONE),
-    "tests/kms/test_azure": Rule(TURNS, NONE),
-    "tests/kms/test_clouds_failures": Rule(TURNS, NONE),
-    "tests/kms/test_gcp": Rule(TURNS, NONE),
-    "tests/kms/test_orc_services": Rule(TURNS, NONE),
-    "tests/kms/test_vault_failures": Rule(TURNS, NONE),
-    "tests/kms/test_vault_logins": Rule(TURNS, NONE),
-    "tests/kms/test_vault_tls": Rule(TURNS, NONE),
+    "tests/kms/test_aws_failures": LEFT,
+    "tests/kms/test_azure": LEFT,
+    "tests/kms/test_clouds_failures": LEFT,
+    "tests/kms/test_gcp": LEFT,
+    "tests/kms/test_orc_services": LEFT,
+    "tests/kms/test_vault_failures": LEFT,
+    "tests/kms/test_vault_logins": LEFT,
+    "tests/kms/test_vault_tls": LEFT,
     "tests/kms/": Rule(TURNS, 1),
     "tests/orc/": Rule(TURNS, 1),
     "tests/pages/test_rows_of_pages": Rule(SPLIT, 2),
     # One process, which starts an executor.
-    "tests/interop/test_hive_serde": Rule(BESIDE, NONE),
+    "tests/interop/test_hive_serde": LEFT,
     "tests/interop/": Rule(TURNS, 1),
     "tests/isolation/": Rule(TURNS, 1),
     "tests/leaks/": Rule(TURNS, 2),
