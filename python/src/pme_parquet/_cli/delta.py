@@ -40,8 +40,8 @@ _CATALOG = "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.D
 _FACTORY = f"spark.hadoop.{FACTORY}={OUR_FACTORY}"
 # Properties of the table have these. In a session they would count for every table, and more than its properties.
 _OF_THE_TABLE = CARRIED - {FOOTER}
-_JAVAS_FOOTER = f"{JAVA}footer.key"
-_JAVAS_KEYS = {_JAVAS_FOOTER, *(f"{JAVA}{name}" for name in ("column.keys", "uniform.key", "complete.columns"))}
+_JAVAS_COLUMNS = {f"{JAVA}{name}" for name in ("column.keys", "uniform.key", "complete.columns")}
+_JAVAS_KEYS = {f"{JAVA}footer.key"} | _JAVAS_COLUMNS
 _WITH_SPARK = "--spark"
 
 Table = Annotated[
@@ -97,7 +97,7 @@ def delta_check(
         raise typer.BadParameter(message, param_hint="--storage-option")
     options = given.options()
     for name in _named_as_declared(options):
-        if name in _OF_THE_TABLE or name.lower() in _JAVAS_KEYS - {_JAVAS_FOOTER}:
+        if name in _OF_THE_TABLE or name.lower() in _JAVAS_COLUMNS:
             raise BadOptionError(f"{name}: it says how a table is written. Leave it out; --column names a column.")
     kms = kms_options(options)
     with _delta_session(spark, options, path) as running:
