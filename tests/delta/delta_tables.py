@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tests.support.kms.static_keys import write_keys
 from tests.support.metastore import Statements, said
 from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, builder, session_settings, without_processes
 
@@ -53,18 +53,6 @@ def session(work: Path, more: Mapping[str, str] | None = None, beside: Iterable[
 
 
 NAMES = ("footer", "pii")
-
-
-def write_keys(work: Path, names: Iterable[str]) -> Path:
-    """Write the file of a static KMS with these master keys."""
-    keys = work / "keys"
-    keys.write_text("\n".join(f"{name}={base64.b64encode(master_key(name)).decode()}" for name in names))
-    return keys
-
-
-def master_key(name: str) -> bytes:
-    """Return a master key of the sessions."""
-    return name.ljust(16).encode()
 
 
 class Job(Statements):

@@ -17,12 +17,13 @@ from pathlib import Path
 import pme_parquet as pme
 import pme_parquet.delta
 from tests.delta import encrypt_killed_job
-from tests.delta.delta_tables import CANARY, FACTORY_NAME, attempt, session, write_keys
+from tests.delta.delta_tables import CANARY, FACTORY_NAME, attempt, session
 from tests.delta.encrypt_faults import concurrent, conflicts, killed, stopped, told
 from tests.delta.encrypt_others import changed, large, named, races
 from tests.delta.encrypt_tables import NAMES, NESTED, OPEN, Encrypting, follow, row
 from tests.support import java
 from tests.support.canary import find_canaries
+from tests.support.kms.static_keys import write_keys
 from tests.support.storage import file_systems
 
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pme_parquet as pme
 import pme_parquet.delta
 from pme_parquet._delta_tables.logged import LoggedTable
-from tests.delta.delta_tables import CANARY, attempt, clear_logs, session, write_keys
+from tests.delta.delta_tables import CANARY, attempt, clear_logs, session
 from tests.delta.encrypt_tables import NAMES, OPEN, Encrypting
+from tests.support.kms.static_keys import write_keys
 from tests.support.storage.lake import Lake, copy_from
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ import pytest
 from deltalake import write_deltalake
 
 from tests.delta import statements_job
-from tests.delta.delta_tables import CANARY, FILES, write_keys
+from tests.delta.delta_tables import CANARY, FILES
 from tests.support.canary import find_canaries
 from tests.support.commands import Done
+from tests.support.kms.static_keys import write_keys
 from tests.support.processes import environment, result_of
 from tests.support.session import SPARK_VERSION
 

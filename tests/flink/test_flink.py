@@ -6,7 +6,6 @@ files.
 
 from __future__ import annotations
 
-import base64
 import os
 import subprocess
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 import pme_parquet as pme
 from tests.support import java
 from tests.support.canary import find_canaries
+from tests.support.kms.static_keys import write_keys
 from tests.support.session import NEWEST, ROOT, SPARK_VERSION
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ OPENED = ("java.lang", "java.net", "java.io", "java.nio", "java.text", "java.tim
 OTHERS = ("hadoop-client-", "scala-library-", "jackson-core-2", "jackson-databind-2", "jackson-annotations-2")
 FACTORY = {"parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFactory"}
 NONE: dict[str, str] = {}
-KEYS = {name: base64.b64encode(name.ljust(16).encode()).decode() for name in ("footer", "pii")}
 FOOTER = "'parquet.encryption.footer.key' = 'footer'"
 OF_COLUMNS = f"{FOOTER}, 'parquet.encryption.column.keys' = 'pii: ssn'"
 MODES = ("batch", "streaming")
@@ -66,8 +65,7 @@ class Flink:
         self.jars = sorted((JARS / version).glob("*.jar"))
         assert self.jars, f"{JARS / version} is missing: make test-all fetches it"
         java.compile_to(work / "classes", SOURCE, against=self.jars)
-        self.keys = work / "keys"
-        self.keys.write_text("\n".join(f"{name}={key}" for name, key in KEYS.items()))
+        self.keys = write_keys(work, ("footer", "pii"))
 
     def place(self, name: str) -> Path:
         return self.work / "tables" / name
@@ -208,9 +206,12 @@ def test_flink_reads_plaintext_files_whatever_the_factory_would_say(flink: Flink
 
 @pytest.mark.parametrize("mode", MODES)
 def test_with_parquet_1_15_a_write_fails_and_writes_nothing(newer: Flink, mode: str) -> None:
-    done = newer.run(mode, newer.table(mode), insert(mode))
-    assert "Can not create a Path from a null string" in done[insert(mode)]
-    assert_nothing_written(newer.place(mode))
+    made = {f"{mode}_{name}": newer.table(f"{mode}_{name}", parts=parts) for name, parts in TABLES.items()}
+    made |= {f"{mode}_{name}": newer.table(f"{mode}_{name}", options) for name, (options, _) in REFUSED.items()}
+    done = newer.run(mode, *made.values(), *map(insert, made))
+    for name in made:
+        assert "Can not create a Path from a null string" in done[insert(name)], name
+        assert_nothing_written(newer.place(name))
 
 
 @pytest.mark.usefixtures("done")

@@ -7,7 +7,6 @@ JSON, and leaves the tables in the directory.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.support.kms.static_keys import write_keys
 from tests.support.metastore import Statements, said
 from tests.support.session import EXTENSION, ROOT, builder, session_settings, without_processes
 
@@ -34,8 +34,7 @@ NAMES = ("footer", "pii")
 
 def session(work: Path, *, extension: bool) -> SparkSession:
     common = session_settings(work)
-    keys = work / "keys"
-    keys.write_text("\n".join(f"{name}={base64.b64encode(name.ljust(16).encode()).decode()}" for name in NAMES))
+    keys = write_keys(work, NAMES)
     jars = [common["spark.jars"], *map(str, sorted(FILES.glob("*.jar")))]
     made = builder(
         common
