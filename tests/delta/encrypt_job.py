@@ -205,6 +205,9 @@ def dropped(job: Encrypting) -> None:
     job.keep("dropped: rotated", lambda: pme.delta.rotate(job.spark, table, rest))
     job.note("dropped: insert", insert)
     job.note("dropped: rows", f"SELECT count(*), count(jobs[0].pay) FROM {made}")
+    job.done["dropped: live"] = [
+        file.rpartition("/dropped/")[2] for file in job.spark.read.format("delta").load(table).inputFiles()
+    ]
     job.check("check dropped", table)
 
 

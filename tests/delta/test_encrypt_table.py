@@ -433,5 +433,8 @@ def test_after_a_drop_of_a_column_with_a_key_a_rotation_to_the_other_keys_makes_
     assert ran.result("dropped: rotated")["rows"] == 8
     assert isinstance(ran.done["dropped: insert"], list)
     assert ran.done["dropped: rows"] == ["(10, 10)"]
-    ran.assert_encrypted("dropped")
+    # The checkpoint is encrypted, so the other implementation cannot say which files are live.
+    files = [(ran.tables / "dropped" / name).read_bytes() for name in ran.done["dropped: live"]]
+    assert [file[-4:] for file in files] == [b"PARE"] * 2
+    assert not any(CANARY.encode() in file for file in files)
     assert high(ran.done["check dropped"], "live") == []
