@@ -118,6 +118,8 @@ def properties(job: Job) -> None:
     plain.conf.set("parquet.crypto.factory.class", "")
     for name, text in {"insert": "VALUES (1, 'a', true, 'b')", "select": f"SELECT * FROM {table}"}.items():
         attempt(job, f"no factory {name}", partial(collected, plain, f"INSERT INTO {table} {text}"))
+    attempt(job, "no factory alter", partial(collected, plain, f"ALTER TABLE {table} ADD COLUMNS (more LONG)"))
+    attempt(job, "no factory vacuum", partial(collected, plain, f"VACUUM {table}"))
     row = "SELECT 1L AS id, 'a' AS ssn, true AS sick"
     new = f"delta.`{job.work / 'tables' / 'new'}` USING delta {KEYS}, {SILENT}) AS {row}"
     attempt(job, "no factory create", lambda: plain.sql(f"CREATE TABLE {new}").collect())

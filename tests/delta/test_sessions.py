@@ -184,7 +184,7 @@ def test_a_session_lists_properties_that_nothing_reads(ran: Ran) -> None:
 
 
 def test_a_session_without_factory_does_not_write(ran: Ran) -> None:
-    assert len(ran.refused("no factory", "no crypto factory")) == 5
+    assert len(ran.refused("no factory", "no crypto factory")) == 7
     assert not (ran.tables / "new").exists()
 
 

@@ -22,7 +22,9 @@ pytestmark = [
 PATIENCE = 600
 FRAMES = ["save", "saveAsTable", "saveAsTable of a table", "writeTo create", "writeTo append", "stream", "toTable"]
 SQL = ["insert", "plain", "overwrite", "delete", "update", "merge", "optimize", "restore", "clone", "select"]
-KEYLESS = [*SQL, "save", "append", "stream"]
+NO_ROWS = list(ways_job.without_rows(""))
+FIRST_KEYS = list(ways_job.with_first_keys("", ""))
+KEYLESS = [*SQL, *NO_ROWS, "plain set", "save", "append", "stream"]
 ENCRYPTED = [
     ("properties", "properties"),
     ("properties uniform", "properties_uniform"),
@@ -99,10 +101,20 @@ def test_with_another_factory_writes_with_keys_are_refused(ran: Ran) -> None:
     kinds = ("save", "stream", "insert", "merge", "delete", "optimize", "restore", "clone", "select")
     names = (ways_job.OF_COLUMNS["java"], ways_job.UNIFORM["java"])
     of_session = [f"{what} {name}" for name in names for what in ("session", "convert")]
-    assert steps == [*(f"properties {kind}" for kind in kinds), *of_session]
+    assert steps == [*(f"properties {kind}" for kind in (*kinds, *NO_ROWS, *FIRST_KEYS)), *of_session]
     assert not ran.table("others_made").exists()
     assert not (ran.work / "parquet" / "_delta_log").exists()
     assert (ran.done["no keys"], ran.done["no keys rows"]) == ([], ["(1, 'x')"])
+    logged = {file.name for file in (ran.table("others") / "_delta_log").glob("*.parquet")}
+    assert logged == {"00000000000000000001.checkpoint.parquet"}
+
+
+def test_without_a_factory_every_commit_to_a_table_with_keys_is_refused(ran: Ran) -> None:
+    assert ran.refused("openly", "PME_UNSUPPORTED", "the session has no crypto factory") == [*NO_ROWS, *FIRST_KEYS]
+    assert not ran.table("openly_made").exists()
+    for name in ("openly", "openly_plain"):
+        assert_nothing_written(ran, name)
+    assert len(ran.done["nothing changed"]) == 1
 
 
 def test_no_value_is_readable_anywhere(ran: Ran) -> None:

@@ -127,12 +127,29 @@ def uniform(job: Job) -> None:
         named.note(f"loud uniform {name}", f"INSERT INTO {loud} VALUES (1, '{CANARY}')")
 
 
+def without_rows(table: str) -> dict[str, str]:
+    """Return statements that commit no rows. Any commit can be the one that gets a checkpoint."""
+    return {
+        "set": f"ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'you')",
+        "unset": f"ALTER TABLE {table} UNSET TBLPROPERTIES ('team')",
+        "add": f"ALTER TABLE {table} ADD COLUMNS (more LONG)",
+        "alter": f"ALTER TABLE {table} ALTER COLUMN id COMMENT 'a number'",
+        "comment": f"COMMENT ON TABLE {table} IS 'people'",
+        "constrain": f"ALTER TABLE {table} ADD CONSTRAINT positive CHECK (id > 0)",
+        "release": f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS positive",
+        "vacuum": f"VACUUM {table}",
+        "replace": f"REPLACE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})",
+    }
+
+
 def without_footer_key(job: Job) -> None:
     """Write to tables with keys in sessions without a footer key, in which Delta can write no checkpoint."""
     table, place = new_table(job, "keyless"), str(job.work / "tables" / "keyless")
-    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})")
+    # The third commit gets the first checkpoint.
+    third = "'delta.checkpointInterval' = '2'"
+    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {third})")
     # For RESTORE to an older version.
-    job.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'me')")
+    own(job, **{FOOTER_KEY_NAME: "footer"}).sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('team')")
     made = new_table(job, "keyless_made")
     other = new_table(job, "keyless_plain")
     job.sql(f"CREATE TABLE {other} {COLUMNS} USING delta TBLPROPERTIES ({SILENT})")
@@ -153,11 +170,33 @@ def without_footer_key(job: Job) -> None:
             "restore": f"RESTORE TABLE {table} TO VERSION AS OF 0",
             "clone": f"CREATE TABLE {made} SHALLOW CLONE {table}",
             "select": f"CREATE TABLE {made} USING delta TBLPROPERTIES ({NAMED}, {SILENT}) AS SELECT 1L id, 'x' ssn",
+            **without_rows(table),
+            "plain set": f"ALTER TABLE {other} SET TBLPROPERTIES ('team' = 'you')",
         }.items():
             session.note(f"keyless {name} {step}", statement)
         attempt(job, f"keyless {name} save", partial(frame.write.format("delta").mode("append").save, place))
         attempt(job, f"keyless {name} append", frame.writeTo(table).append)
         attempt(job, f"keyless {name} stream", partial(finish, stream.start, place))
+
+
+def with_first_keys(new: str, plain: str) -> dict[str, str]:
+    """Return statements that give a new table, and one that is there, its first keys."""
+    return {
+        "create": f"CREATE TABLE {new} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT})",
+        "first keys": f"ALTER TABLE {plain} SET TBLPROPERTIES ({NAMED})",
+    }
+
+
+def no_factory(job: Job) -> None:
+    """Change tables, and no rows of them, in a session without a factory, which would write a plaintext checkpoint."""
+    table, plain, made = (new_table(job, name) for name in ("openly", "openly_plain", "openly_made"))
+    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})")
+    job.sql(f"CREATE TABLE {plain} {COLUMNS} USING delta TBLPROPERTIES ({SHOWN_NEVER}, {OFTEN})")
+    with without_setting(job.spark, FACTORY_NAME) as spark:
+        named = Job(spark, job.work, job.done)
+        for step, statement in (without_rows(table) | with_first_keys(made, plain)).items():
+            named.note(f"openly {step}", statement)
+        named.note("nothing changed", f"VACUUM {table} DRY RUN", f"DESCRIBE HISTORY {table}")
 
 
 def other_factory(job: Job) -> None:
@@ -183,6 +222,8 @@ def other_factory(job: Job) -> None:
         "restore": f"RESTORE TABLE {table} TO VERSION AS OF 0",
         "clone": f"CREATE TABLE {made} SHALLOW CLONE {table}",
         "select": f"CREATE TABLE {made} USING delta TBLPROPERTIES ({NAMED}, {SILENT}) AS SELECT 1L id, 'x' ssn",
+        **without_rows(table),
+        **with_first_keys(made, plain),
     }.items():
         named.note(f"other properties {step}", statement)
     for keys in (OF_COLUMNS["java"], UNIFORM["java"]):
@@ -204,6 +245,7 @@ def main() -> None:
         uniform(job)
         without_footer_key(job)
     other_factory(job)
+    no_factory(job)
     with without_setting(job.spark, FACTORY_NAME):
         frames(job, job.spark.newSession(), "without")
     job.spark.stop()

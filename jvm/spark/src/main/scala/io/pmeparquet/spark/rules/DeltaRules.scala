@@ -21,6 +21,8 @@ private[spark] object DeltaRules {
   private val Rewriting = Set("OptimizeTableCommand", "DeltaReorgTableCommand", "DeltaReorgTable")
   private val Constraints = Set("AlterTableAddConstraint", "AddConstraint")
   private val Altering = Set("AlterColumn", "AlterColumns")
+  // Its first and its last commit can be those that get a checkpoint.
+  private val Vacuum = "VacuumTableCommand"
 
   def check(session: SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
     val rules = new DeltaRules(session)
@@ -36,7 +38,15 @@ private final class DeltaRules(session: SparkSession) {
   private val creations = new DeltaCreations(session, settings, texts)
   private val files = new DeltaFiles(session, settings)
 
-  def judge(node: LogicalPlan): Unit = node match {
+  def judge(node: LogicalPlan): Unit = {
+    node match {
+      case alter: AlterTableCommand => DeltaTable.of(alter.table).foreach(requireEncryptedLog)
+      case _ => ()
+    }
+    judgeStatement(node)
+  }
+
+  private def judgeStatement(node: LogicalPlan): Unit = node match {
     case overwrite: OverwriteByExpression =>
       DeltaTable.of(overwrite.table).foreach { table =>
         requireNoKeys(overwrite)
@@ -79,6 +89,7 @@ private final class DeltaRules(session: SparkSession) {
         }
         val after = table.withProperties(table.properties ++ set.properties)
         requireKept(table, after, changed.keys.toSeq, "ALTER TABLE SET TBLPROPERTIES")
+        requireFactory(after)
         if (changed.keys.exists(DeltaTable.isGuarded)) creations.requireSilentDefinition(after)
         texts.requireSilentConstraints(after, changed)
       }
@@ -97,7 +108,9 @@ private final class DeltaRules(session: SparkSession) {
 
   private def judgeNew(create: LogicalPlan with V2CreateTablePlan): Unit = {
     create match {
-      case replace: ReplaceTable => requireKeysOfNew(replace.name, replace.tableSpec.properties)
+      case replace: ReplaceTable =>
+        requireKeysOfNew(replace.name, replace.tableSpec.properties)
+        deltaOf(replace.name).foreach(requireEncryptedLog)
       case replace: ReplaceTableAsSelect =>
         requireKeysOfNew(replace.name, replace.tableSpec.properties)
         deltaOf(replace.name).foreach(texts.requireSilentOptions(_, replace.writeOptions))
@@ -107,10 +120,8 @@ private final class DeltaRules(session: SparkSession) {
       requireNoKeys(create)
       creations.requireSilentDefinition(table)
       requireSilentStatistics(table)
-      if (create.isInstanceOf[V2CreateTableAsSelectPlan]) {
-        requireFactory(table)
-        requireLogKey(table.name)
-      }
+      requireFactory(table)
+      if (create.isInstanceOf[V2CreateTableAsSelectPlan]) requireLogKey(table.name)
     }
   }
 
@@ -118,7 +129,9 @@ private final class DeltaRules(session: SparkSession) {
     val name = node.getClass.getSimpleName
     if (DeltaChanges.contains(node)) judgeConditions(node, name)
     else if (Rewriting.contains(name)) DeltaChanges.tablesOf(node).foreach(requireWritable)
-    else if (Constraints.contains(name)) DeltaChanges.tablesOf(node).foreach { table =>
+    else if (name == Vacuum) {
+      if (DeltaTable.ask(node, "dryRun") != true) DeltaChanges.tablesOf(node).foreach(requireEncryptedLog)
+    } else if (Constraints.contains(name)) DeltaChanges.tablesOf(node).foreach { table =>
       val text = node.productIterator.collect { case expression: String => expression }.toSeq.lastOption
       texts.requireSilent(table, "a CHECK constraint", text.getOrElse(""))
     }
@@ -228,6 +241,12 @@ private final class DeltaRules(session: SparkSession) {
     val names = FormatOptions.writes(node).flatMap(_.options.keys)
     val keys = names.filter(name => DeltaTable.lower(name).startsWith(PmeOptions.ParquetPrefix))
     if (keys.nonEmpty) throw PmeErrors.deltaOptions(keys.distinct.sorted)
+  }
+
+  /** Every commit can be the one that gets a checkpoint, also one that writes no rows. */
+  private def requireEncryptedLog(table: DeltaTable): Unit = {
+    requireFactory(table)
+    requireLogKey(table.name)
   }
 
   private def requireFactory(table: DeltaTable): Unit = {
