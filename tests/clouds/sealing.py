@@ -1,4 +1,4 @@
-"""Tests of sealed tables in a cloud's store, and of one that stops. The module of a store imports them.
+"""Tests of sealed tables in a cloud's store, and of one that stops or fails. The module of a store imports them.
 
 It has the fixtures ``place`` and ``operation``: the name of an operation that the store allows.
 """
@@ -14,8 +14,10 @@ import pme_parquet as pme
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.changes import OPERATIONS, assert_nothing_lost, shape
+from tests.support.storage import copies
+from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
 from tests.support.storage.place import ENC, READING
+from tests.support.storage.reads import READS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 # A point is a part of the requests that a clean run makes.
 POINTS = range(6)
+POINTS_OF_COPIES = range(12)
 TOGETHER = 3
 
 
@@ -88,3 +91,94 @@ def test_a_store_that_stops(operation: str, point: int, place: InCloud) -> None:
     assert place.rows() == rows(people(place.spark))
     assert shape(place.names()) == shape(clean.names())
     assert pme.verify(place.spark, place.path, options=READING).collect() == []
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("what", READS)
+@pytest.mark.parametrize("passes", [True, False], ids=["once", "ever after"])
+def test_a_read_that_meets_a_fault_returns_all_or_fails(
+    spark: SparkSession, what: str, point: int, place: InCloud, *, passes: bool
+) -> None:
+    sealed(place)
+    # Another read of the same table asks less.
+    READS[what](place)
+    before = len(place.store.requests)
+    expected = READS[what](place)
+    left = (len(place.store.requests) - before) * point // len(POINTS)
+    refused_once = False
+
+    def fails(_: str, url: str) -> bool:
+        nonlocal left, refused_once
+        left -= place.name in url
+        if left >= 0 or (passes and refused_once):
+            return False
+        refused_once = True
+        return True
+
+    with place.store.busy(fails):
+        try:
+            found = READS[what](place)
+        except Exception:  # noqa: BLE001 each client has its own
+            assert not passes
+            found = None
+    assert refused_once
+    if what == "verify" and found:
+        # It says which file could not be read, and reads the others.
+        assert not passes
+        assert all(finding.file for finding in found)  # type: ignore[attr-defined]
+    else:
+        assert found is None or found == expected
+    assert READS[what](place) == expected
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_failure_that_passes(operation: str, point: int, place: InCloud) -> None:
+    clean = place.beside("clean")
+    OPERATIONS[operation].prepare(clean)
+    OPERATIONS[operation].prepare(place)
+    before = len(place.store.requests)
+    OPERATIONS[operation].act(clean)
+    left = (len(place.store.requests) - before) * point // len(POINTS)
+    answered: list[str] = []
+
+    def once(_: str, url: str) -> bool:
+        nonlocal left
+        left -= place.name in url
+        if left < 0 and not answered:
+            answered.append(url)
+            return True
+        return False
+
+    with place.store.busy(once):
+        OPERATIONS[operation].act(place)
+    assert answered
+    more = people(place.spark, 20) if operation == "append" else people(place.spark).limit(0)
+    assert place.rows() == rows(people(place.spark).union(more))
+    assert shape(place.names()) == shape(clean.names())
+    assert pme.verify(place.spark, place.path, options=READING).collect() == []
+
+
+@pytest.mark.parametrize("point", POINTS_OF_COPIES)
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it(name: str, point: int, place: InCloud) -> None:
+    clean = place.beside("clean")
+    COPIES[name].prepare(clean)
+    COPIES[name].prepare(place)
+    files = place.content()
+    before = len(place.store.requests)
+    COPIES[name].act(clean)
+    asked = place.store.requests[before:]
+    appears = next(at for at, one in enumerate(asked) if copies.UNFINISHED in one.key)
+    left = copies.where_it_appears(point, len(POINTS_OF_COPIES), len(asked), appears)
+
+    def stopped(_: str, url: str) -> bool:
+        nonlocal left
+        left -= place.name in url
+        return left < 0
+
+    with place.store.busy(stopped):
+        failed = copies.act(name, place)
+    assert place.content() == files
+    expected = COPIES[name].result(clean).names()
+    if not copies.assert_whole_or_refused(name, place, expected, failed=failed):
+        copies.assert_the_next_run_ends_it(name, place, expected)

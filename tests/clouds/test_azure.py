@@ -9,7 +9,14 @@ import pytest
 
 import pme_parquet as pme
 from tests.clouds.place import HERE, InCloud, reached
-from tests.clouds.sealing import test_a_seal_wins_once, test_a_store_that_stops, test_a_table_is_sealed
+from tests.clouds.sealing import (
+    test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
+    test_a_failure_that_passes,
+    test_a_read_that_meets_a_fault_returns_all_or_fails,
+    test_a_seal_wins_once,
+    test_a_store_that_stops,
+    test_a_table_is_sealed,
+)
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
@@ -45,7 +52,10 @@ def place(spark: SparkSession, store: Azure, request: pytest.FixtureRequest) -> 
 ROOT = f"abfs://{CONTAINER}@{ACCOUNT}"
 
 __all__ = [
+    "test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it",
+    "test_a_failure_that_passes",
     "test_a_migration_of_orc",
+    "test_a_read_that_meets_a_fault_returns_all_or_fails",
     "test_a_seal_wins_once",
     "test_a_store_that_stops",
     "test_a_table_is_sealed",

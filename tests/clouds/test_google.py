@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.clouds.place import HERE, InCloud, reached
-from tests.clouds.sealing import test_a_seal_wins_once, test_a_store_that_stops, test_a_table_is_sealed
+from tests.clouds.sealing import (
+    test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
+    test_a_failure_that_passes,
+    test_a_read_that_meets_a_fault_returns_all_or_fails,
+    test_a_seal_wins_once,
+    test_a_store_that_stops,
+    test_a_table_is_sealed,
+)
 from tests.support.storage.google import Google
 from tests.support.storage.operations import (
     test_a_migration_of_orc,
@@ -49,7 +56,10 @@ ROOT = "gs://places"
 STOPPED = ("append", "rotate", "to external", "in place")
 
 __all__ = [
+    "test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it",
+    "test_a_failure_that_passes",
     "test_a_migration_of_orc",
+    "test_a_read_that_meets_a_fault_returns_all_or_fails",
     "test_a_rotation_refuses_to_run_beside_one_that_does_something_else",
     "test_a_seal_wins_once",
     "test_a_store_that_stops",

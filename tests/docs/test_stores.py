@@ -20,7 +20,8 @@ S3, SEALED, HDFS = "storage/test_requests", "snapshots/test_object_stores", "hdf
 GOOGLE, ABFS = "clouds/test_google", "clouds/test_azure"
 STOPS, FAULTS, READS = "test_a_store_that_stops", "storage/test_faults", "storage/test_faulty_reads"
 KILLED, OF_HDFS = "hdfs/test_killed::test_a_killed_operation", "hdfs/test_faults"
-FAULTY_READ = f"{OF_HDFS}::test_a_read_that_meets_a_fault_returns_all_or_fails"
+FAULTY_READ = "test_a_read_that_meets_a_fault_returns_all_or_fails"
+STOPPED_COPY = "test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it"
 DELTA, CHANGED = "delta/test_stores", "test_an_encrypted_table_is_written_changed_and_read"
 BROKEN_OFF = "test_a_table_in_plaintext_is_encrypted_by_the_run_after_one_that_broke_off"
 ICEBERG, COMPACTED = "iceberg/test_stores", "test_a_table_is_written_changed_compacted_and_read"
@@ -69,10 +70,10 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
         f"{ABFS}::test_a_rotation_is_refused",
     ),
     "the store stops during `encrypt`,": (
-        f"{FAULTS}::test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it",
-        None,
-        None,
-        None,
+        f"{FAULTS}::{STOPPED_COPY}",
+        "hdfs/test_killed::test_a_killed_copy_appears_whole_or_not_at_all",
+        f"{GOOGLE}::{STOPPED_COPY}",
+        f"{ABFS}::{STOPPED_COPY}",
     ),
     "`inspect`": (
         "storage/test_settings::test_a_sessions_settings_reach_the_store_without_spark",
@@ -94,11 +95,21 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
     "one failure": (
         f"{FAULTS}::test_a_fault_that_passes",
         f"{OF_HDFS}::test_an_operation_that_meets_a_fault_loses_nothing",
-        None,
-        None,
+        f"{GOOGLE}::test_a_failure_that_passes",
+        f"{ABFS}::test_a_failure_that_passes",
     ),
-    "a read meets": (f"{READS}::test_a_fault_that_passes_costs_no_row", FAULTY_READ, None, None),
-    "the store stops during a read": (f"{READS}::test_a_store_that_stops_costs_no_row", FAULTY_READ, None, None),
+    "a read meets": (
+        f"{READS}::test_a_fault_that_passes_costs_no_row",
+        f"{OF_HDFS}::{FAULTY_READ}",
+        f"{GOOGLE}::{FAULTY_READ}",
+        f"{ABFS}::{FAULTY_READ}",
+    ),
+    "the store stops during a read": (
+        f"{READS}::test_a_store_that_stops_costs_no_row",
+        f"{OF_HDFS}::{FAULTY_READ}",
+        f"{GOOGLE}::{FAULTY_READ}",
+        f"{ABFS}::{FAULTY_READ}",
+    ),
     "a listing without": (f"{READS}::test_a_listing_that_lacks_a_file", None, None, None),
     "a process is killed": (None, KILLED, None, None),
     "a user may not write": (None, "hdfs/test_permissions::test_who_may_only_read", None, None),

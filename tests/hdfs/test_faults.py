@@ -18,9 +18,10 @@ from tests.support.storage import changes, file_systems, s3a
 from tests.support.storage.changes import assert_nothing_lost, sealed, shape
 from tests.support.storage.file_systems import NEVER
 from tests.support.storage.place import READING
+from tests.support.storage.reads import READS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
 FAULTY = {"fs.hdfs.impl": "hdfs.FaultyHdfs", "fs.hdfs.impl.disable.cache": "true"}
 CLOSED = "the connection was closed"
 POINTS = (3, 0, 5, 1, 2, 4, 6, 7)
-READS: dict[str, Callable[[InHdfs], object]] = {
-    "rows": lambda place: place.rows(),
-    "sealed rows": lambda place: place.rows(snapshot="require"),
-    "verify": lambda place: pme.verify(place.spark, place.path, options=READING).collect(),
-}
 
 
 @pytest.fixture(scope="module")

@@ -13,33 +13,19 @@ import pme_parquet as pme
 from tests.hdfs.stopping import load, stopping
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import changes, file_systems
+from tests.support.storage import changes, copies, file_systems
 from tests.support.storage.changes import assert_nothing_lost, shape
+from tests.support.storage.copies import in_directories
 from tests.support.storage.file_systems import NEVER
-from tests.support.storage.place import ENC, READING
+from tests.support.storage.place import READING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.hdfs.place import InHdfs
-    from tests.support.storage.place import Place
 
 # A point is a part of the changes that a clean run makes. `make test` takes the first ones, in the middle.
 POINTS = (5, 8, 0, 1, 2, 3, 4, 6, 7, 9, 10, 11)
-COPY = "copy"
-
-
-def copy(place: Place) -> None:
-    pme.encrypt(place.spark, place.path, place.beside(COPY).path, ENC)
-
-
-OPERATIONS = {
-    "in place": changes.OPERATIONS["in place"],
-    "to external": changes.OPERATIONS["to external"],
-    "rotate": changes.OPERATIONS["rotate"],
-    "copy": changes.Operation(copy, changes.plain),
-    "append": changes.OPERATIONS["append"],
-}
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +35,9 @@ def loaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Non
 
 @pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", changes.OPERATIONS)
 def test_a_killed_operation(spark: SparkSession, name: str, point: int, place: InHdfs) -> None:
-    operation = OPERATIONS[name]
+    operation = changes.OPERATIONS[name]
     clean = place.beside("clean")
     operation.prepare(clean)
     operation.prepare(place)
@@ -62,16 +48,37 @@ def test_a_killed_operation(spark: SparkSession, name: str, point: int, place: I
     with stopping(spark, (made - 1) * point // len(POINTS)), pytest.raises(Exception) as failed:  # noqa: PT011 as Spark and HDFS have it
         operation.act(place)
     assert "stopped" in str(failed.value) or "failed" in str(failed.value)
-    if name == "copy":
-        target = place.beside(COPY)
-        assert target.names() == set() or target.rows() == rows(people(spark))
     assert_nothing_lost(name, place)
     if name == "append":
         return
     with stopping(spark, NEVER):
         operation.act(place)
-    done, expected = (where.beside(COPY) if name == "copy" else where for where in (place, clean))
-    assert done.rows() == rows(people(spark))
-    assert shape(done.names()) == shape(expected.names())
+    assert place.rows() == rows(people(spark))
+    assert shape(place.names()) == shape(clean.names())
     assert not [name for name in place.around() if "pme" in name]
-    assert pme.verify(spark, done.path, options=READING).collect() == []
+    assert pme.verify(spark, place.path, options=READING).collect() == []
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("name", changes.COPIES)
+def test_a_killed_copy_appears_whole_or_not_at_all(spark: SparkSession, name: str, point: int, place: InHdfs) -> None:
+    operation = changes.COPIES[name]
+    clean = place.beside("clean")
+    operation.prepare(clean)
+    operation.prepare(place)
+    files = place.content()
+    with stopping(spark, NEVER):
+        operation.act(clean)
+        made = NEVER - file_systems.changes_left(spark)
+    with stopping(spark, made * point // len(POINTS)):
+        failed = copies.act(name, place)
+    assert place.content() == files
+    expected = operation.result(clean).names()
+    if not copies.assert_whole_or_refused(name, place, expected, failed=failed):
+        # HDFS moves a directory in one step.
+        assert operation.result(place).names() == set()
+        operation.act(place)
+    assert operation.result(place).rows() == rows(people(spark))
+    assert in_directories(operation.result(place).names()) == in_directories(expected)
+    assert not [name for name in place.around() if "pme" in name]

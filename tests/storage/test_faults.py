@@ -13,7 +13,7 @@ import pytest
 import pme_parquet as pme
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import s3a
+from tests.support.storage import copies, s3a
 from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
 from tests.support.storage.faults import at, concerns
 from tests.support.storage.place import READING, InBucket
@@ -27,7 +27,6 @@ pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is
 
 # A point is a part of the requests that a clean run makes.
 POINTS = range(20)
-UNFINISHED = "0-unfinished-copy-"
 
 
 class Prepared(NamedTuple):
@@ -99,12 +98,6 @@ def test_a_fault_that_passes(
     assert pme.verify(spark, place.path, options=READING).collect() == []
 
 
-def in_directories(names: set[str]) -> list[tuple[str, list[str]]]:
-    """Return the directory and the kind of each file."""
-    parts = (name.rpartition("/") for name in names)
-    return sorted((directory, shape({file})) for directory, _, file in parts)
-
-
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("name", COPIES)
 def test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it(
@@ -112,40 +105,10 @@ def test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it(
 ) -> None:
     before = prepared(name, hasty, clean)
     place = restored(name, hasty, before.files)
-    target = COPIES[name].result(place)
-    appears = next(at for at, one in enumerate(before.requests) if UNFINISHED in one.key)
-    # Most of the points are where the copy appears.
-    early = len(POINTS) // 4
-    stop = appears * point // early
-    if point >= early:
-        stop = appears + (len(before.requests) - appears) * (point - early) // (len(POINTS) - early)
-    failed = False
+    appears = next(at for at, one in enumerate(before.requests) if copies.UNFINISHED in one.key)
+    stop = copies.where_it_appears(point, len(POINTS), len(before.requests), appears)
     with place.store.failing(at(place, stop, "busy", ever_after=True)):
-        try:
-            COPIES[name].act(place)
-        except Exception:  # noqa: BLE001 each storage has its own
-            failed = True
+        failed = copies.act(name, place)
     assert place.content() == before.files
-    expected = rows(people(place.spark))
-    if not failed or (target.data() and not [name for name in target.names() if UNFINISHED in name]):
-        # Only what the run leaves beside its copy could not be removed.
-        assert target.rows() == expected
-        assert in_directories(target.names()) == in_directories(before.names)
-        return
-    if target.data():
-        with pytest.raises(pme.DamagedFileError, match="a copy to this directory has not ended"):
-            target.rows()
-        # Other programs fail on the same files: Spark's own source would.
-        bodies = target.content()
-        notices = {name: body for name, body in bodies.items() if UNFINISHED in name}
-        data = bodies.keys() - notices.keys()
-        assert {bodies[name][-4:] for name in data if name.endswith(".parquet")} <= {b"PARE"}
-        if in_directories(data) != in_directories(before.names):
-            assert {name.rpartition("/")[0] for name in data} <= {name.rpartition("/")[0] for name in notices}
-        assert b"PAR" not in b"".join(notices.values())
-        with pytest.raises(pme.PmeError, match="a copy to it has not ended"):
-            COPIES[name].act(place)
-        target.store.files.rm(f"{target.bucket}/{target.name}", recursive=True)
-    COPIES[name].act(place)
-    assert target.rows() == expected
-    assert in_directories(target.names()) == in_directories(before.names)
+    if not copies.assert_whole_or_refused(name, place, before.names, failed=failed):
+        copies.assert_the_next_run_ends_it(name, place, before.names)

@@ -18,6 +18,7 @@ from tests.support.storage import s3a
 from tests.support.storage.changes import sealed
 from tests.support.storage.faults import at
 from tests.support.storage.place import ENC, READING
+from tests.support.storage.reads import READS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,11 +32,6 @@ pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is
 
 POINTS = (2, 0, 1, 3)
 FAULTS = ("cut", "silent", "busy", "gone", "lost")
-READS: dict[str, Callable[[InBucket], object]] = {
-    "rows": lambda place: place.rows(),
-    "sealed rows": lambda place: place.rows(snapshot="require"),
-    "verify": lambda place: pme.verify(place.spark, place.path, options=READING).collect(),
-}
 PATIENCE = {"connection.timeout": "500ms", "connection.request.timeout": "500ms"}
 
 
