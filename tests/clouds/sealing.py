@@ -178,6 +178,7 @@ def test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it(name: str,
 
     with place.store.busy(stopped):
         failed = copies.act(name, place)
+    assert left < 0
     assert place.content() == files
     expected = COPIES[name].result(clean).names()
     if not copies.assert_whole_or_refused(name, place, expected, failed=failed):

@@ -109,8 +109,27 @@ def test_with_another_factory_writes_with_keys_are_refused(ran: Ran) -> None:
     assert logged == {"00000000000000000001.checkpoint.parquet"}
 
 
+def test_with_factory_and_footer_key_statements_without_rows_run_and_their_checkpoints_are_encrypted(ran: Ran) -> None:
+    rows = {step: ran.done[f"complete {step}"] for step in NO_ROWS}
+    assert [(step, found) for step, found in rows.items() if found and step != "vacuum"] == []
+    assert "complete" in rows["vacuum"][0]
+    checkpoints = list((ran.table("complete") / "_delta_log").glob("*.checkpoint.parquet"))
+    # VACUUM commits twice.
+    assert len(checkpoints) >= len(NO_ROWS)
+    assert {file.read_bytes()[-MAGIC_LENGTH:] for file in checkpoints} == {ENCRYPTED_FOOTER}
+
+
+def test_a_table_with_keys_is_not_replaced_by_its_place_under_another_name(ran: Ran) -> None:
+    assert ran.refused("by its place", "PME_UNSUPPORTED", "its replacement") == ["by its place"]
+
+
 def test_without_a_factory_every_commit_to_a_table_with_keys_is_refused(ran: Ran) -> None:
-    assert ran.refused("openly", "PME_UNSUPPORTED", "the session has no crypto factory") == [*NO_ROWS, *FIRST_KEYS]
+    assert ran.refused("openly", "PME_UNSUPPORTED", "the session has no crypto factory") == [
+        *NO_ROWS,
+        *FIRST_KEYS,
+        "upgraded",
+        "with a feature",
+    ]
     assert not ran.table("openly_made").exists()
     for name in ("openly", "openly_plain"):
         assert_nothing_written(ran, name)

@@ -10,7 +10,7 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
 from tests.delta.delta_tables import (
@@ -24,6 +24,7 @@ from tests.delta.delta_tables import (
     session,
     without_setting,
 )
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,8 +139,19 @@ def without_rows(table: str) -> dict[str, str]:
         "constrain": f"ALTER TABLE {table} ADD CONSTRAINT positive CHECK (id > 0)",
         "release": f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS positive",
         "vacuum": f"VACUUM {table}",
+        **({"truncate": f"TRUNCATE TABLE {table}"} if SPARK_VERSION >= (4, 0) else {}),
         "replace": f"REPLACE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})",
     }
+
+
+def complete(job: Job) -> None:
+    """Run the same with the factory and a footer key, and replace a table by its place under another name."""
+    table = new_table(job, "complete")
+    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})")
+    for step, statement in without_rows(table).items():
+        job.note(f"complete {step}", statement)
+    there = f"CREATE OR REPLACE TABLE another USING delta LOCATION '{job.work / 'tables' / 'complete'}'"
+    job.note("by its place", f"{there} AS SELECT 1L AS id, '{CANARY}' AS ssn")
 
 
 def without_footer_key(job: Job) -> None:
@@ -196,6 +208,10 @@ def no_factory(job: Job) -> None:
         named = Job(spark, job.work, job.done)
         for step, statement in (without_rows(table) | with_first_keys(made, plain)).items():
             named.note(f"openly {step}", statement)
+        jvm: Any = spark._jvm
+        of = jvm.io.delta.tables.DeltaTable.forPath(named.spark._jsparkSession, str(job.work / "tables" / "openly"))
+        attempt(job, "openly upgraded", partial(of.upgradeTableProtocol, 3, 7))
+        attempt(job, "openly with a feature", partial(of.addFeatureSupport, "deletionVectors"))
         named.note("nothing changed", f"VACUUM {table} DRY RUN", f"DESCRIBE HISTORY {table}")
 
 
@@ -240,6 +256,7 @@ def main() -> None:
     job = Job(session(work), work)
     frames(job, job.spark, "with")
     properties(job)
+    complete(job)
     sessions(job)
     with without_setting(job.spark, FOOTER_KEY_NAME):
         uniform(job)

@@ -73,6 +73,7 @@ def test_a_killed_copy_appears_whole_or_not_at_all(spark: SparkSession, name: st
         made = NEVER - file_systems.changes_left(spark)
     with stopping(spark, made * point // len(POINTS)):
         failed = copies.act(name, place)
+        assert file_systems.changes_left(spark) == 0
     assert place.content() == files
     expected = operation.result(clean).names()
     if not copies.assert_whole_or_refused(name, place, expected, failed=failed):

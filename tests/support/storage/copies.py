@@ -85,11 +85,12 @@ def assert_the_next_run_ends_it(name: str, place: Place, clean: Collection[str])
         clean: the files of a copy that nothing stopped.
     """
     target = COPIES[name].result(place)
-    has_data = bool(target.data())
+    has_data, left = bool(target.data()), target.names()
     try:
         COPIES[name].act(place)
     except pme.PmeError as refused:
         # A store with directories may have empty ones.
+        assert has_data or not left
         reason = "a copy to it has not ended" if has_data else "it is not empty"
         assert reason in str(refused)  # noqa: PT017 it may also succeed
         remove(target)

@@ -21,8 +21,8 @@ private[spark] object DeltaRules {
   private val Rewriting = Set("OptimizeTableCommand", "DeltaReorgTableCommand", "DeltaReorgTable")
   private val Constraints = Set("AlterTableAddConstraint", "AddConstraint")
   private val Altering = Set("AlterColumn", "AlterColumns")
-  // Its first and its last commit can be those that get a checkpoint.
-  private val Vacuum = "VacuumTableCommand"
+  // They commit, and are no Spark's ALTER. Delta 4 has a TRUNCATE of its own.
+  private val Committing = Set("VacuumTableCommand", "TruncateDeltaTableCommand", "TruncateTable")
 
   def check(session: SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
     val rules = new DeltaRules(session)
@@ -109,10 +109,11 @@ private final class DeltaRules(session: SparkSession) {
   private def judgeNew(create: LogicalPlan with V2CreateTablePlan): Unit = {
     create match {
       case replace: ReplaceTable =>
-        requireKeysOfNew(replace.name, replace.tableSpec.properties)
-        deltaOf(replace.name).foreach(requireEncryptedLog)
+        val old = replacedBy(replace.name, replace.tableSpec)
+        requireKeysOfNew(old, replace.tableSpec.properties)
+        old.foreach(requireEncryptedLog)
       case replace: ReplaceTableAsSelect =>
-        requireKeysOfNew(replace.name, replace.tableSpec.properties)
+        requireKeysOfNew(replacedBy(replace.name, replace.tableSpec), replace.tableSpec.properties)
         deltaOf(replace.name).foreach(texts.requireSilentOptions(_, replace.writeOptions))
       case _ => ()
     }
@@ -129,8 +130,8 @@ private final class DeltaRules(session: SparkSession) {
     val name = node.getClass.getSimpleName
     if (DeltaChanges.contains(node)) judgeConditions(node, name)
     else if (Rewriting.contains(name)) DeltaChanges.tablesOf(node).foreach(requireWritable)
-    else if (name == Vacuum) {
-      if (DeltaTable.ask(node, "dryRun") != true) DeltaChanges.tablesOf(node).foreach(requireEncryptedLog)
+    else if (Committing.contains(name)) {
+      if (!isTrial(node)) DeltaChanges.tablesOf(node).foreach(requireEncryptedLog)
     } else if (Constraints.contains(name)) DeltaChanges.tablesOf(node).foreach { table =>
       val text = node.productIterator.collect { case expression: String => expression }.toSeq.lastOption
       texts.requireSilent(table, "a CHECK constraint", text.getOrElse(""))
@@ -139,7 +140,13 @@ private final class DeltaRules(session: SparkSession) {
     else if (DeltaTable.isDeltas(node)) judgeDeltas(node, name)
   }
 
+  private def isTrial(node: LogicalPlan) =
+    DeltaTable.first(node, Seq("dryRun")).contains(java.lang.Boolean.TRUE)
+
   private def judgeDeltas(node: LogicalPlan, name: String): Unit = name match {
+    // The API has no statement of Spark's before these.
+    case alter if alter.startsWith("AlterTable") && alter.endsWith("DeltaCommand") =>
+      requireEncryptedLog(DeltaTable.ofTable(DeltaTable.ask(node, "table").asInstanceOf[Table]))
     case "RestoreTableCommand" => judgeRestore(node)
     case "CreateDeltaTableCommand" =>
       DeltaTable.ask(node, "query") match {
@@ -282,11 +289,15 @@ private final class DeltaRules(session: SparkSession) {
   private def keeps(old: DeltaTable, properties: Map[String, String]) =
     guarded(old).forall { case (property, value) => properties.get(property).contains(value) }
 
-  private def requireKeysOfNew(name: LogicalPlan, properties: Map[String, String]): Unit =
-    deltaOf(name).foreach { old =>
+  private def requireKeysOfNew(replaced: Option[DeltaTable], properties: Map[String, String]): Unit =
+    replaced.foreach { old =>
       if (old.keys.nonEmpty && !keeps(old, properties))
         throw PmeErrors.deltaUnprotected(old.name, "its replacement")
     }
+
+  /** The table that is there: under the name, or else at the location, of which Delta replaces the metadata as well. */
+  private def replacedBy(name: LogicalPlan, spec: TableSpecBase): Option[DeltaTable] =
+    deltaOf(name).orElse(spec.location.map(DeltaTable.at(session, _))).filter(_.schema.nonEmpty)
 
   private def deltaOf(name: LogicalPlan): Option[DeltaTable] =
     existing(name).filter(DeltaTable.isTable).map(DeltaTable.ofTable)
