@@ -114,6 +114,8 @@ def properties(job: Job) -> None:
     job.note("named replaced", f"CREATE OR REPLACE TABLE {named} USING delta AS SELECT 1L AS id")
     rows = job.spark.sql("SELECT 1L AS id")
     attempt(job, "named overwritten", lambda: rows.write.format("delta").mode("overwrite").saveAsTable(named))
+    by_query = f"AS SELECT 1L AS id, '{CANARY}-1' AS ssn, true AS sick"
+    job.note("by_query", f"CREATE TABLE delta.`{job.place('by_query')}` USING delta {KEYS}, {SILENT}) {by_query}")
     plain = job.spark.newSession()
     plain.conf.set("parquet.crypto.factory.class", "")
     for name, text in {"insert": "VALUES (1, 'a', true, 'b')", "select": f"SELECT * FROM {table}"}.items():

@@ -207,7 +207,8 @@ def test_nothing_is_readable_after_every_kind_of_change(ran: Ran) -> None:
 
 
 def test_nothing_is_readable_in_tables_with_keys(ran: Ran) -> None:
-    assert_encrypted(ran, "kept", "session", "name", "id")
+    assert ran.done["by_query"] == []
+    assert_encrypted(ran, "kept", "by_query", "session", "name", "id")
 
 
 def test_checkpoints_are_encrypted_also_if_the_session_names_columns(ran: Ran) -> None:

@@ -123,13 +123,21 @@ def test_a_table_with_keys_is_not_replaced_by_its_place_under_another_name(ran: 
     assert ran.refused("by its place", "PME_UNSUPPORTED", "its replacement") == ["by its place"]
 
 
+def test_a_table_that_a_query_creates_or_replaces_is_encrypted(ran: Ran) -> None:
+    assert (ran.done["selected"], ran.done["nothing named"]) == ([], [])
+    assert (ran.done["created"], ran.done["created rows"]) == ("done", ["(1,)"])
+    assert ran.done.get("replaced with keys", []) == []
+    files = [file for file in files_under(ran.table("selected")) if file.suffix == ".parquet"]
+    assert [file for file in files if file.parent.name == "_delta_log"]
+    assert {file.read_bytes()[-MAGIC_LENGTH:] for file in files} == {ENCRYPTED_FOOTER}
+    assert find_canaries(ran.table("selected"), [delta_tables.CANARY]) == []
+    assert ran.refused("planted", "PME_UNSUPPORTED", "choose where keys") == ["planted"]
+
+
 def test_without_a_factory_every_commit_to_a_table_with_keys_is_refused(ran: Ran) -> None:
-    assert ran.refused("openly", "PME_UNSUPPORTED", "the session has no crypto factory") == [
-        *NO_ROWS,
-        *FIRST_KEYS,
-        "upgraded",
-        "with a feature",
-    ]
+    of_api = ["upgraded", "with a feature", *(["without a feature"] if SPARK_VERSION >= (4, 0) else [])]
+    steps = ran.refused("openly", "PME_UNSUPPORTED", "the session has no crypto factory")
+    assert steps == [*NO_ROWS, *FIRST_KEYS, *of_api]
     assert not ran.table("openly_made").exists()
     for name in ("openly", "openly_plain"):
         assert_nothing_written(ran, name)

@@ -37,6 +37,8 @@ COLUMNS = "(id LONG, ssn STRING)"
 # A checkpoint for each commit but the first.
 OFTEN = "'delta.checkpointInterval' = '1'"
 NAMED = "'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pii: ssn'"
+KEYS_BY_NAME = {"parquet.encryption.footer.key": "footer", "parquet.encryption.column.keys": "pii: ssn"}
+SILENT_NAME = "delta.dataSkippingStatsColumns"
 SHOWN_NEVER = "'delta.dataSkippingNumIndexedCols' = '0'"
 OF_FRAMES = {
     "columns": pme.Encryption(footer_key="footer", column_keys={"pii": ["ssn"]}),
@@ -145,13 +147,29 @@ def without_rows(table: str) -> dict[str, str]:
 
 
 def complete(job: Job) -> None:
-    """Run the same with the factory and a footer key, and replace a table by its place under another name."""
+    """Run the same with the factory and a footer key, and create and replace tables by a query."""
     table = new_table(job, "complete")
     job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})")
     for step, statement in without_rows(table).items():
         job.note(f"complete {step}", statement)
-    there = f"CREATE OR REPLACE TABLE another USING delta LOCATION '{job.work / 'tables' / 'complete'}'"
-    job.note("by its place", f"{there} AS SELECT 1L AS id, '{CANARY}' AS ssn")
+    place = job.work / "tables" / "complete"
+    rows = f"AS SELECT 1L AS id, '{CANARY}-1' AS ssn"
+    job.note("by its place", f"CREATE OR REPLACE TABLE another USING delta LOCATION '{place}' {rows}")
+    keys = f"USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})"
+    selected = new_table(job, "selected")
+    job.note("selected", f"CREATE TABLE {selected} {keys} {rows}", f"INSERT INTO {selected} {rows[3:]}")
+    # Delta 3.3 cannot replace a table by a query on this Spark.
+    if SPARK_VERSION >= (4, 0):
+        job.note("selected", f"CREATE OR REPLACE TABLE {selected} {keys} {rows}")
+        job.note("replaced with keys", f"CREATE OR REPLACE TABLE another {keys} LOCATION '{place}' {rows}")
+    frame = job.spark.sql(rows[3:]).writeTo("created").using("delta").tableProperty(SILENT_NAME, "id")
+    for name, value in KEYS_BY_NAME.items():
+        frame = frame.tableProperty(name, value)
+    attempt(job, "created", frame.create)
+    job.note("created rows", "SELECT count(*) FROM created")
+    planted = f"USING delta TBLPROPERTIES ({NAMED}, {SILENT}, 'pme-parquet.kms' = 'other')"
+    job.note("planted", f"CREATE TABLE {new_table(job, 'planted')} {planted} {rows}")
+    job.note("nothing named", f"CREATE TABLE {new_table(job, 'nothing')} USING delta AS SELECT 1L AS id")
 
 
 def without_footer_key(job: Job) -> None:
@@ -209,9 +227,12 @@ def no_factory(job: Job) -> None:
         for step, statement in (without_rows(table) | with_first_keys(made, plain)).items():
             named.note(f"openly {step}", statement)
         jvm: Any = spark._jvm
-        of = jvm.io.delta.tables.DeltaTable.forPath(named.spark._jsparkSession, str(job.work / "tables" / "openly"))
+        of = jvm.io.delta.tables.DeltaTable.forPath(spark._jsparkSession, str(job.work / "tables" / "openly"))
         attempt(job, "openly upgraded", partial(of.upgradeTableProtocol, 3, 7))
         attempt(job, "openly with a feature", partial(of.addFeatureSupport, "deletionVectors"))
+        # Delta 3.3 has no method with these arguments.
+        if SPARK_VERSION >= (4, 0):
+            attempt(job, "openly without a feature", partial(of.dropFeatureSupport, "checkConstraints"))
         named.note("nothing changed", f"VACUUM {table} DRY RUN", f"DESCRIBE HISTORY {table}")
 
 

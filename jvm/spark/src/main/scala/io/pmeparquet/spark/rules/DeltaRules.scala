@@ -1,10 +1,9 @@
 package io.pmeparquet.spark.rules
 
-import org.apache.spark.sql.catalyst.analysis.{NoSuchTableException, ResolvedIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
-import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.datasources.{InsertIntoDataSourceCommand, SaveIntoDataSourceCommand}
 import org.apache.spark.sql.SparkSession
 
@@ -36,15 +35,24 @@ private final class DeltaRules(session: SparkSession) {
   private val settings = new DeltaSettings(session)
   private val texts = new DeltaTexts(session, settings)
   private val creations = new DeltaCreations(session, settings, texts)
+  private val replacements = new DeltaReplacements(session)
   private val files = new DeltaFiles(session, settings)
 
   def judge(node: LogicalPlan): Unit = {
-    node match {
-      case alter: AlterTableCommand => DeltaTable.of(alter.table).foreach(requireEncryptedLog)
-      case _ => ()
-    }
+    requireEncryptedCommits(node)
     judgeStatement(node)
   }
+
+  /** Statements of which all commits, or some, write no rows. */
+  private def requireEncryptedCommits(node: LogicalPlan): Unit = node match {
+    case alter: AlterTableCommand => DeltaTable.of(alter.table).foreach(requireEncryptedLog)
+    case _ if Committing.contains(node.getClass.getSimpleName) && !isTrial(node) =>
+      DeltaChanges.tablesOf(node).foreach(requireEncryptedLog)
+    case _ => ()
+  }
+
+  private def isTrial(node: LogicalPlan) =
+    DeltaTable.first(node, Seq("dryRun")).contains(java.lang.Boolean.TRUE)
 
   private def judgeStatement(node: LogicalPlan): Unit = node match {
     case overwrite: OverwriteByExpression =>
@@ -109,12 +117,11 @@ private final class DeltaRules(session: SparkSession) {
   private def judgeNew(create: LogicalPlan with V2CreateTablePlan): Unit = {
     create match {
       case replace: ReplaceTable =>
-        val old = replacedBy(replace.name, replace.tableSpec)
-        requireKeysOfNew(old, replace.tableSpec.properties)
-        old.foreach(requireEncryptedLog)
+        replacements.of(replace.name, replace.tableSpec).foreach(requireEncryptedLog)
       case replace: ReplaceTableAsSelect =>
-        requireKeysOfNew(replacedBy(replace.name, replace.tableSpec), replace.tableSpec.properties)
-        deltaOf(replace.name).foreach(texts.requireSilentOptions(_, replace.writeOptions))
+        replacements
+          .of(replace.name, replace.tableSpec)
+          .foreach(texts.requireSilentOptions(_, replace.writeOptions))
       case _ => ()
     }
     creations.planned(create).foreach { table =>
@@ -130,18 +137,13 @@ private final class DeltaRules(session: SparkSession) {
     val name = node.getClass.getSimpleName
     if (DeltaChanges.contains(node)) judgeConditions(node, name)
     else if (Rewriting.contains(name)) DeltaChanges.tablesOf(node).foreach(requireWritable)
-    else if (Committing.contains(name)) {
-      if (!isTrial(node)) DeltaChanges.tablesOf(node).foreach(requireEncryptedLog)
-    } else if (Constraints.contains(name)) DeltaChanges.tablesOf(node).foreach { table =>
+    else if (Constraints.contains(name)) DeltaChanges.tablesOf(node).foreach { table =>
       val text = node.productIterator.collect { case expression: String => expression }.toSeq.lastOption
       texts.requireSilent(table, "a CHECK constraint", text.getOrElse(""))
     }
     else if (Altering.contains(name)) DeltaChanges.tablesOf(node).foreach(texts.requireSilentChanges(_, node))
     else if (DeltaTable.isDeltas(node)) judgeDeltas(node, name)
   }
-
-  private def isTrial(node: LogicalPlan) =
-    DeltaTable.first(node, Seq("dryRun")).contains(java.lang.Boolean.TRUE)
 
   private def judgeDeltas(node: LogicalPlan, name: String): Unit = name match {
     // The API has no statement of Spark's before these.
@@ -184,9 +186,9 @@ private final class DeltaRules(session: SparkSession) {
     }
     requireFactory(made)
     requireLogKey(target.name)
-    if (from.keys != made.keys || (newest.keys.nonEmpty && guarded(newest) != guarded(made)))
+    if (from.keys != made.keys || (newest.keys.nonEmpty && newest.guarded != made.guarded))
       throw PmeErrors.deltaUnprotected(name, "a CLONE with other properties")
-    if (target.keys.nonEmpty && !keeps(target, made.properties))
+    if (target.keys.nonEmpty && !target.isKeptBy(made.properties))
       throw PmeErrors.deltaUnprotected(target.name, "a CLONE in its place")
     texts.requireSilentConstraints(made, overrides)
     files.requireEncrypted(
@@ -219,14 +221,11 @@ private final class DeltaRules(session: SparkSession) {
     requireFactory(now)
     requireFactory(was)
     requireLogKey(now.name)
-    if (guarded(now) != guarded(was) && now.keys.nonEmpty)
+    if (now.guarded != was.guarded && now.keys.nonEmpty)
       throw PmeErrors.deltaUnprotected(now.name, "RESTORE to a version with other properties")
     creations.requireSilentDefinition(was)
     files.requireEncrypted(was, DeltaTable.ask(DeltaTable.snapshotOf(old), "allFiles"), path, "RESTORE")
   }
-
-  private def guarded(table: DeltaTable) =
-    table.properties.filter { case (name, _) => DeltaTable.isGuarded(name) }
 
   private def requireWritable(table: DeltaTable): Unit = {
     val planted = table.planted.filterNot(settings.allowsProperty)
@@ -236,8 +235,7 @@ private final class DeltaRules(session: SparkSession) {
       ))
     )
       throw PmeErrors.deltaProperties(table.name, planted)
-    requireFactory(table)
-    requireLogKey(table.name)
+    requireEncryptedLog(table)
     if (table.isKernels && settings.namesKeys(table)) throw PmeErrors.deltaConnector(table.name)
     creations.requireSilentValues(table)
     requireSilentStatistics(table)
@@ -285,35 +283,6 @@ private final class DeltaRules(session: SparkSession) {
         else after.statistics.intersect(settings.protectedOf(after))
       if (others.nonEmpty || shown.nonEmpty) throw PmeErrors.deltaUnprotected(table.name, what)
     }
-
-  private def keeps(old: DeltaTable, properties: Map[String, String]) =
-    guarded(old).forall { case (property, value) => properties.get(property).contains(value) }
-
-  private def requireKeysOfNew(replaced: Option[DeltaTable], properties: Map[String, String]): Unit =
-    replaced.foreach { old =>
-      if (old.keys.nonEmpty && !keeps(old, properties))
-        throw PmeErrors.deltaUnprotected(old.name, "its replacement")
-    }
-
-  /** The table that is there: under the name, or else at the location, of which Delta replaces the metadata as well. */
-  private def replacedBy(name: LogicalPlan, spec: TableSpecBase): Option[DeltaTable] =
-    deltaOf(name).orElse(spec.location.map(DeltaTable.at(session, _))).filter(_.schema.nonEmpty)
-
-  private def deltaOf(name: LogicalPlan): Option[DeltaTable] =
-    existing(name).filter(DeltaTable.isTable).map(DeltaTable.ofTable)
-
-  private def existing(name: LogicalPlan): Option[Table] = name match {
-    case found: ResolvedIdentifier =>
-      found.catalog match {
-        case catalog: TableCatalog => load(catalog, found.identifier)
-        case _ => None
-      }
-    case _ => None
-  }
-
-  private def load(catalog: TableCatalog, name: Identifier) =
-    try Some(catalog.loadTable(name))
-    catch { case _: NoSuchTableException => None }
 
   private def requireSilent(
       command: String,

@@ -7,7 +7,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
+import org.apache.spark.sql.connector.catalog.{StagedTable, Table, TableCatalog, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.execution.datasources.{DataSource, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -73,6 +73,13 @@ private[rules] final class DeltaTable(
       .flatMap(namesOf)
       .map(DeltaTable.lower)
       .toSet
+
+  /** The properties that keep its columns encrypted and out of its log. */
+  def guarded: Map[String, String] = properties.filter { case (name, _) => DeltaTable.isGuarded(name) }
+
+  /** Whether other properties have all of these. */
+  def isKeptBy(others: Map[String, String]): Boolean =
+    guarded.forall { case (property, value) => others.get(property).contains(value) }
 
   /** The table as a statement would leave it. */
   def withProperties(after: Map[String, String]): DeltaTable =
@@ -158,11 +165,27 @@ private[rules] object DeltaTable {
   def isTable(found: Table): Boolean = isDeltas(found) || isKernels(found)
 
   /** @param table Delta's own class */
-  def ofTable(table: Table): DeltaTable =
-    if (isKernels(table)) {
-      // Kernel's partitions are not needed: nothing that matters may be written to it.
-      new DeltaTable(table.name, table.properties.asScala.toMap, schemaOf(table), Nil, isKernels = true)
-    } else ofSnapshot(table.name, snapshotOf(table))
+  def ofTable(table: Table): DeltaTable = table match {
+    // Kernel's partitions are not needed: nothing that matters may be written to it.
+    case kernels if isKernels(kernels) =>
+      new DeltaTable(
+        kernels.name,
+        kernels.properties.asScala.toMap,
+        schemaOf(kernels),
+        Nil,
+        isKernels = true
+      )
+    case staged: StagedTable => ofStaged(staged)
+    case _ => ofSnapshot(table.name, snapshotOf(table))
+  }
+
+  /** What CREATE TABLE AS SELECT writes to, which has no snapshot. Its properties have the options of the statement, too. */
+  private def ofStaged(table: StagedTable): DeltaTable = new DeltaTable(
+    table.name,
+    table.properties.asScala.toMap.filter { case (name, _) => !name.startsWith(TableCatalog.OPTION_PREFIX) },
+    schemaOf(table),
+    table.partitioning.toSeq.flatMap(_.references.toSeq).map(_.fieldNames.head)
+  )
 
   /** @param table Delta's own class, of the newest version or another */
   def snapshotOf(table: Table): AnyRef = ask(table, "initialSnapshot")
