@@ -15,11 +15,14 @@ from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import copies
+from tests.support.storage.azure import Azure
 from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
 from tests.support.storage.place import ENC, READING
 from tests.support.storage.reads import READS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
     from tests.clouds.place import InCloud
@@ -28,6 +31,32 @@ if TYPE_CHECKING:
 POINTS = range(6)
 POINTS_OF_COPIES = range(12)
 TOGETHER = 3
+
+
+class Fault:
+    """Refuses a request that names the place, after so many others: it only, or it and all after it.
+
+    Attributes:
+        is_met: whether it has refused one.
+    """
+
+    def __init__(self, place: InCloud, after: int, *, passes: bool = False) -> None:
+        self._name, self._left, self._passes = place.name, after, passes
+        self.is_met = False
+
+    def __call__(self, _: str, url: str) -> bool:
+        self._left -= self._name in url
+        if self._left >= 0 or (self._passes and self.is_met):
+            return False
+        self.is_met = True
+        return True
+
+
+def requests_of(place: InCloud, act: Callable[[InCloud], object]) -> int:
+    """Return how many requests an operation makes that nothing stops."""
+    before = len(place.store.requests)
+    act(place)
+    return len(place.store.requests) - before
 
 
 def test_a_table_is_sealed(spark: SparkSession, place: InCloud) -> None:
@@ -73,16 +102,8 @@ def test_a_store_that_stops(operation: str, point: int, place: InCloud) -> None:
     clean = place.beside("clean")
     OPERATIONS[operation].prepare(clean)
     OPERATIONS[operation].prepare(place)
-    before = len(place.store.requests)
-    OPERATIONS[operation].act(clean)
-    left = (len(place.store.requests) - before) * point // len(POINTS)
-
-    def stopped(_: str, url: str) -> bool:
-        nonlocal left
-        left -= place.name in url
-        return left < 0
-
-    with place.store.busy(stopped), pytest.raises(Exception):  # noqa: B017, PT011 each client has its own
+    made = requests_of(clean, OPERATIONS[operation].act)
+    with place.store.busy(Fault(place, made * point // len(POINTS))), pytest.raises(Exception):  # noqa: B017, PT011 each client has its own
         OPERATIONS[operation].act(place)
     assert_nothing_lost(operation, place)
     if operation == "append":
@@ -101,27 +122,15 @@ def test_a_read_that_meets_a_fault_returns_all_or_fails(
 ) -> None:
     sealed(place)
     # Another read of the same table asks less.
-    READS[what](place)
-    before = len(place.store.requests)
     expected = READS[what](place)
-    left = (len(place.store.requests) - before) * point // len(POINTS)
-    refused_once = False
-
-    def fails(_: str, url: str) -> bool:
-        nonlocal left, refused_once
-        left -= place.name in url
-        if left >= 0 or (passes and refused_once):
-            return False
-        refused_once = True
-        return True
-
-    with place.store.busy(fails):
+    fault = Fault(place, requests_of(place, READS[what]) * point // len(POINTS), passes=passes)
+    with place.store.busy(fault):
         try:
             found = READS[what](place)
         except Exception:  # noqa: BLE001 each client has its own
             assert not passes
             found = None
-    assert refused_once
+    assert fault.is_met
     if what == "verify" and found:
         # It says which file could not be read, and reads the others.
         assert not passes
@@ -136,22 +145,11 @@ def test_a_failure_that_passes(operation: str, point: int, place: InCloud) -> No
     clean = place.beside("clean")
     OPERATIONS[operation].prepare(clean)
     OPERATIONS[operation].prepare(place)
-    before = len(place.store.requests)
-    OPERATIONS[operation].act(clean)
-    left = (len(place.store.requests) - before) * point // len(POINTS)
-    answered: list[str] = []
-
-    def once(_: str, url: str) -> bool:
-        nonlocal left
-        left -= place.name in url
-        if left < 0 and not answered:
-            answered.append(url)
-            return True
-        return False
-
-    with place.store.busy(once):
+    made = requests_of(clean, OPERATIONS[operation].act)
+    fault = Fault(place, made * point // len(POINTS), passes=True)
+    with place.store.busy(fault):
         OPERATIONS[operation].act(place)
-    assert answered
+    assert fault.is_met
     more = people(place.spark, 20) if operation == "append" else people(place.spark).limit(0)
     assert place.rows() == rows(people(place.spark).union(more))
     assert shape(place.names()) == shape(clean.names())
@@ -177,17 +175,12 @@ def test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it(name: str,
         COPIES[name].act(clean)
     asked = place.store.requests[before:]
     first = next(at for at, one in enumerate(asked) if copies.UNFINISHED in one.key)
-    left = copies.where_it_appears(point, len(POINTS_OF_COPIES), sum(named), sum(named[:first]))
-
-    def stopped(_: str, url: str) -> bool:
-        nonlocal left
-        left -= place.name in url
-        return left < 0
-
-    with place.store.busy(stopped):
+    fault = Fault(place, copies.where_it_appears(point, len(POINTS_OF_COPIES), sum(named), sum(named[:first])))
+    with place.store.busy(fault):
         failed = copies.act(name, place)
-    assert left < 0
+    assert fault.is_met
     assert place.content() == files
     expected = COPIES[name].result(clean).names()
     if not copies.assert_whole_or_refused(name, place, expected, failed=failed):
-        copies.assert_the_next_run_ends_it(name, place, expected)
+        is_azure = isinstance(place.store, Azure)
+        copies.assert_the_next_run_ends_it(name, place, expected, has_directories=is_azure)

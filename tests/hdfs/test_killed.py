@@ -79,7 +79,10 @@ def test_a_killed_copy_appears_whole_or_not_at_all(spark: SparkSession, name: st
     if not copies.assert_whole_or_refused(name, place, expected, failed=failed):
         # HDFS moves a directory in one step.
         assert operation.result(place).names() == set()
-        operation.act(place)
-    assert operation.result(place).rows() == rows(people(spark))
-    assert in_directories(operation.result(place).names()) == in_directories(expected)
+        with stopping(spark, NEVER):
+            operation.act(place)
+    done = operation.result(place)
+    assert done.rows() == rows(people(spark))
+    assert in_directories(done.names()) == in_directories(expected)
     assert not [name for name in place.around() if "pme" in name]
+    assert pme.verify(spark, done.path, options=READING).collect() == []
