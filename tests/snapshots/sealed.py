@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
 from tests.support.metrics import scan_metrics
+from tests.support.sealing import expected
 from tests.support.session import TEST_KMS
 from tests.support.source import FORMAT
 
@@ -43,7 +44,8 @@ def load(spark: SparkSession, path: str, **options: str) -> DataFrame:
 def seal(spark: SparkSession, path: str, *index: str, **given: Any) -> pme.Sealed:
     """Seal the table, with a min/max index on columns if there are any."""
     indexes = {"index": [pme.MinMax(*index)]} if index else {}
-    return pme.seal(spark, path, **{"options": KMS} | indexes | given)
+    taken = {"options": KMS, "expect": expected(path, given.get("location"))}
+    return pme.seal(spark, path, **taken | indexes | given)
 
 
 def index_file(table: str, column: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
+from tests.support.sealing import expected
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -34,4 +35,5 @@ def ids(spark: SparkSession, *paths: str, **options: str) -> list[int]:
 
 def seal(spark: SparkSession, path: str, **arguments: Any) -> pme.Sealed:
     """Seal the table with the KMS of the tests."""
-    return pme.seal(spark, path, options=KMS, **arguments)
+    taken = {"expect": expected(path, arguments.get("location"))}
+    return pme.seal(spark, path, options=KMS, **taken | arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +17,10 @@ from pme_parquet._cli.reaching import StorageOptions, storage_options
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Path_
-from pme_parquet._display.words import printable
+from pme_parquet._display.words import number, printable
 from pme_parquet._kms.secrets import parse_reference
 from pme_parquet._operations.indexes import Bloom, MinMax, ValueList
-from pme_parquet._operations.sealing import Sealed
+from pme_parquet._operations.sealing import Sealed, changes_to_seal
 from pme_parquet._operations.sealing import seal as seal_table
 from pme_parquet._snapshots import snapshots as snapshots_of
 from pme_parquet.errors import BadOptionError
@@ -147,13 +148,21 @@ def seal(
         ),
     ] = None,
     location: Location = None,
+    expect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATE",
+            help="Confirms the files that were added, removed or replaced since the version before: unsealed if there is "
+            "none, how many files these are, or that version. At a terminal, the command shows the files and asks.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Seal a table: record its files, so that reads notice added, removed and replaced files.
 
-    `pme-parquet seal people --signing-key signer --min-max day --bloom id --options-file kms.json`
+    `pme-parquet seal people --signing-key signer --min-max day --bloom id --expect unsealed --options-file kms.json`
 
-    Exit 1 if a file or the version before is damaged or not authentic, 3 if a key is missing or refused, 4 if another
+    Exit 1 if a file or the version before is damaged or not authentic, or files have changed that nobody confirms, 3 if a key is missing or refused, 4 if another
     process sealed the table at the same time.
     """
     options = given.options()
@@ -161,6 +170,11 @@ def seal(
     index, index_keys = indexing.indexes(), indexing.keys()
     checked = merged(options, {} if verifying is None else {"verifyKey": str(verifying)})
     with checked_session(spark, checked, path) as running:
+        if expect is None and sys.stdin.isatty() and sys.stderr.isatty():
+            changes = changes_to_seal(
+                running, path, options=options, signing=signing_key, verify_key=verifying, location=location
+            )
+            expect = _asked(path, changes)
         sealed = seal_table(
             running,
             path,
@@ -170,9 +184,21 @@ def seal(
             index=index,
             index_keys=index_keys,
             location=location,
+            expect=expect,
             progress=spark.progress,
         )
     print_result(_text(path, sealed), {"path": path} | asdict(sealed), as_json=as_json)
+
+
+def _asked(path: str, changes: list[str]) -> str | None:
+    """What confirms these changes, if whoever sits at the terminal says yes."""
+    if not changes:
+        return None
+    confirming, *files = changes
+    lines = [f"{path}: a seal vouches for all files. Since the version before, if there is one:", *files]
+    sys.stderr.write("\n".join(map(printable, lines)) + f"\nSeal {number(len(files), 'change')}? [y/N] ")
+    sys.stderr.flush()
+    return confirming if sys.stdin.readline().strip().lower() in {"y", "yes"} else None
 
 
 def _text(path: str, sealed: Sealed) -> str:

@@ -11,6 +11,7 @@ from pme_parquet._encryption import column_keys_text
 from pme_parquet._kms.secrets import SecretReference, require_reference
 from pme_parquet._operations.indexes import classes_of, requests_of
 from pme_parquet._operations.operation import Operation
+from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,6 +82,7 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     index: Sequence[AnyIndex] | None = None,
     index_keys: ColumnKeys | str | None = None,
     location: PathLike | None = None,
+    expect: int | str | None = None,
     progress: bool | None = None,
 ) -> Sealed:
     """Seal a table: record its files as a new version, so that reads notice added, removed and replaced files.
@@ -89,11 +91,13 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     footer's master key: every reader who has that key can forge an HMAC, but not a signature. Files with the path and
     length that the version before lists are not opened again. The data files do not change.
 
-    Seal again after each write to the table: until then, reads refuse it.
+    A write to a sealed table seals it again by itself. This function is for the first version, for indexes, and for files
+    that something else has changed. It vouches for these files, so it goes on only where `expect` confirms them; the error
+    lists them.
 
     Example:
         index = [pme.MinMax("day"), pme.Bloom("id", fpp=0.01), pme.ValueList("country", max=64)]
-        sealed = pme.seal(spark, "people", kms=keys, signing="signer", index=index)
+        sealed = pme.seal(spark, "people", kms=keys, signing="signer", index=index, expect="unsealed")
         print(sealed)
 
     Args:
@@ -111,9 +115,13 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
             skip files by the index, and learns what it contains, without being able to read the column.
         location: the directory of the snapshots, if it is not `_pme_snapshots` in the table's directory. Reads need it
             as `snapshotLocation`.
+        expect: confirms the files that were added, removed or replaced since the version before. `"unsealed"`: there is
+            no version, and all files are right. The number of these files, or the version before: its number,
+            `"<table id>:<version>"`, or at least 12 digits of its digest. Not needed where nothing has changed.
         progress: whether to show progress; by default on a terminal and in a notebook.
 
     Raises:
+        SnapshotMismatchError: files have changed since the version before, and `expect` does not confirm it.
         SnapshotConflictError: another run sealed the table at the same time.
         SnapshotNotAuthenticError: the seal of the version before does not match.
         PmeError: something is wrong with the arguments, the keys or a file. No version was made.
@@ -122,8 +130,35 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     requests = requests_of(index, _WHERE)
     own = own_options(_WHERE, signing, verify_key, location) | _of_indexes(index, index_keys)
     reading = joined(own, sealing.reading(kms, options), _WHERE)
-    done = sealing.run(sealing.path(path), reading, requests, progress=progress, interrupted=WHOLE_OR_NOT)
+    confirmed = _confirmed(expect)
+    done = sealing.run(sealing.path(path), reading, requests, confirmed, progress=progress, interrupted=WHOLE_OR_NOT)
     return sealed_of(done)
+
+
+def _confirmed(expect: int | str | None) -> str | None:
+    if expect is None or (isinstance(expect, (int, str)) and not isinstance(expect, bool)):
+        return None if expect is None else str(expect)
+    message = f"{_WHERE}: expect is a {type(expect).__name__}, and must be a number or a text."
+    raise BadOptionError(message)
+
+
+def changes_to_seal(  # noqa: PLR0913 as `seal`
+    spark: SparkSession,
+    path: PathLike,
+    *,
+    options: Mapping[str, Any] | None = None,
+    signing: str | None = None,
+    verify_key: SecretReference | None = None,
+    location: PathLike | None = None,
+) -> list[str]:
+    """What `seal` with these arguments would vouch for beyond the version before.
+
+    Returns:
+        The `expect` that confirms exactly this, and then a line for each file; empty if nothing has changed.
+    """
+    review = Operation(spark, _WHERE, "Sealing", "review")
+    own = own_options(_WHERE, signing, verify_key, location)
+    return list(review.call(review.path(path), joined(own, review.reading(None, options), _WHERE)))
 
 
 def _of_indexes(index: Sequence[AnyIndex] | None, index_keys: ColumnKeys | str | None) -> dict[str, str]:

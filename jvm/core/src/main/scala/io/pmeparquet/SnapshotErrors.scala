@@ -232,17 +232,50 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
   def cannotSealWrite: PmeException =
     refused(
       "option snapshot",
-      "snapshot=update cannot seal the table after this write, which is that of a stream, or of a session that did not " +
-        "plan it",
-      "Remove the option, and seal the table with pme.seal; for a stream, write in foreachBatch."
+      "the table is sealed, or snapshot=update asks for it, and this write cannot seal it after its commit: it is that of a " +
+        "stream, or of a session that did not plan it",
+      "For a stream, write in foreachBatch, which seals each batch, or write to another table."
     )
 
-  /** For an operation that would change files which a snapshot lists. */
-  def sealedTable(operation: String, table: String): PmeException =
-    refused(
-      table,
-      s"the table is sealed, and $operation would change the files that its snapshot lists",
-      "Set snapshot=off for this operation, and seal the table again afterwards (pme.seal)."
+  /** For an operation that would change the files of a sealed table, and cannot seal it. */
+  def sealedTable(operation: String, table: String, remedy: String): PmeException =
+    refused(table, s"the table is sealed, and $operation would leave it with files that no snapshot lists", remedy)
+
+  /** For files that lie in a table, and that no version lists, before a write makes the first version. */
+  def unsealedFiles(table: String, files: Int): PmeException =
+    fail(
+      SnapshotMismatch,
+      s"$table: the table has $files files and no snapshot, and a write seals only its own files. Look at the files, and " +
+        "seal the table first: pme.seal(…, expect=\"unsealed\")."
+    )
+
+  /**
+   * For a seal that would vouch for files which nobody has confirmed.
+   *
+   * @param state the last version, or that there is none
+   * @param changes the files, each with what happened to it
+   * @param expect what confirms them
+   */
+  def unconfirmedChanges(table: String, state: String, changes: Seq[String], expect: String): PmeException =
+    fail(
+      SnapshotMismatch,
+      s"$table: $state: ${shortened(changes)}. A seal vouches for all files, so look at these. If they are right, seal with " +
+        s"expect=$expect."
+    )
+
+  private def shortened(names: Seq[String]): String = {
+    val more = names.size - MostNamed
+    names.take(MostNamed).mkString(", ") + (if (more > 0) s" and $more more" else "")
+  }
+
+  private val MostNamed = 20
+
+  /** For option or argument `expect` of a seal. */
+  def badExpect(value: String): PmeException =
+    fail(
+      BadOption,
+      s"expect: '${value.take(100)}' confirms nothing. Give unsealed, the number of files that changed, or the last version: " +
+        "its number, '<table id>:<version>', or at least 12 digits of its digest."
     )
 
   /** For metadata of Xskipper; whoever reads it goes on without. */

@@ -73,7 +73,7 @@ final class NewVersion(
         val bytes = ManifestJson.file(content, seal)
         if (bytes.length > SnapshotDirectory.MostManifestBytes)
           throw PmeErrors.snapshotTooLarge(directory.table.toString)
-        bytes -> Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)), seal.algorithm, seal.key)
+        bytes -> Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)))(seal)
       } catch {
         case failed: Throwable =>
           parts.withdraw(failed)

@@ -12,15 +12,21 @@ final class SeenSnapshots {
    * Notes a version that a read has found.
    *
    * @param continues whether a version continues an earlier one
+   * @param first called for the first version of a table; it fails if the version is not acceptable
    *
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC` if the session has seen a newer one, or another one
    *   of the same number
    */
-  def note(directory: SnapshotDirectory, found: Version)(continues: (Version, Version) => Boolean): Unit = {
+  def note(directory: SnapshotDirectory, found: Version, first: Version => Unit)(
+      continues: (Version, Version) => Boolean
+  ): Unit = {
     newest.compute(
       directory.path.toString,
       (_, seen) =>
-        if (seen == null) found
+        if (seen == null) {
+          first(found)
+          found
+        }
         else if (seen.digest == found.digest) seen
         else if (isNewer(seen, found) && continues(found, seen)) found
         else throw refusal(directory, seen, found)
@@ -41,6 +47,9 @@ final class SeenSnapshots {
         s"it is version ${found.number}, and this session has read version ${seen.number}"
       else s"it does not continue version ${seen.number}, which this session has read"
     )
+
+  /** Whether the session has read or made a version of the table. */
+  def knows(directory: SnapshotDirectory): Boolean = newest.containsKey(directory.path.toString)
 
   /** @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC` if the session has read the table by a snapshot */
   def requireNone(directory: SnapshotDirectory): Unit =

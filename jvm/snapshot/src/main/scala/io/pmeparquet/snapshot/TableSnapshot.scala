@@ -3,7 +3,7 @@ package io.pmeparquet.snapshot
 import java.util.{HashMap => JavaMap}
 
 import io.pmeparquet.parquet.summary.ColumnSummary
-import io.pmeparquet.snapshot.manifest.{IndexEntry, Manifest}
+import io.pmeparquet.snapshot.manifest.{IndexEntry, Manifest, SealLine}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.seal.Seals
 
@@ -11,11 +11,13 @@ import io.pmeparquet.snapshot.seal.Seals
  * A version of a table whose seal has been verified.
  *
  * @param digest SHA-256 of its manifest, in hexadecimal digits
- * @param algorithm of its seal
- * @param key id of the key of its seal
  */
-final case class Version(manifest: Manifest, digest: String, algorithm: String, key: String) {
+final case class Version(manifest: Manifest, digest: String)(val seal: SealLine) {
   def number: Long = manifest.version
+  def algorithm: String = seal.algorithm
+
+  /** Id of the key of its seal. */
+  def key: String = seal.key
 
   /** Whether only who has the signing key can have made it. */
   def isSigned: Boolean = algorithm != Seals.Hmac

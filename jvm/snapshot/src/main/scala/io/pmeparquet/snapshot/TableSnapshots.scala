@@ -85,7 +85,10 @@ final class TableSnapshots(
    * @throws io.pmeparquet.PmeException if a manifest between them is missing
    */
   def continues(version: Version, earlier: Version): Boolean =
-    leadsBack(version.number - 1, version.manifest.previous, earlier)
+    leadsBack(version.number - 1, version.manifest.previous, earlier) && {
+      requireKeys(version, earlier)
+      true
+    }
 
   /** @param digest of the manifest with this number, by which it is trusted */
   @tailrec
@@ -107,6 +110,38 @@ final class TableSnapshots(
     }
 
   /**
+   * Requires that each version from one that this session knows to another one was sealed by whoever had the key of the
+   * version before it. Their digests are a chain, which [[continues]] has followed.
+   */
+  private def requireKeys(version: Version, earlier: Version): Unit =
+    (earlier.number + 1 to version.number).foldLeft(earlier.seal) { (before, number) =>
+      val where = directory.manifestPath(number).toString
+      val (content, seal) = ManifestJson.lines(directory.manifest(number), where)
+      check.requireContinued(before, content, seal, where)
+      seal
+    }
+
+  /**
+   * For a version of a table of which this session knows none. If the read names neither a public key nor a footer key,
+   * the oldest version that is there says which key the others must be under. Whoever can delete all older versions can
+   * hide that: see "What a first read trusts" in docs/snapshots.md.
+   *
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC` if a version between them changed the key without
+   *   its holder
+   */
+  def requireOwnHistory(version: Version): Unit =
+    directory.versions.headOption.filter(_ < version.number && !check.namesKey).foreach { number =>
+      val where = directory.manifestPath(number).toString
+      val bytes = directory.manifest(number)
+      val (content, seal) = ManifestJson.lines(bytes, where)
+      if (!SealCheck.isSameKey(seal, version.seal)) {
+        val oldest = Version(ManifestJson.manifest(content, where), digestOf(bytes))(seal)
+        if (!continues(version, oldest))
+          throw PmeErrors.snapshotNotAuthentic(where, s"version ${version.number} does not continue it")
+      }
+    }
+
+  /**
    * All versions, the newest first, whatever version the settings choose.
    *
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…` if one of them does not verify, or a required one is missing
@@ -118,6 +153,10 @@ final class TableSnapshots(
     versions.headOption.foreach(requireMinimum)
     versions
   }
+
+  /** All manifests that are there, by their numbers. Nothing of them is verified. */
+  def manifests(): Seq[(Long, Array[Byte])] =
+    directory.versions.map(number => number -> directory.manifest(number))
 
   private def ofDigest(prefix: String, versions: Seq[Long]): Version =
     versions.reverseIterator
@@ -147,7 +186,7 @@ final class TableSnapshots(
         s"its HMAC is under master key '${seal.key}', and the key of its files' footers is " +
           s"'${manifest.policy.footerKey.get}'"
       )
-    Version(manifest, digestOf(bytes), seal.algorithm, seal.key)
+    Version(manifest, digestOf(bytes))(seal)
   }
 
   private def digestOf(bytes: Array[Byte]) = Sha256.hex(Sha256.ofBytes(bytes))

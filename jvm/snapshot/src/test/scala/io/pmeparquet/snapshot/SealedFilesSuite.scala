@@ -3,7 +3,7 @@ package io.pmeparquet.snapshot
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.parquet.file.FileSeal
-import io.pmeparquet.snapshot.manifest.{Manifest, TablePolicy}
+import io.pmeparquet.snapshot.manifest.{Manifest, SealLine, TablePolicy}
 import io.pmeparquet.snapshot.TableSuite.Mismatch
 
 class SealedFilesSuite extends TableSuite {
@@ -12,7 +12,7 @@ class SealedFilesSuite extends TableSuite {
   private def seal(footerKey: Option[String] = Some("footer")): FileSeal = {
     val policy = TablePolicy(footerKey, Nil)
     val manifest = Manifest(7, None, "id", "/t", "", "", "", policy, Nil, 1, 1, 1, Nil, Nil)
-    val version = Version(manifest, "ab", "Ed25519", "signer")
+    val version = Version(manifest, "ab")(SealLine("Ed25519", "signer", None, Array.emptyByteArray))
     SealedFiles.of(new Path("file:/t"), new TableSnapshot(version, Vector(listed)))
   }
 

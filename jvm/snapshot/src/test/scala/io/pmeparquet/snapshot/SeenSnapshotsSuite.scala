@@ -2,7 +2,7 @@ package io.pmeparquet.snapshot
 
 import java.nio.file.Paths
 
-import io.pmeparquet.snapshot.manifest.{Manifest, TablePolicy}
+import io.pmeparquet.snapshot.manifest.{Manifest, SealLine, TablePolicy}
 import io.pmeparquet.snapshot.TableSuite.NotAuthentic
 
 class SeenSnapshotsSuite extends TableSuite {
@@ -15,18 +15,18 @@ class SeenSnapshotsSuite extends TableSuite {
     val before = Some(digestOf(number - 1)).filter(_ => number > 1)
     val manifest =
       Manifest(number, before, id, "/people", "", "", "", TablePolicy(None, Nil), Nil, 0, 0, 0, Nil, Nil)
-    Version(manifest, digestOf(number), "Ed25519", "signer")
+    Version(manifest, digestOf(number))(SealLine("Ed25519", "signer", None, Array.emptyByteArray))
   }
 
   /** Notes a version that continues each one before it. */
   private def note(seen: SeenSnapshots, directory: SnapshotDirectory, found: Version): Unit =
-    seen.note(directory, found)((_, _) => true)
+    seen.note(directory, found, _ => ())((_, _) => true)
 
   test("a newer version that does not continue the one that is known is refused") {
     val seen = new SeenSnapshots
     note(seen, people, version(3))
     refused(NotAuthentic, "does not continue version 3")(
-      seen.note(people, version(5, branch = "other"))((_, _) => false)
+      seen.note(people, version(5, branch = "other"), _ => ())((_, _) => false)
     )
     note(seen, people, version(4))
   }
@@ -34,7 +34,7 @@ class SeenSnapshotsSuite extends TableSuite {
   test("whether a version continues another is asked only of a newer one") {
     val seen = new SeenSnapshots
     def never(directory: SnapshotDirectory, found: Version): Unit =
-      seen.note(directory, found)((_, _) => fail("it was asked"))
+      seen.note(directory, found, _ => ())((_, _) => fail("it was asked"))
     never(people, version(3))
     never(people, version(3))
     refused(NotAuthentic)(never(people, version(2)))

@@ -128,7 +128,7 @@ class TableSnapshotsSuite extends TableSuite {
     val large = part.copy(indexes = part.indexes.map { case (field, file) =>
       field -> file.copy(length = 1L << 30)
     })
-    forge(root, made.copy(manifest = made.manifest.copy(parts = Seq(large))), identity)
+    forge(root, made.copy(manifest = made.manifest.copy(parts = Seq(large)))(made.seal), identity)
     val snapshots = reader(root)
     val list = snapshots.files(snapshots.chosen().get)
     refused("PME_UNSUPPORTED", "minMax(id)", "1073741824 bytes")(snapshots.content(list, index))
@@ -240,7 +240,7 @@ class TableSnapshotsSuite extends TableSuite {
     val other = publish(root, Seq(day1, day2), indexes = Seq(index))
     val made = publish(root, Seq(day1), indexes = Seq(index))
     val swapped = made.manifest.parts.head.copy(indexes = other.manifest.parts.head.indexes)
-    forge(root, made.copy(manifest = made.manifest.copy(parts = Seq(swapped))), identity)
+    forge(root, made.copy(manifest = made.manifest.copy(parts = Seq(swapped)))(made.seal), identity)
     val snapshots = reader(root)
     val version = snapshots.chosen().get
     refused(Damaged, "a row for each file")(snapshots.content(snapshots.files(version), index))
@@ -335,7 +335,7 @@ class TableSnapshotsSuite extends TableSuite {
     val snapshots = reader(root)
     for (later <- made; earlier <- made if earlier.number < later.number)
       assert(snapshots.continues(later, earlier), s"$later $earlier")
-    val other = made.head.copy(digest = made.head.digest.reverse)
+    val other = made.head.copy(digest = made.head.digest.reverse)(made.head.seal)
     made.tail.foreach(later => assert(!snapshots.continues(later, other)))
     val second = Files.readAllBytes(manifestOf(root, 2))
     Files.write(manifestOf(root, 2), Files.readAllBytes(manifestOf(root, 1)))
@@ -417,7 +417,7 @@ class TableSnapshotsSuite extends TableSuite {
     val entry = made.manifest.parts.head
     Seq(entry.copy(files = 3), entry.copy(first = "day=0/a"), entry.copy(last = "day=3/a")).foreach { other =>
       val manifest = made.manifest.copy(parts = Seq(other), files = other.files)
-      forge(root, made.copy(manifest = manifest), identity)
+      forge(root, made.copy(manifest = manifest)(made.seal), identity)
       refused(Damaged, "does not list the files")(paths(root))
     }
   }
@@ -425,7 +425,7 @@ class TableSnapshotsSuite extends TableSuite {
   table.test("parts that list a file twice, or not in order, are damaged") { root =>
     val made = publish(root, Seq(day1, day2))
     val twice = made.manifest.copy(parts = made.manifest.parts ++ made.manifest.parts, files = 4)
-    forge(root, made.copy(manifest = twice), identity)
+    forge(root, made.copy(manifest = twice)(made.seal), identity)
     refused(Damaged, "in order")(paths(root))
   }
 
@@ -446,6 +446,40 @@ class TableSnapshotsSuite extends TableSuite {
     publish(root, Seq(day1), sealer = forger)
     refused(NotAuthentic, "'pii'", "'footer'")(reader(root).chosen())
     refused(NotAuthentic)(reader(root).newest())
+  }
+
+  private val pii = TablePolicy(Some("pii"), Nil)
+  private def hmac(key: String, former: Option[String] = None) =
+    new HmacSealer(key, keys(masterKeys: _*), former)
+
+  table.test("a session and a first reader refuse an HMAC under another key than the version before") { root =>
+    val first = publish(root, Seq(day1, day2))
+    val forged = publish(root, Seq(day1), policy = pii, sealer = hmac("pii"))
+    val later = publish(root, Seq(day1), policy = pii, sealer = hmac("pii"))
+    Seq(forged, later).foreach { version =>
+      refused(NotAuthentic, "'pii'", "'footer'", "did not confirm")(reader(root).continues(version, first))
+      refused(NotAuthentic, "did not confirm")(reader(root).requireOwnHistory(version))
+    }
+    refused(NotAuthentic, "'pii'", "'footer'")(reader(root, "footerKey" -> "footer").chosen())
+  }
+
+  table.test("the holder of the key before can change the key of HMACs") { root =>
+    val first = publish(root, Seq(day1, day2))
+    val second = publish(root, Seq(day1, day2), policy = pii, sealer = hmac("pii", Some("footer")))
+    val third = publish(root, Seq(day1), policy = pii, sealer = hmac("pii", Some("pii")))
+    assert(reader(root).continues(third, first))
+    assertEquals((second.seal.former.map(_.key), third.seal.former), (Some("footer"), None))
+    reader(root).requireOwnHistory(third)
+    assertEquals(reader(root, "footerKey" -> "pii").chosen(), Some(third))
+  }
+
+  table.test("a confirmation that is under another key than it says is refused") { root =>
+    val first = publish(root, Seq(day1, day2))
+    val made = publish(root, Seq(day1), policy = pii, sealer = (content, where) => {
+      val own = hmac("pii").seal(content, where)
+      own.copy(former = Some(own.copy(key = "footer")))
+    })
+    refused(NotAuthentic)(reader(root).continues(made, first))
   }
 
   table.test(

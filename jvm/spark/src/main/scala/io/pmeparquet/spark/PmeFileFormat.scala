@@ -51,7 +51,7 @@ class PmeFileFormat private (state: FormatState) extends EncryptedFormat(state) 
       options: Map[String, String],
       dataSchema: StructType
   ): OutputWriterFactory =
-    EncryptedWrite.prepare(session, origin, prepared, sealsAfterWrite, job, options, dataSchema)(
+    EncryptedWrite.prepare(session, origin, prepared, writeSeal, job, options, dataSchema)(
       super.prepareWrite(session, job, options, dataSchema)
     )
 }

@@ -90,9 +90,16 @@ object WriteRules {
     (if (outputPath.getName.startsWith(StagingPrefix)) outputPath.getParent else outputPath).toUri.getPath
 
   /** The partition columns of a new file, from the directories between its table and itself. */
-  def partitionColumns(file: Path, tableDirectory: String): Seq[String] = {
+  def partitionColumns(file: Path, tableDirectory: String): Seq[String] =
+    partitions(file, tableDirectory).reverse.map(directory => unescaped(directory.takeWhile(_ != '=')))
+
+  /** The path that a new file will have in its table: a task writes it to another directory, and the commit moves it. */
+  def committedPath(file: Path, tableDirectory: String): String =
+    (partitions(file, tableDirectory) :+ file.getName).mkString("/")
+
+  private def partitions(file: Path, tableDirectory: String): Seq[String] = {
     val below = file.getParent.toUri.getPath.stripPrefix(tableDirectory).split('/').toSeq
-    below.reverse.takeWhile(_.contains('=')).map(directory => unescaped(directory.takeWhile(_ != '=')))
+    below.reverse.takeWhile(_.contains('=')).reverse
   }
 
   /** Spark writes characters that a directory name cannot have as %XX. */

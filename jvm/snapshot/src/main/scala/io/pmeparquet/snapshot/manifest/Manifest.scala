@@ -97,5 +97,13 @@ final case class IndexEntry(
  *
  * @param key id of the signing key, or of the master key that wraps the key of an HMAC
  * @param wrappedKey the wrapped key of an HMAC
+ * @param former where the version before has an HMAC under another master key: an HMAC of this content under that key,
+ *   which shows that its holder changed the key
  */
-final case class SealLine(algorithm: String, key: String, wrappedKey: Option[String], value: Array[Byte])
+final case class SealLine(
+    algorithm: String,
+    key: String,
+    wrappedKey: Option[String],
+    value: Array[Byte],
+    former: Option[SealLine] = None
+)

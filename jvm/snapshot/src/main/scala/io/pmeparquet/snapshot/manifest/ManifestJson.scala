@@ -66,10 +66,16 @@ private[snapshot] object ManifestJson {
   /** The whole file. */
   def file(content: Array[Byte], seal: SealLine): Array[Byte] = {
     val node = mapper.createObjectNode()
+    put(node, seal)
+    seal.former.foreach(put(node.putObject("former"), _))
+    content ++ LineEnd ++ mapper.writeValueAsBytes(node) ++ LineEnd
+  }
+
+  private def put(node: ObjectNode, seal: SealLine): Unit = {
     node.put("algorithm", seal.algorithm).put("key", seal.key)
     seal.wrappedKey.foreach(node.put("wrappedKey", _))
     node.put("value", Base64.getEncoder.encodeToString(seal.value))
-    content ++ LineEnd ++ mapper.writeValueAsBytes(node) ++ LineEnd
+    ()
   }
 
   /**
@@ -84,19 +90,24 @@ private[snapshot] object ManifestJson {
     // It is parsed before anything is verified.
     if (file.length - end > MostSealBytes)
       throw PmeErrors.snapshotDamaged(where, "its seal is longer than any seal is")
-    val seal = new JsonFields(parsed(file.slice(end + 1, file.length - 1), where), "the seal", where)
-    val value = seal.text("value")
+    val fields = new JsonFields(parsed(file.slice(end + 1, file.length - 1), where), "the seal", where)
+    val former = fields.optional("former")(name => seal(fields.inner(name)))
+    (file.take(end), seal(fields).copy(former = former))
+  }
+
+  private def seal(fields: JsonFields): SealLine = {
+    val value = fields.text("value")
     val line = SealLine(
-      seal.text("algorithm"),
-      seal.text("key"),
-      seal.optional("wrappedKey")(seal.text),
+      fields.text("algorithm"),
+      fields.text("key"),
+      fields.optional("wrappedKey")(fields.text),
       // Java passes over bits behind the last byte, by which a manifest could have several digests.
       Try(Base64.getDecoder.decode(value))
         .filter(Base64.getEncoder.encodeToString(_) == value)
-        .getOrElse(throw seal.unusable("'value' is not base64"))
+        .getOrElse(throw fields.unusable("'value' is not base64"))
     )
-    seal.end()
-    (file.take(end), line)
+    fields.end()
+    line
   }
 
   /**

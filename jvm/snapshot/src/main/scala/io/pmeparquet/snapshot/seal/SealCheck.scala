@@ -21,6 +21,9 @@ final class SealCheck(
     keys: => KeySource
 ) {
 
+  /** Whether the read itself says which key seals must be under. */
+  def namesKey: Boolean = verifyKey.isDefined || footerKey.isDefined
+
   /** @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC`, or why the KMS does not give the key of an HMAC */
   def require(content: Array[Byte], seal: SealLine, where: String): Unit = (verifyKey, seal.algorithm) match {
     case (Some(key), _) => requireSignature(content, seal, key, where)
@@ -29,6 +32,26 @@ final class SealCheck(
       throw PmeErrors.snapshotKeyMissing(where, other, seal.key)
     case _ => throw PmeErrors.snapshotNotAuthentic(where, "its seal has an unknown algorithm")
   }
+
+  /**
+   * Requires that the holder of the key of a version sealed the next one. A public key, or a footer key that this read
+   * names, verifies each version by itself. Otherwise nothing but the version before says which master key an HMAC must be
+   * under.
+   *
+   * @param content of the next version
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC`
+   */
+  def requireContinued(before: SealLine, content: Array[Byte], next: SealLine, where: String): Unit =
+    if (!namesKey && !SealCheck.isSameKey(before, next)) {
+      val former = next.former.filter(SealCheck.isSameKey(before, _)).getOrElse {
+        throw PmeErrors.snapshotNotAuthentic(
+          where,
+          s"its seal is ${shown(next.algorithm)} under key '${shown(next.key)}', and that of the version before is " +
+            s"${shown(before.algorithm)} under key '${shown(before.key)}', whose holder did not confirm the change"
+        )
+      }
+      requireHmac(content, former, where)
+    }
 
   private def requireSignature(content: Array[Byte], seal: SealLine, key: PublicKey, where: String): Unit = {
     val algorithm = PublicKeys.algorithmOf(key).getOrElse("no signature")
@@ -79,4 +102,11 @@ final class SealCheck(
 
   private val Ed25519Bytes = 64
   private val MostShown = 100
+}
+
+object SealCheck {
+
+  /** Whether two HMACs are under the same master key. */
+  private[snapshot] def isSameKey(one: SealLine, other: SealLine): Boolean =
+    one.algorithm == Seals.Hmac && other.algorithm == Seals.Hmac && one.key == other.key
 }

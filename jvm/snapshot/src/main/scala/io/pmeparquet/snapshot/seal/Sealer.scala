@@ -27,11 +27,20 @@ final class SignatureSealer(id: String, key: SigningKey) extends Sealer {
     SealLine(key.algorithm, id, None, key.sign(Seals.message(content), where))
 }
 
-/** Makes HMACs under a random key that the master key of footers wraps. Who can use that master key can make one. */
-final class HmacSealer(footerKey: String, keys: KeySource) extends Sealer {
-  override def seal(content: Array[Byte], where: String): SealLine = {
+/**
+ * Makes HMACs under a random key that the master key of footers wraps. Who can use that master key can make one.
+ *
+ * @param former the master key of the HMAC of the version before, if it is another one: a second HMAC under it shows
+ *   readers who know the version before that its owner changed the key
+ */
+final class HmacSealer(footerKey: String, keys: KeySource, former: Option[String] = None) extends Sealer {
+  override def seal(content: Array[Byte], where: String): SealLine =
+    under(footerKey, content, where)
+      .copy(former = former.filter(_ != footerKey).map(under(_, content, where)))
+
+  private def under(masterKey: String, content: Array[Byte], where: String) = {
     val key = Seals.newKey(new SecureRandom, where)
-    val wrapped = keys.wrap(key, footerKey, where)
-    SealLine(Seals.Hmac, footerKey, Some(wrapped), Seals.hmac(key, content))
+    val wrapped = keys.wrap(key, masterKey, where)
+    SealLine(Seals.Hmac, masterKey, Some(wrapped), Seals.hmac(key, content))
   }
 }

@@ -13,6 +13,7 @@ import io.pmeparquet.spark.admin.RotationReading.Looked
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.PmeErrors
 
 /** One rotation. ''Driver only'': only [[FileRotation]] goes to executors. */
 private[admin] final class RotationJob(
@@ -48,7 +49,7 @@ private[admin] final class RotationJob(
   private var writing = false
 
   def run(path: Path): Seq[FileReport] = {
-    if (!settings.dryRun) SealedGuard.refuseChange(session, options, path, "a rotation")
+    val sealing = if (settings.dryRun) None else sealingOf(path)
     val own = TableFiles.qualified(path.toString, conf)
     // A dry run makes this check too, so that it fails if the run would.
     def list() = {
@@ -56,7 +57,7 @@ private[admin] final class RotationJob(
       TableFiles.requireNoLinks(own, found, conf)
       found
     }
-    if (settings.dryRun) rotate(path, list())
+    val reports = if (settings.dryRun) rotate(path, list())
     else {
       val mark = RotationMark.place(TableFiles.tableOf(path, conf), aim, conf)
       try {
@@ -65,7 +66,25 @@ private[admin] final class RotationJob(
         rotate(path, found)
       } finally if (!writing) mark.remove()
     }
+    // Readers refuse a table of which some files were not rotated, until the rotation has run again.
+    if (reports.forall(_.condition.isEmpty)) sealing.foreach(_.sealRotated())
+    reports
   }
+
+  /** What seals the table again, if it is sealed; its files are those that its newest version lists. */
+  private def sealingOf(path: Path): Option[SealingJob] =
+    SealedGuard.sealedTableOf(session, options, path).map { table =>
+      if (after.isDefined)
+        throw PmeErrors.sealedTable(
+          "a rotation to another KMS",
+          table.toString,
+          "Its snapshots are under keys of the KMS before. Rotate within one KMS, or copy the table (pme.rekey) and seal " +
+            "the copy."
+        )
+      val job = new SealingJob(session, table.toString, options, resolver)
+      job.prepareRotation()
+      job
+    }
 
   private def aim = {
     val names = settings.masterKeys.map(_.toSeq.sorted)

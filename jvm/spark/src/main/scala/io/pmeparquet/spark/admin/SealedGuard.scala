@@ -13,9 +13,11 @@ import io.pmeparquet.PmeErrors
 /** Operations on sealed tables. ''Driver only.'' */
 private[admin] object SealedGuard {
 
+  /** Whether there is anything at a path. */
+  def isThere(path: Path, conf: Configuration): Boolean = path.getFileSystem(conf).exists(path)
+
   /**
-   * Refuses to change files that a snapshot lists, unless the options say `snapshot=off`. It looks for a snapshot, and
-   * does not verify it.
+   * Refuses to change files that a snapshot lists. It looks for a snapshot, and does not verify it.
    *
    * @param path the table, a partition or a file
    * @param operation with an article, for the message
@@ -24,13 +26,17 @@ private[admin] object SealedGuard {
       session: SparkSession,
       options: Map[String, String],
       path: Path,
-      operation: String
-  ): Unit = {
-    val snapshots = new ConfResolver(session).snapshots(options)
-    if (!snapshots.settings.isOff) {
-      val table = TableFiles.tableOf(path, snapshots.conf)
-      if (snapshots.directory(table).versions.nonEmpty) throw PmeErrors.sealedTable(operation, table.toString)
+      operation: String,
+      remedy: String
+  ): Unit =
+    sealedTableOf(session, options, path).foreach { table =>
+      throw PmeErrors.sealedTable(operation, table.toString, remedy)
     }
+
+  /** The table of a path, if it is sealed. */
+  def sealedTableOf(session: SparkSession, options: Map[String, String], path: Path): Option[Path] = {
+    val snapshots = new ConfResolver(session).snapshots(options)
+    Some(TableFiles.tableOf(path, snapshots.conf)).filter(snapshots.directory(_).versions.nonEmpty)
   }
 
   /** @throws io.pmeparquet.PmeException if the path is not the directory of a whole table, as snapshots are of one */
@@ -52,7 +58,7 @@ private[admin] object SealedGuard {
       seen.requireNone(snapshots.directory)
       throw PmeErrors.badSource(table, "it has no snapshot", "Check the path, and where its snapshots are.")
     }
-    seen.note(snapshots.directory, newest)(snapshots.continues)
+    seen.note(snapshots.directory, newest, snapshots.requireOwnHistory)(snapshots.continues)
     newest
   }
 

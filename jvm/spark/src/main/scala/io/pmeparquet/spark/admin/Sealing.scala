@@ -21,15 +21,19 @@ object Sealing {
   /**
    * @param options those of a read, and `signingKey`, `verifyKey`, `snapshotLocation`, `indexKeys`
    * @param indexes what the version has indexes of; none: those of the version before
-   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_CONFLICT` if another process sealed the table meanwhile
+   * @param expect confirms the files that changed since the version before: how many there are, or that version (its
+   *   number, `<table id>:<version>` or digest), or `unsealed` if there is none. Not needed if nothing changed.
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH` if files changed, and `expect` does not confirm it;
+   *   `PME_SNAPSHOT_CONFLICT` if another process sealed the table meanwhile
    */
   def seal(
       session: SparkSession,
       path: String,
       options: Map[String, String],
-      indexes: Option[Seq[WantedSummary]] = None
+      indexes: Option[Seq[WantedSummary]] = None,
+      expect: Option[String] = None
   ): SealedSnapshot = PmeSparkException.translated {
-    new SealingJob(session, path, options, new ConfResolver(session)).run(indexes)
+    new SealingJob(session, path, options, new ConfResolver(session)).run(indexes, expect)
   }
 
   /**
@@ -56,15 +60,33 @@ object Sealing {
       session: SparkSession,
       path: String,
       options: java.util.Map[String, String],
-      indexes: java.util.List[String]
+      indexes: java.util.List[String],
+      expect: String
   ): SealedSnapshot = Progress.unwatching {
     PmeSparkException.translated {
       seal(
         session,
         path,
         options.asScala.toMap,
-        Option(indexes).map(_.asScala.toList.map(IndexRequests.parse))
+        Option(indexes).map(_.asScala.toList.map(IndexRequests.parse)),
+        Option(expect)
       )
+    }
+  }
+
+  /**
+   * For Python at a terminal: what a seal would vouch for beyond the version before. The first text confirms it as `expect`,
+   * the others name the files; empty if nothing changed.
+   */
+  def review(
+      session: SparkSession,
+      path: String,
+      options: java.util.Map[String, String]
+  ): java.util.List[String] = Progress.unwatching {
+    PmeSparkException.translated {
+      val found =
+        new SealingJob(session, path, options.asScala.toMap, new ConfResolver(session)).review(None)
+      (if (found.changes == 0) Nil else s"changes:${found.digest}" +: found.named).asJava
     }
   }
 
@@ -84,6 +106,7 @@ object Sealing {
       session: SparkSession,
       path: String,
       options: Map[String, String],
-      indexes: Option[Seq[WantedSummary]]
-  ): Seq[Row] = Seq(seal(session, path, options, indexes).row)
+      indexes: Option[Seq[WantedSummary]],
+      expect: Option[String]
+  ): Seq[Row] = Seq(seal(session, path, options, indexes, expect).row)
 }

@@ -8,6 +8,7 @@ import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
+import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
@@ -34,47 +35,111 @@ private[spark] final class SealingJob(
   private lazy val directory = snapshots.directory(table)
   private lazy val reader = snapshots.ownSnapshots(directory)
 
-  private lazy val before: Option[Version] = reader.newest().map { version =>
-    SessionSnapshots.of(session).seen.note(directory, version)(reader.continues)
-    version
+  private var loaded: Option[Before] = None
+
+  /** The version that the next one continues. An overwrite removes snapshots that lie in the table, so a write loads it. */
+  private def base: Before = loaded.getOrElse {
+    val version = reader.newest()
+    version.foreach { found =>
+      SessionSnapshots.of(session).seen.note(directory, found, reader.requireOwnHistory)(reader.continues)
+    }
+    val made = new Before(version, version.map(reader.files))
+    loaded = Some(made)
+    made
   }
 
-  /** The version before. An overwrite removes snapshots that lie in the table, so a write asks for it first. */
-  private lazy val previous: Option[TableSnapshot] = before.map(reader.files)
+  private final class Before(val version: Option[Version], val files: Option[TableSnapshot])
 
-  /** @param indexes that the version has; none: those of the version before */
-  def run(indexes: Option[Seq[WantedSummary]]): SealedSnapshot = {
+  /** The manifests of a table that a write removes with all that is in it. */
+  private var history: Seq[(Long, Array[Byte])] = Nil
+
+  /** What a prepared write removes. */
+  private var replaced: Replaced = Replaced.Nothing
+
+  /**
+   * @param indexes that the version has; none: those of the version before
+   * @param expect what confirms the changes since the version before
+   */
+  def run(indexes: Option[Seq[WantedSummary]], expect: Option[String]): SealedSnapshot = {
+    requireWhole()
+    sealedWith(indexes, areNamed = indexes.isDefined, new ConfirmedChanges(expect), mayChangeKey = true)
+  }
+
+  /** What [[run]] would seal beyond what the version before lists; nothing is sealed. */
+  def review(indexes: Option[Seq[WantedSummary]]): SealedDifferences = {
+    requireWhole()
+    compared(wantedOf(indexes)._1, new ConfirmedChanges(None))._1
+  }
+
+  private def requireWhole(): Unit = {
     SealedGuard.requireTable(table, conf)
-    sealedWith(indexes, areNamed = indexes.isDefined)
+    if (base.version.isEmpty) SessionSnapshots.of(session).seen.requireNone(directory)
   }
 
   /**
-   * Looks at the table before a write, which [[seal]] then seals.
+   * Looks at the table before a write, which [[sealWritten]] then seals.
    *
-   * @param replacesAll whether the write replaces all files
+   * @param removes what the write removes
    * @throws io.pmeparquet.PmeException if the table is not as its newest version lists it, or cannot be sealed
    */
-  def prepare(replacesAll: Boolean): Unit = {
-    snapshots.requireSigner()
+  def prepare(removes: Replaced): Unit = {
+    replaced = removes
     // A trial would leave a directory, and Spark would find that the table exists.
-    if (before.isEmpty) directory.requireStep() else directory.requirePublishing()
-    previous.foreach { snapshot =>
-      if (!replacesAll) {
-        val known = snapshot.files.iterator.map(file => file.path -> file.length).toMap
-        val listed = listFiles().map(file => relative(file) -> file.length).toMap
-        if (listed != known) {
-          val file = (listed.toSet -- known ++ (known.toSet -- listed)).map(_._1).min
-          throw PmeErrors.snapshotMismatch(
-            new Path(table, file).toString,
-            "the file was added, removed or replaced"
-          )
-        }
+    if (base.version.isEmpty) directory.requireStep() else directory.requirePublishing()
+    snapshots.requireSigner(base.version)
+    if (removes != Replaced.All) {
+      if (base.version.isDefined) compare(NothingChanged)
+      else {
+        val files = if (SealedGuard.isThere(table, conf)) listFiles().size else 0
+        if (files > 0) throw PmeErrors.unsealedFiles(table.toString, files)
       }
+    } else history = reader.manifests()
+  }
+
+  private def compare(rule: SealRule): Unit = {
+    rule.accept(compared(wantedOf(None)._1, rule)._1)
+    ()
+  }
+
+  /**
+   * Seals the table after a write that [[prepare]] has looked at.
+   *
+   * @param written the files that the write has made
+   */
+  def sealWritten(written: Map[String, WrittenFooter]): SealedSnapshot = {
+    val rule = new OwnCommit(written, replaced.removes(written.keys))
+    def attempt(left: Int): SealedSnapshot =
+      try sealedWith(None, areNamed = false, rule)
+      catch {
+        // Another append was sealed meanwhile: this one continues its version.
+        case conflict: PmeException
+            if conflict.condition == Condition.SnapshotConflict && replaced == Replaced.Nothing && left > 0 =>
+          loaded = None
+          attempt(left - 1)
+      }
+    restoreHistory()
+    attempt(SealingJob.Attempts)
+  }
+
+  /** The manifests that an overwrite removed: without them, a session that knows an older version could not follow. */
+  private def restoreHistory(): Unit = if (history.nonEmpty) {
+    directory.requirePublishing()
+    val there = directory.versions.toSet
+    history.foreach { case (number, manifest) =>
+      if (!there(number) && !directory.publish(number, manifest))
+        throw PmeErrors.snapshotConflict(directory.table.toString)
     }
   }
 
-  /** Seals the table after a write. */
-  def seal(): SealedSnapshot = sealedWith(None, areNamed = false)
+  /** Looks at a sealed table before a rotation, which [[sealRotated]] then seals. */
+  def prepareRotation(): Unit = {
+    directory.requirePublishing()
+    snapshots.requireSigner(base.version)
+    compare(RotatedFiles)
+  }
+
+  /** Seals the table after a rotation of its keys. */
+  def sealRotated(): SealedSnapshot = sealedWith(None, areNamed = false, RotatedFiles)
 
   /**
    * @param columns whose indexes the next version does not have
@@ -87,50 +152,74 @@ private[spark] final class SealingJob(
     columns.filterNot(dropped.map(_.column).contains).foreach { path =>
       throw PmeErrors.noIndex(table.toString, path.mkString("."), indexes.map(_.label))
     }
-    sealedWith(Some(indexes.filterNot(dropped.contains).map(wantedAs)), areNamed = false)
+    sealedWith(Some(indexes.filterNot(dropped.contains).map(wantedAs)), areNamed = false, NothingChanged)
   }
 
   private def wantedAs(index: IndexEntry) = WantedSummary(index.column.toList, index.kind)
 
+  /** The indexes of the next version, and whether the version before has them all. */
+  private def wantedOf(asked: Option[Seq[WantedSummary]]): (Seq[WantedSummary], Boolean) = {
+    val indexed = base.version.toSeq.flatMap(_.manifest.indexes).map(wantedAs)
+    // The same set of indexes needs no new files, whatever their order.
+    val wanted = asked.map(IndexRequests.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
+    (wanted, wanted.forall(indexed.contains))
+  }
+
+  /** How the table differs from the version before, and what was found in the files that had to be opened. */
+  private def compared(wanted: Seq[WantedSummary], rule: SealRule, opensAll: Boolean = false) = {
+    val listed = listFiles().filter(file => rule.concerns(relative(file), base.files))
+    val (known, unknown) = split(listed, base.files.filterNot(_ => opensAll))
+    val facts = look(unknown, wanted)
+    val opened = facts.map { case (file, one) => SealedRows.of(relative(file), file, one) }
+    (SealedDifferences.of(table, base.files, known, opened.toVector), facts)
+  }
+
   /**
    * @param asked the indexes of the version; none: those of the version before
    * @param areNamed whether the caller named them, and not the manifest of the version before
+   * @param rule what the version may list
+   * @param mayChangeKey whether another key may sign than that of the version before
    */
-  private def sealedWith(asked: Option[Seq[WantedSummary]], areNamed: Boolean): SealedSnapshot = {
+  private def sealedWith(
+      asked: Option[Seq[WantedSummary]],
+      areNamed: Boolean,
+      rule: SealRule,
+      mayChangeKey: Boolean = false
+  ): SealedSnapshot = {
     // Before all files are opened.
     directory.requirePublishing()
-    val indexed = before.toSeq.flatMap(_.manifest.indexes).map(wantedAs)
-    // The same set of indexes needs no new files, whatever their order.
-    val wanted = asked.map(IndexRequests.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
+    val previous = base.files
+    val (wanted, areKnown) = wantedOf(asked)
     // The version before knows nothing for a new index, so all files are opened for it.
-    val (known, unknown) = split(listFiles(), previous.filter(_ => wanted.forall(indexed.contains)))
-    if (!areNamed && unknown.nonEmpty) requireClasses(wanted)
-    val facts = look(unknown, wanted)
-    val policy = SealedPolicy.of(table.toString, previous.filter(_ => known.nonEmpty || facts.isEmpty), facts)
+    val (differences, found) = compared(wanted, rule, opensAll = !areKnown)
+    val files = rule.accept(differences).sorted(SealedFiles.byPath)
+    val listed = files.map(_.path).toSet
+    val facts = found.filter { case (file, _) => listed(relative(file)) }
+    if (!areNamed && facts.nonEmpty) requireClasses(wanted)
+    val hasKnown = files.size > facts.size
+    val policy = SealedPolicy.of(table.toString, previous.filter(_ => hasKnown || facts.isEmpty), facts)
     val indexes =
       SealedIndexes.of(
         table.toString,
         wanted,
         facts.map(_._2),
         previous,
-        known.nonEmpty,
+        hasKnown,
         policy,
         snapshots.settings.indexKeys
       )
-    val found = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
-    val files =
-      (known ++ facts.map { case (file, one) => SealedRows.of(relative(file), file, one) })
-        .sorted(SealedFiles.byPath)
+    val summaries = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
+    val sealer = snapshots.sealer(policy.footerKey, base.version, mayChangeKey)
     val version =
-      new NewVersion(directory, previous, snapshots.sealer(policy.footerKey), snapshots.kmsUse, conf)
+      new NewVersion(directory, previous, sealer, snapshots.kmsUse, conf)
         .publish(
           files,
           policy,
           partitions,
           indexes,
           SealingJob.writer,
-          SealedIndexes.summaries(wanted, found, previous, contentOf)
+          SealedIndexes.summaries(wanted, summaries, previous, contentOf)
         )
     SessionSnapshots.of(session).seen.made(directory, version)
     val changes = SealedChanges.of(previous, files)
@@ -149,7 +238,7 @@ private[spark] final class SealingJob(
   }
 
   private def contentOf(index: IndexEntry): IndexContent =
-    try reader.content(previous.get, index)
+    try reader.content(base.files.get, index)
     catch {
       case failed: PmeException
           if failed.condition == Condition.SnapshotDamaged || failed.condition == Condition.SnapshotNotAuthentic =>
@@ -217,6 +306,14 @@ private[spark] final class SealingJob(
       .getOrElse(throw new IllegalStateException(s"internal error: ${file.path} is not below $table"))
 }
 
-private object SealingJob {
+private[spark] object SealingJob {
+
+  /** A path as the file system of a write names it. */
+  def qualified(session: SparkSession, options: Map[String, String], path: Path): Path =
+    TableFiles.qualified(path.toString, SparkAccess.hadoopConf(session, options))
+
+  /** How often an append continues a version that appeared while it was sealed. */
+  val Attempts = 10
+
   def writer: String = "pme-parquet" + Connector.loaded.fold("")(connector => s" ${connector.version}")
 }

@@ -49,7 +49,13 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val settings = resolver.writeSettings(options, conf).files
     val table = TableFiles.tableOf(from, conf)
     val found = TableFiles.list(from, conf)
-    SealedGuard.refuseChange(session, options, from, "encrypting it in place")
+    SealedGuard.refuseChange(
+      session,
+      options,
+      from,
+      "encrypting it in place",
+      "Encrypt it to a copy (pme.encrypt with a target), and seal the copy."
+    )
     refuseOthers(table, found)
     refuseUnseen(table, found)
     val files = found.files.sortBy(_.path)

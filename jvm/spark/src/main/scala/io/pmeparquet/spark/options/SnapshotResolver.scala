@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.options
 
 import java.security.PublicKey
+import java.util.Arrays
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -8,7 +9,7 @@ import org.apache.hadoop.fs.Path
 import io.pmeparquet.keys.{Kms, KmsUse}
 import io.pmeparquet.options.{OptionValues, PmeOptions, ReadSettings, SnapshotSettings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
-import io.pmeparquet.snapshot.{SnapshotDirectory, TableSnapshots}
+import io.pmeparquet.snapshot.{SnapshotDirectory, TableSnapshots, Version}
 import io.pmeparquet.snapshot.seal.{HmacSealer, SealCheck, Sealer, SignatureSealer, VerifyKey}
 import io.pmeparquet.PmeErrors
 
@@ -60,9 +61,13 @@ private[spark] final class SnapshotResolver(
       id -> openKms.signingKey(id, s"option ${PmeOptions.SigningKey.name}")
     }
 
-  /** @throws io.pmeparquet.PmeException if options name a signing key that cannot be used */
-  def requireSigner(): Unit = {
-    signingKey
+  /**
+   * @param before the version that the next one continues
+   * @throws io.pmeparquet.PmeException if options name a signing key that cannot be used, or another one than verifyKey, or
+   *   none where one is needed
+   */
+  def requireSigner(before: Option[Version]): Unit = {
+    sealer(before.flatMap(_.manifest.policy.footerKey).orElse(Some("")), before, mayChangeKey = false)
     ()
   }
 
@@ -70,16 +75,26 @@ private[spark] final class SnapshotResolver(
    * Seals new versions: with the signing key, or else with an HMAC.
    *
    * @param footerKey the master key of the table's footers; none for a table without encryption
+   * @param before the version that the next one continues. It was verified with verifyKey, if that is set.
+   * @param mayChangeKey whether another key than verifyKey may sign the version after it
    */
-  def sealer(footerKey: Option[String]): Sealer = signingKey match {
-    case Some((id, key)) =>
-      new SignatureSealer(id, key)
-    case None if verifyKey.isDefined =>
-      throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table with verifyKey")
-    case None =>
-      val key = footerKey.orElse(settings.footerKey).getOrElse {
-        throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table without encryption")
-      }
-      new HmacSealer(key, scope.keySource(conf))
-  }
+  def sealer(footerKey: Option[String], before: Option[Version], mayChangeKey: Boolean): Sealer =
+    signingKey match {
+      case Some((id, key)) =>
+        val isOther = verifyKey.exists(public => !Arrays.equals(public.getEncoded, key.publicKey.getEncoded))
+        if (isOther && (before.isEmpty || !mayChangeKey))
+          throw PmeErrors.contradiction(
+            s"${PmeOptions.SigningKey.name} and ${PmeOptions.VerifyKey.name}",
+            s"verifyKey is not the public key of '$id', so readers with this verifyKey would refuse the table",
+            "Change one of them."
+          )
+        new SignatureSealer(id, key)
+      case None if verifyKey.isDefined =>
+        throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table with verifyKey")
+      case None =>
+        val key = footerKey.orElse(settings.footerKey).getOrElse {
+          throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table without encryption")
+        }
+        new HmacSealer(key, scope.keySource(conf), before.filterNot(_.isSigned).map(_.key))
+    }
 }

@@ -15,7 +15,7 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.{ConfResolver, FormatOrigin, PreparedWrite}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.SealState
+import io.pmeparquet.spark.snapshots.{SealState, WriteSeal}
 
 /**
  * What one instance of the format knows about its relation or scan beyond what Spark tells a format.
@@ -26,7 +26,7 @@ import io.pmeparquet.spark.snapshots.SealState
  * @param whose where the options come from
  * @param prepared the scope that a rule has made for a write
  * @param sealing whether the relation is read by snapshots
- * @param sealsAfterWrite whether the write seals the table after its commit
+ * @param writing whether the write seals the table after its commit
  * @param files how many files a scan reads; none if it is no scan of a sealed table
  */
 private[spark] final case class FormatState(
@@ -36,7 +36,7 @@ private[spark] final case class FormatState(
     whose: FormatOrigin,
     @transient prepared: Option[PreparedWrite],
     @transient sealing: SealState = SealState.Unjudged,
-    sealsAfterWrite: Boolean = false,
+    @transient writing: WriteSeal = WriteSeal.Unjudged,
     @transient files: Option[FilesLabel] = None
 ) {
 
@@ -129,10 +129,10 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
   /** The format of a relation for which [[UseSnapshots]] has looked for snapshots. */
   private[spark] def withSeal(found: SealState): EncryptedFormat = of(state.copy(sealing = found))
 
-  /** The format of a write that seals the table after its commit. */
-  private[spark] def withSealAfterWrite: EncryptedFormat = of(state.copy(sealsAfterWrite = true))
+  /** The format of a write of which a rule knows whether it seals the table after its commit. */
+  private[spark] def withWriteSeal(writing: WriteSeal): EncryptedFormat = of(state.copy(writing = writing))
 
-  private[spark] def sealsAfterWrite: Boolean = state.sealsAfterWrite
+  private[spark] def writeSeal: WriteSeal = Option(state.writing).getOrElse(WriteSeal.Unjudged)
 
   private[spark] def sealState: SealState = state.sealState
 

@@ -8,44 +8,64 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{
   FileIndex,
   InsertIntoHadoopFsRelationCommand,
-  PartitionDirectory
+  PartitionDirectory,
+  PartitioningUtils
 }
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.spark.admin.SealingJob
+import io.pmeparquet.spark.admin.{Replaced, SealedSnapshot, SealingJob}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.EncryptedFormat
-import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshots.{WriteSeal, WrittenFiles}
 
 /**
- * `snapshot=update` of a write: the write seals the table after its commit. What can fail is tried here, before Spark
- * touches a file: the signing key, and whether the table is as its newest version lists it. The next version then takes
- * over only files that a version listed or this write made. ''Driver only.''
+ * A write to a sealed table, or with `snapshot=update`, seals the table after its commit. What can fail is tried here,
+ * before Spark touches a file: the signing key, and whether the table is as its newest version lists it. The next version
+ * lists the files that this version lists and the write left, and those that the write's own tasks made. ''Driver only.''
  */
 private[spark] object SealWrites extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case write: InsertIntoHadoopFsRelationCommand =>
       write.fileFormat match {
-        case format: EncryptedFormat if !format.sealsAfterWrite =>
-          PmeSparkException.translated(sealing(write, format))
+        case format: EncryptedFormat if format.writeSeal == WriteSeal.Unjudged =>
+          PmeSparkException.translated(judged(write, format))
         case _ => plan
       }
     case _ => plan
   }
 
-  private def sealing(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
+  private def judged(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
     val session = SparkSession.active
     val resolver = new ConfResolver(session, format.origin)
     val options = ConfResolver.spelled(write.options)
-    if (!resolver.sealsAfterWrite(options)) write
+    val path = SealingJob.qualified(session, options, write.outputPath)
+    if (!WriteSeal.isNeeded(session, resolver, options, path))
+      PlanFields.withFormat(write)(_.withWriteSeal(WriteSeal.Unsealed))
     else {
-      val job = new SealingJob(session, write.outputPath.toString, options, resolver)
-      job.prepare(write.mode == SaveMode.Overwrite && write.partitionColumns.isEmpty)
-      val index = new SealOnRefresh(write.outputPath, write.fileIndex, job)
-      PlanFields.withFormat(withIndex(write, index))(_.withSealAfterWrite)
+      val job = new SealingJob(session, path.toString, options, resolver)
+      job.prepare(replaced(write, session))
+      val files = WrittenFiles.of(session, path)
+      val index = new SealOnRefresh(path, write.fileIndex, () => job.sealWritten(files.committed))
+      PlanFields.withFormat(withIndex(write, index))(_.withWriteSeal(WriteSeal.AfterCommit(files)))
     }
+  }
+
+  /** What Spark removes of the files that are there: `InsertIntoHadoopFsRelationCommand.deleteMatchingPartitions`. */
+  private def replaced(write: InsertIntoHadoopFsRelationCommand, session: SparkSession): Replaced =
+    if (write.mode != SaveMode.Overwrite) Replaced.Nothing
+    else if (write.partitionColumns.nonEmpty && isDynamic(write, session)) Replaced.WrittenPartitions
+    else if (write.staticPartitions.isEmpty) Replaced.All
+    else Replaced.Below(PartitioningUtils.getPathFragment(write.staticPartitions, write.partitionColumns))
+
+  private def isDynamic(write: InsertIntoHadoopFsRelationCommand, session: SparkSession) = {
+    val mode = ConfResolver
+      .spelled(write.options)
+      .collectFirst { case (name, value) if name.equalsIgnoreCase("partitionOverwriteMode") => value }
+      .getOrElse(SparkAccess.sqlConf(session).partitionOverwriteMode.toString)
+    mode.equalsIgnoreCase("dynamic") && write.staticPartitions.size < write.partitionColumns.length
   }
 
   /** Spark's case class has more fields in each version; the index has always been before the names of columns. */
@@ -65,7 +85,8 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
  *
  * @param spark Spark's own index, if the table has one
  */
-private final class SealOnRefresh(table: Path, spark: Option[FileIndex], job: SealingJob) extends FileIndex {
+private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: () => SealedSnapshot)
+    extends FileIndex {
   override def rootPaths: Seq[Path] = spark.fold(Seq(table))(_.rootPaths)
   override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] =
     spark.fold(Seq.empty[PartitionDirectory])(_.listFiles(partitions, data))
@@ -76,7 +97,7 @@ private final class SealOnRefresh(table: Path, spark: Option[FileIndex], job: Se
   override def refresh(): Unit = PmeSparkException.translated {
     spark.foreach(_.refresh())
     try {
-      job.seal()
+      seal()
       ()
     } catch {
       case failed: Throwable =>

@@ -113,7 +113,7 @@ private[spark] final class SnapshotReads(
 
   /** Notes a version that was found, unless this session has made a newer one meanwhile. */
   private def note(reader: TableSnapshots, found: Version): Unit =
-    try remembered.seen.note(reader.directory, found)(reader.continues)
+    try remembered.seen.note(reader.directory, found, reader.requireOwnHistory)(reader.continues)
     catch {
       case refused: PmeException =>
         if (reader.newest().forall(_.number <= found.number)) throw refused

@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.write
 
+import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
 import org.apache.hadoop.mapreduce.Job
 import org.apache.spark.sql.execution.datasources.OutputWriterFactory
@@ -10,6 +11,7 @@ import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin, PreparedWrite}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshots.WriteSeal
 import io.pmeparquet.PmeErrors
 
 /** The start of a write job: it resolves and checks the settings, and makes the keys. ''Driver only.'' */
@@ -18,14 +20,14 @@ private[spark] object EncryptedWrite {
   /**
    * @param origin where the options come from
    * @param prepared the scope of this write, if a rule has made it
-   * @param sealsAfterWrite whether the caller seals the table after its commit
+   * @param seal whether the caller seals the table after its commit
    * @param spark Spark's own preparation of the job, which reads the job's configuration
    */
   def prepare(
       session: SparkSession,
       origin: OptionOrigin,
       prepared: Option[PreparedWrite],
-      sealsAfterWrite: Boolean,
+      seal: WriteSeal,
       job: Job,
       options: Map[String, String],
       dataSchema: StructType
@@ -37,13 +39,22 @@ private[spark] object EncryptedWrite {
     WriteRules.check(conf)
     val resolver = new ConfResolver(session, origin)
     val settings = resolver.writeSettings(spelled, conf)
-    // A streaming sink commits without a command that could seal.
-    if (!sealsAfterWrite && resolver.sealsAfterWrite(spelled)) throw PmeErrors.cannotSealWrite
     val output = FileOutputFormat.getOutputPath(job)
+    val written = seal match {
+      case WriteSeal.AfterCommit(files) =>
+        files.begin()
+        Some(files)
+      case WriteSeal.Unsealed => None
+      // A streaming sink commits without a command that could seal.
+      case WriteSeal.Unjudged =>
+        if (WriteSeal.isNeeded(session, resolver, spelled, new Path(WriteRules.tableDirectory(output))))
+          throw PmeErrors.cannotSealWrite
+        None
+    }
     val leaves = ColumnPlan.leaves(session, dataSchema)
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)
     val scope = PreparedWrite.scope(settings, conf, output, prepared)
     PmeCryptoFactory.useForWrite(conf, scope)
-    new PmeOutputWriterFactory(spark, scope)
+    new PmeOutputWriterFactory(spark, scope, written)
   }
 }

@@ -1,7 +1,9 @@
 package io.pmeparquet.spark.write
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.TaskAttemptContext
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.TaskContext
@@ -11,10 +13,18 @@ import io.pmeparquet.parquet.files.MaterialFiles
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.write.{SizeStatistics, WriteRules}
 import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.snapshots.WrittenFiles
 
-/** Wraps Spark's writer factory, and brings the write's scope to executors. ''Crosses the wire.'' */
-private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, scope: WriteScope)
-    extends OutputWriterFactory {
+/**
+ * Wraps Spark's writer factory, and brings the write's scope to executors. ''Crosses the wire.''
+ *
+ * @param written is told of each file; none if nobody seals the table
+ */
+private[spark] final class PmeOutputWriterFactory(
+    factory: OutputWriterFactory,
+    scope: WriteScope,
+    written: Option[WrittenFiles]
+) extends OutputWriterFactory {
 
   override def getFileExtension(context: TaskAttemptContext): String = factory.getFileExtension(context)
 
@@ -29,7 +39,7 @@ private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, 
       if (settings.externalMaterial) removeMaterialOnFailure(file, context)
       val writer = factory.newInstance(path, dataSchema, context)
       if (settings.plaintextFooter) quietly(writer, path)
-      writer
+      written.fold(writer)(new ReportedWriter(writer, _, context.getConfiguration))
     }
 
   private def quietly(writer: OutputWriter, path: String): Unit =
@@ -47,4 +57,16 @@ private[spark] final class PmeOutputWriterFactory(factory: OutputWriterFactory, 
     }
 
   override def toString: String = s"PmeOutputWriterFactory($scope)"
+}
+
+/** Tells the seal of the table about the file, once it is whole. */
+private final class ReportedWriter(writer: OutputWriter, written: WrittenFiles, conf: Configuration)
+    extends OutputWriter {
+  override def write(row: InternalRow): Unit = writer.write(row)
+  override def path(): String = writer.path()
+
+  override def close(): Unit = {
+    writer.close()
+    PmeSparkException.translated(written.report(new Path(path()), conf))
+  }
 }
