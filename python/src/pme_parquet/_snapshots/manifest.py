@@ -205,6 +205,12 @@ def _path(fields: Fields) -> tuple[str, ...]:
 def _seal(value: object) -> tuple[str, str]:
     """The algorithm and the key of a seal that has the right form. Its value is not checked."""
     is_hmac = isinstance(value, dict) and value.get("algorithm") == HMAC
+    if isinstance(value, dict) and is_hmac and "former" in value:
+        # The HMAC under the master key of the version before, where the key has changed.
+        former = value["former"]
+        value = {name: one for name, one in value.items() if name != "former"}
+        if not isinstance(former, dict) or "former" in former or _seal(former)[0] != HMAC:
+            raise MalformedError("the field 'former' of its seal is not an HMAC")
     seal = Fields(value, "its seal", _SEAL | {"wrappedKey"} if is_hmac else _SEAL)
     algorithm = seal.text("algorithm")
     if algorithm not in _SEAL_BYTES:

@@ -239,7 +239,11 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
 
   /** For an operation that would change the files of a sealed table, and cannot seal it. */
   def sealedTable(operation: String, table: String, remedy: String): PmeException =
-    refused(table, s"the table is sealed, and $operation would leave it with files that no snapshot lists", remedy)
+    refused(
+      table,
+      s"the table is sealed, and $operation would leave it with files that no snapshot lists",
+      remedy
+    )
 
   /** For files that lie in a table, and that no version lists, before a write makes the first version. */
   def unsealedFiles(table: String, files: Int): PmeException =

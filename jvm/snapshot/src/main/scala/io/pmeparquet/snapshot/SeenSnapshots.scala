@@ -26,8 +26,7 @@ final class SeenSnapshots {
         if (seen == null) {
           first(found)
           found
-        }
-        else if (seen.digest == found.digest) seen
+        } else if (seen.digest == found.digest) seen
         else if (isNewer(seen, found) && continues(found, seen)) found
         else throw refusal(directory, seen, found)
     )

@@ -452,15 +452,16 @@ class TableSnapshotsSuite extends TableSuite {
   private def hmac(key: String, former: Option[String] = None) =
     new HmacSealer(key, keys(masterKeys: _*), former)
 
-  table.test("a session and a first reader refuse an HMAC under another key than the version before") { root =>
-    val first = publish(root, Seq(day1, day2))
-    val forged = publish(root, Seq(day1), policy = pii, sealer = hmac("pii"))
-    val later = publish(root, Seq(day1), policy = pii, sealer = hmac("pii"))
-    Seq(forged, later).foreach { version =>
-      refused(NotAuthentic, "'pii'", "'footer'", "did not confirm")(reader(root).continues(version, first))
-      refused(NotAuthentic, "did not confirm")(reader(root).requireOwnHistory(version))
-    }
-    refused(NotAuthentic, "'pii'", "'footer'")(reader(root, "footerKey" -> "footer").chosen())
+  table.test("a session and a first reader refuse an HMAC under another key than the version before") {
+    root =>
+      val first = publish(root, Seq(day1, day2))
+      val forged = publish(root, Seq(day1), policy = pii, sealer = hmac("pii"))
+      val later = publish(root, Seq(day1), policy = pii, sealer = hmac("pii"))
+      Seq(forged, later).foreach { version =>
+        refused(NotAuthentic, "'pii'", "'footer'", "did not confirm")(reader(root).continues(version, first))
+        refused(NotAuthentic, "did not confirm")(reader(root).requireOwnHistory(version))
+      }
+      refused(NotAuthentic, "'pii'", "'footer'")(reader(root, "footerKey" -> "footer").chosen())
   }
 
   table.test("the holder of the key before can change the key of HMACs") { root =>
@@ -475,10 +476,15 @@ class TableSnapshotsSuite extends TableSuite {
 
   table.test("a confirmation that is under another key than it says is refused") { root =>
     val first = publish(root, Seq(day1, day2))
-    val made = publish(root, Seq(day1), policy = pii, sealer = (content, where) => {
-      val own = hmac("pii").seal(content, where)
-      own.copy(former = Some(own.copy(key = "footer")))
-    })
+    val made = publish(
+      root,
+      Seq(day1),
+      policy = pii,
+      sealer = (content, where) => {
+        val own = hmac("pii").seal(content, where)
+        own.copy(former = Some(own.copy(key = "footer")))
+      }
+    )
     refused(NotAuthentic)(reader(root).continues(made, first))
   }
 

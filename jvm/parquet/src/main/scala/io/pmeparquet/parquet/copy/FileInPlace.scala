@@ -7,10 +7,17 @@ import io.pmeparquet.parquet.bytes.{FileTail, FileVersion}
 import io.pmeparquet.parquet.file.OpenFiles
 import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles, StagedTable}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.PmeErrors
 
-/** Counts what was done with some files: what was written, and how many were encrypted already. */
-final case class EncryptedFiles(made: Copied, already: Long)
+/**
+ * What was done with a file.
+ *
+ * @param made what was written
+ * @param already 1 if it was encrypted already
+ * @param footer of the encrypted file
+ */
+final case class EncryptedFile(made: Copied, already: Long, footer: WrittenFooter)
 
 /**
  * Encrypts a file in place. Anyone who reads it gets either the whole plaintext file or the whole encrypted one; the
@@ -29,18 +36,19 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
    * @throws io.pmeparquet.PmeException if something is wrong with the file, the keys, or what was written; the file
    *   then is as it was
    */
-  def encrypt(file: ListedFile, conf: Configuration, goOn: () => Unit): EncryptedFiles = {
+  def encrypt(file: ListedFile, conf: Configuration, goOn: () => Unit): EncryptedFile = {
     val path = new Path(file.path)
     val status = path.getFileSystem(conf).getFileStatus(path)
     val version = FileVersion.of(path, status)
     FileTail.read(conf, version) match {
       case tail: FileTail.Encrypted =>
         requireAsAsked(version, tail, conf, goOn)
-        EncryptedFiles(Copied(0, 0, 0, 0), 1)
+        EncryptedFile(Copied(0, 0, 0, 0), 1, WrittenFooter.read(path, conf))
       case FileTail.Plaintext =>
         if (!version.isListed(file.version))
           throw PmeErrors.changedMeanwhile(file.path)
-        EncryptedFiles(run.attempt(conf)(replace(version, status, _, conf, goOn)), 0)
+        val (made, footer) = run.attempt(conf)(replace(version, status, _, conf, goOn))
+        EncryptedFile(made, 0, footer)
     }
   }
 
@@ -65,13 +73,14 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       directory: Path,
       conf: Configuration,
       goOn: () => Unit
-  ): Copied = {
+  ): (Copied, WrittenFooter) = {
     val path = version.path
     val place = FileReplacement.of(path, conf)
     if (write.settings.externalMaterial) run.requireUnclaimed(path, conf)
     val staged = StagedTable.within(directory, path.getName)
     val made =
       new FileRewrite(read, conf, Some(write), check, conf, goOn).write(path, staged, path, place.sync)
+    val footer = WrittenFooter.read(staged, conf)
     def unchanged(): Unit = if (FileVersion.of(path, conf) != version)
       throw PmeErrors.changedMeanwhile(path.toString)
     unchanged()
@@ -94,6 +103,6 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
         unchanged()
       }
     )
-    made
+    (made, footer)
   }
 }

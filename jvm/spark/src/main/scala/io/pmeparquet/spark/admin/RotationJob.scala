@@ -57,15 +57,16 @@ private[admin] final class RotationJob(
       TableFiles.requireNoLinks(own, found, conf)
       found
     }
-    val reports = if (settings.dryRun) rotate(path, list())
-    else {
-      val mark = RotationMark.place(TableFiles.tableOf(path, conf), aim, conf)
-      try {
-        val found = list()
-        TableMarks.requireNoOther(own, found.marks, mark.path, conf)
-        rotate(path, found)
-      } finally if (!writing) mark.remove()
-    }
+    val reports =
+      if (settings.dryRun) rotate(path, list())
+      else {
+        val mark = RotationMark.place(TableFiles.tableOf(path, conf), aim, conf)
+        try {
+          val found = list()
+          TableMarks.requireNoOther(own, found.marks, mark.path, conf)
+          rotate(path, found)
+        } finally if (!writing) mark.remove()
+      }
     // Readers refuse a table of which some files were not rotated, until the rotation has run again.
     if (reports.forall(_.condition.isEmpty)) sealing.foreach(_.sealRotated())
     reports

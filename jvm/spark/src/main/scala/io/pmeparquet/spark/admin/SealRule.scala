@@ -6,8 +6,8 @@ import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{PmeErrors, PmeException, Sha256}
 import io.pmeparquet.parquet.write.WrittenFooter
-import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.{SealedFiles, TableSnapshot}
+import io.pmeparquet.snapshot.parts.SealedFile
 
 /**
  * How the files of a table differ from those that its last version lists. A file is the same if its length and time are, or
@@ -36,8 +36,11 @@ private[admin] final case class SealedDifferences(
 
   /** A digest of what changed, bytes included. */
   def digest: String = {
-    val files = (added ++ replaced).map(file => s"${file.path} ${Sha256.hex(file.sha256)}") ++ removed.map(_.path)
-    Sha256.hex(Sha256.ofBytes((before.map(_.version.digest).toSeq ++ files.sorted).mkString("\n").getBytes("UTF-8")))
+    val files =
+      (added ++ replaced).map(file => s"${file.path} ${Sha256.hex(file.sha256)}") ++ removed.map(_.path)
+    Sha256.hex(
+      Sha256.ofBytes((before.map(_.version.digest).toSeq ++ files.sorted).mkString("\n").getBytes("UTF-8"))
+    )
   }
 
   def mismatch(file: String, why: String): PmeException =
@@ -89,18 +92,19 @@ private[admin] final class ConfirmedChanges(expect: Option[String]) extends Seal
     found.there
   }
 
-  private def isExpected(found: SealedDifferences): Boolean = expect.map(_.trim.toLowerCase(Locale.ROOT)) match {
-    case None => found.changes == 0
-    case Some(Unsealed) => found.before.isEmpty
-    case Some(Changes(digest)) => digest == found.digest
-    case Some(number @ Number()) =>
-      found.changes.toString == number || found.before.exists(_.version.number.toString == number)
-    case Some(TableVersion(table, number)) =>
-      found.before.exists(_.version.manifest.table == table) &&
-      found.before.exists(_.version.number.toString == number)
-    case Some(digest @ Digest()) => found.before.exists(_.version.digest.startsWith(digest))
-    case Some(other) => throw PmeErrors.badExpect(other)
-  }
+  private def isExpected(found: SealedDifferences): Boolean =
+    expect.map(_.trim.toLowerCase(Locale.ROOT)) match {
+      case None => found.changes == 0
+      case Some(Unsealed) => found.before.isEmpty
+      case Some(Changes(digest)) => digest == found.digest
+      case Some(number @ Number()) =>
+        found.changes.toString == number || found.before.exists(_.version.number.toString == number)
+      case Some(TableVersion(table, number)) =>
+        found.before.exists(_.version.manifest.table == table) &&
+        found.before.exists(_.version.number.toString == number)
+      case Some(digest @ Digest()) => found.before.exists(_.version.digest.startsWith(digest))
+      case Some(other) => throw PmeErrors.badExpect(other)
+    }
 }
 
 private[admin] object ConfirmedChanges {
@@ -175,24 +179,45 @@ private[spark] object Replaced {
 }
 
 /**
- * A rotation: the same files, which only their keys' wrapping changed. A file keeps its `aad_file_unique`, with which its
- * footer authenticates, so no other file can take its place.
+ * An operation that writes files anew and keeps their rows.
+ *
+ * @param isSame whether a file, as it is now, has the place of one that the version before lists
  */
-private[admin] object RotatedFiles extends SealRule {
+private[admin] final class RewrittenFiles(isSame: (SealedFile, SealedFile) => Boolean) extends SealRule {
   override def accept(found: SealedDifferences): Vector[SealedFile] = {
     found.removed.headOption.foreach(file => throw found.mismatch(file.path, "the file is missing"))
     found.added.headOption.foreach(file => throw found.mismatch(file.path, "the file was added"))
-    found.replaced.find(!isRotated(found, _)).foreach { file =>
-      throw found.mismatch(file.path, "the file was replaced by another one")
-    }
+    val listed = found.before.fold(Map.empty[String, SealedFile])(_.byPath)
+    found.replaced
+      .find { file =>
+        val old = listed(file.path)
+        old.rows != file.rows || !isSame(old, file)
+      }
+      .foreach(file => throw found.mismatch(file.path, "the file was replaced by another one"))
     found.there
   }
+}
 
-  private def isRotated(found: SealedDifferences, file: SealedFile) =
-    found.before.flatMap(_.byPath.get(file.path)).exists { old =>
-      old.rows == file.rows && old.aadFileUnique.isDefined &&
-      Arrays.equals(old.aadFileUnique.get, file.aadFileUnique.getOrElse(Array.emptyByteArray))
-    }
+private[admin] object RewrittenFiles {
+
+  /**
+   * By a rotation, which changes only the wrapping of keys: a file keeps its `aad_file_unique`, with which its footer
+   * authenticates, so no other file can take its place.
+   */
+  val rotated: SealRule = new RewrittenFiles((old, now) =>
+    old.aadFileUnique.exists(unique => now.aadFileUnique.exists(Arrays.equals(unique, _)))
+  )
+
+  /** By a run in place that has not ended: files in plaintext are encrypted, and open with the keys of the run. */
+  val partlyEncrypted: SealRule =
+    new RewrittenFiles((old, now) => old.aadFileUnique.isEmpty && now.aadFileUnique.isDefined)
+
+  /** @param footers of the files that the run has encrypted, by their paths */
+  def encrypted(footers: Map[String, WrittenFooter]): SealRule = new RewrittenFiles((_, now) =>
+    footers
+      .get(now.path)
+      .exists(made => made.length == now.length && Arrays.equals(made.sha256, now.footerSha256))
+  )
 }
 
 private[admin] object SealedDifferences {

@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.files.ListedFile
-import io.pmeparquet.snapshot.{TableSnapshots, Version}
+import io.pmeparquet.snapshot.{SealedFiles, TableSnapshots, Version}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.snapshots.SessionSnapshots
 import io.pmeparquet.PmeErrors
@@ -15,23 +15,6 @@ private[admin] object SealedGuard {
 
   /** Whether there is anything at a path. */
   def isThere(path: Path, conf: Configuration): Boolean = path.getFileSystem(conf).exists(path)
-
-  /**
-   * Refuses to change files that a snapshot lists. It looks for a snapshot, and does not verify it.
-   *
-   * @param path the table, a partition or a file
-   * @param operation with an article, for the message
-   */
-  def refuseChange(
-      session: SparkSession,
-      options: Map[String, String],
-      path: Path,
-      operation: String,
-      remedy: String
-  ): Unit =
-    sealedTableOf(session, options, path).foreach { table =>
-      throw PmeErrors.sealedTable(operation, table.toString, remedy)
-    }
 
   /** The table of a path, if it is sealed. */
   def sealedTableOf(session: SparkSession, options: Map[String, String], path: Path): Option[Path] = {
@@ -83,5 +66,28 @@ private[admin] object SealedGuard {
     val differences = new SnapshotFindings(session, options).differences(path, files, files)
     differences.flatMap(_.headOption).foreach { case (_, failure) => throw failure }
     differences.isDefined
+  }
+
+  /**
+   * Compares the bytes of some files of a sealed table with those that were sealed.
+   *
+   * @param files all files of the table
+   * @param chosen the paths of those to compare, in the table
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…`
+   */
+  def requireBytes(
+      session: SparkSession,
+      options: Map[String, String],
+      table: Path,
+      files: Seq[ListedFile],
+      chosen: Set[String]
+  ): Unit = {
+    val compared = files.filter { file =>
+      SealedFiles.relative(table.toUri.getPath, new Path(file.path)).exists(chosen)
+    }
+    new SnapshotFindings(session, options)
+      .differences(table, files, compared)
+      .flatMap(_.headOption)
+      .foreach { case (_, failure) => throw failure }
   }
 }

@@ -88,17 +88,20 @@ private[spark] final class SealingJob(
     if (base.version.isEmpty) directory.requireStep() else directory.requirePublishing()
     snapshots.requireSigner(base.version)
     if (removes != Replaced.All) {
-      if (base.version.isDefined) compare(NothingChanged)
-      else {
+      if (base.version.isDefined) {
+        compare(NothingChanged)
+        ()
+      } else {
         val files = if (SealedGuard.isThere(table, conf)) listFiles().size else 0
         if (files > 0) throw PmeErrors.unsealedFiles(table.toString, files)
       }
     } else history = reader.manifests()
   }
 
-  private def compare(rule: SealRule): Unit = {
-    rule.accept(compared(wantedOf(None)._1, rule)._1)
-    ()
+  private def compare(rule: SealRule): SealedDifferences = {
+    val found = compared(wantedOf(None)._1, rule)._1
+    rule.accept(found)
+    found
   }
 
   /**
@@ -133,13 +136,29 @@ private[spark] final class SealingJob(
 
   /** Looks at a sealed table before a rotation, which [[sealRotated]] then seals. */
   def prepareRotation(): Unit = {
-    directory.requirePublishing()
-    snapshots.requireSigner(base.version)
-    compare(RotatedFiles)
+    prepareRewriting(RewrittenFiles.rotated)
+    ()
   }
 
   /** Seals the table after a rotation of its keys. */
-  def sealRotated(): SealedSnapshot = sealedWith(None, areNamed = false, RotatedFiles)
+  def sealRotated(): SealedSnapshot = sealedWith(None, areNamed = false, RewrittenFiles.rotated)
+
+  /**
+   * Looks at a sealed table before it is encrypted in place, which [[sealEncrypted]] then seals.
+   *
+   * @return the files that an earlier run has not encrypted, whose bytes nobody has compared
+   */
+  def prepareInPlace(): Set[String] = prepareRewriting(RewrittenFiles.partlyEncrypted).kept.map(_.path).toSet
+
+  /** @param footers of the encrypted files, by their paths */
+  def sealEncrypted(footers: Map[String, WrittenFooter]): SealedSnapshot =
+    sealedWith(None, areNamed = false, RewrittenFiles.encrypted(footers))
+
+  private def prepareRewriting(rule: SealRule): SealedDifferences = {
+    directory.requirePublishing()
+    snapshots.requireSigner(base.version)
+    compare(rule)
+  }
 
   /**
    * @param columns whose indexes the next version does not have

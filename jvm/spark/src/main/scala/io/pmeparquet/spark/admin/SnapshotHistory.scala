@@ -34,7 +34,9 @@ private[admin] object SnapshotHistory {
     val reader = resolved.snapshots(directory)
     val versions = reader.all()
     val seen = SessionSnapshots.of(session).seen
-    versions.headOption.fold(seen.requireNone(directory))(seen.note(directory, _, reader.requireOwnHistory)(reader.continues))
+    versions.headOption.fold(seen.requireNone(directory))(
+      seen.note(directory, _, reader.requireOwnHistory)(reader.continues)
+    )
     versions.map(row)
   }
 

@@ -113,16 +113,20 @@ private[spark] object TableFunctions {
     val usage =
       "_FUNC_(path, options => map, expect => string, min_max => array, value_list => array, bloom => array) - Seals a table, with indexes " +
         "of some columns, and returns a row for the version that it made."
-    ofPath("pme_seal", usage, Seq(Path, Options, "expect") ++ IndexArguments.map(_._1), SealedSnapshot.schema) {
-      arguments =>
-        val options = arguments.map(Options).getOrElse(Map.empty[String, String])
-        val named = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }
-        val indexes = named.flatMap { case (kind, columns) => columns.map(IndexRequests.of(_, kind)) }
-        refuseInDefinition("pme_seal")
-        checkNames(options)
-        val expect = arguments.text("expect")
-        (session, path) =>
-          Sealing.rows(session, path, options, if (named.isEmpty) None else Some(indexes), expect)
+    ofPath(
+      "pme_seal",
+      usage,
+      Seq(Path, Options, "expect") ++ IndexArguments.map(_._1),
+      SealedSnapshot.schema
+    ) { arguments =>
+      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      val named = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }
+      val indexes = named.flatMap { case (kind, columns) => columns.map(IndexRequests.of(_, kind)) }
+      refuseInDefinition("pme_seal")
+      checkNames(options)
+      val expect = arguments.text("expect")
+      (session, path) =>
+        Sealing.rows(session, path, options, if (named.isEmpty) None else Some(indexes), expect)
     }
   }
 

@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.copy.{
   Copied,
-  EncryptedFiles,
+  EncryptedFile,
   FileInPlace,
   FileRewrite,
   InPlaceManifest,
@@ -49,13 +49,6 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     val settings = resolver.writeSettings(options, conf).files
     val table = TableFiles.tableOf(from, conf)
     val found = TableFiles.list(from, conf)
-    SealedGuard.refuseChange(
-      session,
-      options,
-      from,
-      "encrypting it in place",
-      "Encrypt it to a copy (pme.encrypt with a target), and seal the copy."
-    )
     refuseOthers(table, found)
     refuseUnseen(table, found)
     val files = found.files.sortBy(_.path)
@@ -69,9 +62,30 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     if (columns.isEmpty) result(unreadable)
     else {
       TableColumns.checkLeaves(columns.flatMap(_._2), settings)
-      encrypt(table, columns.map(_._1), unreadable, read)
+      val sealing = sealingOf(found.files)
+      val done = encrypt(table, columns.map(_._1), unreadable, read)
+      // Readers refuse a table of which some files were not encrypted, until this has run again.
+      if (done.forall(_._2.isRight))
+        sealing.foreach(_.sealEncrypted(done.collect { case (file, Right(one)) =>
+          within(table, file) -> one.footer
+        }.toMap))
+      result(done)
     }
   }
+
+  /** What seals the table again, if it is sealed; its files are those that its newest version lists, byte by byte. */
+  private def sealingOf(files: Seq[ListedFile]): Option[SealingJob] =
+    SealedGuard.sealedTableOf(session, options, from).map { table =>
+      if (table != from)
+        throw PmeErrors.sealedTable(
+          "encrypting a part of it in place",
+          table.toString,
+          "Encrypt the whole table."
+        )
+      val job = new SealingJob(session, table.toString, options, resolver)
+      SealedGuard.requireBytes(session, options, from, files, job.prepareInPlace())
+      job
+    }
 
   /** The columns of each file, and the files that do not open: those do not change, and do not stop the others. */
   private def lookAt(files: Seq[ListedFile], read: ReadScope) = {
@@ -90,7 +104,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       files: Seq[ListedFile],
       unreadable: Seq[Done],
       read: ReadScope
-  ): EncryptedInPlace = {
+  ): Seq[Done] = {
     val write = resolver.write(options, conf, table)
     val check = resolver.readUnjudged(options)
     val like = from.getFileSystem(conf).getFileStatus(new Path(files.head.path))
@@ -111,7 +125,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       // If Spark lost the answer of a task, the file shows whether the task replaced it.
       val untouched = now.toSet == done.map(_._1).toSet
       complete = all.forall(_._2.isRight) || !run.goesOn && untouched
-      result(all)
+      all
     } finally run.end(complete, conf)
   }
 
@@ -171,7 +185,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
 }
 
 private object TableInPlace {
-  type Done = (ListedFile, Either[FileFailure, EncryptedFiles])
+  type Done = (ListedFile, Either[FileFailure, EncryptedFile])
 
   val Summaries: Seq[String] =
     Seq(ParquetFileWriter.PARQUET_METADATA_FILE, ParquetFileWriter.PARQUET_COMMON_METADATA_FILE)
