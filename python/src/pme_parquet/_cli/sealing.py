@@ -152,8 +152,8 @@ def seal(
         str | None,
         typer.Option(
             metavar="STATE",
-            help="Confirms the files that were added, removed or replaced since the version before: unsealed if there is "
-            "none, how many files these are, or that version. At a terminal, the command shows the files and asks.",
+            help="Confirms the files that were added, removed or replaced since the version before: unsealed if there "
+            "is none, how many files these are, or that version. At a terminal, the command shows the files and asks.",
         ),
     ] = None,
     as_json: Json = False,
@@ -162,8 +162,8 @@ def seal(
 
     `pme-parquet seal people --signing-key signer --min-max day --bloom id --expect unsealed --options-file kms.json`
 
-    Exit 1 if a file or the version before is damaged or not authentic, or files have changed that nobody confirms, 3 if a key is missing or refused, 4 if another
-    process sealed the table at the same time.
+    Exit 1 if a file or the version before is damaged or not authentic, or nobody confirms the files that changed, 3 if a
+    key is missing or refused, 4 if another process sealed the table at the same time.
     """
     options = given.options()
     verifying = None if verify_key is None else parse_reference(verify_key, "--verify-key")

@@ -91,9 +91,9 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     footer's master key: every reader who has that key can forge an HMAC, but not a signature. Files with the path and
     length that the version before lists are not opened again. The data files do not change.
 
-    A write to a sealed table seals it again by itself. This function is for the first version, for indexes, and for files
-    that something else has changed. It vouches for these files, so it goes on only where `expect` confirms them; the error
-    lists them.
+    A write to a sealed table seals it again by itself. This function is for the first version, for indexes, and for
+    files that something else has changed. It vouches for these files, so it continues only if `expect` confirms them.
+    The error names them.
 
     Example:
         index = [pme.MinMax("day"), pme.Bloom("id", fpp=0.01), pme.ValueList("country", max=64)]
