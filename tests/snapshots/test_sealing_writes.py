@@ -122,7 +122,7 @@ def test_a_file_that_was_only_touched_is_the_same(spark: SparkSession, table: st
 def test_a_file_planted_while_a_write_runs_is_not_sealed(spark: SparkSession, table: str, other_file: Path) -> None:
     source, planted = str(other_file), str(Path(table, other_file.name))
 
-    @udf("long", useArrow=False)  # type: ignore[untyped-decorator]
+    @udf("long", useArrow=False)
     def plant(number: int) -> int:
         shutil.copy(source, planted)
         return number
@@ -139,7 +139,7 @@ def test_a_file_planted_while_a_write_runs_is_not_sealed(spark: SparkSession, ta
 def test_a_file_removed_while_a_write_runs_ends_in_no_version(spark: SparkSession, table: str) -> None:
     removed = str(data_files(table)[0])
 
-    @udf("long", useArrow=False)  # type: ignore[untyped-decorator]
+    @udf("long", useArrow=False)
     def remove(number: int) -> int:
         Path(removed).unlink(missing_ok=True)
         return number

@@ -162,8 +162,8 @@ def seal(
 
     `pme-parquet seal people --signing-key signer --min-max day --bloom id --expect unsealed --options-file kms.json`
 
-    Exit 1 if a file or the version before is damaged or not authentic, or nobody confirms the files that changed, 3 if a
-    key is missing or refused, 4 if another process sealed the table at the same time.
+    Exit 1 if a file or the version before is damaged or not authentic, or nobody confirms the files that changed, 3 if
+    a key is missing or refused, 4 if another process sealed the table at the same time.
     """
     options = given.options()
     verifying = None if verify_key is None else parse_reference(verify_key, "--verify-key")

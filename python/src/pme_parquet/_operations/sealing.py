@@ -136,8 +136,10 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
 
 
 def _confirmed(expect: int | str | None) -> str | None:
-    if expect is None or (isinstance(expect, (int, str)) and not isinstance(expect, bool)):
-        return None if expect is None else str(expect)
+    if expect is None:
+        return None
+    if isinstance(expect, (int, str)) and not isinstance(expect, bool):
+        return str(expect)
     message = f"{_WHERE}: expect is a {type(expect).__name__}, and must be a number or a text."
     raise BadOptionError(message)
 
