@@ -135,7 +135,7 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     return sealed_of(done)
 
 
-def _confirmed(expect: int | str | None) -> str | None:
+def _confirmed(expect: object) -> str | None:
     if expect is None:
         return None
     if isinstance(expect, (int, str)) and not isinstance(expect, bool):
