@@ -27,6 +27,8 @@ _CATALOG = "spark_catalog"
 # Delta refuses to order by a column without statistics, and an encrypted one has none.
 _WITHOUT_STATISTICS = "spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled"
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_PARTITIONS = "spark.databricks.delta.snapshotPartitions"
+_DELTAS_PARTITIONS = 50
 _MARKS = "_pme_encrypting"
 _PLAINTEXT_FILES = "pme-parquet.plaintextFiles"
 
@@ -257,4 +259,8 @@ class LoggedTable:
 
 def _own_session(spark: SparkSession) -> SparkSession:
     session: Any = spark
-    return type(spark)(spark.sparkContext, session._jsparkSession.cloneSession())  # noqa: SLF001 as PySpark does
+    own = type(spark)(spark.sparkContext, session._jsparkSession.cloneSession())  # noqa: SLF001 as PySpark does
+    # Delta reads the log in 50 tasks, in each of some ten steps: on few cores, these took half of the time.
+    if spark.conf.get(_PARTITIONS, None) is None:
+        own.conf.set(_PARTITIONS, str(min(_DELTAS_PARTITIONS, spark.sparkContext.defaultParallelism)))
+    return own
