@@ -15,6 +15,7 @@ import io.pmeparquet.spark.rules.{
   OrcOfFrames,
   OtherFormats,
   RedactConditions,
+  SealedStreams,
   SessionSetup
 }
 
@@ -42,6 +43,7 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
       SessionKeys.remember(session)
       HiveTables.check(session, plan)
       OtherFormats.check(session, plan)
+      SealedStreams.check(session, plan)
       DeltaRules.check(session, plan)
       HudiRules.check(session, plan)
     }

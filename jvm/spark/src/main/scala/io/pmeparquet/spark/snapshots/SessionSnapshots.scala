@@ -1,6 +1,8 @@
 package io.pmeparquet.spark.snapshots
 
-import java.util.{Collections, WeakHashMap}
+import java.lang.ref.WeakReference
+import java.util.{Collections, UUID, WeakHashMap}
+import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.sql.SparkSession
 
@@ -8,6 +10,7 @@ import io.pmeparquet.{PmeException, RecentValues}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.snapshot.{IndexContent, SeenSnapshots, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
+import io.pmeparquet.spark.session.SparkAccess
 
 /** What one session remembers of snapshots. ''Driver only.'' */
 private[spark] final class SessionSnapshots {
@@ -67,6 +70,25 @@ private[spark] object SessionSnapshots {
   private val ofSession =
     Collections.synchronizedMap(new WeakHashMap[SparkSession, SessionSnapshots])
 
-  def of(session: SparkSession): SessionSnapshots =
-    ofSession.computeIfAbsent(session, _ => new SessionSnapshots)
+  /**
+   * A stream runs in a clone of its session, and must know what the session knows. A clone has the settings of its session,
+   * so one of them names this object.
+   */
+  def of(session: SparkSession): SessionSnapshots = ofSession.computeIfAbsent(
+    session,
+    _ => {
+      val conf = SparkAccess.sqlConf(session)
+      val known = Option(conf.getConfString(Id, null)).flatMap(id => Option(byId.get(id))).flatMap(one => Option(one.get))
+      known.getOrElse {
+        val made = new SessionSnapshots
+        val id = UUID.randomUUID.toString
+        byId.put(id, new WeakReference(made))
+        conf.setConfString(Id, id)
+        made
+      }
+    }
+  )
+
+  private val Id = "spark.pme-parquet.session"
+  private val byId = new ConcurrentHashMap[String, WeakReference[SessionSnapshots]]
 }

@@ -141,10 +141,19 @@ private[spark] final class SnapshotReads(
       }
     tables.foreach { table =>
       val own = listed.filter(file => table.holds(file.getPath))
-      table.requireListed(own)
+      table.requireListed(own, roots, snapshots.conf)
       val isOfCatalog = catalog.exists(_.tracksPartitionsInCatalog)
       table.requireComplete(own, roots, isFiltered, isOfCatalog, snapshots.conf)
     }
+  }
+
+  /**
+   * Requires every file of the sealed tables of a stream's source before it begins: if none is left, it reads no batch that
+   * could notice it.
+   */
+  def requireWhole(source: Path): Unit = {
+    val table = source.getFileSystem(snapshots.conf).makeQualified(source)
+    tables(Seq(table), _ => false).foreach(_.requireWhole(snapshots.conf))
   }
 
   private def isFiltered: Boolean = options.keys.exists(name => Filters.exists(_.equalsIgnoreCase(name)))
