@@ -241,8 +241,8 @@ def test_requests_do_not_grow_with_what_is_known(spark: SparkSession, table: Tab
         ids(reader, table.path)
     assert of_snapshots(first, "GET").count(("part", 206)) <= 1
     assert of_snapshots(second, "GET").count(("part", 206)) == 0
-    for requests in (first, second):
-        # One for the schema, one for the query.
+    # One for the schema, one for the query. A first read also asks the oldest version which key the others are under.
+    for requests, most in ((first, 6), (second, 4)):
         asked = Counter(kind for kind, _ in of_snapshots(requests, "HEAD") + of_snapshots(requests, "GET"))
-        assert asked["snapshot"] <= 4
+        assert asked["snapshot"] <= most
         assert not [one for one in requests if one.operation in {"PUT", "DELETE", "DELETE*"}]
