@@ -130,7 +130,9 @@ class Attacked:
 
     def forge(self, **signing: Any) -> bool:
         """Seal the table as the attacker can, and return whether it worked."""
-        done = outcome(lambda: pme.seal(self.session(), self.path, kms=self.keys, expect=expected(self.path), **signing))
+        done = outcome(
+            lambda: pme.seal(self.session(), self.path, kms=self.keys, expect=expected(self.path), **signing)
+        )
         return done == DONE
 
     def read(self, *elsewhere: Path, **options: str) -> str:

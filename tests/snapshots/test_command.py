@@ -85,7 +85,18 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
     done = run(
         *("seal", "people", "--kms", "vault", "-o", "aadPrefix=p", "--signing-key", "signer", "-q"),
-        *("--verify-key", "file:signer.pem", "--location", "lists", "--min-max", "id", "--min-max", "day", "--expect", "3"),
+        *(
+            "--verify-key",
+            "file:signer.pem",
+            "--location",
+            "lists",
+            "--min-max",
+            "id",
+            "--min-max",
+            "day",
+            "--expect",
+            "3",
+        ),
         *("--bloom", "ssn", "--bloom-fpp", "0.001", "--value-list", "city", "--value-list", "`a,b`"),
         *("--value-list-max", "9", "--index-key", "stats=city, day", "--index-key", '{"pii": ["ssn", "`a,b`"]}'),
     )

@@ -503,7 +503,13 @@ def test_values_that_other_writers_leave_out_of_statistics_are_found(spark: Spar
     (tmp_path / "table").mkdir()
     pq.write_table(values, tmp_path / "table" / "a.parquet")
     path = str(tmp_path / "table")
-    pme.seal(spark, path, options=FOOTER | {"plaintextFiles": "allow"}, index=[pme.MinMax("id", "x", "word", "big")], expect="unsealed")
+    pme.seal(
+        spark,
+        path,
+        options=FOOTER | {"plaintextFiles": "allow"},
+        index=[pme.MinMax("id", "x", "word", "big")],
+        expect="unsealed",
+    )
     for how in READERS.values():
         read = {"plaintextFiles": "allow"} | how
         for condition in (
@@ -619,7 +625,9 @@ def test_an_index_that_a_reader_may_read_says_nothing_of_a_column_that_it_may_no
     frame = spark.range(0, 20, 1, 2).selectExpr("id", "id AS salary")
     frame.write.format(FORMAT).options(**keyed(Client()), footerKey="footer", columnKeys="pay: salary").save(target)
     index = [pme.MinMax("salary", "id")]
-    pme.seal(spark, target, options=keyed(Client()), index=index, index_keys={"stats": ["salary", "id"]}, expect="unsealed")
+    pme.seal(
+        spark, target, options=keyed(Client()), index=index, index_keys={"stats": ["salary", "id"]}, expect="unsealed"
+    )
     masked = keyed(Guarded("pay")) | {"deniedColumns": "null", "deniedPredicates": "null"} | how
     denied = spark.read.format(FORMAT).options(**masked).load(target)
     assert ids(denied.where("salary IS NULL")) == list(range(20))

@@ -24,11 +24,11 @@ def plant(writer: DataFrameWriter, table: str | Path) -> None:
     path = spark._jvm.org.apache.hadoop.fs.Path
     source = path(elsewhere)
     files = source.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
-    found = files.listFiles(source, True)
+    found = files.listFiles(source, True)  # noqa: FBT003 Java's
     while found.hasNext():
         file = found.next().getPath()
         name = file.toString().rpartition("-planted/")[2]
         if file.getName().startswith("part-"):
             files.mkdirs(path(f"{table}/{name}").getParent())
             assert files.rename(file, path(f"{table}/{name}"))
-    files.delete(source, True)
+    files.delete(source, True)  # noqa: FBT003 Java's
