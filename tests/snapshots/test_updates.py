@@ -43,6 +43,18 @@ def test_an_overwrite_continues_the_history(spark: SparkSession, target: str) ->
     update(people(spark, 100).coalesce(1), target, mode="overwrite")
     assert versions(target) == [1, 2]
     assert ids(spark, target, minSnapshot="2") == list(range(100, 120))
+    assert pme.snapshots(target).problems == ()
+
+
+def test_an_overwrite_repairs_a_table_whose_list_is_damaged(spark: SparkSession, target: str) -> None:
+    update(people(spark).coalesce(1), target)
+    [part] = Path(target, "_pme_snapshots").glob("part-*.parquet")
+    part.unlink()
+    with refused("PME_SNAPSHOT_DAMAGED"):
+        update(people(spark, 20).coalesce(1), target)
+    update(people(spark, 100).coalesce(1), target, mode="overwrite")
+    assert versions(target) == [1, 2]
+    assert ids(spark, target, minSnapshot="2") == list(range(100, 120))
 
 
 def test_a_dynamic_overwrite_seals_the_partitions_that_it_left(spark: SparkSession, target: str, conf: Conf) -> None:
