@@ -135,9 +135,12 @@ class Process:
         unsealed, sealed, bloom = (str(self.place / name) for name in (UNSEALED, SEALED, BLOOM))
         keys = {"kms": self.keys, "progress": False}
         self.noted("open all footers", lambda: pme.key_usage(spark, unsealed, kms=self.keys).collect())
-        self.noted("seal", lambda: pme.seal(spark, sealed, index=[pme.MinMax("id")], **keys))
+        self.noted("seal", lambda: pme.seal(spark, sealed, index=[pme.MinMax("id")], expect="unsealed", **keys))
         self.noted("seal again", lambda: pme.seal(spark, sealed, **keys))
-        self.noted("seal, with Bloom filters", lambda: pme.seal(spark, bloom, index=[pme.Bloom("id")], **keys))
+        self.noted(
+            "seal, with Bloom filters",
+            lambda: pme.seal(spark, bloom, index=[pme.Bloom("id")], expect="unsealed", **keys),
+        )
 
     def condition(self, query: str) -> str:
         """What one row fulfils, or all do."""

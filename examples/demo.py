@@ -174,7 +174,7 @@ def look_at_bytes(spark: SparkSession, plain: Copy, encrypted: Copy) -> list[boo
 def seal(spark: SparkSession, encrypted: Copy, keys: pme.Keystore) -> list[bool]:
     """Seal a table with an index, query it, and take a file away."""
     table = encrypted.path("lineitem")
-    sealed = pme.seal(spark, table, kms=keys, index=[pme.Bloom("l_orderkey")], progress=False)
+    sealed = pme.seal(spark, table, kms=keys, index=[pme.Bloom("l_orderkey")], expect="unsealed", progress=False)
     say(f"version {sealed.version} lists {sealed.files} files, sealed with {sealed.algorithm}")
     say("one order's lines:")
     [scan] = pme.query_stats(encrypted.read(spark, "lineitem").where("l_orderkey = 2")).scans

@@ -37,7 +37,8 @@ def main() -> None:
     orders = spark.range(0, 1000, 1, 4).selectExpr("id", "concat('customer-', id % 50) AS customer", "id * 2 AS amount")
 
     pme.write(orders, table, enc)
-    print(pme.seal(spark, table, kms=keys, signing="publisher", index=[pme.MinMax("id")]))
+    index = [pme.MinMax("id")]
+    print(pme.seal(spark, table, kms=keys, signing="publisher", index=index, expect="unsealed"))
 
     checked = {"verifyKey": public_key}
     found = pme.read(spark, table, kms=keys, options=checked).where("id = 700")
@@ -52,7 +53,7 @@ def main() -> None:
     (table / "copy.parquet").unlink()
     # Whoever can read the table has the keys to make an HMAC, and not the signing key.
     shutil.rmtree(table / "_pme_snapshots")
-    pme.seal(spark, table, kms=keys, options={"snapshot": "off"})
+    pme.seal(spark.newSession(), table, kms=keys, options={"snapshot": "off"}, expect="unsealed")
     attempt("a reader seals the table", lambda: pme.read(spark, table, kms=keys, options=checked).count())
     spark.stop()
 

@@ -68,7 +68,7 @@ class Twins:
 
     def _make(self) -> None:
         self.place.write(people(self.place.spark), ENC, "error", "country")
-        pme.seal(self.place.spark, self.place.path, options=READING, index=[pme.MinMax("id")])
+        pme.seal(self.place.spark, self.place.path, options=READING, index=[pme.MinMax("id")], expect="unsealed")
         for name, content in self.place.content().items():
             (self.here / name).parent.mkdir(parents=True, exist_ok=True)
             (self.here / name).write_bytes(content)

@@ -17,7 +17,7 @@ from tests.support.source import rows
 from tests.support.storage import copies
 from tests.support.storage.azure import Azure
 from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
-from tests.support.storage.place import ENC, READING
+from tests.support.storage.place import READING
 from tests.support.storage.reads import READS
 
 if TYPE_CHECKING:
@@ -61,24 +61,24 @@ def requests_of(place: InCloud, act: Callable[[InCloud], object]) -> int:
 
 def test_a_table_is_sealed(spark: SparkSession, place: InCloud) -> None:
     place.write(people(spark))
-    assert pme.seal(spark, place.path, options=READING, index=[pme.MinMax("id")]).version == 1
-    place.write(people(spark, 20), ENC, "append")
+    assert pme.seal(spark, place.path, options=READING, index=[pme.MinMax("id")], expect="unsealed").version == 1
+    place.plant(people(spark, 20))
     with refused("PME_SNAPSHOT_MISMATCH", "not in the list"):
         place.rows()
-    assert pme.seal(spark, place.path, options=READING).version == 2
+    assert pme.seal(spark, place.path, options=READING, expect=1).version == 2
     assert place.rows(snapshot="require") == rows(people(spark).union(people(spark, 20)))
     assert pme.verify(spark, place.path, options=READING).collect() == []
 
 
 def test_a_seal_wins_once(spark: SparkSession, place: InCloud) -> None:
     place.write(people(spark))
-    pme.seal(spark, place.path, options=READING)
-    place.write(people(spark, 20), ENC, "append")
+    pme.seal(spark, place.path, options=READING, expect="unsealed")
+    place.plant(people(spark, 20))
     versions: list[int | None] = []
 
     def seal() -> None:
         try:
-            versions.append(pme.seal(spark, place.path, options=READING).version)
+            versions.append(pme.seal(spark, place.path, options=READING, expect="1").version)
         except pme.PmeError as failed:
             assert failed.condition == "PME_SNAPSHOT_CONFLICT"  # noqa: PT017 one of them may succeed
             versions.append(None)

@@ -26,7 +26,7 @@ CLIENT = "the Hadoop client of the Spark session"
 
 def test_through_the_session(spark: SparkSession, place: InHdfs, tmp_path: Path) -> None:
     place.write(people(spark))
-    pme.seal(spark, place.path, options=READING, index=[pme.MinMax("id")])
+    pme.seal(spark, place.path, options=READING, index=[pme.MinMax("id")], expect="unsealed")
     seen = pme.inspect(place.path, spark=spark)
     assert [file.file for file in seen.files] == sorted(place.data())
     assert (seen.findings, seen.storage) == ((), CLIENT)

@@ -12,7 +12,7 @@ import pme_parquet as pme
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.place import ENC, READING
+from tests.support.storage.place import READING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +59,7 @@ def test_a_table_is_well_again_without_the_incomplete_file(spark: SparkSession, 
 
 def test_a_sealed_table_refuses_an_incomplete_file(spark: SparkSession, place: InHdfs) -> None:
     place.write(people(spark))
-    pme.seal(spark, place.path, options=READING)
+    pme.seal(spark, place.path, options=READING, expect="unsealed")
     place.files.leave_open(f"{place.where}/{HALF}", b"PAR1")
     with refused("PME_SNAPSHOT_MISMATCH", HALF):
         place.rows(snapshot="require")
@@ -67,14 +67,14 @@ def test_a_sealed_table_refuses_an_incomplete_file(spark: SparkSession, place: I
 
 def test_of_several_that_seal_at_once_each_version_is_made_by_one(spark: SparkSession, place: InHdfs) -> None:
     place.write(people(spark))
-    pme.seal(spark, place.path, options=READING)
-    place.write(people(spark, 20), ENC, "append")
+    pme.seal(spark, place.path, options=READING, expect="unsealed")
+    place.plant(people(spark, 20))
     start = threading.Barrier(TOGETHER)
 
     def seal(_: int) -> int | None:
         start.wait()
         try:
-            return pme.seal(spark, place.path, options=READING).version
+            return pme.seal(spark, place.path, options=READING, expect="1").version
         except pme.PmeError as failed:
             assert failed.condition == "PME_SNAPSHOT_CONFLICT"  # noqa: PT017 one of them may succeed
             return None

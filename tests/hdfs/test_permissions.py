@@ -41,7 +41,7 @@ def to_external(place: InHdfs) -> None:
 
 
 def seal(place: InHdfs) -> None:
-    pme.seal(place.spark, place.path, options=READING)
+    pme.seal(place.spark, place.path, options=READING, expect="unsealed")
 
 
 def in_place(place: InHdfs) -> None:

@@ -79,8 +79,8 @@ def test_a_table_is_signed_with_a_key_of_the_cloud(
     publisher, reader = cloud.access(tmp_path, (*KEYS, "publisher")), cloud.access(tmp_path, KEYS)
     save(frame, target, encryption(reader).options())
     with untouched(target), refused("PME_KEY_DENIED", f"'{signer}'", never=cloud.secrets):
-        pme.seal(spark, target, kms=reader, signing=signer)
-    sealed = pme.seal(spark, target, kms=publisher, signing=signer)
+        pme.seal(spark, target, kms=reader, signing=signer, expect="unsealed")
+    sealed = pme.seal(spark, target, kms=publisher, signing=signer, expect="unsealed")
     assert (sealed.algorithm, sealed.key) == ("SHA256withECDSA", signer)
     options = reader.options() | {"verifyKey": str(pme.file(str(public)))}
     assert rows(read(spark, target, options)) == rows(frame)

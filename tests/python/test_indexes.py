@@ -117,7 +117,7 @@ def test_unusable_settings_of_an_index_are_refused(make: Callable[[], Any], said
 
 def test_a_seal_passes_each_index_once(given: list[Any]) -> None:
     pme.seal(SPARK, "people", index=[pme.MinMax("id"), pme.MinMax("id", "day"), pme.Bloom("id")])
-    [(method, path, options, requests)] = given
+    [(method, path, options, requests, _)] = given
     assert (method, path, options) == ("Sealing.seal", "people", {})
     assert [(one["kind"], one["column"]) for one in map(json.loads, requests)] == [
         ("minMax", "id"),
@@ -129,7 +129,7 @@ def test_a_seal_passes_each_index_once(given: list[Any]) -> None:
 def test_no_argument_keeps_the_indexes_and_an_empty_list_removes_them(given: list[Any]) -> None:
     pme.seal(SPARK, "people")
     pme.seal(SPARK, "people", index=[])
-    assert [arguments[-1] for arguments in given] == [None, []]
+    assert [arguments[3] for arguments in given] == [None, []]
 
 
 def test_keys_and_classes_of_indexes_become_options(given: list[Any]) -> None:

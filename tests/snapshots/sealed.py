@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pme_parquet as pme
 from tests.support.metrics import scan_metrics
 from tests.support.sealing import expected
+from tests.support.sealing import plant as plant_files
 from tests.support.session import TEST_KMS
 from tests.support.source import FORMAT
 
@@ -34,6 +35,11 @@ NOT_AUTHENTIC = "PME_SNAPSHOT_NOT_AUTHENTIC"
 def save(frame: DataFrame, path: str, *partitions: str, mode: str = "error", **options: str) -> None:
     """Write the frame, by default with the footer's key for all columns."""
     frame.write.format(FORMAT).options(**FOOTER | options).mode(mode).partitionBy(*partitions).save(path)
+
+
+def plant(frame: DataFrame, path: str) -> None:
+    """Put files with the footer's key into the table, by no write to it."""
+    plant_files(frame.write.format(FORMAT).options(**FOOTER), path)
 
 
 def load(spark: SparkSession, path: str, **options: str) -> DataFrame:

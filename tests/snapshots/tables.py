@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
 from tests.support.sealing import expected
+from tests.support.sealing import plant as plant_files
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ DAMAGED = "PME_SNAPSHOT_DAMAGED"
 def write(frame: DataFrame, path: str, *partitions: str, mode: str = "error") -> None:
     """Write the frame with the usual keys."""
     frame.write.format("pme-parquet").options(**KEYS).mode(mode).partitionBy(*partitions).save(path)
+
+
+def plant(frame: DataFrame, path: str, *partitions: str) -> None:
+    """Put files with the usual keys into the table, by no write to it."""
+    plant_files(frame.write.format("pme-parquet").options(**KEYS).partitionBy(*partitions), path)
 
 
 def load(spark: SparkSession, *paths: str, **options: str) -> DataFrame:

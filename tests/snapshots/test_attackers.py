@@ -20,6 +20,7 @@ from tests.snapshots.sealed import MISMATCH, NOT_AUTHENTIC, READERS
 from tests.support.canary import data_files
 from tests.support.errors import DONE, innermost_condition, outcome
 from tests.support.files import bend
+from tests.support.sealing import expected
 from tests.support.session import PASSWORD_VARIABLE, QUICK, set_secrets
 from tests.support.source import FORMAT
 
@@ -129,7 +130,9 @@ class Attacked:
 
     def forge(self, **signing: Any) -> bool:
         """Seal the table as the attacker can, and return whether it worked."""
-        done = outcome(lambda: pme.seal(self.session(), self.path, kms=self.keys, **signing))
+        done = outcome(
+            lambda: pme.seal(self.session(), self.path, kms=self.keys, expect=expected(self.path), **signing)
+        )
         return done == DONE
 
     def read(self, *elsewhere: Path, **options: str) -> str:
@@ -286,12 +289,12 @@ def tables(spark: SparkSession, keyring: Keyring, tmp_path_factory: pytest.TempP
         for first in (0, 10):
             writer = people(spark, first).write.format(FORMAT).options(**POLICY, **owner.options())
             writer.mode("append").save(str(table))
-        pme.seal(spark.newSession(), table, kms=owner, **signing)  # type: ignore[arg-type]
+        pme.seal(spark.newSession(), table, kms=owner, expect=expected(table), **signing)  # type: ignore[arg-type]
         shutil.copytree(table, directory / "older")
         other = directory / "other"
         people(spark, 20).write.format(FORMAT).options(**POLICY, **owner.options()).save(str(other))
         replaced(data_files(table)[0], data_files(other)[0])
-        pme.seal(spark.newSession(), table, kms=owner, **signing)  # type: ignore[arg-type]
+        pme.seal(spark.newSession(), table, kms=owner, expect=expected(table), **signing)  # type: ignore[arg-type]
         shutil.copytree(table, directory / "whole")
     return made
 
@@ -415,7 +418,7 @@ def test_a_copy_elsewhere_needs_another_seal(attacked: Attacked) -> None:
     shutil.copytree(attacked.path, copied)
     assert attacked.read(copied) == NOT_AUTHENTIC
     shutil.rmtree(copied / "_pme_snapshots")
-    can_seal = outcome(lambda: pme.seal(attacked.session(), copied, kms=attacked.keys)) == DONE
+    can_seal = outcome(lambda: pme.seal(attacked.session(), copied, kms=attacked.keys, expect="unsealed")) == DONE
     assert can_seal == ("footer" in HOLDERS[attacked.holder])
     if attacked.signed:
         assert attacked.read(copied) == (NOT_AUTHENTIC if can_seal else MISMATCH)
@@ -466,7 +469,7 @@ def untagged(spark: SparkSession, keyring: Keyring, tmp_path_factory: pytest.Tem
         options = POLICY | CTR | CLEAR | owner.options()
         people(spark, 0).write.format(FORMAT).options(**options).save(str(table))
         signing = {"signing": "signer"} if signed else {}
-        pme.seal(spark.newSession(), table, kms=owner, options=CTR, **signing)  # type: ignore[arg-type]
+        pme.seal(spark.newSession(), table, kms=owner, options=CTR, expect="unsealed", **signing)  # type: ignore[arg-type]
     return made
 
 

@@ -85,7 +85,18 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
     done = run(
         *("seal", "people", "--kms", "vault", "-o", "aadPrefix=p", "--signing-key", "signer", "-q"),
-        *("--verify-key", "file:signer.pem", "--location", "lists", "--min-max", "id", "--min-max", "day"),
+        *(
+            "--verify-key",
+            "file:signer.pem",
+            "--location",
+            "lists",
+            "--min-max",
+            "id",
+            "--min-max",
+            "day",
+            "--expect",
+            "3",
+        ),
         *("--bloom", "ssn", "--bloom-fpp", "0.001", "--value-list", "city", "--value-list", "`a,b`"),
         *("--value-list-max", "9", "--index-key", "stats=city, day", "--index-key", '{"pii": ["ssn", "`a,b`"]}'),
     )
@@ -99,6 +110,7 @@ def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
         "index": [pme.MinMax("id", "day"), pme.ValueList("city", "`a,b`", max=9), pme.Bloom("ssn", fpp=0.001)],
         "index_keys": {"stats": ["city", "day"], "pii": ["ssn", "`a,b`"]},
         "location": "lists",
+        "expect": "3",
         "progress": False,
     }
 
@@ -108,8 +120,8 @@ def test_seal_prints_what_was_sealed(sealed: dict[str, Any]) -> None:
     counts = "12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB"
     assert done.out.splitlines()[0].startswith(f"people: version 2: {counts}; sealed")
     assert "\x1b" not in done.out
-    given = ("index", "index_keys", "signing", "verify_key", "location")
-    assert [sealed[name] for name in given] == [None] * 5
+    given = ("index", "index_keys", "signing", "verify_key", "location", "expect")
+    assert [sealed[name] for name in given] == [None] * 6
     document = run("seal", "people", "--json").document
     assert (document["path"], document["version"], document["digest"]) == ("people", 2, "ab" * 32)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.tables import KMS, ids, load, seal, write
+from tests.snapshots.tables import KMS, ids, load, plant, seal, write
 from tests.support.canary import data_files
 from tests.support.expect import refused, untouched
 from tests.support.frames import people
@@ -64,7 +64,7 @@ def table(spark: SparkSession, target: str) -> str:
     rename(target, 1)
     seal(spark, target)
     for version, column in ((2, "id"), (3, "salary")):
-        write(people(spark, 10 * version, 5).coalesce(1), target, mode="append")
+        plant(people(spark, 10 * version, 5).coalesce(1), target)
         rename(target, version)
         assert seal(spark, target, index=[pme.MinMax(column)]).version == version
     assert (numbers(target), len(parts(target))) == ([1, 2, 3], 3)
@@ -229,7 +229,7 @@ def test_the_other_indexes_keep_their_ranges(spark: SparkSession, indexed: str) 
 
 
 def test_sealing_with_fewer_indexes_opens_only_new_files(spark: SparkSession, indexed: str) -> None:
-    write(people(spark, 20, 5).coalesce(1), indexed, mode="append")
+    plant(people(spark, 20, 5).coalesce(1), indexed)
     assert seal(spark, indexed, index=[pme.MinMax("salary")]).opened == 1
     assert opened(spark, indexed, "salary < 4") == ([0, 1, 2], 1)
     assert opened(spark, indexed, "salary > 36") == ([], 0)
@@ -242,7 +242,7 @@ def test_dropping_an_index_does_not_need_its_key(spark: SparkSession, target: st
     every = pme.PythonKms(Remembering())
     enc = pme.Encryption(kms=every, footer_key="footer", column_keys={"pii": "name"})
     pme.write(people(spark).coalesce(1), target, enc)
-    pme.seal(spark, target, kms=every, index=[pme.MinMax("id", "name")])
+    pme.seal(spark, target, kms=every, index=[pme.MinMax("id", "name")], expect="unsealed")
     lacks = pme.PythonKms(Remembering(lacks=["pii"]))
     assert pme.drop_index(spark, target, "id", kms=lacks).opened == 0
     assert columns(target) == [("name", "index_0", "pii")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.tables import KMS, load, seal, write
+from tests.snapshots.tables import KMS, load, plant, seal, write
 from tests.support.expect import refused, untouched
 from tests.support.frames import people
 
@@ -49,7 +49,7 @@ def test_indexes_are_described_with_their_keys_and_keep_them(spark: SparkSession
     assert "Verification checked the seal" in page
     assert "There are no findings." in page
     assert "another key: the column is under pii" in page
-    write(people(spark, 40, 10).coalesce(1), indexed, mode="append")
+    plant(people(spark, 40, 10).coalesce(1), indexed)
     [finding] = pme.inspect(indexed).findings
     assert finding.condition == "PME_SNAPSHOT_MISMATCH"
     assert seal(spark, indexed, index_keys={"pay": ["name"]}).opened == 1
@@ -69,12 +69,14 @@ def test_an_index_is_dropped_by_its_kind(spark: SparkSession, indexed: str) -> N
 
 def test_a_seal_keeps_no_key_of_an_index_that_only_an_hmac_vouches_for(spark: SparkSession, indexed: str) -> None:
     # Who has the footer's key could have written it, to get an index of a column that he cannot read.
-    write(people(spark, 40, 10).coalesce(1), indexed, mode="append")
+    with untouched(indexed), refused("PME_BAD_OPTION", "the key 'pay'"):
+        pme.drop_index(spark, indexed, "id", options=KMS)
+    plant(people(spark, 40, 10).coalesce(1), indexed)
     with untouched(indexed):
         with refused("PME_BAD_OPTION", "bloom(name) has the key 'pay', and its column has 'pii'", "indexKeys"):
             seal(spark, indexed)
-        with refused("PME_BAD_OPTION", "the key 'pay'"):
-            pme.drop_index(spark, indexed, "id", options=KMS)
+        with refused("PME_SNAPSHOT_MISMATCH", "the file was added"):
+            pme.drop_index(spark, indexed, "id", options=PAY)
         # Other settings make no other index of it.
         with refused("PME_BAD_OPTION", "the key 'pay'"):
             seal(spark, indexed, index=[pme.Bloom("name", fpp=0.1)])

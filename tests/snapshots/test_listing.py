@@ -186,6 +186,20 @@ def test_a_missing_part_and_one_of_another_length_are_problems(directory: Path) 
     assert f"an index is incomplete: {INDEX} is missing" in problem
 
 
+def test_an_older_version_whose_files_are_all_gone_was_overwritten(directory: Path) -> None:
+    other, gone = PART.replace("1.parquet", "3.parquet"), PART.replace("1.parquet", "4.parquet")
+    listed = [part(name=other, indexes=[]), part(name=gone, indexes=[], first="e", last="f")]
+    [first] = chain(directory, 1, parts=listed, indexes=[], files=4)
+    second = manifest(content(2, digest(first)))
+    put(directory, 2, second)
+    assert problems(directory) == []
+    (directory / other).write_bytes(bytes(11))
+    [problem] = problems(directory)
+    assert f"{gone} is missing" in problem
+    put(directory, 3, manifest(content(3, digest(second), parts=[part(name=gone)])))
+    assert len(problems(directory)) == 2, "the newest version needs its files"
+
+
 def test_a_newer_format_is_a_problem_of_its_own(directory: Path) -> None:
     put(directory, 1, manifest(content(formatVersion=2)))
     [problem] = pme.snapshots(directory.parent).problems

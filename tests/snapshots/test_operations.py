@@ -9,7 +9,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.snapshots.sealed import index_file
-from tests.snapshots.tables import DAMAGED, KMS, MISMATCH, NOT_AUTHENTIC, ids, seal, write
+from tests.snapshots.tables import DAMAGED, KMS, MISMATCH, NOT_AUTHENTIC, ids, plant, seal, write
 from tests.support.canary import assert_no_canaries, data_files
 from tests.support.expect import refused
 from tests.support.files import forge
@@ -42,7 +42,7 @@ def test_a_sealed_table_has_no_findings(spark: SparkSession, table: str) -> None
 
 def test_verify_finds_missing_added_and_changed_files(spark: SparkSession, table: str) -> None:
     [first, second] = data_files(table)
-    write(people(spark, 20, 3).coalesce(1), table, mode="append")
+    plant(people(spark, 20, 3).coalesce(1), table)
     [added] = [file for file in data_files(table) if file not in (first, second)]
     first.unlink()
     content = second.read_bytes()
@@ -85,29 +85,27 @@ def test_verify_finds_files_of_indexes_and_lists_that_are_not_as_they_were_seale
     pme.rekey(spark, target, f"{target}-copy", copy, kms=pme.KmsClass(KMS["kms"]))
 
 
-def test_a_rotation_of_a_sealed_table_is_refused_unless_snapshots_are_off(spark: SparkSession, target: str) -> None:
+def test_a_rotation_seals_the_table_again(spark: SparkSession, target: str) -> None:
     kms = pme.PythonKms(Remembering())
     write_under(people(spark), target, kms)
-    pme.seal(spark, target, kms=kms)
-    new = {"pii": "pii-2"}
-    with refused("PME_UNSUPPORTED", "the table is sealed", "snapshot=off"):
-        pme.rotate(spark, target, kms=kms, master_keys=new)
-    pme.rotate(spark, target, kms=kms, master_keys=new, options={"snapshot": "off"})
-    with refused(MISMATCH):
-        spark.read.format("pme-parquet").options(**kms.options()).load(target).collect()
+    pme.seal(spark, target, kms=kms, expect="unsealed")
+    pme.rotate(spark, target, kms=kms, master_keys={"pii": "pii-2"})
+    assert [one.version for one in pme.snapshots(target)] == [1, 2]
+    assert spark.read.format("pme-parquet").options(**kms.options()).load(target).count() == 20
+    assert pme.verify(spark, target, kms=kms).collect() == []
     with refused("PME_UNSUPPORTED", "differ in their keys"):
         write_under(people(spark, 20), f"{target}-other", kms)
         other = data_files(f"{target}-other")[0]
         (Path(target) / other.name).write_bytes(other.read_bytes())
-        pme.seal(spark, target, kms=kms)
+        pme.seal(spark, target, kms=kms, expect=2)
     (Path(target) / other.name).unlink()
-    assert pme.seal(spark, target, kms=kms).opened > 0
+    assert pme.seal(spark, target, kms=kms).opened == 0
     assert spark.read.format("pme-parquet").options(**kms.options()).load(target).count() == 20
 
 
 def test_encrypting_a_sealed_table_in_place_is_refused(spark: SparkSession, target: str) -> None:
     people(spark).coalesce(1).write.parquet(target)
-    pme.seal(spark, target, options=KMS | {"plaintextFiles": "allow", "footerKey": "footer"})
+    pme.seal(spark, target, options=KMS | {"plaintextFiles": "allow", "footerKey": "footer"}, expect="unsealed")
     encryption = pme.Encryption(kms=pme.KmsClass(KMS["kms"]), footer_key="footer")
     with refused("PME_UNSUPPORTED", "the table is sealed"):
         pme.encrypt(spark, target, None, encryption, in_place=True)

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.snapshots.tables import KEYS, KMS, MISMATCH, ids, seal, write
+from tests.snapshots.tables import KEYS, KMS, MISMATCH, ids, plant, seal, write
 from tests.support.frames import people
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def test_a_seal_beside_a_writer_lists_whole_writes_or_is_refused_to_readers(spar
 
     def appends() -> None:
         for number in range(1, ROUNDS):
-            write(people(spark, number * ROWS, ROWS).coalesce(1), target, mode="append")
+            plant(people(spark, number * ROWS, ROWS).coalesce(1), target)
 
     is_writing = meanwhile(appends)
     seen = [1]

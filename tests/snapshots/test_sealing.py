@@ -56,7 +56,7 @@ def seal(**given: Any) -> pme.Sealed:
 
 def test_without_arguments_the_session_has_the_keys_and_indexes_stay(called: list[Any]) -> None:
     assert seal() == SEALED
-    assert called == ["Sealing.seal", "people", {}, None, None]
+    assert called == ["Sealing.seal", "people", {}, None, None, None]
 
 
 def test_arguments_become_options(called: list[Any]) -> None:
@@ -68,6 +68,7 @@ def test_arguments_become_options(called: list[Any]) -> None:
         index=[pme.MinMax("id")],
         index_keys={"stats": "id"},
         location="/lists/people",
+        expect=2,
         progress=False,
     )
     assert called == [
@@ -82,6 +83,7 @@ def test_arguments_become_options(called: list[Any]) -> None:
             "aadPrefix": "people",
         },
         ['{"kind": "minMax", "column": "id", "parameters": {}}'],
+        "2",
         False,
     ]
 

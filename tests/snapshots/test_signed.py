@@ -13,10 +13,11 @@ import pme_parquet as pme
 from tests.support.canary import data_files
 from tests.support.expect import refused
 from tests.support.frames import people
+from tests.support.sealing import expected, plant
 from tests.support.session import ALIASES, PASSWORD, PASSWORD_VARIABLE
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrameWriter, SparkSession
 
 NOT_AUTHENTIC = "PME_SNAPSHOT_NOT_AUTHENTIC"
 
@@ -58,11 +59,15 @@ def public(signer: Signer) -> pme.SecretReference:
     return signer.add("publisher", "-keyalg", "Ed25519")
 
 
-def write(spark: SparkSession, signer: Signer, path: str, start: int = 0, mode: str = "error") -> None:
-    """Write some people under the keystore."""
+def writer(spark: SparkSession, signer: Signer, start: int = 0) -> DataFrameWriter:
+    """Return a writer of some people under the keystore."""
     encryption = pme.Encryption(kms=signer.keys, footer_key="footer", column_keys={"pii": ["name", "ssn"]})
-    frame = people(spark, start).coalesce(1)
-    frame.write.format("pme-parquet").options(**encryption.options()).mode(mode).save(path)
+    return people(spark, start).coalesce(1).write.format("pme-parquet").options(**encryption.options())
+
+
+def write(spark: SparkSession, signer: Signer, path: str) -> None:
+    """Write some people under the keystore."""
+    writer(spark, signer).save(path)
 
 
 def count(spark: SparkSession, signer: Signer, path: str, **options: Any) -> int:
@@ -74,7 +79,7 @@ def count(spark: SparkSession, signer: Signer, path: str, **options: Any) -> int
 
 def seal(spark: SparkSession, signer: Signer, path: str, **arguments: Any) -> pme.Sealed:
     """Seal the table."""
-    return pme.seal(spark, path, kms=signer.keys, **arguments)
+    return pme.seal(spark, path, kms=signer.keys, expect=expected(path), **arguments)
 
 
 @pytest.mark.parametrize("algorithm", ["Ed25519", "SHA256withECDSA"])
@@ -88,7 +93,7 @@ def test_a_reader_with_the_public_key_reads_a_signed_table(
     made = seal(spark, signer, target, signing=alias)
     assert (made.algorithm, made.key) == (algorithm, alias)
     assert count(spark, signer, target, verifyKey=public) == 20
-    write(spark, signer, target, 20, mode="append")
+    plant(writer(spark, signer, 20), target)
     with refused("PME_SNAPSHOT_MISMATCH"):
         count(spark, signer, target, verifyKey=public)
     assert seal(spark, signer, target, signing=alias).version == 2
@@ -116,8 +121,8 @@ def test_a_holder_of_all_read_keys_cannot_replace_a_signed_snapshot(
     shutil.rmtree(Path(target) / "_pme_snapshots")
     with refused("PME_SNAPSHOT_MISMATCH", "the table has no snapshot", "verifyKey"):
         count(spark.newSession(), signer, target, verifyKey=public)
-    write(spark, signer, target, 20, mode="append")
-    seal(spark, signer, target)
+    plant(writer(spark, signer, 20), target)
+    seal(spark.newSession(), signer, target)
     with refused(NOT_AUTHENTIC, "HMAC-SHA256", "verifyKey verifies Ed25519"):
         count(spark.newSession(), signer, target, verifyKey=public)
 
@@ -150,7 +155,7 @@ def test_a_plaintext_table_can_be_signed(
 ) -> None:
     people(spark).repartition(2).write.parquet(target)
     plain = {"plaintextFiles": "allow"}
-    pme.seal(spark, target, kms=signer.keys, options=plain, signing="publisher")
+    pme.seal(spark, target, kms=signer.keys, options=plain, signing="publisher", expect="unsealed")
     assert count(spark, signer, target, verifyKey=public, **plain) == 20
     data_files(target)[0].unlink()
     with refused("PME_SNAPSHOT_MISMATCH"):

@@ -24,6 +24,7 @@ from tests.snapshots.sealed import (
     ids,
     load,
     paths_listed,
+    plant,
     save,
     seal,
 )
@@ -393,7 +394,7 @@ def test_a_column_that_was_added_with_a_default_has_it_in_older_files(
         spark.sql(f"INSERT INTO {ours.table} VALUES (3, 30), (4, NULL)")
         conditions = ("n = 7", "n IS NULL", "n <> 30", "n < 10", "n = 30")
         plain = [ids(spark.table(ours.table).where(condition)) for condition in conditions]
-        pme.seal(spark, ours.path, index=[pme.MinMax("id", "n")])
+        pme.seal(spark, ours.path, index=[pme.MinMax("id", "n")], expect="unsealed")
         spark.catalog.refreshTable(ours.table)
         assert [ids(spark.table(ours.table).where(condition)) for condition in conditions] == plain
 
@@ -480,7 +481,7 @@ def test_dates_of_an_unknown_writer_are_found_in_the_calendar_that_the_reader_na
     (tmp_path / "table").mkdir()
     pq.write_table(table, tmp_path / "table" / "a.parquet")
     path = str(tmp_path / "table")
-    pme.seal(spark, path, options=FOOTER | {"plaintextFiles": "allow"}, index=[pme.MinMax("day")])
+    pme.seal(spark, path, options=FOOTER | {"plaintextFiles": "allow"}, index=[pme.MinMax("day")], expect="unsealed")
     read = {"plaintextFiles": "allow", "datetimeRebaseMode": mode}
     plain = load(spark, path, snapshot="off", **read)
     for day in [row.day for row in plain.collect()]:
@@ -502,7 +503,13 @@ def test_values_that_other_writers_leave_out_of_statistics_are_found(spark: Spar
     (tmp_path / "table").mkdir()
     pq.write_table(values, tmp_path / "table" / "a.parquet")
     path = str(tmp_path / "table")
-    pme.seal(spark, path, options=FOOTER | {"plaintextFiles": "allow"}, index=[pme.MinMax("id", "x", "word", "big")])
+    pme.seal(
+        spark,
+        path,
+        options=FOOTER | {"plaintextFiles": "allow"},
+        index=[pme.MinMax("id", "x", "word", "big")],
+        expect="unsealed",
+    )
     for how in READERS.values():
         read = {"plaintextFiles": "allow"} | how
         for condition in (
@@ -594,7 +601,7 @@ def test_a_reader_without_the_key_of_an_index_skips_by_the_others(
 ) -> None:
     frame = spark.range(0, 20, 1, 2).selectExpr("id", "id AS salary", "id AS age")
     frame.write.format(FORMAT).options(**keyed(Client()), footerKey="footer", columnKeys="pay: salary").save(target)
-    pme.seal(spark, target, options=keyed(Client()), index=[pme.MinMax("id", "salary", "age")])
+    pme.seal(spark, target, options=keyed(Client()), index=[pme.MinMax("id", "salary", "age")], expect="unsealed")
 
     def read(*denied: str) -> DataFrame:
         options = keyed(Guarded(*denied)) | {"deniedColumns": "null", "deniedPredicates": "null"} | how
@@ -618,7 +625,9 @@ def test_an_index_that_a_reader_may_read_says_nothing_of_a_column_that_it_may_no
     frame = spark.range(0, 20, 1, 2).selectExpr("id", "id AS salary")
     frame.write.format(FORMAT).options(**keyed(Client()), footerKey="footer", columnKeys="pay: salary").save(target)
     index = [pme.MinMax("salary", "id")]
-    pme.seal(spark, target, options=keyed(Client()), index=index, index_keys={"stats": ["salary", "id"]})
+    pme.seal(
+        spark, target, options=keyed(Client()), index=index, index_keys={"stats": ["salary", "id"]}, expect="unsealed"
+    )
     masked = keyed(Guarded("pay")) | {"deniedColumns": "null", "deniedPredicates": "null"} | how
     denied = spark.read.format(FORMAT).options(**masked).load(target)
     assert ids(denied.where("salary IS NULL")) == list(range(20))
@@ -636,7 +645,7 @@ def test_an_index_that_a_reader_may_read_says_nothing_of_a_column_that_it_may_no
 def test_a_denied_column_that_no_query_reads_does_not_matter(spark: SparkSession, target: str) -> None:
     frame = spark.range(0, 20, 1, 2).selectExpr("id", "id AS salary")
     frame.write.format(FORMAT).options(**keyed(Client()), footerKey="footer", columnKeys="pay: salary").save(target)
-    pme.seal(spark, target, options=keyed(Client()), index=[pme.MinMax("id", "salary")])
+    pme.seal(spark, target, options=keyed(Client()), index=[pme.MinMax("id", "salary")], expect="unsealed")
     client = Guarded("pay")
     denied = spark.read.format(FORMAT).options(**keyed(client), reader="pages").load(target).select("id")
     assert ids(denied.where("id < 15")) == list(range(15))
@@ -646,7 +655,7 @@ def test_a_denied_column_that_no_query_reads_does_not_matter(spark: SparkSession
 def test_indexes_are_kept_and_only_new_files_are_opened(spark: SparkSession, target: str) -> None:
     save(spark.range(0, 20, 1, 2).selectExpr("id", "id AS n"), target)
     assert seal(spark, target, "id").opened == 2
-    save(spark.range(20, 30, 1, 1).selectExpr("id", "id AS n"), target, mode="append")
+    plant(spark.range(20, 30, 1, 1).selectExpr("id", "id AS n"), target)
     again = seal(spark, target)
     assert (again.version, again.files, again.opened) == (2, 3, 1)
     assert files_read(load(spark, target).where("id = 25")) == 1
@@ -665,7 +674,7 @@ def test_indexes_are_kept_and_only_new_files_are_opened(spark: SparkSession, tar
 def test_an_index_of_a_table_without_rows_is_kept(spark: SparkSession, target: str) -> None:
     save(spark.range(0, 0, 1, 1).toDF("id"), target)
     seal(spark, target, "id")
-    save(spark.range(0, 20, 1, 2).toDF("id"), target, mode="append")
+    plant(spark.range(0, 20, 1, 2).toDF("id"), target)
     seal(spark, target)
     assert files_read(load(spark, target).where("id = 5")) <= 2
 

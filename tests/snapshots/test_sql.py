@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.tables import KMS, ids, load, seal, write
+from tests.snapshots.tables import KMS, ids, load, plant, seal, write
 from tests.support.expect import refused, untouched
 from tests.support.frames import people
+from tests.support.sealing import expected
 from tests.support.sql import call
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def table(spark: SparkSession, target: str) -> str:
 
 def sealing(path: str, more: str = "", **options: str) -> str:
     """Return a statement that seals the table with the KMS of the tests."""
-    return f"SELECT * FROM {call('pme_seal', path, options=KMS | options).removesuffix(')')}{more})"
+    given = call("pme_seal", path, options=KMS | options).removesuffix(")")
+    return f"SELECT * FROM {given}, expect => '{expected(path)}'{more})"
 
 
 def history(spark: SparkSession, path: str, **options: str) -> list[Row]:
@@ -83,7 +85,7 @@ def test_the_history_is_that_of_the_manifests_the_newest_first(spark: SparkSessi
     assert history(spark, table) == []
     for count in (0, 5):
         if count:
-            write(people(spark, 20, count).coalesce(1), table, mode="append")
+            plant(people(spark, 20, count).coalesce(1), table)
         seal(spark, table)
     rows = history(spark, table)
     versions = reversed(pme.snapshots(table))

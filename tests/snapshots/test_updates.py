@@ -1,4 +1,4 @@
-"""`snapshot=update`: a write seals the table after its commit."""
+"""A write to a sealed table, or with `snapshot=update`, seals the table after its commit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.tables import KEYS, KMS, MISMATCH, ids
+from tests.snapshots.tables import KEYS, KMS, MISMATCH, ids, plant
 from tests.support.canary import data_files
 from tests.support.expect import refused
 from tests.support.frames import people
@@ -41,7 +41,19 @@ def test_appends_make_one_version_each(spark: SparkSession, target: str) -> None
 def test_an_overwrite_continues_the_history(spark: SparkSession, target: str) -> None:
     update(people(spark).coalesce(1), target)
     update(people(spark, 100).coalesce(1), target, mode="overwrite")
-    assert versions(target) == [2]
+    assert versions(target) == [1, 2]
+    assert ids(spark, target, minSnapshot="2") == list(range(100, 120))
+    assert pme.snapshots(target).problems == ()
+
+
+def test_an_overwrite_repairs_a_table_whose_list_is_damaged(spark: SparkSession, target: str) -> None:
+    update(people(spark).coalesce(1), target)
+    [part] = Path(target, "_pme_snapshots").glob("part-*.parquet")
+    part.unlink()
+    with refused("PME_SNAPSHOT_DAMAGED"):
+        update(people(spark, 20).coalesce(1), target)
+    update(people(spark, 100).coalesce(1), target, mode="overwrite")
+    assert versions(target) == [1, 2]
     assert ids(spark, target, minSnapshot="2") == list(range(100, 120))
 
 
@@ -57,8 +69,8 @@ def test_a_dynamic_overwrite_seals_the_partitions_that_it_left(spark: SparkSessi
 
 def test_a_planted_file_is_not_sealed_along(spark: SparkSession, target: str) -> None:
     update(people(spark).coalesce(1), target)
-    people(spark, 500).coalesce(1).write.format("pme-parquet").options(**KEYS).mode("append").save(target)
-    with refused(MISMATCH, "was added, removed or replaced"):
+    plant(people(spark, 500).coalesce(1), target)
+    with refused(MISMATCH, "the file was added"):
         update(people(spark, 20).coalesce(1), target)
     assert len(data_files(target)) == 2
     assert versions(target) == [1]

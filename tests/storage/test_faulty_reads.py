@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import pme_parquet as pme
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import s3a
 from tests.support.storage.changes import sealed
 from tests.support.storage.faults import at
-from tests.support.storage.place import ENC, READING
+from tests.support.storage.place import ENC
 from tests.support.storage.reads import READS
 
 if TYPE_CHECKING:
@@ -89,7 +88,6 @@ def test_a_store_that_stops_costs_no_row(
 def test_a_listing_that_lacks_a_file(spark: SparkSession, place: InBucket) -> None:
     sealed(place)
     place.write(people(spark, 20), ENC, "append")
-    pme.seal(spark, place.path, options=READING)
     everything = rows(people(spark).union(people(spark, 20)))
     assert place.rows() == everything
     for name in place.data():
@@ -104,6 +102,5 @@ def test_a_listing_that_lacks_a_file(spark: SparkSession, place: InBucket) -> No
 def test_a_listing_that_lacks_the_newest_snapshot(spark: SparkSession, place: InBucket) -> None:
     sealed(place)
     place.write(people(spark, 20), ENC, "append")
-    pme.seal(spark, place.path, options=READING)
     with place.store.forgetting("snapshot-0000000002.json"), refused("PME_SNAPSHOT_NOT_AUTHENTIC", "older than"):
         place.rows()

@@ -25,7 +25,7 @@ def test_a_sessions_settings_reach_the_store_without_spark(
     spark: SparkSession, place: InBucket, tmp_path: Path
 ) -> None:
     place.write(people(spark))
-    pme.seal(spark, place.path, options=READING, index=[pme.MinMax("id")])
+    pme.seal(spark, place.path, options=READING, index=[pme.MinMax("id")], expect="unsealed")
     seen = pme.inspect(place.path, spark=spark)
     assert [file.file for file in seen.files] == sorted(place.data())
     assert seen.findings == ()

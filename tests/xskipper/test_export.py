@@ -41,7 +41,7 @@ def table(spark: SparkSession, path: Path, **options: str) -> dict[str, dict[str
     )
     writer = frame.repartition(1).write.format(FORMAT).options(**FOOTER | KEYS | options)
     writer.partitionBy("part").save(str(path))
-    pme.seal(spark, path, options=KMS, index=INDEXES)
+    pme.seal(spark, path, options=KMS, index=INDEXES, expect="unsealed")
     return {id_of(file): {"part": int(file.parent.name[-1])} for file in data_files(path)}
 
 
@@ -153,7 +153,7 @@ def test_reads_skip_by_an_export(spark: SparkSession, tmp_path: Path, conf: Conf
 def test_a_plaintext_table_has_a_plaintext_store(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(5).repartition(1).write.parquet(str(tmp_path / "t"))
     options = {"plaintextFiles": "allow", "footerKey": "footer"} | KMS
-    pme.seal(spark, tmp_path / "t", options=options, index=[pme.MinMax("id")])
+    pme.seal(spark, tmp_path / "t", options=options, index=[pme.MinMax("id")], expect="unsealed")
     pme.export_xskipper(spark, tmp_path / "t", tmp_path / "store", options=options)
     (row,) = rows(opened(tmp_path / "store" / NAME), "id_minmax_2").values()
     assert row["id_minmax_2"] == {"min": 0, "max": 4}

@@ -171,7 +171,7 @@ def test_a_sealed_table_is_skipped_by_its_own_indexes_and_by_a_store(
     spark: SparkSession, tmp_path: Path, conf: Conf, scan: str
 ) -> None:
     sample(spark, tmp_path)
-    pme.seal(spark, tmp_path / "t", options=KMS, index=[pme.MinMax("lat")])
+    pme.seal(spark, tmp_path / "t", options=KMS, index=[pme.MinMax("lat")], expect="unsealed")
     frame = load(spark, tmp_path / "t", xskipperStore=str(tmp_path / "store"), scan=scan).where("temp < 10")
     with conf(STATIC):
         assert frame.count() == 3

@@ -36,13 +36,12 @@ class Operation(NamedTuple):
 
 
 def append(place: Place) -> None:
-    options = ENC.options() | {"snapshot": "update"}
-    people(place.spark, 20).coalesce(1).write.format("pme-parquet").options(**options).mode("append").save(place.path)
+    place.write(people(place.spark, 20).coalesce(1), ENC, "append")
 
 
 def sealed(place: Place) -> None:
     place.write(people(place.spark))
-    pme.seal(place.spark, place.path, options=READING)
+    pme.seal(place.spark, place.path, options=READING, expect="unsealed")
 
 
 def rotate(place: Place) -> None:

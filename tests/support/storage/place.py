@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
+from tests.support.sealing import plant
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
 
@@ -56,6 +57,10 @@ class Place(ABC):
 
     def write(self, frame: DataFrame, enc: pme.Encryption = ENC, mode: str = "error", *partitions: str) -> None:
         frame.write.format(FORMAT).options(**enc.options()).mode(mode).partitionBy(*partitions).save(self.path)
+
+    def plant(self, frame: DataFrame) -> None:
+        """Put files into the table, by no write to it."""
+        plant(frame.write.format(FORMAT).options(**ENC.options()), self.path)
 
     def frame(self, **options: str) -> DataFrame:
         return self.spark.read.format(FORMAT).options(**READING, **options).load(self.path)

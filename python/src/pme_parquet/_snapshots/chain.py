@@ -45,8 +45,15 @@ def differences(manifests: Sequence[Manifest], parts: Mapping[str, int]) -> Iter
             if table not in {None, version.table}:
                 yield problems.other_table(manifest.name)
             table = version.table
-            yield from _missing_parts(manifest.name, version, parts)
+            if manifest is manifests[-1] or not _is_overwritten(version, parts):
+                yield from _missing_parts(manifest.name, version, parts)
         before = manifest
+
+
+def _is_overwritten(version: SnapshotVersion, parts: Mapping[str, int]) -> bool:
+    """Whether none of the files of an older version is left: an overwrite of the table keeps the manifests only."""
+    names = [part.name for part in version.parts] + [file.name for part in version.parts for file in part.indexes]
+    return not any(name in parts for name in names)
 
 
 def _missing_parts(name: str, version: SnapshotVersion, parts: Mapping[str, int]) -> Iterator[str]:

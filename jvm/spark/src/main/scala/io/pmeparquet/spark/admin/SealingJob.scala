@@ -43,10 +43,20 @@ private[spark] final class SealingJob(
     version.foreach { found =>
       SessionSnapshots.of(session).seen.note(directory, found, reader.requireOwnHistory)(reader.continues)
     }
-    val made = new Before(version, version.map(reader.files))
+    val made = new Before(version, version.map(filesOf))
     loaded = Some(made)
     made
   }
+
+  /** The files that a version lists. An overwrite keeps none of them, so it can repair a table whose list is damaged. */
+  private def filesOf(version: Version): TableSnapshot =
+    try reader.files(version)
+    catch {
+      case failed: PmeException
+          if replaced == Replaced.All &&
+            (failed.condition == Condition.SnapshotDamaged || failed.condition == Condition.SnapshotNotAuthentic) =>
+        new TableSnapshot(version, Vector.empty)
+    }
 
   private final class Before(val version: Option[Version], val files: Option[TableSnapshot])
 
@@ -128,7 +138,8 @@ private[spark] final class SealingJob(
   private def restoreHistory(): Unit = if (history.nonEmpty) {
     directory.requirePublishing()
     val there = directory.versions.toSet
-    history.foreach { case (number, manifest) =>
+    // The newest first: if the write is killed here, the next version still continues it.
+    history.reverse.foreach { case (number, manifest) =>
       if (!there(number) && !directory.publish(number, manifest))
         throw PmeErrors.snapshotConflict(directory.table.toString)
     }
