@@ -68,6 +68,13 @@ private[pmeparquet] trait KeyErrors extends ErrorTexts {
         "Name the key with footerKey or uniformKey in the options of this read, and set keyManagement=direct."
     )
 
+  def noColumnKeyMetadata(where: String): PmeException =
+    fail(
+      NoKey,
+      s"$where: the column has a key of its own, but no key metadata, so its key is not known. " +
+        "Name the column's key with columnKeys in the options of this read, and set keyManagement=direct."
+    )
+
   /** For a file that asks for a master key itself, or a request on its behalf. */
   def directKeyRefused(where: String, key: String): PmeException =
     fail(

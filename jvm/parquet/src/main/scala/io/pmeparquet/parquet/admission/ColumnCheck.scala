@@ -78,7 +78,7 @@ private[parquet] final class ColumnCheck(
       throw PmeErrors.damaged(where, "it does not state its encryption key")
     else {
       val metadata = crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata
-      if (metadata == null) throw PmeErrors.noKeyMetadata(where)
+      if (metadata == null) throw PmeErrors.noColumnKeyMetadata(where)
       // One writer's row groups share a column's key.
       ColumnKey(known.getOrElseUpdate(ByteBuffer.wrap(metadata), masterKeyOf(metadata, leaf.display)))
     }

@@ -29,6 +29,17 @@ private[parquet] object ThriftBounds {
   }
 
   /**
+   * The fields of a struct, in order, but not those of the structs in it.
+   *
+   * @throws ThriftUnbounded as [[end]]
+   */
+  def fields(bytes: Array[Byte], from: Int, until: Int): Seq[FieldPlace] = {
+    val walk = new ThriftWalk(bytes, from, until)
+    walk.struct(0, ThriftFields.none)
+    walk.fields.toSeq
+  }
+
+  /**
    * Fields of a struct that are not among the known ones, in order.
    *
    * @throws ThriftUnbounded as [[end]]

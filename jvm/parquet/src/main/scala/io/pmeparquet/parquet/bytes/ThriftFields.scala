@@ -27,5 +27,8 @@ private[parquet] object ThriftFields {
 /** A binary value: its length begins at `lengthAt`, and its bytes reach from `from` to `until`. */
 private[parquet] final case class BinaryPlace(lengthAt: Int, from: Int, until: Int)
 
+/** A field of a struct: its type code, and the bytes of its value, from `from` to `until`. */
+private[parquet] final case class FieldPlace(number: Long, kind: Int, from: Int, until: Int)
+
 /** Why a walk over a Thrift structure did not reach its end. */
 private[parquet] final class ThriftUnbounded(message: String) extends Exception(message)

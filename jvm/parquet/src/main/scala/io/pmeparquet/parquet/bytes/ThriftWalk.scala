@@ -9,6 +9,9 @@ private[bytes] final class ThriftWalk(bytes: Array[Byte], from: Int, until: Int)
   var at: Int = from
   val places: mutable.ArrayBuffer[BinaryPlace] = mutable.ArrayBuffer.empty
   val unknown: mutable.ArrayBuffer[UnknownField] = mutable.ArrayBuffer.empty
+
+  /** The fields of the outermost struct. */
+  val fields: mutable.ArrayBuffer[FieldPlace] = mutable.ArrayBuffer.empty
   private var objects = 0L
 
   def struct(depth: Int, wanted: ThriftFields): Unit = {
@@ -24,9 +27,11 @@ private[bytes] final class ThriftWalk(bytes: Array[Byte], from: Int, until: Int)
         number = if (delta == 0) zigzag() else number + delta
         if (wanted.struct.isDefined && !(number.isValidInt && wanted.below.contains(number.toInt)))
           wanted.struct.foreach(unknown += UnknownField(_, number))
+        val from = at
         // The type code of a boolean field contains its value.
         if (kind != True && kind != False)
           value(kind, depth, if (wanted eq ThriftFields.none) wanted else below(wanted, number))
+        if (depth == 0) fields += FieldPlace(number, kind, from, at)
       }
     }
   }

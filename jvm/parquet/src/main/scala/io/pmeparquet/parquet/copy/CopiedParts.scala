@@ -15,8 +15,11 @@ import io.pmeparquet.PmeErrors
 /** Checks that a copy can have all parts of a file, and can have them in the clear if its footer is readable. */
 private[parquet] object CopiedParts {
 
-  /** @throws io.pmeparquet.PmeException if it has other parts */
-  def requireKnown(scope: ReadScope, version: FileVersion, conf: Configuration): Unit = {
+  /**
+   * @return what the copy's footer keeps as it is
+   * @throws io.pmeparquet.PmeException if it has other parts
+   */
+  def requireKnown(scope: ReadScope, version: FileVersion, conf: Configuration): CarriedFields = {
     val file = version.path.toString
     val bytes = new FileBytes(version, conf, scope.counters)
     try {
@@ -37,6 +40,7 @@ private[parquet] object CopiedParts {
           "it may refer to data elsewhere in the file, which the copy would lose"
         )
       }
+      CarriedFields.of(content, footer.sha256, file)
     } finally bytes.close()
   }
 

@@ -11,6 +11,7 @@ import io.pmeparquet.parquet.scope.ReadScope
 /** Copies one file, in the order in which parquet-java lays files out: pages, indexes, Bloom filters, footer. */
 private[parquet] final class FileCopy(
     file: OpenFile,
+    carried: CarriedFields,
     bytes: FileBytes,
     out: ModuleFile,
     scope: ReadScope,
@@ -28,7 +29,7 @@ private[parquet] final class FileCopy(
     groups.foreach(_.columns.foreach(indexes.copyBloomFilter))
     val footer = new FileMetaData(file.footer)
     footer.setRow_groups(groups.map(described).asJava)
-    out.writeFooter(footer)
+    out.writeFooter(footer, carried)
     pages.pageCount
   }
 

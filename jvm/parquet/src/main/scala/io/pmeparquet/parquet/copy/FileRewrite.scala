@@ -44,7 +44,7 @@ final class FileRewrite(
       destination: Path,
       written: FSDataOutputStream => Unit = _ => ()
   ): Copied = {
-    val file = FileRewrite.open(from, fromConf, source)
+    val (file, carried) = FileRewrite.open(from, fromConf, source)
     to.foreach(scope => CopiedParts.requireHarmlessEntries(file.footer, scope.settings, source.toString))
     val encryptor = to.map(encryptorOf(_, file, staged, destination))
     val out = OwnFiles.create(staged, toConf)
@@ -53,7 +53,7 @@ final class FileRewrite(
         val bytes = file.bytes(fromConf, from.counters)
         try {
           val made = new ModuleFile(out, encryptor, source.toString)
-          val pages = new FileCopy(file, bytes, made, from, goOn).write()
+          val pages = new FileCopy(file, carried, bytes, made, from, goOn).write()
           written(out)
           pages -> made.checksum
         } finally bytes.close()
@@ -84,11 +84,13 @@ object FileRewrite {
 
   /** The leaf columns of a file. */
   def leaves(from: ReadScope, conf: Configuration, source: Path): Seq[LeafColumn] =
-    SchemaColumns.leaves(open(from, conf, source).schema)
+    SchemaColumns.leaves(open(from, conf, source)._1.schema)
 
   private def open(from: ReadScope, conf: Configuration, source: Path) = {
     val version = FileVersion.of(source, conf)
-    CopiedParts.requireKnown(from, version, conf)
-    OpenFiles(from, version, conf, from.counters)
+    val carried = CopiedParts.requireKnown(from, version, conf)
+    val file = OpenFiles(from, version, conf, from.counters)
+    carried.requireOf(file)
+    file -> carried
   }
 }

@@ -53,30 +53,33 @@ private[parquet] final class ModuleFile(
     new ColumnSeal(key, rowGroup, ordinal)
   }
 
-  /** @param metadata the file's metadata; what it states about encryption is replaced */
-  def writeFooter(metadata: FileMetaData): Unit = {
+  /**
+   * @param metadata the file's metadata; what it states about encryption is replaced
+   * @param carried the fields that take the place of the metadata's
+   */
+  def writeFooter(metadata: FileMetaData, carried: CarriedFields): Unit = {
     metadata.unsetEncryption_algorithm()
     metadata.unsetFooter_signing_key_metadata()
+    def footer = carried.replacing(metadata)(made => thrift(Util.writeFileMetaData(made, _)))
     val start = position
     encryptor match {
-      case None => write(thrift(Util.writeFileMetaData(metadata, _)))
-      case Some(file) if file.isFooterEncrypted => writeEncrypted(metadata, file)
-      case Some(file) => writeSigned(metadata, file)
+      case None => write(footer)
+      case Some(file) if file.isFooterEncrypted => writeEncrypted(footer, file)
+      case Some(file) =>
+        metadata.setEncryption_algorithm(file.getEncryptionAlgorithm)
+        Option(file.getFooterSigningKeyMetaData).foreach(metadata.setFooter_signing_key_metadata(_))
+        writeSigned(footer, file)
     }
     BytesUtils.writeIntLittleEndian(out, (position - start).toInt)
     writeMagic()
   }
 
-  private def writeEncrypted(metadata: FileMetaData, file: InternalFileEncryptor): Unit = {
+  private def writeEncrypted(footer: Array[Byte], file: InternalFileEncryptor): Unit = {
     Util.writeFileCryptoMetaData(file.getFileCryptoMetaData, out)
-    val footer = thrift(Util.writeFileMetaData(metadata, _))
     write(file.getFooterEncryptor.encrypt(footer, AesCipher.createFooterAAD(file.getFileAAD)))
   }
 
-  private def writeSigned(metadata: FileMetaData, file: InternalFileEncryptor): Unit = {
-    metadata.setEncryption_algorithm(file.getEncryptionAlgorithm)
-    Option(file.getFooterSigningKeyMetaData).foreach(metadata.setFooter_signing_key_metadata(_))
-    val footer = thrift(Util.writeFileMetaData(metadata, _))
+  private def writeSigned(footer: Array[Byte], file: InternalFileEncryptor): Unit = {
     write(footer)
     write(
       signature(file.getSignedFooterEncryptor.encrypt(footer, AesCipher.createFooterAAD(file.getFileAAD)))

@@ -39,7 +39,7 @@ private[parquet] final class FileCrypto private (
       counters: ReadCounters
   ): AesKey = {
     val metadata = chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata
-    if (metadata == null) throw PmeErrors.noKeyMetadata(s"$file, column '$name'")
+    if (metadata == null) throw PmeErrors.noColumnKeyMetadata(s"$file, column '$name'")
     columnKeys.computeIfAbsent(
       ByteBuffer.wrap(metadata),
       _ => {

@@ -50,6 +50,7 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
         case tail: FileTail.Encrypted =>
           val crypto = FileCrypto.of(scope, version, conf, tail, counters)
           val content = crypto.footer.metadata(footer.segment, counters)
+          NamedByRead.complete(content, version, scope.settings)
           val opened = new OpenFile(version, content, Some(crypto), footer.tail, footer.sha256)
           if (FooterPolicy.isUnproven(tail, scope.settings)) FooterProof.require(opened, bytes, counters)
           opened

@@ -1,0 +1,83 @@
+package io.pmeparquet.parquet.copy
+
+import java.io.ByteArrayOutputStream
+import java.util.{Arrays, Collections}
+
+import org.apache.parquet.format.{FileMetaData, SchemaElement}
+
+import io.pmeparquet.parquet.bytes.{FieldPlace, FileTail, Segment, ThriftBounds}
+import io.pmeparquet.parquet.file.OpenFile
+import io.pmeparquet.PmeErrors
+
+/**
+ * The schema and the column orders of a file, as its writer encoded them. Copies keep these bytes, because the cluster's
+ * parquet-java may be older or newer than the writer: it cannot write a column order that it does not know, and drops a
+ * converted type that it does not know. Neither field has offsets, keys or values.
+ *
+ * @param places the fields' places in `content`
+ * @param footerSha256 the digest of the footer that they are from
+ */
+private[copy] final class CarriedFields(
+    content: Array[Byte],
+    places: Seq[FieldPlace],
+    footerSha256: Array[Byte]
+) {
+
+  /** @throws io.pmeparquet.PmeException if the file has another footer: somebody replaced it in between */
+  def requireOf(file: OpenFile): Unit =
+    if (!Arrays.equals(file.footerSha256, footerSha256))
+      throw PmeErrors.damaged(file.version.path.toString, "its footer changed while the file was read")
+
+  /**
+   * Metadata with these fields in the place of its own.
+   *
+   * @param write encodes metadata
+   */
+  def replacing(metadata: FileMetaData)(write: FileMetaData => Array[Byte]): Array[Byte] = {
+    val rest = new FileMetaData(metadata)
+    rest.setSchema(Collections.emptyList[SchemaElement])
+    rest.unsetColumn_orders()
+    val bytes = write(rest)
+    val own =
+      ThriftBounds.fields(bytes, 0, bytes.length).filterNot(place => CarriedFields.isCarried(place.number))
+    CarriedFields.struct((own.map(_ -> bytes) ++ places.map(_ -> content)).sortBy(_._1.number))
+  }
+}
+
+private[copy] object CarriedFields {
+  private val Schema = 2L
+  private val ColumnOrders = 7L
+  private val Stop = 0
+
+  /** The largest distance to the field before that the field's first byte can hold. */
+  private val ShortDelta = 15L
+
+  private def isCarried(number: Long) = number == Schema || number == ColumnOrders
+
+  /**
+   * @param content a footer whose parts are all known, and any bytes after it
+   * @throws io.pmeparquet.PmeException if it has a field twice: readers would differ in which one they take
+   */
+  def of(content: Segment, footerSha256: Array[Byte], file: String): CarriedFields = {
+    val bytes = content.copied
+    val all = FileTail.parse(file, "its footer")(ThriftBounds.fields(bytes, 0, bytes.length))
+    if (all.map(_.number).distinct.size != all.size)
+      throw PmeErrors.damaged(file, "its footer has a field twice")
+    new CarriedFields(bytes, all.filter(place => isCarried(place.number)), footerSha256)
+  }
+
+  /** Encodes a struct in Thrift's compact protocol, from fields in order and the bytes that each is in. */
+  private def struct(fields: Seq[(FieldPlace, Array[Byte])]): Array[Byte] = {
+    val out = new ByteArrayOutputStream
+    fields.foldLeft(0L) { case (before, (place, bytes)) =>
+      val delta = place.number - before
+      if (delta < 1 || delta > ShortDelta)
+        throw new IllegalStateException(s"internal error: field ${place.number} follows field $before")
+      out.write((delta << 4).toInt | place.kind)
+      out.write(bytes, place.from, place.until - place.from)
+      place.number
+    }
+    out.write(Stop)
+    out.toByteArray
+  }
+}

@@ -1,0 +1,84 @@
+"""Files of other writers, newer and older than the cluster's parquet-java, keep their cells and footers in copies."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import pme_parquet as pme
+from tests.support.files import thrift
+from tests.support.session import TEST_KMS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WRITERS = Path(__file__).parents[1] / "data" / "writers"
+FILES = sorted(path.name for path in WRITERS.glob("*.parquet"))
+IEEE_754 = "parquet-java-1.18.1-floats.parquet"
+EARLY_CPP = "converted-type-24.parquet"
+ENC = pme.Encryption(kms=TEST_KMS, footer_key="footer")
+READABLE = pme.Encryption(kms=TEST_KMS, footer_key="footer", plaintext_footer=True)
+SCHEMA, COLUMN_ORDERS = 2, 7
+TAIL = 8
+
+
+@pytest.mark.parametrize("enc", [ENC, READABLE], ids=["encrypted footer", "signed footer"])
+@pytest.mark.parametrize("name", [IEEE_754, EARLY_CPP])
+def test_schema_and_column_orders_stay_the_same_byte_for_byte(
+    spark: SparkSession, tmp_path: Path, name: str, enc: pme.Encryption
+) -> None:
+    before, source, encrypted, again, target = WRITERS / name, *(tmp_path / one for one in ("s", "e", "r", "t"))
+    source.mkdir()
+    shutil.copy(before, source)
+    pme.encrypt(spark, str(source), str(encrypted), enc)
+    pme.rekey(spark, str(encrypted), str(again), enc)
+    pme.decrypt(spark, str(again), str(target), kms=TEST_KMS, write_plaintext=True)
+    assert_kept(before, target / name)
+
+
+def test_in_place_as_well(spark: SparkSession, tmp_path: Path) -> None:
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.mkdir()
+    shutil.copy(WRITERS / IEEE_754, source)
+    pme.encrypt(spark, str(source), enc=ENC, in_place=True)
+    pme.decrypt(spark, str(source), str(target), kms=TEST_KMS, write_plaintext=True)
+    assert_kept(WRITERS / IEEE_754, target / IEEE_754)
+
+
+def test_files_of_other_writers_keep_cells_and_footers(spark: SparkSession, tmp_path: Path) -> None:
+    for name in FILES:
+        source, encrypted, target = (tmp_path / f"{name}-{one}" for one in ("s", "e", "t"))
+        source.mkdir()
+        shutil.copy(WRITERS / name, source)
+        pme.encrypt(spark, str(source), str(encrypted), ENC)
+        pme.decrypt(spark, str(encrypted), str(target), kms=TEST_KMS, write_plaintext=True)
+        assert_kept(WRITERS / name, target / name)
+
+
+def assert_kept(before: Path, after: Path) -> None:
+    """Compare cells, and what the footer says of the columns."""
+    assert carried(after) == carried(before)
+    old, new = pq.ParquetFile(before), pq.ParquetFile(after)
+    assert new.metadata.schema.equals(old.metadata.schema)
+    assert new.metadata.metadata == old.metadata.metadata
+    assert statistics(new) == statistics(old)
+    # As text, since NaN is not equal to itself, and -0.0 is to 0.0.
+    assert str(new.read().to_pylist()) == str(old.read().to_pylist())
+
+
+def carried(file: Path) -> list[Any]:
+    content = file.read_bytes()
+    length = int.from_bytes(content[-TAIL:-4], "little")
+    footer = thrift.Reader(content[-TAIL - length : -TAIL]).struct()
+    return [
+        thrift.get(footer, number) for number in (SCHEMA, COLUMN_ORDERS) if number in {one.number for one in footer}
+    ]
+
+
+def statistics(file: pq.ParquetFile) -> list[str]:
+    groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
+    return [str(chunk["statistics"]) for group in groups for chunk in group.to_dict()["columns"]]
