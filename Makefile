@@ -42,7 +42,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo test ready-to-test test-all test-parts test-ran test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
+.PHONY: build wheel venv demo demo-told test ready-to-test test-all test-parts test-ran test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
 
 help:
 	@sed -n 's/^# //p' Makefile | head -4
@@ -53,8 +53,12 @@ wheel: $(WHEEL) $(ACCP_WHEEL)
 
 venv: .venv/.wheel
 
-demo: .venv/.wheel
+# The wheel of the tests has every connector. Where there is none yet, the demo builds one with its own connector only.
+demo: demo-told $(if $(wildcard .venv/.wheel),.venv/.wheel,.venv/.demo)
 	.venv/bin/python examples/demo.py
+
+demo-told:
+	@echo "make demo takes up to 6 minutes on two cores the first time, besides downloads of 1 GB, and then 2 minutes."
 
 # `test-scala`, `lint` and `docs` run beside the tests, so what they install is there before.
 test:
@@ -176,13 +180,28 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 	cd python/accp && ../../.venv/bin/python -m hatchling build -t wheel -d ../../target/wheel
 	touch $@
 
-.venv/.ready: $(REQUIREMENTS)/build.txt $(REQUIREMENTS)/lint.txt $(REQUIREMENTS)/test.txt
+.venv/.ready: $(REQUIREMENTS)/build.txt $(REQUIREMENTS)/lint.txt $(REQUIREMENTS)/demo.txt $(REQUIREMENTS)/test.txt
 	@command -v java >/dev/null || { echo "JDK 17 is needed: there is no java on PATH." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip install --quiet pyspark==$(NEWEST) $(^:%=-r %)
 	touch $@
 
-.venvs/pyspark-%/.ready: $(REQUIREMENTS)/test.txt
+.venv/.demo-ready: $(REQUIREMENTS)/build.txt $(REQUIREMENTS)/demo.txt
+	@command -v java >/dev/null || { echo "JDK 17 is needed: there is no java on PATH." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	@scripts/step "installing PySpark $(NEWEST)" .venv/bin/pip install --quiet pyspark==$(NEWEST) $(^:%=-r %)
+	touch $@
+
+.venv/.demo: $(JVM_SOURCES) $(PYTHON_SOURCES) LICENSE scripts/sbt scripts/fetch-sbt scripts/step | .venv/.demo-ready
+	@scripts/step "building the connector for Spark $(NEWEST)" scripts/sbt demoJar
+	rm -rf python/src/pme_parquet/jars target/demo-wheel
+	mkdir -p python/src/pme_parquet/jars
+	cp target/demo-jar/*.jar python/src/pme_parquet/jars/
+	cd python && ../.venv/bin/python -m hatchling build -t wheel -d ../target/demo-wheel
+	.venv/bin/pip install --quiet --force-reinstall --no-deps target/demo-wheel/*.whl
+	touch $@
+
+.venvs/pyspark-%/.ready: $(REQUIREMENTS)/test.txt $(REQUIREMENTS)/demo.txt
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/pip install --quiet pyspark==$* -r $<
 	touch $@

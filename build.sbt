@@ -476,6 +476,9 @@ lazy val jars =
     "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, HDFS, S3A, Iceberg, Delta, ORC's tools and Amazon's provider to folders there"
   )
 
+lazy val demoJar =
+  taskKey[Unit]("Copies the connector that `make demo` needs to target/demo-jar")
+
 lazy val cloudJars =
   taskKey[Unit]("Copies clients of clouds' stores, for `make test-all`, to target/jars/clouds")
 lazy val icebergJars =
@@ -552,6 +555,10 @@ lazy val root = (project in file("."))
       delta.foreach(jar => IO.copyFile(jar, target / "delta" / jar.getName))
       tools.foreach(jar => IO.copyFile(jar, target / "orc-tools" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
+    },
+    demoJar := {
+      val jar = (spark40_213 / Compile / packageBin).value
+      IO.copyFile(jar, baseDirectory.value / "target" / "demo-jar" / jar.getName)
     },
     cloudJars := {
       val target = baseDirectory.value / "target" / "jars" / "clouds"

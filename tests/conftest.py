@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 os.environ["TZ"] = "UTC"
 os.environ |= archive.VARIABLES
+# The configuration file of whoever runs the tests is none of theirs.
+os.environ["PME_PARQUET_CONFIG"] = ""
 
 
 # scripts/test-side-by-side names the second process of the newest Spark.

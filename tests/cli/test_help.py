@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from pme_parquet._cli.groups import GROUPS
 from tests.cli.all_commands import COMMANDS
 from tests.support.commands import run
 
@@ -54,9 +55,25 @@ def test_every_command_has_json(names: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("name", SPARK)
 def test_commands_that_need_keys_and_spark_have_the_same_options_for_them(name: str) -> None:
-    shown = run(name, "--help").out
-    for option in ("--kms", "--option", "--options-file", "--master", "--conf", "--packages", "--verbose", "--quiet"):
+    shown = plain(run(name, "--help").out)
+    for option in ("--keystore", "--kms", "--option", "--options-file"):
         assert option in shown
+    assert "explains the options for Spark: --master, --conf, --packages, --verbose, --quiet." in shown
+    assert "Spark master URL" not in shown
+
+
+def test_the_options_for_spark_are_explained_once() -> None:
+    shown = plain(run("--help").out)
+    assert "--master: Spark master URL." in shown
+    assert "--conf NAME=VALUE: A Spark setting" in shown
+    assert "--quiet, -q: Hide progress." in shown
+
+
+def test_help_lists_the_commands_in_groups() -> None:
+    shown = run("--help").out
+    places = [shown.index(f"─ {title} ─") for title in GROUPS]
+    assert places == sorted(places)
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted({names[0] for names in COMMANDS})
 
 
 def test_an_unknown_option_suggests_the_nearest_one() -> None:

@@ -161,7 +161,7 @@ def test_without_pyspark_it_says_what_to_install(people: Path) -> None:
     program = f"import sys; sys.modules['pyspark'] = None; {PROGRAM}"
     code, out, err = ended(started("verify", people, program=program))
     assert (code, out) == (2, "")
-    assert "pip install 'pme-parquet[spark]'" in err
+    assert "pip install pyspark" in err
 
 
 def test_a_spark_that_does_not_start_says_why(people: Path) -> None:

@@ -62,6 +62,12 @@ def test_a_copy_may_go_to_another_kms(encrypted: Path, given: list[str], tmp_pat
     assert run("verify", tmp_path / "moved", *keystore(other)).code == 0
 
 
+def test_decrypt_takes_options_of_its_source(encrypted: Path, given: list[str], tmp_path: Path) -> None:
+    other = ["--source-option", "aadPrefix=another"]
+    done = run("decrypt", encrypted, tmp_path / "open", "--write-plaintext", *given, *other)
+    assert (done.code, "PME_AAD_PREFIX" in done.err) == (1, True)
+
+
 def test_decrypt_without_write_plaintext_is_wrong_use(encrypted: Path, given: list[str], tmp_path: Path) -> None:
     done = run("decrypt", encrypted, tmp_path / "open", *given)
     assert (done.code, done.out) == (2, "")
@@ -280,3 +286,16 @@ def test_a_session_without_delta_is_refused_and_the_message_says_what_to_add(
     done = run(command, table, "--footer-key", "footer", *given)
     assert (done.code, done.out) == (2, "")
     assert f"pme-parquet {command}: this session has no Delta Lake. Add it with --packages: io.delta:" in done.err
+
+
+def test_a_subset_of_a_keystore_opens_what_its_keys_protect_and_nothing_else(
+    encrypted: Path, keys: pme.Keystore, tmp_path: Path
+) -> None:
+    password = str(keys.password)
+    made = run("keys", "subset", str(keys.path), tmp_path / "few.p12", "footer", "--password", password, "--json")
+    assert (made.code, made.document["keys"]) == (0, ["footer"])
+    opened = ["--keystore", str(tmp_path / "few.p12"), "-o", f"kms.keystore.password={password}"]
+    done = run("verify", encrypted, *opened, "--json")
+    assert done.code == 3
+    found = {(finding["condition"], finding["column"]) for finding in done.document["findings"]}
+    assert found == {("PME_KEY_NOT_FOUND", "name")}

@@ -161,7 +161,7 @@ def test_without_deltalake_the_error_says_what_to_install(tmp_path: Path, monkey
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     monkeypatch.delitem(sys.modules, "pme_parquet._logs.live", raising=False)
     written.commit(tmp_path, 0, written.metadata())
-    with pytest.raises(pme.UnsupportedError, match=r"pip install 'pme-parquet\[delta\]'"):
+    with pytest.raises(pme.UnsupportedError, match="pip install deltalake"):
         pme.delta.check(tmp_path)
     monkeypatch.delitem(sys.modules, "pme_parquet._logs.live")
 

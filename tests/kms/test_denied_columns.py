@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+import pme_parquet as pme
 from tests.support.expect import refused
 from tests.support.kms.denied import REFUSED, Guarded, content, masked, options, read, rows, write
 from tests.support.source import FORMAT
@@ -217,3 +218,52 @@ def test_a_condition_is_refused_where_a_file_refuses_the_column(spark: SparkSess
     lenient = read(spark, mixed, REFUSED, scan=scan, deniedPredicates="null")
     assert lenient.where("ssn = 'ssn-7'").count() == 1
     assert lenient.where("ssn = 'ssn-6'").count() == 0
+
+
+@pytest.fixture(scope="module")
+def few(keys: pme.Keystore, tmp_path_factory: pytest.TempPathFactory) -> pme.Keystore:
+    """A colleague's keystore, without the key of the column `ssn`."""
+    return keys.subset(tmp_path_factory.mktemp("few") / "few.p12", ["footer", "pay"])
+
+
+@pytest.fixture(scope="module")
+def of_keystore(spark: SparkSession, keys: pme.Keystore, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("of-keystore") / "table")
+    enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn"], "pay": ["salary"]})
+    pme.write(spark.range(3).selectExpr("id", "'x' AS ssn", "id * 2 AS salary"), path, enc)
+    return path
+
+
+@every_scan
+def test_a_missing_key_is_a_refusal_only_where_the_read_says_so(
+    spark: SparkSession, of_keystore: str, few: pme.Keystore, scan: str
+) -> None:
+    def read_few(**given: str) -> DataFrame:
+        return pme.read(spark, of_keystore, few, options={"scan": scan} | given)
+
+    for without in ({}, {"deniedColumns": "null"}):
+        with refused("PME_KEY_NOT_FOUND", "pii"):
+            read_few(**without).collect()
+    assert read_few(missingKeys="null").orderBy("id").collect() == [(i, None, 2 * i) for i in range(3)]
+    assert read_few(missingKeys="drop").columns == ["id", "salary"]
+    assert read_few(missingKeys="drop").orderBy("id").collect() == [(i, 2 * i) for i in range(3)]
+    with refused("PME_KEY_DENIED", "condition"):
+        read_few(missingKeys="null").where("ssn = 'x'").collect()
+
+
+@every_scan
+def test_a_denied_key_is_no_missing_one(spark: SparkSession, guarded_table: str, scan: str) -> None:
+    for missing in ("null", "drop"):
+        frame = read(spark, guarded_table, REFUSED, deniedColumns="error", missingKeys=missing, scan=scan)
+        with refused("PME_KEY_DENIED"):
+            frame.collect()
+        assert "ssn" in frame.columns
+
+
+def test_the_key_of_a_footer_must_be_there(
+    spark: SparkSession, of_keystore: str, keys: pme.Keystore, tmp_path: Path
+) -> None:
+    with refused("PME_KEY_NOT_FOUND", "footer"):
+        pme.read(
+            spark, of_keystore, keys.subset(tmp_path / "k.p12", ["pay"]), options={"missingKeys": "null"}
+        ).collect()

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
-from pme_parquet._spark import connector, session
+from pme_parquet._spark import connector, jars, session
 from tests.support.session import EXTENSION
 
 OURS = "/site/pme_parquet/jars/pme-parquet-spark-4.0_2.13-0.1.0.jar"
@@ -126,3 +126,60 @@ def test_the_submit_arguments_get_amazons_provider_too(extra: None, monkeypatch:
 def test_where_amazon_has_no_provider_for_the_machine_the_extra_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pme_parquet_accp", SimpleNamespace(jar_path=lambda: None))
     assert _jars(pme.configure(_builder())) == [OURS]
+
+
+ENC = pme.Encryption(
+    kms=pme.Keystore("keys.p12", password=pme.env("P")), footer_key="footer", column_keys={"pii": ["ssn"]}, kek_bits=256
+)
+
+
+@pytest.fixture
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+
+
+@pytest.mark.usefixtures("no_session")
+def test_a_session_for_delta_has_all_that_encrypts_and_no_keys_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jars, "installed_version", lambda: "4.2.1")
+    monkeypatch.setattr(jars, "installed_scala", lambda: "2.13")
+    builder = _builder().config("spark.jars.packages", "a:b:1").config("spark.sql.extensions", "com.example.Own")
+    made = dict(pme.configure(builder, delta=ENC)._options)
+    assert made.pop("spark.jars") == OURS
+    assert made == {
+        "spark.jars.packages": "a:b:1,io.delta:delta-spark_4.2_2.13:4.4.0",
+        "spark.sql.extensions": f"com.example.Own,{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.hadoop.parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFactory",
+        "spark.hadoop.pme-parquet.kms": "keystore",
+        "spark.hadoop.pme-parquet.kms.keystore.path": "keys.p12",
+        "spark.hadoop.pme-parquet.kms.keystore.type": "PKCS12",
+        "spark.hadoop.pme-parquet.kms.keystore.password": "env:P",
+        "spark.hadoop.pme-parquet.kekBits": "256",
+        "spark.hadoop.pme-parquet.footerKey": "footer",
+    }
+
+
+@pytest.mark.usefixtures("no_session")
+def test_a_delta_of_the_users_own_is_left_alone() -> None:
+    builder = pme.configure(_builder().config("spark.jars", "/opt/delta-spark_2.13-4.4.0.jar"), delta=ENC)
+    assert "spark.jars.packages" not in builder._options
+
+
+@pytest.mark.usefixtures("no_session")
+def test_a_spark_without_a_delta_says_which_pyspark_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jars, "installed_version", lambda: "4.3.0")
+    with pytest.raises(pme.UnsupportedError, match=r"no Delta for Spark 4\.3\.0.*pip install pyspark==4\.2\.1"):
+        pme.configure(_builder(), delta=ENC)
+
+
+@pytest.mark.usefixtures("no_session")
+def test_delta_needs_a_footer_key() -> None:
+    with pytest.raises(pme.NoKeyError, match="which checkpoints need"):
+        pme.configure(_builder(), delta=pme.Encryption(kms="vault"))
+
+
+def test_a_session_that_runs_is_not_made_to_look_as_if_it_encrypted_delta(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_check_what_runs", lambda: None)
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", object())
+    with pytest.raises(pme.UnsupportedError, match="would write plaintext"):
+        pme.configure(_builder(), delta=ENC)

@@ -97,3 +97,45 @@ def test_installing_again_changes_nothing() -> None:
     before = importlib.import_module(captured.__name__).convert_exception
     pme.install_errors()
     assert captured.convert_exception is before
+
+
+def test_sparks_own_source_on_an_encrypted_table_is_an_error_that_says_what_to_type(
+    spark: SparkSession, unreadable: str
+) -> None:
+    for read in (
+        lambda: spark.read.parquet(unreadable),
+        lambda: spark.read.schema("id LONG").parquet(unreadable).collect(),
+        lambda: spark.sql(f"SELECT * FROM parquet.`{unreadable}`"),
+    ):
+        with pytest.raises(
+            pme.NoKeyError, match=r'/table/part-\S+ is encrypted, .* pme\.read\(spark, "PATH"'
+        ) as caught:
+            read()
+        assert "\n" not in str(caught.value)
+
+
+def test_a_read_that_names_no_kms_is_an_error_that_says_what_to_type(spark: SparkSession, unreadable: str) -> None:
+    with pytest.raises(pme.BadOptionError, match=r'no other KMS is named.* kms=pme\.Keystore\("keys\.p12"'):
+        spark.read.format("pme-parquet").load(unreadable)
+
+
+def test_a_directory_in_place_of_a_keystore_is_named_as_such(
+    spark: SparkSession, unreadable: str, keys: pme.Keystore, tmp_path: Path
+) -> None:
+    with pytest.raises(pme.KmsUnavailableError, match="it is a directory"):
+        pme.read(spark, unreadable, pme.Keystore(tmp_path, password=keys.password))
+
+
+def test_a_column_whose_name_has_a_dot_is_shown_as_it_must_be_typed(
+    spark: SparkSession, keys: pme.Keystore, tmp_path: Path
+) -> None:
+    enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["a.b"]})
+    with pytest.raises(pme.UnknownColumnError, match=r"For the column whose name has a dot, write `a\.b`"):
+        pme.write(spark.range(1).selectExpr("id", "id AS `a.b`"), tmp_path / "t", enc)
+
+
+def test_a_space_around_the_name_of_a_key_is_pointed_out(
+    spark: SparkSession, keys: pme.Keystore, tmp_path: Path
+) -> None:
+    with pytest.raises(pme.KeyNotFoundError, match="the id begins or ends with a space"):
+        pme.write(spark.range(1), tmp_path / "t", pme.Encryption(kms=keys, footer_key="footer "))

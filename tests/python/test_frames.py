@@ -13,6 +13,7 @@ from tests.support.canary import assert_encrypted_footers
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
+from tests.support.warnings import warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,3 +72,42 @@ def test_nothing_but_options_is_used() -> None:
     pme.write(session, "t", enc)
     pme.read(session, "t", "vault")
     assert session.said.count((("pme-parquet",), {})) == 2
+
+
+def test_a_write_that_names_no_keys_takes_those_of_the_newest_snapshot_and_says_so(
+    spark: SparkSession, keys: pme.Keystore, target: str
+) -> None:
+    frame = spark.range(3).selectExpr("id", "'x' AS name", "struct(id AS `a.b`) AS s")
+    pme.write(frame, target, pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name", "s.`a.b`"]}))
+    pme.seal(spark, target, kms=keys, progress=False)
+    with warnings(spark) as said:
+        pme.write(frame, target, pme.Encryption(kms=keys), mode="append", options={"snapshot": "update"})
+    assert any("names no keys, so it uses those of snapshot 1" in line and '"pii"' in line for line in said)
+    used = {(row.master_key, row.files, tuple(row.columns)) for row in pme.key_usage(spark, target, kms=keys).collect()}
+    assert {(key, columns) for key, _, columns in used} == {("footer", ("id",)), ("pii", ("name", "s.`a.b`"))}
+    assert pme.read(spark, target, keys, options={"snapshot": "require"}).count() == 6
+
+
+def test_the_keys_of_a_forged_snapshot_are_not_taken(spark: SparkSession, keys: pme.Keystore, target: str) -> None:
+    enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["id"]})
+    pme.write(spark.range(3), target, enc)
+    pme.seal(spark, target, kms=keys, progress=False)
+    [manifest] = Path(target, "_pme_snapshots").glob("snapshot-*.json")
+    manifest.write_text(manifest.read_text().replace('"pii"', '"pay"'))
+    with refused("PME_SNAPSHOT_NOT_AUTHENTIC"):
+        pme.write(spark.range(3), target, pme.Encryption(kms=keys), mode="append", options={"snapshot": "update"})
+
+
+def test_an_append_under_a_retired_key_warns_and_names_rotate(
+    spark: SparkSession, keys: pme.Keystore, target: str
+) -> None:
+    enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["id"]})
+    pme.write(spark.range(3), target, enc)
+    with warnings(spark) as said:
+        pme.write(spark.range(3), target, enc, mode="append")
+    assert not [line for line in said if "pme.rotate" in line]
+    pme.rotate(spark, target, kms=keys, master_keys={"pii": "pay"}, progress=False)
+    with warnings(spark) as said:
+        pme.write(spark.range(3), target, enc, mode="append")
+    [warned] = [line for line in said if "pme.rotate" in line]
+    assert "(pii) in place of those of the table's files (pay)" in warned

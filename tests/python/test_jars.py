@@ -58,7 +58,7 @@ def test_the_scala_version_of_spark_home_counts(
     (home / "jars").mkdir()
     (home / "jars" / "scala-library-2.13.8.jar").touch()
     monkeypatch.setenv("SPARK_HOME", str(home))
-    monkeypatch.setattr(jars, "_installed_version", lambda: "3.5.9")
+    monkeypatch.setattr(jars, "installed_version", lambda: "3.5.9")
     assert Path(pme.jar_path()).name == NAMES[1]
 
 

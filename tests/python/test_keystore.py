@@ -136,3 +136,37 @@ def test_without_a_jdk_the_error_says_what_is_needed(store: pme.Keystore, monkey
     monkeypatch.setenv("PATH", "")
     with pytest.raises(pme.UnsupportedError, match="JDK 17"):
         store.create(["footer"])
+
+
+def test_a_directory_in_place_of_a_keystore_is_an_error_that_names_a_file_in_it(store: pme.Keystore) -> None:
+    directory = pme.Keystore(Path(store.path).parent, password=store.password)
+    for use in (directory.aliases, lambda: directory.add("pii"), lambda: directory.create(["pii"])):
+        with pytest.raises(pme.PmeError, match=r"it is a directory\. Name a file in it: .*/keys\.p12"):
+            use()
+
+
+def test_a_subset_has_only_the_named_keys_under_a_password_of_its_own(
+    store: pme.Keystore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PME_COLLEAGUE", "for-the-colleague")
+    store.create(["footer", "pii", "my key"])
+    target = tmp_path / "colleague.p12"
+    made = store.subset(target, ["footer", "my key"], password=pme.env("PME_COLLEAGUE"))
+    assert made.aliases() == ["footer", "my key"]
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    with pytest.raises(pme.KmsUnavailableError, match="password is wrong"):
+        pme.Keystore(target, store.password).aliases()
+    assert store.aliases() == ["footer", "my key", "pii"]
+
+
+def test_a_subset_with_a_key_that_is_not_there_or_on_a_file_that_is_makes_nothing(
+    store: pme.Keystore, tmp_path: Path
+) -> None:
+    store.create(["footer", "pii"])
+    with pytest.raises(pme.KeyNotFoundError, match=r"there is no key 'pay'. The keys are: footer, pii\."):
+        store.subset(tmp_path / "other.p12", ["footer", "pay"])
+    assert _beside(store) == ["keys.p12"]
+    before = Path(store.path).read_bytes()
+    with pytest.raises(pme.BadOptionError, match="the file exists"):
+        store.subset(store.path, ["footer"])
+    assert Path(store.path).read_bytes() == before

@@ -82,3 +82,17 @@ def test_column_keys_as_text_are_passed_on_unchanged() -> None:
 def test_values_are_checked_by_the_connector_not_here() -> None:
     wrong: Any = 123
     assert pme.Encryption(data_key_bits=wrong).options() == {"dataKeyBits": "123"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "typed"),
+    [
+        ({"column_keys": ["name"]}, r'which names no key\. .* \{"pii": \["name"\]\}'),
+        ({"column_keys": {"pii": 3}}, r'columns of key "pii" are not text'),
+        ({"column_keys": {1: ["name"]}}, "a key is not text"),
+        ({"footer_key": ["footer"]}, r"footer_key.*Give the name of one key"),
+    ],
+)
+def test_keys_of_another_form_are_refused_with_what_to_type(fields: dict[str, Any], typed: str) -> None:
+    with pytest.raises(pme.BadOptionError, match=typed):
+        pme.Encryption(**fields).options()

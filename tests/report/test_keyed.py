@@ -128,3 +128,27 @@ def test_wrong_settings_leave_no_report(spark: SparkSession, table: Path, tmp_pa
     with refused("PME_BAD_OPTION", "sample"):
         pme.report(table, tmp_path / "r.html", spark=spark, options=KMS, sample=pme.Sample(files=0))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_seal_that_verification_checked_is_not_called_unknown(
+    spark: SparkSession, target: str, tmp_path: Path
+) -> None:
+    save(people(spark).coalesce(1), target, KMS | KEYS)
+    pme.seal(spark, target, options=KMS, progress=False)
+    page = report(spark, target, tmp_path / "r.html")
+    assert "? Not known" not in " ".join(page.items)
+    assert "Verification checked the seal of this table (version 1, HMAC-SHA256)" in " ".join(page.items)
+    off = " ".join(report(spark, target, tmp_path / "off.html", options=KMS | {"SnapShot": "off"}).items)
+    assert "? Not known 1 snapshot with a seal that inspection does not check" in off
+
+
+def test_files_that_have_other_columns_are_not_called_the_same(
+    spark: SparkSession, target: str, tmp_path: Path
+) -> None:
+    save(people(spark).coalesce(1), target, KMS | KEYS)
+    fewer = people(spark).drop("salary").coalesce(1)
+    fewer.write.format("pme-parquet").options(**KMS, footerKey="footer", columnKeys="pii: ssn").mode("append").save(
+        target
+    )
+    page = report(spark, target, tmp_path / "r.html")
+    assert "All files are protected in the same way" not in page.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -71,9 +71,9 @@ class Encryption(Brief):
         """The options of the format, for writing, and for reading what was written with them."""
         install_errors()
         given = {
-            "footerKey": self.footer_key,
+            "footerKey": _key(self.footer_key, "footer_key"),
             "columnKeys": None if self.column_keys is None else column_keys_text(self.column_keys),
-            "uniformKey": self.uniform_key,
+            "uniformKey": _key(self.uniform_key, "uniform_key"),
             "unlistedColumns": self.unlisted_columns,
             "algorithm": self.algorithm,
             "plaintextFooter": self.plaintext_footer,
@@ -114,13 +114,51 @@ def encryption_of(enc: object, where: str) -> Encryption:
     return enc
 
 
+def _key(name: object, field: str) -> str | None:
+    if name is None or isinstance(name, str):
+        return name
+    message = f'pme.Encryption({field}): it cannot be {kind(name)}. Give the name of one key, for example "footer".'
+    raise BadOptionError(message)
+
+
 def _text(value: str | bool | int) -> str:  # noqa: FBT001 the value of any option
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def column_keys_text(columns: ColumnKeys | str) -> str:
-    """JSON, because key ids may contain `:` and column names anything; text is passed on unchanged."""
-    if isinstance(columns, str):
-        return columns
-    listed = {key: [names] if isinstance(names, str) else list(names) for key, names in columns.items()}
-    return json.dumps(listed, ensure_ascii=False)
+def column_keys_text(columns: ColumnKeys | str, where: str = "pme.Encryption(column_keys)") -> str:
+    """JSON, because key ids may contain `:` and column names anything; text is passed on unchanged.
+
+    Raises:
+        BadOptionError: they do not name columns for each key.
+    """
+    given: object = columns
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, Mapping):
+        example = json.dumps({"pii": _names(given) or ["ssn"]}, ensure_ascii=False)
+        message = (
+            f"{where}: it is {kind(given)}, which names no key. Give a dict of each key and its columns, for example "
+            f"{example}."
+        )
+        raise BadOptionError(message)
+    return json.dumps(dict(_listed(key, names, where) for key, names in given.items()), ensure_ascii=False)
+
+
+def _listed(key: object, columns: object, where: str) -> tuple[str, list[str]]:
+    names = _names(columns)
+    if isinstance(key, str) and names is not None:
+        return key, names
+    what = f"the columns of key {json.dumps(key, ensure_ascii=False)} are" if isinstance(key, str) else "a key is"
+    message = f'{where}: {what} not text. Give a dict of each key and its columns, for example {{"pii": ["ssn"]}}.'
+    raise BadOptionError(message)
+
+
+def _names(names: object) -> list[str] | None:
+    """One name, or several, as a list; None if they are no names."""
+    if isinstance(names, str):
+        return [names]
+    if not isinstance(names, Iterable):
+        return None
+    listed: list[object] = list(names)
+    texts = [name for name in listed if isinstance(name, str)]
+    return texts if len(texts) == len(listed) else None

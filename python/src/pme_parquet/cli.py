@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pme_parquet._cli import exits
+from pme_parquet._cli.colours import write_error
 from pme_parquet._cli.looking import look, put
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _report(error: Exception, arguments: list[str]) -> None:
 
         print_exception(error)
     if not (isinstance(error, exits.CommandFailedError) and error.shown):
-        sys.stderr.write(f"{exits.message_of(error)}\n")
+        write_error(exits.message_of(error))
     if "--json" in arguments:
         with suppress(exits.CommandFailedError):  # stdout cannot be written, and stderr has the message
             put(json.dumps(exits.document(error)))

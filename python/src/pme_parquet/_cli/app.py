@@ -9,6 +9,7 @@ from typer.rich_utils import rich_format_error
 
 from pme_parquet._cli import advising, copying, delta, keystores, looking, migrating, rotating, sealing, verifying
 from pme_parquet._cli.exits import INTERRUPTED, WRONG_USE, CommandFailedError
+from pme_parquet._cli.groups import arrange, of_spark
 from pme_parquet._cli.reaching import StorageOptions, storage_options
 from pme_parquet._cli.shared import HELP, Json
 from pme_parquet._version import __version__
@@ -20,6 +21,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Inspect, verify, convert and explain encrypted Parquet tables, and create keys.",
     epilog=(
+        f"{of_spark()}\n\n"
+        "Options that you want everywhere, such as `kms.keystore.path=keys.p12`, can be in "
+        "`~/.config/pme-parquet/config`, or in the file that `PME_PARQUET_CONFIG` names.\n\n"
         "Exit codes: 0 success, 1 findings or failed files, 2 wrong usage, 3 key or KMS missing, refused or "
         "unreachable, 4 other failure, 130 Ctrl-C."
     ),
@@ -87,7 +91,7 @@ def iceberg_check(
     """Show what anyone can read of an Iceberg table: `pme-parquet iceberg-check s3://bucket/warehouse/db/people`.
 
     It finds tables whose catalog ignores `encryption.key-id`, and single files in plaintext. No value is printed. It
-    needs the package fastavro: `pip install 'pme-parquet[iceberg]'`.
+    needs the package fastavro: `pip install fastavro`.
 
     Exit 1 if something is readable, or could not be looked at.
     """
@@ -96,6 +100,7 @@ def iceberg_check(
 
 for module in (delta, verifying, copying, migrating, rotating, sealing, advising):
     module.add_to(app)
+arrange(app)
 
 
 def run(arguments: list[str]) -> int:

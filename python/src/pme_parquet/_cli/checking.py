@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pme_parquet._cli.parsing import SECRETS
 from pme_parquet._display.words import printable
+from pme_parquet._kms.keystore import keystore_is_directory
 from pme_parquet._kms.secrets import parse_reference
 from pme_parquet._storage import local_root
 from pme_parquet.errors import BadOptionError, KmsUnavailableError
@@ -132,6 +133,8 @@ def _check_kms(options: Mapping[str, str], places: _Places) -> None:
     if kms == "keystore" and "kms.keystore.path" in given:
         path = given["kms.keystore.path"]
         place = places.local(path)
+        if place is not None and place.is_dir():
+            raise KmsUnavailableError(keystore_is_directory(path, "opened"))
         if place is not None and _is_missing(place):
             raise KmsUnavailableError(
                 f"keystore {printable(path)}: there is no such file. Correct kms.keystore.path, or create it with "

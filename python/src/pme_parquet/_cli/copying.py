@@ -114,6 +114,7 @@ def decrypt(
     write_plaintext: Annotated[
         bool, typer.Option(OPEN, help="Required, because everybody with access to the copy can read it.")
     ] = False,
+    source_option: SourceOptions = None,
     as_json: Json = False,
 ) -> None:
     """Copy an encrypted table to a plaintext table.
@@ -126,7 +127,7 @@ def decrypt(
         raise typer.BadParameter(
             "it is required, because everybody with access to the copy can read it.", param_hint=OPEN
         )
-    options = given.options()
+    options = merged(given.options(), pairs(source_option or [], SOURCE_OPTION))
     with checked_session(spark, options, source, target=target) as running:
         done = copies.decrypt(running, source, target, TypedKms(options), write_plaintext=True, progress=spark.progress)
     print_result(_text(target, done), _document(target, done), as_json=as_json)

@@ -23,7 +23,7 @@ from pme_parquet._cli.parsing import merged, pairs
 from pme_parquet._cli.reaching import StorageOptions, storage_options
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.shared import Json, grouped
-from pme_parquet._delta_tables.settings import CARRIED, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
+from pme_parquet._delta_tables.settings import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
 from pme_parquet._spark.session import EXTENSION, EXTENSIONS, already_set
 from pme_parquet.errors import BadOptionError
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pme_parquet._delta_tables import EncryptedTable
     from pme_parquet._encryption import Encryption
 
-_OURS = (EXTENSION, "io.delta.sql.DeltaSparkSessionExtension")
-_CATALOG = "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
+_OURS = (EXTENSION, DELTA)
+_CATALOG = "=".join(CATALOG)
 _FACTORY = f"spark.hadoop.{FACTORY}={OUR_FACTORY}"
 # Properties of the table have these. In a session they would count for every table, and more than its properties.
 _OF_THE_TABLE = CARRIED - {FOOTER}
@@ -79,7 +79,7 @@ def delta_check(
     """Show what anyone can read of a Delta table's protected columns: `pme-parquet delta-check s3://bucket/people`.
 
     It searches data files, change data, and the log: statistics, partition values, predicates, checkpoints. No value
-    is printed. It needs the package deltalake (`pip install 'pme-parquet[delta]'`), or Spark with Delta:
+    is printed. It needs the package deltalake (`pip install deltalake pyarrow`), or Spark with Delta:
 
     `pme-parquet delta-check people --spark --options-file kms.json --packages io.delta:delta-spark_2.12:3.3.2`
 
@@ -178,6 +178,7 @@ def _refuse_without_spark(given: Given, spark: SparkChoice) -> None:
     """Refuses options that nothing would look at. Those of the environment may be for other commands."""
     file = None if given.options_file is None else str(given.options_file)
     typed = {
+        "--keystore": given.keystore is not None,
         "--kms": given.kms not in {None, os.environ.get("PME_KMS")},
         "--option": bool(given.option),
         "--options-file": file not in {None, os.environ.get("PME_OPTIONS_FILE")},

@@ -8,19 +8,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pme_parquet._cli.configuration import configured
 from pme_parquet._cli.parsing import column_keys, in_file, merged, pairs
 from pme_parquet._encryption import Encryption
+from pme_parquet._kms.keystore import PASSWORD_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PANEL = "Keys and options of the format"
+_KEYSTORE = "keystore"
+_PASSWORD = "kms.keystore.password"  # noqa: S105 the name of an option
 
 
 @dataclass(frozen=True)
 class Given:
     """Where keys are and how to read, as a user types it."""
 
+    keystore: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"A Java keystore with the master keys. Its password is in {PASSWORD_VARIABLE}, unless "
+            "kms.keystore.password says otherwise.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
     kms: Annotated[
         str | None,
         typer.Option(
@@ -49,9 +62,22 @@ class Given:
     ] = None
 
     def options(self) -> dict[str, str]:
-        """All options; the command line wins over the file."""
+        """All options; the command line wins over the options file, and that over the user's configuration file."""
         kms = {} if self.kms is None else {"kms": self.kms}
-        return merged(in_file(self.options_file), pairs(self.option, "--option"), kms)
+        typed = merged(pairs(self.option, "--option"), kms)
+        files = merged(configured(), in_file(self.options_file))
+        return merged(files, self._of_keystore(files, typed), typed)
+
+    def _of_keystore(self, files: Mapping[str, str], typed: Mapping[str, str]) -> dict[str, str]:
+        if self.keystore is None:
+            return {}
+        names = {name.lower(): value for name, value in typed.items()}
+        if names.get("kms", _KEYSTORE).lower() != _KEYSTORE or "kms.keystore.path" in names:
+            message = "another KMS or keystore is named as well. Give one of them."
+            raise typer.BadParameter(message, param_hint="--keystore")
+        known = {name.lower() for name in files}
+        password = {} if _PASSWORD in known else {_PASSWORD: f"env:{PASSWORD_VARIABLE}"}
+        return {"kms": _KEYSTORE, "kms.keystore.path": self.keystore} | password
 
 
 @dataclass(frozen=True)

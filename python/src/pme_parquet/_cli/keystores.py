@@ -10,7 +10,7 @@ import typer
 
 from pme_parquet._cli.looking import print_result
 from pme_parquet._cli.shared import HELP, Json, grouped
-from pme_parquet._kms.keystore import Keystore
+from pme_parquet._kms.keystore import PASSWORD_VARIABLE, Keystore
 from pme_parquet._kms.secrets import parse_reference
 
 app = typer.Typer(no_args_is_help=True, context_settings=HELP, help="Create and list keys in a Java keystore.")
@@ -25,7 +25,7 @@ class Opening:
     """How a keystore's file is opened."""
 
     password: Annotated[str, typer.Option(help="Reference to its password: env:NAME or file:PATH.")] = (
-        "env:PME_KEYSTORE_PASSWORD"  # noqa: S105 the name of a variable
+        f"env:{PASSWORD_VARIABLE}"
     )
     kind: Annotated[str, typer.Option("--type", help="Type of the keystore.")] = "PKCS12"
     provider_path: Annotated[Path | None, typer.Option(help="Path of BouncyCastle's bcprov jar, for BCFKS.")] = None
@@ -47,6 +47,29 @@ def create(path: File, names: Names, opening: Opening, bits: Bits = 256, as_json
 def add(path: File, names: Names, opening: Opening, bits: Bits = 256, as_json: Json = False) -> None:
     """Add new random AES keys to a keystore: `pme-parquet keys add keys.p12 pay`."""
     _show(opening.keystore(path).add(*names, bits=bits), as_json=as_json)
+
+
+@app.command()
+@grouped
+def subset(
+    source: File,
+    target: Annotated[Path, typer.Argument(help="The new keystore file.")],
+    names: Annotated[list[str], typer.Argument(help="Names of the keys that it gets.")],
+    opening: Opening,
+    target_password: Annotated[
+        str | None,
+        typer.Option(help="Reference to the password of the new keystore. Default: that of the source."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Create a keystore with only some of the keys, for a colleague.
+
+    `pme-parquet keys subset keys.p12 analyst.p12 footer --target-password env:ANALYST_PASSWORD`
+
+    Without --target-password, whoever gets the new keystore knows the password of the source.
+    """
+    password = None if target_password is None else parse_reference(target_password, "--target-password")
+    _show(opening.keystore(source).subset(target, names, password=password), as_json=as_json)
 
 
 @app.command("list")

@@ -60,16 +60,16 @@ def master_keys(texts: list[str]) -> dict[str, str] | None:
     return found if texts else None
 
 
-def in_file(path: Path | None) -> dict[str, str]:
-    """The options in a file, as JSON or as lines."""
+def in_file(path: Path | None, where: str = "--options-file") -> dict[str, str]:
+    """The options in a file, as JSON or as lines. Messages call the place that names it `where`."""
     if path is None:
         return {}
-    where = f"--options-file {path}"
+    hint, where = where, f"{where} {path}" if where.startswith("--") else where
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as failed:
         reason = getattr(failed, "strerror", None) or "it is not UTF-8"
-        raise typer.BadParameter(f"{path} cannot be read: {reason}.", param_hint="--options-file") from None
+        raise typer.BadParameter(f"{path} cannot be read: {reason}.", param_hint=hint) from None
     if text.lstrip().startswith("{"):
         values = _json(text, where)
         return refusing_secrets({name: _text(value) for name, value in values.items()}, where)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pme_parquet._cli import exits
+from pme_parquet._cli.colours import write_error
 from pme_parquet._cli.looking import print_result
 
 if TYPE_CHECKING:
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 def fail(failed: PmeError, shown: object, document: dict[str, Any], *, as_json: bool) -> NoReturn:
     """Prints the report of all files and the reason of the first failure; exit 3 if the KMS is the reason, else 1."""
     print_result(shown, document | exits.document(failed), as_json=as_json)
-    sys.stderr.write(f"{exits.message_of(failed)}\n")
+    write_error(exits.message_of(failed))
     raise SystemExit(exits.KMS_REFUSED if exits.code(failed) == exits.KMS_REFUSED else exits.FINDING) from None

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-_PANEL = "Spark"
 _HOME = "127.0.0.1"
 _QUIET = {"spark.app.name": "pme-parquet", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _MOST_LINES = 12
@@ -33,17 +32,15 @@ _INTERRUPTED = "Interrupted while Spark was starting. Nothing was done. Run it a
 
 @dataclass(frozen=True)
 class SparkChoice:
-    """Which Spark runs the command."""
+    """Which Spark runs the command. The help of each command points to that of `pme-parquet`, which explains them."""
 
-    master: Annotated[str, typer.Option(help="Spark master URL.", envvar="PME_MASTER", rich_help_panel=_PANEL)] = (
-        "local[*]"
-    )
+    master: Annotated[str, typer.Option(help="Spark master URL.", envvar="PME_MASTER", hidden=True)] = "local[*]"
     conf: Annotated[
         list[str],
         typer.Option(
             metavar="NAME=VALUE",
             help="A Spark setting, for example spark.hadoop.fs.s3a.endpoint=… Repeat it for several settings.",
-            rich_help_panel=_PANEL,
+            hidden=True,
         ),
     ] = field(default_factory=list)
     packages: Annotated[
@@ -53,7 +50,7 @@ class SparkChoice:
                 "Maven coordinates of packages that Spark loads, for example org.apache.hadoop:hadoop-aws:3.4.2 for "
                 "s3a://."
             ),
-            rich_help_panel=_PANEL,
+            hidden=True,
         ),
     ] = None
     verbose: Annotated[
@@ -61,10 +58,10 @@ class SparkChoice:
         typer.Option(
             "--verbose",
             help="Show the Spark log, and the traceback of unexpected errors.",
-            rich_help_panel=_PANEL,
+            hidden=True,
         ),
     ] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress.", rich_help_panel=_PANEL)] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress.", hidden=True)] = False
 
     @property
     def progress(self) -> bool:
@@ -119,7 +116,7 @@ def _active() -> SparkSession | None:
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 slow to import
     except ImportError:
-        message = "pme-parquet: this command needs PySpark, which is not installed. pip install 'pme-parquet[spark]'."
+        message = "pme-parquet: this command needs PySpark, which is not installed. pip install pyspark."
         raise UnsupportedError(message) from None
     return SparkSession.getActiveSession()
 

@@ -62,6 +62,10 @@ _ADVICE = {
     "pme.iceberg.check": "pme-parquet iceberg-check",
     "Name them in columns": "Name them with --column",
     "write_plaintext=True": "--write-plaintext",
+    (
+        "Set kms.keystore.path=keys.p12 and kms.keystore.password=env:PME_KEYSTORE_PASSWORD, or name another KMS with "
+        'kms. In Python: kms=pme.Keystore("keys.p12", password=pme.env("PME_KEYSTORE_PASSWORD")).'
+    ): "Give --keystore keys.p12 and set PME_KEYSTORE_PASSWORD, or name another KMS with --kms.",
     "in_place=True": "--in-place",
     "pme.Bloom: fpp": "--bloom-fpp",
     "pme.ValueList: max": "--value-list-max",

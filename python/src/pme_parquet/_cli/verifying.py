@@ -61,7 +61,7 @@ def verify(
 ) -> None:
     """Open every module of every file with the keys, and list every problem.
 
-    `pme-parquet verify people --kms keystore -o kms.keystore.path=keys.p12 -o kms.keystore.password=env:PASSWORD`
+    `pme-parquet verify people --keystore keys.p12`
 
     With `-o "columnKeys=pii: name"` and `-o footerKey=footer`, columns with other keys are findings, too.
 

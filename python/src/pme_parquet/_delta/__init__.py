@@ -39,7 +39,7 @@ def check(
 
     It looks at every file below the path: commits, `.crc` files, checkpoints, data, change data, and files that are no
     longer live. It follows no link and no path out of the table. Which files are live is what the package `deltalake`
-    says (`pip install 'pme-parquet[delta]'`). The result contains no value of the table.
+    says (`pip install deltalake`). The result contains no value of the table.
 
     Without a session it needs no key, and starts no JVM. Two things are then findings, since it cannot know them: which
     columns are encrypted in a file whose encrypted footer hides that, and which files are live behind an encrypted

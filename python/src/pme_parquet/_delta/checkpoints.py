@@ -33,7 +33,7 @@ def rows(storage: Storage, log: Log, unread: Callable[[str, str], None]) -> Iter
         import pyarrow  # noqa: F401, ICN001, PLC0415 an extra, and slow to import
     except ImportError:
         for file in log.parquet:
-            unread(file, "it was not read: this needs the package pyarrow. pip install 'pme-parquet[delta]'")
+            unread(file, "it was not read: this needs the package pyarrow. pip install pyarrow")
         return
     for file, (found, path) in log.parquet.items():
         facts = look(storage, found)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FACTORY = "parquet.crypto.factory.class"
 OUR_FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
+DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 PREFIX = "pme-parquet."
 JAVA = "parquet.encryption."
 FOOTER = "footerKey"

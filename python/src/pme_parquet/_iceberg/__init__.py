@@ -30,7 +30,7 @@ def check(
 
     A table whose property `encryption.key-id` names a key may be plaintext: many catalogs ignore the property. This
     looks at every file below the table's directory, and at what metadata and manifests say, as far as they are
-    readable. It needs the package `fastavro` (`pip install 'pme-parquet[iceberg]'`), and no key. The result contains no
+    readable. It needs the package `fastavro` (`pip install fastavro`), and no key. The result contains no
     value of the table.
 
     Example:

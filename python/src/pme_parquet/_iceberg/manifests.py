@@ -61,7 +61,7 @@ def need_fastavro(where: str) -> None:
     """
     if find_spec("fastavro") is None:
         raise UnsupportedError(
-            f"{where}: this needs the package fastavro, which is not installed. pip install 'pme-parquet[iceberg]'."
+            f"{where}: this needs the package fastavro, which is not installed. pip install fastavro."
         )
 
 

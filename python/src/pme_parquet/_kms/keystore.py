@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,14 @@ from pme_parquet._display.brief import Brief
 from pme_parquet._display.words import printable
 from pme_parquet._kms.secrets import SecretReference, require_reference
 from pme_parquet._spark.errors import install_errors
-from pme_parquet.errors import BadOptionError, KmsUnavailableError
+from pme_parquet.errors import BadOptionError, KeyNotFoundError, KmsUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
+# What commands read a password from where nothing else is said.
+PASSWORD_VARIABLE = "PME_KEYSTORE_PASSWORD"  # noqa: S105 the name of a variable
 _BOUNCY_CASTLE = "org.bouncycastle.jce.provider.BouncyCastleProvider"
 _ENTRY = re.compile(r"^Alias name: (.*)$", re.MULTILINE)
 _SECRET_KEY = re.compile(r"^Entry type: SecretKeyEntry$", re.MULTILINE)
@@ -66,10 +68,8 @@ class Keystore(Brief):
         Raises:
             BadOptionError: the file exists or cannot be created, or a name cannot be used.
         """
-        from pme_parquet._kms import keystore_file  # noqa: PLC0415 slow to import
-
         names = self._names(aliases)
-        keystore_file.create(self._file, lambda draft: self._generate(draft, names, bits))
+        self._create(lambda draft: self._generate(draft, names, bits))
         return self
 
     def add(self, *aliases: str, bits: int = 256) -> Keystore:
@@ -81,12 +81,38 @@ class Keystore(Brief):
             BadOptionError: a name exists or cannot be used, or the file cannot be changed.
             KmsUnavailableError: the file cannot be opened, or another program changed it at the same time.
         """
-        from pme_parquet._kms import keystore_file  # noqa: PLC0415 as above
+        from pme_parquet._kms import keystore_file  # noqa: PLC0415 slow to import
 
         names = self._names(aliases)
         self._require_file()
         keystore_file.change(self._file, lambda draft: self._generate(draft, names, bits))
         return self
+
+    def subset(
+        self, target: str | PathLike[str], aliases: Sequence[str], *, password: SecretReference | None = None
+    ) -> Keystore:
+        """Create another keystore that has only some of the keys, for a colleague. An existing file is an error.
+
+        Args:
+            target: the new file.
+            aliases: the keys that it gets.
+            password: reference to its password; by default that of this keystore, which the colleague then knows.
+
+        Raises:
+            KeyNotFoundError: this keystore does not have a key. No file is created.
+            BadOptionError: the file exists or cannot be created, or a name cannot be used.
+        """
+        names = self._names(aliases)
+        there = self.aliases()
+        for name in names:
+            if name not in there:
+                raise KeyNotFoundError(
+                    f"{self.path}: no keystore was created: there is no key {printable(repr(name))}. The keys are: "
+                    f"{', '.join(map(printable, there))}."
+                )
+        made = replace(self, path=target, password=password or self.password)
+        made._create(lambda draft: made._take(self, draft, names))  # noqa: SLF001 of this class
+        return made
 
     def aliases(self) -> list[str]:
         """The names of the keys, sorted."""
@@ -102,8 +128,17 @@ class Keystore(Brief):
             )
         return Path(os.fspath(self.path).removeprefix("file:"))
 
+    def _create(self, make: Callable[[Path], None]) -> None:
+        from pme_parquet._kms import keystore_file  # noqa: PLC0415 as above
+
+        if self._file.is_dir():
+            raise BadOptionError(keystore_is_directory(self.path, "created"))
+        keystore_file.create(self._file, make)
+
     def _require_file(self) -> None:
         if not self._file.is_file():
+            if self._file.is_dir():
+                raise KmsUnavailableError(keystore_is_directory(self.path, "opened"))
             why = "it is a link to a file that does not exist" if self._file.is_symlink() else "there is no such file"
             raise KmsUnavailableError(
                 f"{self.path}: the keystore cannot be opened: {why}. Correct the path, or create the keystore."
@@ -154,6 +189,25 @@ class Keystore(Brief):
         shown = f"'{printable(stored)}'" if stored else "it"
         raise self._refused(alias, f"{shown} already exists in the keystore")
 
+    def _take(self, source: Keystore, draft: Path, names: list[str]) -> None:
+        """Copies keys into a new file, which must then have these and nothing else."""
+        from pme_parquet._kms import keytool  # noqa: PLC0415 as above
+
+        path, name = os.fspath(source.path), os.fspath(self.path)
+        stores = [
+            *keytool.store(source._file, path, source.password, "src"),
+            *keytool.store(draft, name, self.password, "dest"),
+            *("-srcstoretype", self.type, "-deststoretype", self.type),
+        ]
+        for alias in names:
+            keytool.run(["-importkeystore", "-noprompt", "-srcalias", alias, *stores, *self._provider()], name)
+        after = self._entries(draft)
+        if after != dict.fromkeys(names, True):
+            raise KmsUnavailableError(
+                f"{name}: no keystore was created: keytool copied other keys than {', '.join(map(printable, names))}. "
+                "Use another JDK, and report this."
+            )
+
     def _refused(self, alias: str, why: str) -> BadOptionError:
         return BadOptionError(
             f"{self.path}: no key was created: the name {printable(repr(alias))} cannot be used: {why}. Give the new "
@@ -168,10 +222,20 @@ class Keystore(Brief):
     def _keytool(self, command: list[str], file: Path) -> str:
         from pme_parquet._kms import keytool  # noqa: PLC0415 as above
 
-        store = ["-storetype", self.type]
-        if self.provider_path is not None:
-            store += ["-providerclass", _BOUNCY_CASTLE, "-providerpath", os.fspath(self.provider_path)]
-        return keytool.run([*command, *store], file, os.fspath(self.path), self.password)
+        name = os.fspath(self.path)
+        store = [*keytool.store(file, name, self.password), "-storetype", self.type, *self._provider()]
+        return keytool.run([*command, *store], name)
+
+    def _provider(self) -> list[str]:
+        if self.provider_path is None:
+            return []
+        return ["-providerclass", _BOUNCY_CASTLE, "-providerpath", os.fspath(self.provider_path)]
+
+
+def keystore_is_directory(path: str | PathLike[str], what: str) -> str:
+    """The message for a directory that is named in place of a keystore's file."""
+    name = printable(os.fspath(path))
+    return f"{name}: the keystore cannot be {what}: it is a directory. Name a file in it: {name.rstrip('/')}/keys.p12."
 
 
 def _in_other_letters(alias: str, stored: Iterable[str]) -> str | None:

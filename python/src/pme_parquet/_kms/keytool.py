@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pme_parquet.errors import BadOptionError, KmsUnavailableError, UnsupportedError
 
@@ -29,11 +29,16 @@ class TakenError(BadOptionError):
     """The keystore already has an entry with the name of a new key."""
 
 
-def run(command: list[str], file: Path, name: str, password: SecretReference) -> str:
-    """Runs one command on a keystore's file and returns its output; messages call the keystore `name`."""
-    arguments = [_keytool(), *_SPOKEN, *command, "-keystore", str(file)]
+def store(file: Path, name: str, password: SecretReference, which: Literal["", "src", "dest"] = "") -> list[str]:
+    """The arguments that name a keystore's file and password, for commands on one keystore, or on two."""
+    scheme, where = _password(name, password)
+    return [f"-{which}keystore", str(file), f"-{which}storepass:{scheme}", where]
+
+
+def run(command: list[str], name: str) -> str:
+    """Runs one command and returns its output; messages call the keystore `name`."""
     done = subprocess.run(
-        [*arguments, *_password_arguments(name, password)],
+        [_keytool(), *_SPOKEN, *command],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -71,7 +76,7 @@ def _keytool() -> str:
     return found
 
 
-def _password_arguments(keystore: str, password: SecretReference) -> list[str]:
+def _password(keystore: str, password: SecretReference) -> tuple[str, str]:
     if password.scheme == "env" and not os.environ.get(password.name):
         raise BadOptionError(
             f"{keystore}: the password cannot be read: the environment variable {password.name} is not set. Set it."
@@ -85,4 +90,4 @@ def _password_arguments(keystore: str, password: SecretReference) -> list[str]:
             f"{keystore}: keys cannot be created with the password {password}, which only Spark can read. Name an "
             "environment variable (env:NAME) or a file (file:PATH)."
         )
-    return [f"-storepass:{password.scheme}", password.name]
+    return password.scheme, password.name

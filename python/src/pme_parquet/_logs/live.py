@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pme_parquet._logs.log import Log
 
 BY = "deltalake"
-NOT_INSTALLED = "the package deltalake is not installed. pip install 'pme-parquet[delta]'"
+NOT_INSTALLED = "the package deltalake is not installed. pip install deltalake"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def need_deltalake(where: str) -> None:
     """
     if not is_installed():
         raise UnsupportedError(
-            f"{where}: this needs the package deltalake, which is not installed. pip install 'pme-parquet[delta]'."
+            f"{where}: this needs the package deltalake, which is not installed. pip install deltalake."
         )
 
 

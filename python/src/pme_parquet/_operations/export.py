@@ -95,7 +95,7 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
     """
     export = Operation(spark, _WHERE, "XskipperExport", "write")
     own = own_options(_WHERE, verify_key=verify_key, location=location)
-    own |= {} if index_keys is None else {"indexKeys": column_keys_text(index_keys)}
+    own |= {} if index_keys is None else {"indexKeys": column_keys_text(index_keys, f"{_WHERE}(index_keys)")}
     reading = joined(own, export.reading(kms, options), _WHERE)
     where = path_of(target, f"{_WHERE}(target)")
     done = export.run(

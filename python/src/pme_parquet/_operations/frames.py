@@ -1,11 +1,17 @@
-"""Writes and reads tables so that nobody can forget the format. It passes options only, so Spark Connect will do."""
+"""Writes and reads tables so that nobody can forget the format.
+
+It passes options only, so Spark Connect will do. In a classic session it looks at the keys of the table first.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from pme_parquet._arguments import joined, kms_options, names_of, options_of, path_of
 from pme_parquet._encryption import Encryption, encryption_of
+from pme_parquet._operations.operation import Operation
 from pme_parquet._spark.connector import explained
 from pme_parquet._spark.errors import install_errors
 
@@ -41,7 +47,8 @@ def write(  # noqa: PLR0913 as in Spark's writer
     Args:
         df: the DataFrame to write, of a classic session or of Spark Connect.
         path: the table's directory.
-        enc: which keys protect what.
+        enc: which keys protect what. If it names no keys, the write takes those that the newest snapshot of the table
+            states, and logs them.
         mode: what happens if the path exists: `error`, `append`, `overwrite` or `ignore`.
         partition_by: columns whose values become directory names, which are not encrypted.
         options: more options of the write, such as `{"compression": "zstd"}`.
@@ -51,14 +58,36 @@ def write(  # noqa: PLR0913 as in Spark's writer
     """
     where = "pme.write"
     install_errors()
+    target = path_of(path, where)
     given = joined(encryption_of(enc, where).options(), options_of(options, where), where)
+    given |= _keys_of_table(df.sparkSession, target, given, where, is_append=mode == "append")
     writer = df.write.format(_FORMAT).options(**given).mode(mode)
     columns = names_of(partition_by)
     if columns:
         writer = writer.partitionBy(*columns)
-    target = path_of(path, where)
     with explained(df.sparkSession, where):
         writer.save(target)
+
+
+def _keys_of_table(
+    spark: SparkSession, path: str, options: dict[str, str], where: str, *, is_append: bool
+) -> dict[str, str]:
+    """The keys that the table's newest snapshot states, if the write names none; and a warning if it names others.
+
+    Over Spark Connect there is neither: the write itself refuses to go on without keys.
+    """
+    if not _is_classic(spark):
+        return {}
+    stated = Operation(spark, where, "TableKeys", "ofSnapshot").call(path, options)
+    keys = json.loads(stated) if stated else {}
+    if is_append and not keys:
+        Operation(spark, where, "TableKeys", "warnOfOthers").call(path, options)
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in keys.items()}
+
+
+def _is_classic(spark: object) -> bool:
+    classic = getattr(sys.modules.get("pyspark.sql.session"), "SparkSession", ())
+    return isinstance(spark, classic) and hasattr(spark, "_jsparkSession")
 
 
 def read(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pme_parquet._arguments import names_of, path_of
 from pme_parquet._encryption import Encryption, encryption_of
 from pme_parquet._plan.planned import Plan, planned
-from pme_parquet.errors import BadOptionError
+from pme_parquet._spark.errors import install_errors
+from pme_parquet.errors import BadOptionError, NoKeyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from pme_parquet._arguments import PathLike
-
-# parquet-java says this if it finds an encrypted footer and has no keys.
-_ENCRYPTED = "encrypted footer"
 
 
 def plan(df: DataFrame, enc: Encryption, *, partition_by: str | Sequence[str] = ()) -> Plan:
@@ -51,11 +49,10 @@ def frame_to_plan(spark: SparkSession, path: PathLike) -> DataFrame:
         BadOptionError: the table's footers are already encrypted.
     """
     table = path_of(path, "plan")
+    install_errors()
     try:
         return spark.read.parquet(table)
-    except Exception as failed:
-        if _ENCRYPTED not in str(failed):
-            raise
+    except NoKeyError as failed:
         message = (
             f"{table}: no write of it can be planned: it is already encrypted. pme-parquet inspect shows which keys "
             "protect it; with keys, key-usage shows which columns."

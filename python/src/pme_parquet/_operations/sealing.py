@@ -165,7 +165,7 @@ def changes_to_seal(  # noqa: PLR0913 as `seal`
 
 def _of_indexes(index: Sequence[AnyIndex] | None, index_keys: ColumnKeys | str | None) -> dict[str, str]:
     """The options about indexes. Whoever asks for an index of a class allows that class by it."""
-    own = {} if index_keys is None else {"indexKeys": column_keys_text(index_keys)}
+    own = {} if index_keys is None else {"indexKeys": column_keys_text(index_keys, f"{_WHERE}(index_keys)")}
     classes = classes_of(index)
     return own if classes is None else own | {"indexClasses": classes}
 

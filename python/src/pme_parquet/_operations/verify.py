@@ -123,7 +123,7 @@ def verify(  # noqa: PLR0913 what to verify, and with what
         print(findings.opened)              # 12 files, 3456 modules, 987654321 bytes opened
 
     Of a Delta table it opens the live files and the checkpoints. The session's Delta says which files are live; in a
-    session without Delta, the package `deltalake` does (`pip install 'pme-parquet[delta]'`). A live file that is
+    session without Delta, the package `deltalake` does (`pip install deltalake`). A live file that is
     missing, or as long as the log does not say, is PME_DAMAGED_FILE. `opened.tables` counts the other files.
 
     There is a row for each finding:

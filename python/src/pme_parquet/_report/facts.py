@@ -40,6 +40,7 @@ class Facts:
         opened: what verification opened; none without Spark.
         usage: which master keys protect what; none without Spark.
         protection: what protects each column of each file; none without Spark.
+        seal_checked: whether verification checked the seal of the table at the report's path, if it has one.
     """
 
     inspection: Inspection
@@ -48,6 +49,7 @@ class Facts:
     opened: Opened | None = None
     usage: tuple[KeyUse, ...] | None = None
     protection: Protection | None = None
+    seal_checked: bool = False
 
     @property
     def with_keys(self) -> bool:
@@ -70,7 +72,8 @@ def gather(where: str, reached: Access, keyed: Keyed | None) -> Facts:
     drawn = known[:MOST_LAYOUTS]
     layouts = tuple(_layout(files, places[file.file], file, alike, keyed) for file, alike in drawn)
     different = tuple(unlike(protection, verified)) if protection else ()
-    return Facts(seen, (*different, *verified, *visible), layouts, opened, usage, protection)
+    checked = keyed is not None and keyed.checks_seals()
+    return Facts(seen, (*different, *verified, *visible), layouts, opened, usage, protection, checked)
 
 
 def _examples(seen: Inspection, protection: Protection | None) -> Iterator[tuple[InspectedFile, int]]:

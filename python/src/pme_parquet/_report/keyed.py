@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # A picture with more pages would be unreadable.
 MOST_PAGES = 2000
+_SNAPSHOT = "snapshot"
+_OF_SESSION = "spark.datasource.pme-parquet."
 _UNFINISHED = "no page was written, and an existing one is unchanged. Run it again, or without keys."
 
 
@@ -68,6 +70,14 @@ class Keyed:
             self.spark, self.path, kms=self.kms, options=self.options, sample=self.sample, progress=self.progress
         )
         return tuple(_problem(row, names) for row in findings.collect()), findings.opened
+
+    def checks_seals(self) -> bool:
+        """Whether verification looks for snapshots: no option of the read or the session turns that off."""
+        read = Operation(self.spark, "pme.report", "Verification", "verify").reading(self.kms, self.options)
+        session = {str(row.key).removeprefix(_OF_SESSION): str(row.value) for row in self.spark.sql("SET").collect()}
+        return all(
+            value.lower() != "off" for name, value in (*session.items(), *read.items()) if name.lower() == _SNAPSHOT
+        )
 
     def usage(self, names: Collection[str]) -> tuple[tuple[KeyUse, ...], Protection]:
         """Which master keys protect what, and what protects each column of each file."""

@@ -143,7 +143,13 @@ def _not_compared(facts: Facts, *, differ: bool) -> Iterator[str]:
     elif facts.protection.unknown_files:
         yield f"{number(facts.protection.unknown_files, 'file')} could not be opened or compared."
     elif files and not differ:
-        yield "All files are protected in the same way. Every column of every file was compared."
+        if len(facts.protection.groups) == len(facts.inspection.groups) == 1:
+            yield "All files are protected in the same way. Every column of every file was compared."
+        else:
+            yield (
+                "Each column is protected in the same way in every file that has it. The groups below differ in "
+                "something else, such as which columns their files have."
+            )
 
 
 def _by_columns(protection: Protection) -> Html:

@@ -35,6 +35,10 @@ class Stated(NamedTuple):
         """The table's name in the report."""
         return name_of(self.table)
 
+    def is_checked(self, facts: Facts) -> bool:
+        """Whether verification checked its seal: that of the table at the report's path."""
+        return facts.seal_checked and not self.table.table
+
 
 def name_of(table: InspectedTable) -> str:
     """The path of a table below the report's; the report's own table has no other name."""
@@ -66,18 +70,22 @@ def snapshots(facts: Facts) -> Html:
     found = stated(facts)
     lead = (
         "A snapshot lists the files of a table, and a signature or an HMAC seals the list. Readers refuse a table that "
-        "is not as its newest snapshot lists it. No seal was checked for this section: it shows what manifests state."
+        "is not as its newest snapshot lists it. This section shows what manifests state."
     )
     parts = [paragraph(lead), *_missing(facts)]
     if not found:
         return tag("div", *parts)
-    if facts.with_keys:
+    checked = [one.name for one in found if one.is_checked(facts)]
+    unchecked = [one.name for one in found if not one.is_checked(facts)]
+    if checked:
         parts.append(
             paragraph(
-                "Verification checked the seal and the files of the table at the path of this report, unless "
-                "snapshot=off was set. Its findings are listed above."
+                f"Verification checked the seal and the files of {first(checked, _MOST_NAMES)}. Its findings are "
+                "listed above."
             )
         )
+    if unchecked:
+        parts.append(paragraph(f"No seal was checked of: {first(unchecked, _MOST_NAMES)}."))
     header = ("Table", "Version", "Created (UTC)", "By", "Files", "Rows", "Seal", "Who can forge it")
     parts.append(limited("Newest snapshots", header, [_row(one) for one in found], numbers=(1, 4, 5)))
     indexes = [_index(one, index) for one in found for index in one.newest.indexes]

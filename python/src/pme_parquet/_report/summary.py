@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._report.facts import Facts
     from pme_parquet._report.html import Html
+    from pme_parquet._report.snapshots import Stated
 
 Mark = Literal["good", "bad", "open", "note"]
 _MARKS = {"bad": ("!", "Attention"), "open": ("?", "Not known"), "good": ("✓", "Good"), "note": ("•", "Note")}
@@ -214,16 +215,22 @@ def _verified(facts: Facts) -> Sentence:
 
 
 def _snapshots(facts: Facts) -> Iterator[Sentence]:
-    """Never good: inspection checks no seal, and a snapshot can be older than the last one."""
+    """Never good: a snapshot can be older than the last one. A seal is not known only if nobody checked it."""
     names, found = without(facts), stated(facts)
     if names:
         one = len(facts.inspection.tables) == 1
         which = "The table has no snapshot" if one else f"No snapshot: {first(names, _MOST_KEYS)}"
         yield Sentence("note", f"{which}. Files that are added, removed or put back are not noticed.", SNAPSHOTS)
-    if found:
-        what = [f"{each.name} (version {each.newest.version:,}, {each.newest.algorithm})" for each in found]
-        text = f"{number(len(found), 'snapshot')} with a seal that inspection does not check"
-        yield Sentence("open", f"{text}: {first(what, _MOST_KEYS)}.", SNAPSHOTS)
+    checked = [_sealed(one) for one in found if one.is_checked(facts)]
+    unchecked = [_sealed(one) for one in found if not one.is_checked(facts)]
+    if checked:
+        text = (
+            f"Verification checked the seal of {first(checked, _MOST_KEYS)}, but not whether a newer version existed."
+        )
+        yield Sentence("note", text, SNAPSHOTS)
+    if unchecked:
+        text = f"{number(len(unchecked), 'snapshot')} with a seal that inspection does not check"
+        yield Sentence("open", f"{text}: {first(unchecked, _MOST_KEYS)}.", SNAPSHOTS)
     others = under_other_keys(facts)
     if others:
         one = len(others) == 1
@@ -234,6 +241,10 @@ def _snapshots(facts: Facts) -> Iterator[Sentence]:
         )
         learned = "Whoever may use such a key learns about the values, but cannot read the column."
         yield Sentence("bad", f"{which}: {first(others, _MOST_KEYS)}. {learned}", SNAPSHOTS)
+
+
+def _sealed(one: Stated) -> str:
+    return f"{one.name} (version {one.newest.version:,}, {one.newest.algorithm})"
 
 
 def _files_are(count: int) -> str:

@@ -106,7 +106,7 @@ def judged(connector: Connector | None, spark: str, scala: str, wheel: str) -> M
         return Misfit("spark", f"the connector is for Spark {connector.spark}, but this is Spark {spark}", _other())
     if connector.version and connector.version != wheel:
         why = f"the connector has version {connector.version}, but pme-parquet in Python has {wheel}"
-        return Misfit("version", why, f"pip install pme-parquet=={connector.version}, or: {_other()}")
+        return Misfit("version", why, f"Install the wheel of version {connector.version}. Or: {_other()}")
     return None
 
 

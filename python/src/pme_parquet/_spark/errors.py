@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from pme_parquet._spark.connector import misfit, misfit_in, unloadable
-from pme_parquet.errors import BY_CONDITION, PmeError
+from pme_parquet.errors import BY_CONDITION, NoKeyError, PmeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +46,11 @@ _LINKING = frozenset(
 # The connector's message in a text: its beginning (Connect may put the class in brackets before it), or after the
 # name of the connector's exception class: "... failed: io.pmeparquet.spark.session.PmeSparkException: [PME_...] ...".
 _IN_TEXT = re.compile(r"(?:^(?:\([\w.$]+\) )?|io\.pmeparquet\.[\w.$]+: )(\[(PME_[A-Z_]+)\] [^\n]*)")
+
+
+# parquet-java has no keys for an encrypted file; the file's name is in Spark's message around it.
+_NO_KEYS = re.compile(r"ParquetCryptoRuntimeException: [^\n]*(?:No keys available|Null File Decryptor)")
+_FILE = re.compile(r"while reading (?:the )?file (\S+?)\.?(?:\s|$)")
 
 
 def install_errors() -> None:
@@ -88,7 +93,11 @@ def _found_in_classic(converted: Any, java: Any, *_: Any) -> tuple[str, Any] | N
         if message.startswith("[PME_") and str(cause.getClass().getName()).startswith("io.pmeparquet."):
             return message, cause
     text = getattr(converted, "_desc", None) or getattr(converted, "desc", None) or ""
-    return _in_texts([text], java) or _misfit(java)
+    return (
+        _in_texts([text], java)
+        or _misfit(java)
+        or _without_keys([str(cause.toString()) for cause in _causes(java)], java)
+    )
 
 
 def _found_in_connect(converted: Any, *args: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
@@ -97,7 +106,23 @@ def _found_in_connect(converted: Any, *args: Any) -> tuple[str, Any] | None:  # 
         if any(name.startswith("io.pmeparquet.") for name in error.error_type_hierarchy):
             return str(error.message), None
     texts = [str(text) for name in ("_message", "message", "_stacktrace") if (text := getattr(converted, name, None))]
-    return _in_texts(texts, None) or _message_of(misfit_in("\n".join(texts), connect=True), None)
+    misfit_there = _message_of(misfit_in("\n".join(texts), connect=True), None)
+    return _in_texts(texts, None) or misfit_there or _without_keys(texts, None)
+
+
+def _without_keys(texts: list[str], java: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above
+    """What to type where Spark's own Parquet source met an encrypted file."""
+    text = "\n".join(texts)
+    if not _NO_KEYS.search(text):
+        return None
+    file = _FILE.search(text)
+    path = file[1] if file else "a file"
+    message = (
+        f'read: {path} is encrypted, and format("parquet") has no keys. Read the table with pme.read(spark, "PATH", '
+        'kms=keys), or with spark.read.format("pme-parquet").options(**keys.options()).load("PATH"); keys is, for '
+        'example, pme.Keystore("keys.p12", password=pme.env("PME_KEYSTORE_PASSWORD")).'
+    )
+    return NoKeyError(message).message, java
 
 
 def _misfit(java: Any) -> tuple[str, Any] | None:  # noqa: ANN401 as above

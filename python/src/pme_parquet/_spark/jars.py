@@ -21,11 +21,11 @@ def jar_path(spark_version: str | None = None, scala: str | None = None) -> str:
         spark_version: e.g. `3.5.9`; by default that of the installed PySpark.
         scala: `2.12` or `2.13`; by default that of the Spark found, or else the usual one of the Spark version.
     """
-    spark = line_of(spark_version or _installed_version())
-    scala = scala or (None if spark_version else _installed_scala()) or {"3.5": "2.12"}.get(spark, "2.13")
+    spark = line_of(spark_version or installed_version())
+    scala = scala or (None if spark_version else installed_scala()) or {"3.5": "2.12"}.get(spark, "2.13")
     if (spark, scala) not in _LINES:
         raise UnsupportedError(
-            f"pme.jar_path: there is no connector for Spark {spark_version or _installed_version()} on Scala {scala}. "
+            f"pme.jar_path: there is no connector for Spark {spark_version or installed_version()} on Scala {scala}. "
             f"This version supports {SUPPORTED}. Install a supported PySpark."
         )
     found = sorted(JARS.glob(f"pme-parquet-spark-{spark}_{scala}-*.jar"))
@@ -52,7 +52,16 @@ def line_of(spark_version: str) -> str:
     return "4.0" if major_minor.startswith("4.") else major_minor
 
 
-def _installed_version() -> str:
+def folders() -> list[Path]:
+    """Where Spark's own jars may be: those of SPARK_HOME, and PySpark's."""
+    homes = [Path(os.environ["SPARK_HOME"])] if "SPARK_HOME" in os.environ else []
+    spec = find_spec("pyspark")
+    homes += [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
+    return [home / "jars" for home in homes]
+
+
+def installed_version() -> str:
+    """The version of the installed PySpark."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 a third of this package's import
 
     try:
@@ -61,7 +70,7 @@ def _installed_version() -> str:
         if find_spec("pyspark") is None:
             raise UnsupportedError(
                 f"pme.jar_path: PySpark is not installed, and the jar depends on its version ({SUPPORTED}). Install it "
-                "with `pip install pme-parquet[spark]`, or name the version: jar_path('4.0.0')."
+                "with `pip install pyspark`, or name the version: jar_path('4.0.0')."
             ) from None
     # Spark's own python folder on PYTHONPATH, or one of PySpark's smaller distributions.
     from pyspark.version import __version__ as found  # noqa: PLC0415 nothing happens at import
@@ -69,12 +78,9 @@ def _installed_version() -> str:
     return str(found)
 
 
-def _installed_scala() -> str | None:
+def installed_scala() -> str | None:
     """The Scala version of SPARK_HOME, or else of PySpark's own jars."""
-    homes = [Path(os.environ["SPARK_HOME"])] if "SPARK_HOME" in os.environ else []
-    spec = find_spec("pyspark")
-    homes += [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
-    for home in homes:
-        for jar in sorted((home / "jars").glob("scala-library-2.*.jar")):
+    for folder in folders():
+        for jar in sorted(folder.glob("scala-library-2.*.jar")):
             return ".".join(jar.name.removeprefix("scala-library-").split(".")[:2])
     return None

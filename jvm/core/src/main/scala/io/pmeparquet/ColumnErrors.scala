@@ -15,12 +15,20 @@ private[pmeparquet] trait ColumnErrors extends ErrorTexts {
   def noFooterKey: PmeException =
     fail(NoKey, "write: columnKeys names keys for columns, but footerKey is not set. Set footerKey.")
 
-  def unknownColumn(pattern: String, candidates: Seq[String]): PmeException =
+  def unknownColumn(pattern: String, candidates: Seq[String]): PmeException = {
+    // Candidates have backticks where a name has a dot.
+    val quoted =
+      candidates.find(column => column.contains('`') && column.replace("`", "").equalsIgnoreCase(pattern))
+    val meant =
+      quoted.fold("")(column =>
+        s"A dot separates a struct from its fields. For the column whose name has a dot, write $column. "
+      )
     fail(
       UnknownColumn,
-      s"option columnKeys: '$pattern' matches no column, so it would protect nothing. " +
+      s"option columnKeys: '$pattern' matches no column, so it would protect nothing. $meant" +
         s"The columns are: ${listed(candidates)}."
     )
+  }
 
   /** @param key the name of a column */
   def reversedColumnKeys(key: String, pattern: String, candidates: Seq[String]): PmeException =

@@ -6,7 +6,11 @@ import io.pmeparquet.Condition._
 private[pmeparquet] trait KeyErrors extends ErrorTexts {
 
   def keyNotFound(where: String, key: String, kms: String, cause: Throwable = null): PmeException =
-    keyUnusable(where, key, s"$kms does not have it", cause)
+    keyUnusable(where, key, s"$kms does not have it${spaces(key)}", cause)
+
+  // Text forms of `columnKeys` drop such spaces, JSON and options keep them.
+  private def spaces(key: String) =
+    if (key == key.trim) "" else "; the id begins or ends with a space, which is part of it"
 
   def keyUnusable(where: String, key: String, why: String, cause: Throwable = null): PmeException =
     fail(
@@ -30,6 +34,10 @@ private[pmeparquet] trait KeyErrors extends ErrorTexts {
       s"$where: the KMS cannot be used: $why. Check address, path, password and network.",
       cause
     )
+
+  /** @param where "keystore keys", or another file of a KMS */
+  def fileIsDirectory(where: String): PmeException =
+    fail(KmsUnavailable, s"$where: the KMS cannot be used: it is a directory. Name a file in it.")
 
   def keyOfWrongSize(where: String, bits: Int): PmeException =
     fail(

@@ -34,6 +34,15 @@ private[pmeparquet] trait OptionErrors extends ErrorTexts {
   def missingOption(option: String, when: String): PmeException =
     fail(BadOption, s"option $option: it is not set, but is required $when. Set $option.")
 
+  /** For a read or write that says nothing of a KMS. */
+  def noKms: PmeException =
+    fail(
+      BadOption,
+      "option kms.keystore.path: it is not set, and no other KMS is named, so it is not known where the master keys are. " +
+        "Set kms.keystore.path=keys.p12 and kms.keystore.password=env:PME_KEYSTORE_PASSWORD, or name another KMS with kms. " +
+        "In Python: kms=pme.Keystore(\"keys.p12\", password=pme.env(\"PME_KEYSTORE_PASSWORD\"))."
+    )
+
   def unknownOption(where: String, name: String, nearest: String): PmeException =
     fail(
       UnknownOption,

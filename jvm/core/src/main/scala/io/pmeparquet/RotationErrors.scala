@@ -5,6 +5,16 @@ import io.pmeparquet.Condition._
 /** The rotation of master keys. */
 private[pmeparquet] trait RotationErrors extends ErrorTexts {
 
+  /**
+   * A warning.
+   *
+   * @param others master keys of the write that a file of the table does not have
+   * @param ofTable master keys of that file that the write does not name
+   */
+  def otherKeysThanTable(table: String, others: Seq[String], ofTable: Seq[String]): String =
+    s"$table: this write uses master keys (${listed(others)}) in place of those of the table's files " +
+      s"(${listed(ofTable)}). If the keys were rotated, name the new ones; pme.rotate gives new files the keys of the others."
+
   def rotationUnderWay(table: String, mark: String): PmeException =
     refused(
       table,

@@ -5,6 +5,14 @@ import io.pmeparquet.Condition._
 /** Snapshots of tables: lists of files that are sealed. */
 private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
 
+  /** For a write that names no keys. */
+  def keysOfSnapshot(table: String, readable: Seq[String]): PmeException =
+    fail(
+      NoKey,
+      s"$table: the write names no keys, and those of the newest snapshot cannot be used: it states columns without a key " +
+        s"(${listed(readable)}). Name the keys, with unlistedColumns=plaintext for these columns."
+    )
+
   /** Whether a failure says that a snapshot is not what its sealer made. */
   def isOfSeal(failed: PmeException): Boolean =
     failed.condition == SnapshotNotAuthentic || failed.condition == SnapshotMismatch

@@ -7,7 +7,7 @@ private[pmeparquet] trait TableErrors extends ErrorTexts {
     notKnown(
       table,
       "the session has no Delta",
-      "Use a session with Delta, or in Python install the package deltalake: pip install 'pme-parquet[delta]'."
+      "Use a session with Delta, or in Python install the package deltalake: pip install deltalake."
     )
 
   /** @param why a clause without text from the log */

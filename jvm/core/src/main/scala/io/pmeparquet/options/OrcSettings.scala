@@ -1,7 +1,7 @@
 package io.pmeparquet.options
 
+import io.pmeparquet.{Condition, PmeErrors}
 import io.pmeparquet.columns.{ColumnKeys, KeyBinding, UnlistedColumns}
-import io.pmeparquet.PmeErrors
 
 /**
  * The checked options of one read of ORC files.
@@ -22,6 +22,10 @@ final case class OrcReadSettings(
 
   /** Whether the read goes on without a key that it is refused. */
   def acceptsRefusals: Boolean = showMasks || masking.isDefined
+
+  /** Whether a key that this reader does not get for this reason is a refusal that the read accepts. */
+  def accepts(failure: Condition): Boolean =
+    (failure == Condition.KeyDenied && acceptsRefusals) || masking.exists(_.covers(failure))
 }
 
 object OrcReadSettings {
@@ -58,8 +62,8 @@ object OrcSettings {
     val masking = Settings.masking(values)
     if (masks && masking.isDefined)
       throw PmeErrors.contradiction(
-        "orcMasks and deniedColumns",
-        "orcMasks=allow shows masks, and deniedColumns shows NULL in their place",
+        s"orcMasks and ${masking.get.option}",
+        "orcMasks=allow shows masks, and the other option shows NULL in their place",
         "Remove one of them."
       )
     OrcReadSettings(

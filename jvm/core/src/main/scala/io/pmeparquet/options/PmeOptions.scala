@@ -142,6 +142,14 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     values = Seq("error", "null", "drop"),
     ofTable = OfTable.UnlessSessionSays
   )
+  val MissingKeys = OptionSpec(
+    "missingKeys",
+    Read,
+    "What happens to a selected column if the KMS does not have its key (`PME_KEY_NOT_FOUND`), as a keystore that was made " +
+      "for this reader. The values mean what they mean for `deniedColumns`. The key of a footer must be there.",
+    values = Seq("error", "null", "drop"),
+    ofTable = OfTable.UnlessSessionSays
+  )
   val DeniedPredicates = OptionSpec(
     "deniedPredicates",
     Read,
@@ -251,6 +259,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     PlaintextFiles,
     ClearLevels,
     DeniedColumns,
+    MissingKeys,
     DeniedPredicates,
     Reader,
     Scan,
@@ -268,6 +277,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   private[pmeparquet] val ofSparkOnly: Seq[OptionSpec] =
     snapshotOptions ++ orcOptions ++ Seq(
       DeniedColumns,
+      MissingKeys,
       DeniedPredicates,
       Reader,
       Scan,

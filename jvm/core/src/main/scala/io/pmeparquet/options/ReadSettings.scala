@@ -1,6 +1,7 @@
 package io.pmeparquet.options
 
 import io.pmeparquet.columns.ColumnPolicy
+import io.pmeparquet.Condition
 
 /**
  * The checked options of one read: what it accepts, and with which keys.
@@ -25,6 +26,10 @@ final case class ReadSettings(
     cryptoProvider: String
 ) extends Serializable {
 
+  /** Whether a column's key that this reader does not get for this reason is a refusal, rather than a failure. */
+  def isRefusal(failure: Condition): Boolean =
+    failure == Condition.KeyDenied || masking.exists(_.covers(failure))
+
   /** Whether this read may get a master key itself out of the KMS. */
   def givesOut(keyId: String): Boolean =
     keyOfFilesWithoutMetadata.contains(keyId) ||
@@ -32,13 +37,31 @@ final case class ReadSettings(
 }
 
 /**
- * Columns whose keys the KMS refuses read as NULL.
+ * Columns whose keys this reader does not get read as NULL.
  *
- * @param leaveOut whether an inferred schema leaves them out
+ * @param denied what happens where the KMS refuses the key: a value of `deniedColumns`
+ * @param missing the same where it does not have the key: a value of `missingKeys`
  * @param inConditions whether conditions may see the NULLs
  */
-final case class Masking(leaveOut: Boolean, inConditions: Boolean) extends Serializable {
+final case class Masking(denied: String, missing: String, inConditions: Boolean) extends Serializable {
 
-  /** The option that the user set. */
-  def option: String = s"${PmeOptions.DeniedColumns.name}=${if (leaveOut) "drop" else "null"}"
+  /** Whether the read goes on after a failure of this kind. */
+  def covers(failure: Condition): Boolean = choiceFor(failure) != "error"
+
+  /** Whether an inferred schema leaves out the column. */
+  def leavesOut(failure: Condition): Boolean = choiceFor(failure) == "drop"
+
+  /** Whether an inferred schema leaves out any column. */
+  def leavesOutSome: Boolean = denied == "drop" || missing == "drop"
+
+  private def choiceFor(failure: Condition) = failure match {
+    case Condition.KeyDenied => denied
+    case Condition.KeyNotFound => missing
+    case _ => "error"
+  }
+
+  /** The options that the user set. */
+  def option: String = Seq(PmeOptions.DeniedColumns.name -> denied, PmeOptions.MissingKeys.name -> missing)
+    .collect { case (name, choice) if choice != "error" => s"$name=$choice" }
+    .mkString(", ")
 }

@@ -102,15 +102,19 @@ object Settings {
 
   /** What happens to columns whose keys are refused; none: the read fails. */
   def masking(values: OptionValues): Option[Masking] = {
-    val denied = values.choice(PmeOptions.DeniedColumns)
-    if (denied == "error") None
+    val masking = Masking(
+      values.choice(PmeOptions.DeniedColumns),
+      values.choice(PmeOptions.MissingKeys),
+      values.choice(PmeOptions.DeniedPredicates) == "null"
+    )
+    if (masking.option.isEmpty) None
     else if (reader(values) == "spark")
       throw PmeErrors.contradiction(
-        "deniedColumns and reader",
-        s"deniedColumns=$denied leaves out single columns of a file, which Spark's own readers cannot do",
-        "Remove reader=spark or deniedColumns."
+        s"${masking.option} and reader=spark",
+        "single columns of a file are left out, which Spark's own readers cannot do",
+        "Remove reader=spark, or the other option."
       )
-    else Some(Masking(denied == "drop", values.choice(PmeOptions.DeniedPredicates) == "null"))
+    else Some(masking)
   }
 
   /** The reader of pages: auto, pages or spark. */

@@ -4,9 +4,9 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import munit.FunSuite
 
+import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.columns.{ColumnKeys, KeyBinding, UniformBinding, UnlistedColumns}
 import io.pmeparquet.keys.{KmsSettings, KmsUse}
-import io.pmeparquet.PmeException
 
 class OptionsSuite extends FunSuite {
   private val kms = KmsUse(InProcess, None)
@@ -49,11 +49,15 @@ class OptionsSuite extends FunSuite {
     def masking(options: (String, String)*) = Settings.forRead(values(options.toMap)).masking
     assertEquals(masking(), None)
     assertEquals(masking("deniedPredicates" -> "null"), None)
-    assertEquals(masking("deniedColumns" -> "null"), Some(Masking(leaveOut = false, inConditions = false)))
+    assertEquals(masking("deniedColumns" -> "null"), Some(Masking("null", "error", inConditions = false)))
     assertEquals(
       masking("deniedColumns" -> "drop", "deniedPredicates" -> "null"),
-      Some(Masking(leaveOut = true, inConditions = true))
+      Some(Masking("drop", "error", inConditions = true))
     )
+    val missing = masking("missingKeys" -> "null").get
+    assertEquals(missing, Masking("error", "null", inConditions = false))
+    assert(missing.covers(Condition.KeyNotFound) && !missing.covers(Condition.KeyDenied))
+    assert(!missing.covers(Condition.NotAuthentic) && !missing.covers(Condition.KmsUnavailable))
     assertEquals(condition(masking("deniedColumns" -> "null", "reader" -> "spark")), "PME_BAD_OPTION")
   }
 

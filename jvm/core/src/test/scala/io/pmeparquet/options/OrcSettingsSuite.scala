@@ -26,7 +26,7 @@ class OrcSettingsSuite extends FunSuite {
     assert(read("orcMasks" -> "allow").showMasks && read("orcMasks" -> "allow").acceptsRefusals)
     assertEquals(
       read("deniedColumns" -> "drop").masking,
-      Some(Masking(leaveOut = true, inConditions = false))
+      Some(Masking("drop", "error", inConditions = false))
     )
     assertEquals(condition(read("orcMasks" -> "nonsense")), "PME_BAD_OPTION")
   }

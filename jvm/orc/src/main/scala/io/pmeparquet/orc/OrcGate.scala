@@ -7,7 +7,7 @@ import scala.collection.mutable
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.{Condition, OrcErrors, PmeErrors, PmeException}
+import io.pmeparquet.{OrcErrors, PmeErrors, PmeException}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
 import io.pmeparquet.orc.keys.{OrcKeyName, OrcScope}
@@ -88,9 +88,7 @@ final class OrcGate(
       KeyCheck.require(tail, variant, key.toSecretKey)
       None
     } catch {
-      case failed: PmeException
-          if failed.condition == Condition.KeyDenied && scope.settings.acceptsRefusals =>
-        Some(failed)
+      case failed: PmeException if scope.settings.accepts(failed.condition) => Some(failed)
     }
   }
 

@@ -46,7 +46,9 @@ private[pmeparquet] final class ConfiguredValues(
     def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(where, why, cause)
     try {
       val fs = file.getFileSystem(conf)
-      val length = fs.getFileStatus(file).getLen
+      val status = fs.getFileStatus(file)
+      if (status.isDirectory) throw PmeErrors.fileIsDirectory(where)
+      val length = status.getLen
       if (length > ConfiguredValues.MaxFileBytes)
         throw unusable(s"it is $length bytes long, too long for a file of keys or certificates", null)
       val stream = fs.open(file)

@@ -13,7 +13,7 @@ object KeystoreOptions {
     val storeType = values.text(KeystoreType).get
     val path = values.text(KeystorePath)
     if (path.isEmpty && !storeType.equalsIgnoreCase(Pkcs11Token.KeystoreType))
-      throw PmeErrors.missingOption(KeystorePath.name, "with kms=keystore (the default)")
+      throw PmeErrors.noKms
     val password = values.requiredSecret(KeystorePassword, "with kms=keystore")
     KeystoreSettings(
       path.getOrElse(storeType),

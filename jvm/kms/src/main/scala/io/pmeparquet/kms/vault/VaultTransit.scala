@@ -18,7 +18,8 @@ private[vault] final class VaultTransit(settings: VaultSettings, clock: JsonHttp
   /** @param body makes the request a POST; without it, it is a GET */
   def call(what: String, keyId: String, body: Option[ObjectNode], where: String): Answer = {
     // It becomes part of the path of a request.
-    if (!keyId.matches(KeyName)) throw PmeErrors.keyNotFound(where, keyId, describe)
+    if (!keyId.matches(KeyName))
+      throw PmeErrors.keyUnusable(where, keyId, s"no key of $describe can have that name")
     def ask(token: Secret) = api.send(Seq(settings.mount, what, keyId), Some(token), body)(where)
     val token = tokens.token(where)
     val first = ask(token)

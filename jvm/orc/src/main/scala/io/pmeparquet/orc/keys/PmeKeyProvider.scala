@@ -10,7 +10,7 @@ import org.apache.orc.{EncryptionAlgorithm, OrcConf}
 import org.apache.orc.impl.{CryptoUtils, HadoopShims, KeyProvider, LocalKey}
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.{PmeErrors, PmeException}
 
 /**
  * START HERE. What ORC asks for keys: the provider of one scope. A key that this reader may not use is an exception of
@@ -43,7 +43,7 @@ private[orc] final class PmeKeyProvider(scopeId: String) extends KeyProvider {
     val of = scope
     try of.localKey(name, encrypted, s"$Where, key '${name.text}'").toSecretKey
     catch {
-      case refused: PmeException if refused.condition == Condition.KeyDenied && of.mayMask(name, encrypted) =>
+      case refused: PmeException if of.settings.accepts(refused.condition) && of.mayMask(name, encrypted) =>
         if (of.settings.showMasks && !of.settings.isQuiet && of.isFirstMask(name))
           log.warn(PmeErrors.masksShown(name.text))
         null

@@ -112,7 +112,7 @@ class PmeKeyProviderSuite extends FunSuite {
     assertEquals(condition(asked(reading(none))), "PME_KEY_DENIED")
     assertEquals(asked(reading(none, masks = true)), null)
     // Where the read shows NULL, ORC may see the mask only of columns that are hidden already.
-    val hiding = reading(none, Some(Masking(leaveOut = false, inConditions = false)))
+    val hiding = reading(none, Some(Masking("null", "error", inConditions = false)))
     assertEquals(condition(asked(hiding)), "PME_KEY_DENIED")
     hiding.noteRefused(OrcKeyName("pii", 0), memory.createLocalKey(of128).getEncryptedKey)
     assertEquals(condition(asked(hiding)), "PME_KEY_DENIED")

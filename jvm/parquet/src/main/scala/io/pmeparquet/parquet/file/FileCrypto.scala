@@ -24,6 +24,7 @@ private[parquet] final class FileCrypto private (
     ctr: Boolean,
     val footerEncrypted: Boolean,
     provider: CryptoProvider,
+    isRefusal: Condition => Boolean,
     footerMasterKey: => Option[String]
 ) {
   val footer: FooterModule = new FooterModule(file, footerKey, fileAad, footerEncrypted, provider)
@@ -49,14 +50,14 @@ private[parquet] final class FileCrypto private (
     )
   }
 
-  /** Why the KMS denies a column's own key to this reader; none if it grants the key, or the column has none. */
+  /** Why this reader does not get a column's own key; none if it gets the key, or the column has none. */
   def refusal(chunk: ColumnChunk, name: String, counters: ReadCounters): Option[Refusal] =
     keyMetadataOf(chunk).flatMap { metadata =>
       try {
         columnKey(chunk, name, counters)
         None
       } catch {
-        case denied: PmeException if denied.condition == Condition.KeyDenied =>
+        case denied: PmeException if isRefusal(denied.condition) =>
           Some(Refusal(keys.masterKeyOf(metadata, Some(name)), denied))
       }
     }
@@ -154,6 +155,7 @@ private[parquet] object FileCrypto {
       tail.ctr,
       footerEncrypted = !tail.plaintextFooter,
       CryptoProvider.of(scope.settings.cryptoProvider),
+      scope.settings.isRefusal,
       masterKey
     )
   }

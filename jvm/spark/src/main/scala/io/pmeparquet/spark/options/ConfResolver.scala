@@ -57,10 +57,10 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
     val pages = Settings.reader(valuesOf(options)) != "spark" && PipelineCheck.fits()
     if (!pages && masking(options).isDefined)
       throw PmeErrors.unsupported(
-        "deniedColumns",
+        "deniedColumns and missingKeys",
         "reading refused columns as NULL",
         "the page pipeline does not work with this Spark",
-        "Remove deniedColumns."
+        "Remove them."
       )
     pages
   }
@@ -129,6 +129,12 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   def namesKms(options: Map[String, String]): Boolean = {
     val values = valuesOf(options)
     PmeOptions.kmsOptions.exists(values.find(_).isDefined)
+  }
+
+  /** Whether a write with these options names keys. */
+  def namesKeys(options: Map[String, String]): Boolean = {
+    val values = valuesOf(options)
+    Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey).exists(values.find(_).isDefined)
   }
 
   /** The KMS that the options name. The driver calls it. */

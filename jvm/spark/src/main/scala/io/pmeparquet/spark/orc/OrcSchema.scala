@@ -7,6 +7,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
+import io.pmeparquet.options.Masking
 import io.pmeparquet.orc.keys.OrcScope
 import io.pmeparquet.orc.tail.OrcTail
 import io.pmeparquet.orc.OrcGate
@@ -30,8 +31,9 @@ private[orc] object OrcSchema {
     if (merges) lookAtAll(session, opened, conf)
     else opened.foreach(file => OrcTail.read(file.getPath, file.getLen, conf))
     spark(opened).map { schema =>
-      if (!scope.settings.masking.exists(_.leaveOut)) schema
-      else withoutRefused(schema, opened, scope, conf, sqlConf.caseSensitiveAnalysis)
+      scope.settings.masking
+        .filter(_.leavesOutSome)
+        .fold(schema)(withoutRefused(schema, opened, scope, _, conf, sqlConf.caseSensitiveAnalysis))
     }
   }
 
@@ -44,11 +46,12 @@ private[orc] object OrcSchema {
     }
   }
 
-  /** `deniedColumns=drop`: without the columns whose keys this reader is refused in the files that show the schema. */
+  /** `deniedColumns=drop` and `missingKeys=drop`: without the columns whose keys this reader is refused in the files that show the schema. */
   private def withoutRefused(
       schema: StructType,
       files: Seq[FileStatus],
       scope: OrcScope,
+      masking: Masking,
       conf: Configuration,
       caseSensitive: Boolean
   ): StructType = {
@@ -59,7 +62,7 @@ private[orc] object OrcSchema {
     val refused = files.flatMap { file =>
       gate.refused(OrcTail.read(file.getPath, file.getLen, conf), file.getPath.toString)
     }
-    val names = refused.map(_.wanted).toSet
+    val names = refused.filter(one => masking.leavesOut(one.denied.condition)).map(_.wanted).toSet
     StructType(schema.filterNot(field => names(field.name)))
   }
 }

@@ -13,7 +13,8 @@ import io.pmeparquet.options.Masking
 import io.pmeparquet.parquet.file.RefusedColumn
 
 /**
- * What one scan does with columns whose keys the KMS refuses (`deniedColumns=null|drop`). ''Crosses the wire.''
+ * What one scan does with columns whose keys this reader does not get (`deniedColumns=null|drop`, `missingKeys=null|drop`).
+ * ''Crosses the wire.''
  *
  * @param conditions the scan's columns that conditions look at
  * @param report collects for the driver what tasks have masked
@@ -28,9 +29,11 @@ private[spark] final class MaskedScan private (
    * Notes a file's columns that the scan reads as NULL. ''Executor only.''
    *
    * @param refused the columns, each with the name of the scan's column that it is, or is a part of
-   * @throws io.pmeparquet.PmeException if a condition looks at one of them, and may not
+   * @throws io.pmeparquet.PmeException if the read does not go on without one of them, or a condition looks at one, and
+   *   may not
    */
   def admit(refused: Seq[(String, RefusedColumn)], file: String): Unit = {
+    refused.foreach { case (_, column) => if (!masking.covers(column.denied.condition)) throw column.denied }
     // This ignores case: it may refuse one column too many, but never lets a condition see a masked one.
     def isLookedAt(name: String) = conditions.exists(_.equalsIgnoreCase(name))
     refused.find { case (name, _) => !masking.inConditions && isLookedAt(name) }.foreach { case (_, column) =>
@@ -144,8 +147,8 @@ private[spark] object MaskedReport {
       s"$column (master key '$masterKeyId')"
     }
     log.warn(
-      s"$option: ${columns.distinct.sorted.mkString(", ")}: $what, because the KMS does not let this user use these keys. " +
-        s"First file: ${entries.head._5}."
+      s"$option: ${columns.distinct.sorted.mkString(", ")}: $what, because the KMS does not have these keys, or does not let this user use " +
+        s"them. First file: ${entries.head._5}."
     )
   }
 }

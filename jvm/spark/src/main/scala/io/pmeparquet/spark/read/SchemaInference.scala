@@ -114,8 +114,9 @@ private[spark] object SchemaInference {
           new Footer(file, metadata),
           new ParquetToSparkSchemaConverter(conf)
         )
-      val leavesOut = scope.settings.masking.exists(_.leaveOut)
-      val refused = if (leavesOut) opened.refused(opened.metadata.getSchema) else Nil
+      val refused = scope.settings.masking.filter(_.leavesOutSome).toSeq.flatMap { masking =>
+        opened.refused(opened.metadata.getSchema).filter(column => masking.leavesOut(column.denied.condition))
+      }
       Inferred(
         without(schema, refused.map(_.path)),
         refused.map(column => (null, column.path.head, column.display, column.masterKeyId, file.toString))

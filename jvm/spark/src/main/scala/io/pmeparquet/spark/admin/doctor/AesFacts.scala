@@ -72,5 +72,5 @@ private[admin] object AesFacts {
     "Remove -XX:-UseAES and similar JVM options, or use machines with AES instructions."
   private val SpeedRemedy =
     "Check the JVM options for -Xint, -XX:TieredStopAtLevel and -XX:-UseAES, and the machine for AES instructions. Or " +
-      "install Amazon's provider: pip install pme-parquet[accp]."
+      "add the jar of Amazon's provider, AmazonCorrettoCryptoProvider of software.amazon.cryptools, to spark.jars."
 }

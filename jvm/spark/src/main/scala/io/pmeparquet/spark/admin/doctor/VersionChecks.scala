@@ -63,7 +63,7 @@ private[admin] object VersionChecks {
   def wheel(version: String, connector: Option[Connector]): Check = connector.map(_.version) match {
     case Some(`version`) => Check.ok("wheel", s"pme-parquet $version, the same as the connector")
     case Some(other) =>
-      val remedy = s"Use the connector of the wheel (pme.configure), or pip install pme-parquet==$other."
+      val remedy = s"Use the connector of the wheel (pme.configure), or install the wheel of version $other."
       Check.problem("wheel", s"pme-parquet $version, but the connector is $other", remedy)
     case None =>
       val remedy = "Use the connector's own jar, not one that it was merged into."

@@ -127,7 +127,7 @@ private[migration] final class OrcMigrationRun(
   }
 
   private def refuseMasks(): Unit = {
-    val refused = Seq(PmeOptions.OrcMasks.name, "deniedColumns")
+    val refused = Seq(PmeOptions.OrcMasks, PmeOptions.DeniedColumns, PmeOptions.MissingKeys).map(_.name)
     readOptions.keys.find(name => refused.exists(_.equalsIgnoreCase(name))).foreach { name =>
       throw PmeErrors.masksNotMigrated(name)
     }

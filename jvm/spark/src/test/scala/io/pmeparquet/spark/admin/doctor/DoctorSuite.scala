@@ -90,7 +90,7 @@ class DoctorSuite extends munit.FunSuite {
       VersionChecks.wheel("0.2.0", Some(jar)),
       "problem",
       "the connector is 0.1.0",
-      "pme-parquet==0.1.0"
+      "install the wheel of version 0.1.0"
     )
     assertCheck(VersionChecks.wheel("0.2.0", None), "warning", "is not known", "own jar")
   }
@@ -138,7 +138,12 @@ class DoctorSuite extends munit.FunSuite {
     val checks = bad.checks("here")
     assertEquals(checks.map(_.status), Seq("ok", "warning", "warning"))
     assertCheck(checks(1), "warning", "UseAES switched off", "-XX:-UseAES")
-    assertCheck(checks(2), "warning", "0.1 GB/s (128 bits, modules of 64 KiB)", "pme-parquet[accp]")
+    assertCheck(
+      checks(2),
+      "warning",
+      "0.1 GB/s (128 bits, modules of 64 KiB)",
+      "AmazonCorrettoCryptoProvider of software.amazon.cryptools"
+    )
   }
 
   test("a JVM that does not report its AES instructions is ok, not a warning") {

@@ -1,0 +1,80 @@
+"""The settings of a session that encrypts Delta tables: what docs/delta.md, "Set it", lists."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pme_parquet._delta_tables.settings import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
+from pme_parquet._encryption import encryption_of
+from pme_parquet._spark import jars
+from pme_parquet.errors import NoKeyError, UnsupportedError
+
+if TYPE_CHECKING:
+    from pme_parquet._encryption import Encryption
+
+_WHERE = "pme.configure(delta)"
+_HADOOP = "spark.hadoop."
+_PACKAGES = {
+    "3.5": "io.delta:delta-spark_{scala}:3.3.2",
+    "4.0": "io.delta:delta-spark_4.0_{scala}:4.4.0",
+    "4.1": "io.delta:delta-spark_4.1_{scala}:4.4.0",
+    "4.2": "io.delta:delta-spark_4.2_{scala}:4.4.0",
+}
+_NEWEST = "4.2.1"
+
+
+def settings(enc: Encryption) -> dict[str, str]:
+    """The settings of a session whose Delta tables `pme.delta.encrypt_table` encrypts with the same `enc`.
+
+    The keys of columns are for the tables. The session has the KMS, and the key of checkpoints.
+
+    Raises:
+        NoKeyError: no footer key is named.
+        UnsupportedError: a session runs already, whose extensions and Hadoop configuration stay as they are.
+    """
+    footer = encryption_of(enc, _WHERE).footer_key or enc.uniform_key
+    if footer is None:
+        raise NoKeyError(
+            f"{_WHERE}: no footer key is named, which checkpoints need. Give footer_key in the Encryption."
+        )
+    context: Any = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    if getattr(context, "_active_spark_context", None) is not None:
+        raise UnsupportedError(
+            f"{_WHERE}: a session runs already, and keeps its extensions and settings, so it would write plaintext. "
+            "Stop it, restart Python (in a notebook, the kernel), and configure the first session."
+        )
+    own = {name: value for name, value in enc.options().items() if name not in CARRIED} | {FOOTER: footer}
+    return {
+        CATALOG[0]: CATALOG[1],
+        f"{_HADOOP}{FACTORY}": OUR_FACTORY,
+        **{f"{_HADOOP}{name if name.lower().startswith(JAVA) else PREFIX + name}": one for name, one in own.items()},
+    }
+
+
+def package(named: str, scala: str | None) -> str | None:
+    """The coordinates of the Delta for this Spark; None if there is one already, or other jars or packages name one.
+
+    Args:
+        named: the jars and packages of the session.
+        scala: of Spark, if it is known.
+
+    Raises:
+        UnsupportedError: there is no Delta for this Spark.
+    """
+    if "delta-spark" in named or any(any(folder.glob("delta-spark*.jar")) for folder in jars.folders()):
+        return None
+    version = jars.installed_version()
+    found = _PACKAGES.get(".".join(version.split(".")[:2]))
+    if found is None:
+        raise UnsupportedError(
+            f"{_WHERE}: there is no Delta for Spark {version}. Install a PySpark that has one: pip install "
+            f"pyspark=={_NEWEST}."
+        )
+    return found.format(scala=scala or jars.installed_scala() or ("2.12" if version.startswith("3.") else "2.13"))
+
+
+def extensions(listed: str) -> str:
+    """The extensions, with Delta's own."""
+    names = [name for name in (part.strip() for part in listed.split(",")) if name]
+    return ",".join(names if DELTA in names else [*names, DELTA])
