@@ -22,7 +22,7 @@ def spellings(job: Job) -> None:
     own.note("spelled_insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
     own.note("spelled delete", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
     java = Job(job.spark.newSession(), job.work, job.done)
-    java.spark.conf.set("parquet.encryption.Column.Keys", "pii: ssn")
+    java.spark.conf.set("parquet.encryption.column.keys", "pii: ssn")
     java.note("spelled delete by Java's name", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
     # Delta does not see a default in other letters, and so would write statistics.
     loud = Job(job.spark.newSession(), job.work, job.done)

@@ -97,4 +97,39 @@ private[pmeparquet] trait OptionErrors extends ErrorTexts {
     s"read: pme-parquet options (${listed(options)}) were passed to the format '$format', which ignores them; the data " +
       "that it reads is not authenticated. Read with format(\"pme-parquet\"), in Python with pme.read, or remove these " +
       "options."
+
+  /** For settings of encryption that what runs does not read. */
+  def factoryDoesNotFit(
+      statement: String,
+      settings: Seq[String],
+      factory: Option[String],
+      ours: String
+  ): PmeException =
+    fail(
+      BadOption,
+      s"$statement: options or settings ask for encryption (${listed(settings)}), and " +
+        factory.fold("parquet.crypto.factory.class is not set")(name =>
+          s"parquet.crypto.factory.class is '$name', which does not read them or cannot be loaded"
+        ) +
+        "; the data would be in plaintext, or not be authenticated. Set parquet.crypto.factory.class, exactly so spelt, to " +
+        s"$ours, with spark.hadoop. in front only if it is before Spark starts, " +
+        "use format(\"pme-parquet\"), or remove these settings."
+    )
+
+  /** For settings of encryption that do not reach the Hadoop configuration. */
+  def settingsNotHeard(statement: String, settings: Seq[String], why: String, remedy: String): PmeException =
+    fail(
+      BadOption,
+      s"$statement: options or settings ask for encryption (${listed(settings)}), and do not reach what reads or writes " +
+        s"the files: $why; the data would not be protected as they say. $remedy"
+    )
+
+  /** For a read in which Spark would skip files that are refused. */
+  def skippedFiles(setting: String, where: String): PmeException =
+    unsupported(
+      s"option $setting",
+      where,
+      "Spark would silently skip a file that is altered, plaintext or refused",
+      "Set it to false, or read with format(\"pme-parquet\")."
+    )
 }

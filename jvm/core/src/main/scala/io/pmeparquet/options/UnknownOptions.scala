@@ -24,6 +24,10 @@ object UnknownOptions {
   /** For an option of a read or write. */
   def check(name: String): Unit = {
     val text = lower(name)
+    // The factory's prefix means nothing to the format, which would ignore the option.
+    if (text.startsWith(PmeOptions.FactoryPrefix))
+      throw unknown("option", name, name.drop(PmeOptions.FactoryPrefix.length))
+    SettingNames.check(name)
     if (!known.contains(text) && !Namesakes.contains(text) && !text.startsWith(OfOrc)) {
       val isOurs = text.startsWith("kms")
       // For speed, as every option of every query is checked: a larger difference in length is not a typo.

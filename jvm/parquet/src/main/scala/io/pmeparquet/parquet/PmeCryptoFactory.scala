@@ -6,7 +6,7 @@ import org.apache.parquet.crypto._
 import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 
 import io.pmeparquet.parquet.admission.FileDecryption
-import io.pmeparquet.parquet.alone.ConfigurationScopes
+import io.pmeparquet.parquet.alone.{ConfigurationScopes, SkippedFiles}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.FileEncryption
 import io.pmeparquet.PmeException
@@ -29,7 +29,7 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
     if (conf.get(Scopes.WriteId) != null) encryption(Scopes.write(conf), conf, path, context)
     else
       unchecked {
-        val scope = ConfigurationScopes.write(conf, Option(path))
+        val scope = ConfigurationScopes.write(conf, Option(path), context.getSchema)
         encryption(scope, conf, Option(path).getOrElse(Unnamed), context)
       }
 
@@ -44,7 +44,11 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
   override def getFileDecryptionProperties(conf: Configuration, path: Path): FileDecryptionProperties =
     if (conf.get(Scopes.ReadId) != null)
       if (path == null) null else FileDecryption.admit(Scopes.read(conf), path, conf).orNull
-    else unchecked(ConfigurationScopes.admit(conf, Option(path)).orNull)
+    else {
+      // As it is: Spark would skip a file for an unchecked exception.
+      SkippedFiles.refuse(conf)
+      unchecked(ConfigurationScopes.admit(conf, Option(path)).orNull)
+    }
 }
 
 object PmeCryptoFactory {

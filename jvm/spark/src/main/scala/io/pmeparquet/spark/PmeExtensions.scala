@@ -1,6 +1,7 @@
 package io.pmeparquet.spark
 
-import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.{SaveMode, SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.CreateTable
@@ -57,9 +58,15 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
 private[spark] final class CheckBeforeAppend(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     plan match {
-      case CreateTable(table, _, Some(_)) => OtherFormats.checkTable(session, table)
+      case CreateTable(table, mode, Some(_)) =>
+        OtherFormats.checkTable(session, table, if (mode == SaveMode.Append) existing(table) else None)
       case _ => ()
     }
     plan
+  }
+
+  private def existing(table: CatalogTable) = {
+    val catalog = session.sessionState.catalog
+    if (catalog.tableExists(table.identifier)) Some(catalog.getTableMetadata(table.identifier)) else None
   }
 }

@@ -7,7 +7,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, SecretReference}
-import io.pmeparquet.options.{Level, OptionValues, PmeOptions, PrefixedOptions, UnknownOptions}
+import io.pmeparquet.options.{Level, OptionValues, PmeOptions, PrefixedOptions, SettingNames, UnknownOptions}
 
 /**
  * The options in a Hadoop configuration: `pme-parquet.<option>`, and parquet-java's `parquet.encryption.*`, which the
@@ -24,10 +24,11 @@ private[alone] object ConfigurationOptions {
 
   /**
    * @param withColumns false for a file without the columns of the table, which the footer's key protects
-   * @throws io.pmeparquet.PmeException for an unknown name with our prefix, a secret as a value, and an option that promises
+   * @throws io.pmeparquet.PmeException for an unknown or misspelt name, a secret as a value, and an option that promises
    *   what only Spark's source does
    */
   def of(conf: Configuration, withColumns: Boolean = true): OptionValues = {
+    conf.asScala.map(_.getKey).filterNot(SettingNames.hasSparkPrefix).foreach(SettingNames.check)
     val own = PrefixedOptions
       .of(conf.getPropsWithPrefix(Prefix).asScala.toSeq, Prefix)
       .filter { case (name, _) => withColumns || !OfColumns.contains(lower(name)) }

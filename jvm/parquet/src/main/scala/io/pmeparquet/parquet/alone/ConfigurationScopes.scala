@@ -3,6 +3,7 @@ package io.pmeparquet.parquet.alone
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.FileDecryptionProperties
+import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{PmeErrors, RecentValues}
 import io.pmeparquet.keys.{KmsSettings, KmsUse}
@@ -38,8 +39,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
    * @throws io.pmeparquet.PmeException if the file is refused, or the configuration does not say what it must
    */
   def admit(conf: Configuration, path: Option[Path]): Option[FileDecryptionProperties] = {
-    refuseSkippedFiles(conf)
-    val scope = read(conf, path.exists(TableLogs.contain))
+    val scope = path.filter(isLog(conf, _)).fold(read(conf, inLog = false))(_ => read(conf, inLog = true))
     path match {
       case None if scope.settings.allowPlaintextFiles && scope.settings.columns.isEmpty => None
       case None =>
@@ -53,24 +53,20 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
         val version = FileVersion.of(file, conf)
         scope.cache(Judgements).get(version) {
           OpenFiles.read(scope, version, conf, scope.counters)
-          ()
+          false
         }
         FileDecryption.admit(scope, file, conf)
     }
   }
 
-  /** Spark skips a file on any failure then, also one that is refused. */
-  private def refuseSkippedFiles(conf: Configuration): Unit =
-    SkippingFiles.find(conf.getBoolean(_, false)).foreach { name =>
-      throw PmeErrors.unsupported(
-        s"option $name",
-        "a read with parquet.crypto.factory.class",
-        "Spark would skip a file that is altered, plaintext or refused",
-        "Set it to false, or read with format(\"pme-parquet\")."
-      )
+  /** Whether a file at the place of a table's log is one of a log. Its footer, which says so, is under the footer's key. */
+  private def isLog(conf: Configuration, file: Path): Boolean = TableLogs.mayContain(file) && {
+    val scope = read(conf, inLog = true)
+    val version = FileVersion.of(file, conf)
+    scope.cache(Judgements).get(version) {
+      TableLogs.contain(file, OpenFiles.read(scope, version, conf, scope.counters).schema)
     }
-
-  private val SkippingFiles = Seq("spark.sql.files.ignoreCorruptFiles", "ignoreCorruptFiles")
+  }
 
   private def read(conf: Configuration, inLog: Boolean): ReadScope = {
     val job = identityOf(conf)
@@ -88,13 +84,14 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   /**
    * @param path of the new file; none if parquet-java was given a file without its path, which is then no file of a table's
    *   log: all keys of columns count
+   * @param schema of the new file
    * @throws io.pmeparquet.PmeException if the configuration names no key, or the KMS refuses one
    */
-  def write(conf: Configuration, path: Option[Path]): WriteScope = {
+  def write(conf: Configuration, path: Option[Path], schema: MessageType): WriteScope = {
     WriteRules.check(conf)
     WriteRules.checkTask(conf)
     val job = identityOf(conf)
-    val inLog = path.exists(TableLogs.contain)
+    val inLog = path.exists(TableLogs.contain(_, schema))
     writers.getFor(if (inLog) TableLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
       Settings.requireKeys(values)
@@ -148,9 +145,9 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
       )
   }
 
-  /** Files whose footers were judged a moment ago. */
-  private object Judgements extends ScopeCache[FileVersion, Unit] {
-    override def empty(settings: ReadSettings): RecentValues[FileVersion, Unit] =
+  /** Files whose footers were judged a moment ago, and whether they are a log's. */
+  private object Judgements extends ScopeCache[FileVersion, Boolean] {
+    override def empty(settings: ReadSettings): RecentValues[FileVersion, Boolean] =
       new RecentValues(Admissions.MaxFiles, Admissions.LifetimeMillis)
   }
 

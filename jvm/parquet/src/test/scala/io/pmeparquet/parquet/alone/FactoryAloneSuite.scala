@@ -16,10 +16,11 @@ import org.apache.parquet.hadoop.api.ReadSupport
 import org.apache.parquet.hadoop.example.{ExampleParquetWriter, GroupReadSupport}
 import org.apache.parquet.hadoop.util.{HadoopInputFile, HadoopOutputFile}
 import org.apache.parquet.io.{OutputFile, PositionOutputStream}
-import org.apache.parquet.schema.MessageTypeParser
+import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import io.pmeparquet.columns.UnlistedColumns
 import io.pmeparquet.parquet.PmeCryptoFactory
+import io.pmeparquet.PmeException
 
 /** parquet-java with `parquet.crypto.factory.class` and a Hadoop configuration, and nothing of Spark. */
 class FactoryAloneSuite extends FunSuite {
@@ -101,32 +102,77 @@ class FactoryAloneSuite extends FunSuite {
     assert(rows(7).contains("canary-7"), rows(7))
   }
 
-  test(
-    "what is in the log of a Delta or a Hudi table is under the footer's key, whatever keys columns have"
-  ) {
+  // As Delta and Hudi write them.
+  private val checkpoint = MessageTypeParser.parseMessageType(
+    "message m { optional group add { required binary path (STRING); required binary stats (STRING); } }"
+  )
+  private val timeline = MessageTypeParser.parseMessageType(
+    "message m { required binary instantTime (STRING); required binary action (STRING); optional binary metadata; }"
+  )
+
+  private def logged(conf: Configuration, name: String, schema: MessageType): Path = {
+    val file = new Path(directory.toUri.toString, name)
+    val writer = ExampleParquetWriter.builder(file).withConf(conf).withType(schema).build()
+    try {
+      val group = new SimpleGroupFactory(schema).newGroup()
+      if (schema eq checkpoint) group.addGroup("add").append("path", "p").append("stats", "canary-")
+      else group.append("instantTime", "canary-").append("action", "commit")
+      writer.write(group)
+    } finally writer.close()
+    file
+  }
+
+  private val uuid = "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+  test("a file of a log of Delta or Hudi is under the footer's key, whatever keys columns have") {
     val ofColumns =
       keys('f', 'p') ++ Seq("pme-parquet.footerKey" -> "f", "pme-parquet.columnKeys" -> "p: other")
-    for (log <- Seq("_delta_log", "_delta_log/_sidecars", ".hoodie/timeline/history")) {
-      val file = write(conf(ofColumns: _*), new Path(directory.toUri.toString, s"$log/c.parquet"))
-      assert(!bytes(file).contains("canary-") && bytes(file).endsWith("PARE"))
-      assertEquals(read(file, conf(ofColumns: _*)).size, 100)
-      assertEquals(read(file, conf(keys('f'): _*)).size, 100)
-    }
-    for (
-      other <- Seq(
-        "x_delta_log/c.parquet",
-        "_delta_log/data/c.parquet",
-        "_sidecars/c.parquet",
-        "x.hoodie/c.parquet"
-      )
+    val version = "00000000000000000010"
+    val logs = Seq(
+      s"_delta_log/$version.checkpoint.parquet" -> checkpoint,
+      s"_delta_log/$version.checkpoint.0000000001.0000000002.parquet" -> checkpoint,
+      s"_delta_log/$version.checkpoint.$uuid.parquet" -> checkpoint,
+      s"_delta_log/.$version.checkpoint.parquet.$uuid.tmp" -> checkpoint,
+      s"_delta_log/_sidecars/$uuid.parquet" -> checkpoint,
+      ".hoodie/timeline/history/20240101000000000_20240101000000001_0.parquet" -> timeline
     )
-      refused("PME_UNKNOWN_COLUMN")(write(conf(ofColumns: _*), new Path(directory.toUri.toString, other)))
-    refused("PME_NO_KEY") {
-      write(
-        conf(keys('p') :+ ("pme-parquet.columnKeys" -> "p: ssn"): _*),
-        new Path(directory.toUri.toString, "_delta_log/d.parquet")
-      )
+    for ((log, schema) <- logs) {
+      val file = logged(conf(ofColumns: _*), log, schema)
+      assert(!bytes(file).contains("canary-") && bytes(file).endsWith("PARE"))
+      assertEquals(read(file, conf(ofColumns: _*)).size, 1, log)
+      assertEquals(read(file, conf(keys('f'): _*)).size, 1, log)
     }
+    refused("PME_NO_KEY") {
+      val none = keys('p') :+ ("pme-parquet.columnKeys" -> "p: ssn")
+      logged(conf(none: _*), s"_delta_log/$version.checkpoint.2.parquet", checkpoint)
+    }
+  }
+
+  test("a directory with the name of a log turns off no key of a column and no check") {
+    val own = keys('f', 'p') ++ columns
+    val version = "00000000000000000020"
+    val places = Seq(
+      "_delta_log/c.parquet",
+      s"_delta_log/$version.checkpoint.parquet",
+      "_delta_log/00000000000000000021.checkpoint.parquet/part-0.parquet",
+      s"_delta_log/_sidecars/$uuid-2.parquet",
+      ".hoodie/people/part-0.parquet",
+      ".hoodie/timeline/history/1_2_0.parquet",
+      "x_delta_log/c.parquet"
+    )
+    for (place <- places) {
+      val file = new Path(directory.toUri.toString, place)
+      val other =
+        keys('f', 'p') ++ Seq("pme-parquet.footerKey" -> "f", "pme-parquet.columnKeys" -> "p: other")
+      refused("PME_UNKNOWN_COLUMN")(write(conf(other: _*), file))
+      val weak = write(conf(keys('f', 'p') :+ ("pme-parquet.footerKey" -> "f"): _*), file)
+      refused("PME_KEY_METADATA")(read(weak, conf(own: _*)))
+      val right = write(conf(own: _*), new Path(s"$file".replace(".parquet", "3.parquet")))
+      assertEquals(read(right, conf(own: _*)).size, 100, place)
+    }
+    // Columns of a log, elsewhere.
+    refused("PME_UNKNOWN_COLUMN")(logged(conf(own: _*), "people/c.parquet", checkpoint))
+    refused("PME_UNKNOWN_COLUMN")(logged(conf(own: _*), ".hoodie/c.parquet", timeline))
   }
 
   test("parquet-java's own names do the same, and ours override them") {
@@ -143,13 +189,32 @@ class FactoryAloneSuite extends FunSuite {
     assert(bytes(write(conf(keys('f', 'p') ++ named :+ readable :+ hidden: _*))).endsWith("PARE"))
   }
 
-  test("names are ours in any letters, and no name is set twice") {
+  test("names of ours are ours in any letters, and no name is set twice") {
     val own =
-      keys('f', 'p') ++ Seq("pme-parquet.FOOTERkey" -> "f", "parquet.encryption.Column.Keys" -> "p: ssn")
+      keys('f', 'p') ++ Seq("pme-parquet.FOOTERkey" -> "f", "parquet.encryption.column.keys" -> "p: ssn")
     assert(!bytes(write(conf(own: _*))).contains("canary-"))
-    val twice = "parquet.encryption.column.keys" -> "p: id"
-    refused("PME_BAD_OPTION")(write(conf(own :+ twice: _*)))
     refused("PME_BAD_OPTION")(write(conf(own :+ ("pme-parquet.footerKey" -> "p"): _*)))
+  }
+
+  test("a name that is almost right is refused, and settings of a KMS class pass") {
+    val own = keys('f', 'p') :+ ("pme-parquet.footerKey" -> "f")
+    val misspelt = Seq(
+      "parquet.encryption.column.key",
+      "parquet.encryption.columns.keys",
+      "parquet.encryption.column_keys",
+      "parquet.encryption.Column.Keys",
+      "Parquet.encryption.column.keys",
+      "PME-parquet.columnKeys",
+      "pme-parquet.columKeys"
+    )
+    for (name <- misspelt) {
+      refused("PME_UNKNOWN_OPTION")(write(conf(own :+ (name -> "p: ssn"): _*)))
+      refused("PME_UNKNOWN_OPTION")(read(newFile(), conf(own :+ (name -> "p: ssn"): _*)))
+    }
+    val ofClass =
+      Seq("parquet.encryption.key.list" -> "k:none", "parquet.encryption.kms.vault.mount" -> "transit")
+    val file = write(conf(own ++ ofClass: _*))
+    assertEquals(read(file, conf(own ++ ofClass: _*)).size, 100)
   }
 
   test("rules find the keys that the factory finds") {
@@ -157,7 +222,7 @@ class FactoryAloneSuite extends FunSuite {
       val keys = ConfiguredKeys.of(conf(settings: _*))
       (keys.footer, keys.columns, keys.uniform, keys.unlisted)
     }
-    val javas = Seq("parquet.encryption.footer.key" -> "f", "parquet.encryption.Column.Keys" -> "p: ssn")
+    val javas = Seq("parquet.encryption.footer.key" -> "f", "parquet.encryption.column.keys" -> "p: ssn")
     assertEquals(found(javas: _*), (Some("f"), Some("p: ssn"), None, UnlistedColumns.Plaintext))
     val complete = javas :+ ("parquet.encryption.complete.columns" -> "true")
     assertEquals(found(complete: _*), (Some("f"), Some("p: ssn"), None, UnlistedColumns.UseFooterKey))
@@ -170,7 +235,7 @@ class FactoryAloneSuite extends FunSuite {
 
   test("files in a table's log have the footer key or the uniform key, and none of columns") {
     def logged(settings: (String, String)*) = ConfiguredKeys.forLogs(conf(settings: _*))
-    for (name <- Seq("pme-parquet.footerKey", "pme-parquet.UNIFORMKEY", "parquet.encryption.Footer.Key"))
+    for (name <- Seq("pme-parquet.footerKey", "pme-parquet.UNIFORMKEY", "parquet.encryption.footer.key"))
       assert(logged(name -> "f"), name)
     for (name <- Seq("pme-parquet.columnKeys", "parquet.encryption.column.keys"))
       assert(!logged(name -> "p: ssn"), name)
@@ -258,8 +323,12 @@ class FactoryAloneSuite extends FunSuite {
     refused("PME_UNSUPPORTED")(byInputFile(conf(keys('f', 'p'): _*)))
     val allowed = keys('f', 'p') :+ ("pme-parquet.plaintextFiles" -> "allow")
     assertEquals(byInputFile(conf(allowed: _*)), 100)
-    val skips = "spark.sql.files.ignoreCorruptFiles" -> "true"
-    refused("PME_UNSUPPORTED")(read(plain, conf(allowed :+ skips: _*)))
+    val session = "spark.sql.files.ignoreCorruptFiles"
+    // Spark gives options of a read in lower case. It would skip a file for an unchecked exception.
+    for (name <- Seq(session, "ignorecorruptfiles", "IgnoreMissingFiles"))
+      intercept[PmeException](read(plain, conf(allowed :+ (name -> "true"): _*)))
+    val overridden = allowed :+ (session -> "true") :+ ("ignorecorruptfiles" -> "false")
+    assertEquals(read(plain, conf(overridden: _*)).size, 100)
   }
 
   test("a file that parquet-java is given without its path is written under the keys of its columns") {
@@ -268,7 +337,7 @@ class FactoryAloneSuite extends FunSuite {
     assertEquals(read(file, conf(keys('f', 'p') ++ columns: _*)).size, 100)
     refused("PME_NO_KEY")(writeWithoutPath(conf(keys('f', 'p'): _*), newFile()))
     // Nobody knows then that a file is one of a log, where columns would have no keys.
-    val log = new Path(directory.toUri.toString, "_delta_log/unnamed.parquet")
+    val log = new Path(directory.toUri.toString, "_delta_log/00000000000000000030.checkpoint.parquet")
     val ofOther = Seq("pme-parquet.footerKey" -> "f", "pme-parquet.columnKeys" -> "p: other")
     refused("PME_UNKNOWN_COLUMN")(writeWithoutPath(conf(keys('f', 'p') ++ ofOther: _*), log))
     for (prefix <- Seq("{file}", "{path}")) {

@@ -6,7 +6,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.{PmeOptions, SecretOptions, UnknownOptions}
+import io.pmeparquet.options.{PmeOptions, SecretOptions, SettingNames, UnknownOptions}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -34,8 +34,9 @@ private[options] final class OptionSources(session: SparkSession) {
 
   // Rules and reads ask often, and a copy of Hadoop's configuration takes a millisecond. Most sessions have none of these.
   def ofHadoop: Map[String, String] =
-    if (!SparkAccess.hasHadoopValues(session, PmeOptions.ParquetPrefix)) Map.empty
+    if (!SparkAccess.hadoopNames(session).exists(isJavas)) Map.empty
     else {
+      SparkAccess.hadoopNames(session).filter(isJavas).foreach(SettingNames.check)
       val conf = SparkAccess.hadoopConf(session, Map.empty)
       val below = conf.getPropsWithPrefix(PmeOptions.ParquetPrefix).asScala.toMap
       below.map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
@@ -53,6 +54,9 @@ private[options] final class OptionSources(session: SparkSession) {
         s"Set ${FormatName.SessionPrefix}${option.name} in the session."
       )
   }
+
+  // In any letters: names in others are errors.
+  private def isJavas(name: String) = lower(name).startsWith(PmeOptions.ParquetPrefix)
 
   private def lower(name: String) = name.toLowerCase(Locale.ROOT)
 }

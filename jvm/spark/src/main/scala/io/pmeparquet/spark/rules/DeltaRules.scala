@@ -33,6 +33,7 @@ private final class DeltaRules(session: SparkSession) {
   import DeltaRules._
 
   private val settings = new DeltaSettings(session)
+  private val resolved = new ResolvedFactory(session)
   private val texts = new DeltaTexts(session, settings)
   private val creations = new DeltaCreations(session, settings, texts)
   private val replacements = new DeltaReplacements(session)
@@ -257,6 +258,7 @@ private final class DeltaRules(session: SparkSession) {
   private def requireFactory(table: DeltaTable): Unit = {
     if (table.keys.nonEmpty && settings.factory.isEmpty) throw PmeErrors.deltaWithoutFactory(table.name)
     requireOurFactory(table.name, table.keys.nonEmpty)
+    resolved.requireHeard(s"write to '${table.name}'")
   }
 
   /** Another factory than ours gets the keys of a table for its data only, and these rules do not know its protected columns. */

@@ -1,8 +1,10 @@
 package io.pmeparquet.spark.rules
 
+import java.util.Locale
+
 import scala.collection.JavaConverters._
 
-import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable}
+import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.connector.catalog.Table
@@ -10,7 +12,7 @@ import org.apache.spark.sql.execution.command._
 import org.apache.spark.sql.execution.datasources.{CreateTable => _, _}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
 import org.apache.spark.sql.execution.streaming.sources.{
   WriteToMicroBatchDataSource,
   WriteToMicroBatchDataSourceV1
@@ -24,12 +26,18 @@ import io.pmeparquet.spark.session.FormatName
  *
  * @param label what messages call the format; evaluated only for a message, because some tables throw if something asks
  * @param isParquet whether parquet-java may write it
+ * @param stores whether Spark itself reads or writes files of Parquet or ORC
+ * @param reaches whether the options reach the Hadoop configuration of the files
+ * @param isDeltas whether the files are Delta's, which has rules of its own
  * @param isOurs whether the format is ours; evaluated only if options of ours are among these
  */
 private[rules] final class FormatOptions(
     label: => String,
     val options: Map[String, String],
-    val isParquet: Boolean
+    val isParquet: Boolean,
+    val stores: Boolean = false,
+    val reaches: Boolean = true,
+    val isDeltas: Boolean = false
 )(
     isOurs: => Boolean
 ) {
@@ -62,7 +70,7 @@ private[rules] object FormatOptions {
     case HiveCommands(made @ _*) =>
       made.collect {
         case table: CatalogTable => ofTable(table)
-        case storage: CatalogStorageFormat => ofOther("hive", storage.properties)
+        case storage: CatalogStorageFormat => ofHive(storage)
       }
     case _ => Nil
   }
@@ -71,31 +79,60 @@ private[rules] object FormatOptions {
   def reads(node: LogicalPlan): Seq[FormatOptions] = node match {
     case relation: LogicalRelation =>
       relation.relation match {
-        case files: HadoopFsRelation => Seq(ofFiles(files.fileFormat, files.options))
+        case files: HadoopFsRelation =>
+          Seq(ofFiles(files.fileFormat, files.options, DeltaTable.isDeltas(files.location)))
         case _ => relation.catalogTable.map(ofTable).toSeq
       }
     case relation: DataSourceV2Relation => ofV2(relation, Map.empty)
+    case relation: HiveTableRelation => Seq(ofTable(relation.tableMeta))
     // Spark has moved the class of a stream's relation between versions, so this does not name it.
     case leaf: LeafNode => leaf.productIterator.collect { case source: DataSource => ofSource(source) }.toSeq
     case _ => Nil
   }
 
-  private def ofFiles(format: FileFormat, options: Map[String, String]) =
-    new FormatOptions(FormatLabel.of(format), options, format.isInstanceOf[ParquetFileFormat])(
+  private def ofFiles(format: FileFormat, options: Map[String, String], isOfDelta: Boolean = false) = {
+    val isDeltas = isOfDelta || DeltaTable.isDeltas(format)
+    new FormatOptions(
+      FormatLabel.of(format),
+      options,
+      format.isInstanceOf[ParquetFileFormat],
+      stores = !isDeltas && isFileFormat(format),
+      isDeltas = isDeltas
+    )(
       format.isInstanceOf[OurFormat] || (UseOrcKeys.isSparks(format) && UseOrcKeys.asksUs(options))
     )
+  }
+
+  private def isFileFormat(format: FileFormat) =
+    format.isInstanceOf[ParquetFileFormat] || isFileName(format.getClass.getSimpleName)
+
+  /** Whether a provider, a class or a SerDe has Parquet or ORC in its name. */
+  private def isFileName(name: String) =
+    name
+      .toLowerCase(Locale.ROOT)
+      .split("[^a-z]+")
+      .exists(word => word.contains("parquet") || word.startsWith("orc"))
+
+  private def isHiveFile(storage: CatalogStorageFormat) =
+    Seq(storage.serde, storage.inputFormat, storage.outputFormat).flatten.exists(isFileName)
 
   private def ofOther(format: String, options: Map[String, String]) =
     new FormatOptions(format, options, isParquet = true)(false)
+
+  private def ofHive(storage: CatalogStorageFormat) =
+    new FormatOptions("hive", storage.properties, isParquet = true, stores = isHiveFile(storage))(false)
 
   private def ofSource(source: DataSource) = ofProvider(source.className, source.options)
 
   /** A catalog's table. */
   def ofTable(table: CatalogTable): FormatOptions =
-    ofProvider(table.provider.getOrElse("hive"), table.storage.properties)
+    table.provider.filterNot(_.equalsIgnoreCase("hive")) match {
+      case Some(provider) => ofProvider(provider, table.storage.properties)
+      case None => ofHive(table.storage)
+    }
 
   private def ofProvider(provider: String, options: Map[String, String]) =
-    new FormatOptions(provider, options, isParquet = true)(
+    new FormatOptions(provider, options, isParquet = true, stores = isFileName(provider))(
       FormatName.names(provider) || (isOrc(provider) && UseOrcKeys.asksUs(options))
     )
 
@@ -114,15 +151,26 @@ private[rules] object FormatOptions {
   private def ofV2(relation: LogicalPlan, options: Map[String, String]): Seq[FormatOptions] = relation match {
     case v2: DataSourceV2Relation =>
       Seq(options, v2.options.asCaseSensitiveMap().asScala.toMap).map { found =>
-        new FormatOptions(FormatLabel.of(v2.table), found, isParquet = true)(isOurs(v2.table))
+        new FormatOptions(FormatLabel.of(v2.table), found, isParquet = true, stores = isFile(v2.table))(
+          isOurs(v2.table)
+        )
       }
     case _ => Seq(ofOther("of the table", options))
   }
 
   private def ofSink(sink: AnyRef, options: Map[String, String]) =
-    new FormatOptions(StreamSinks.nameOf(sink), options, isParquet = true)(
-      StreamSinks.isOurs(sink)
-    )
+    new FormatOptions(
+      StreamSinks.nameOf(sink),
+      options,
+      isParquet = true,
+      stores = StreamSinks.formats(sink).exists(isFileFormat),
+      reaches = false
+    )(StreamSinks.isOurs(sink))
+
+  private def isFile(table: Table): Boolean = table match {
+    case files: FileTable => isFileName(files.formatName)
+    case _ => false
+  }
 
   private def isOurs(table: Table): Boolean = table match {
     case _: OurTable => true

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCom
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.{PmeOptions, TellingOptions}
+import io.pmeparquet.options.{PmeOptions, SettingNames, TellingOptions}
 import io.pmeparquet.spark.options.TrustedTables
 import io.pmeparquet.spark.read.OurFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
@@ -126,7 +126,7 @@ private[spark] object HiveTables {
     (letters.startsWith(PmeOptions.ParquetPrefix) && !KeyNames.contains(name))
   }
 
-  private def isTelling(name: String) = isFactorys(name) || KeyNames.contains(lower(name))
+  private def isTelling(name: String) = SettingNames.concerns(name)
 
   private def isFactorys(name: String) = TellingOptions.ofFactory(Seq(name)).nonEmpty
 

@@ -18,7 +18,8 @@ import io.pmeparquet.PmeErrors
 
 /**
  * Refuses a write that gives options of ours to another format: the user believes that the data is encrypted, but other
- * formats ignore options that they do not know. For a read it logs a warning.
+ * formats ignore options that they do not know. For a read it logs a warning. For Parquet and ORC the resolved configuration
+ * decides, for reads as well ([[ResolvedFactory]]).
  *
  * As an optimizer rule it sees the writes of a session that has used the format before. [[PmeExtensions]] checks every
  * plan during analysis, so with it this rule sees all writes. ''Driver only.''
@@ -32,23 +33,37 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
   }
 
   def check(session: => SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
+    val factory = new ResolvedFactory(session)
     (plan +: plan.subqueriesAll).foreach(_.foreach { node =>
-      FormatOptions.writes(node).foreach(refuse(session, _))
+      FormatOptions.writes(node).foreach { found =>
+        refuse(session, found)
+        factory.requireWrite(found)
+      }
       node match {
         case stream: WriteToStream => StreamSinks.requireNoOrcKeys(stream.sink)
         case batch: WriteToMicroBatchDataSourceV1 => StreamSinks.requireNoOrcKeys(batch.sink)
         case _ => ()
       }
-      FormatOptions.reads(node).flatMap(found => misplaced(session, found)).foreach {
-        case (options, format) =>
+      FormatOptions.reads(node).foreach { found =>
+        factory.requireRead(found)
+        misplaced(session, found).foreach { case (options, format) =>
           if (isNew(s"$format: $options")) logger.warn(PmeErrors.optionsOfOursOnRead(options, format))
+        }
       }
     })
   }
 
-  /** Checks `saveAsTable`. If the table exists, Spark drops these options later, so no other check would see them. */
-  def checkTable(session: => SparkSession, table: CatalogTable): Unit =
-    PmeSparkException.translated(refuse(session, FormatOptions.ofTable(table)))
+  /**
+   * Checks `saveAsTable`. If the table exists, Spark drops these options later, so no other check would see them.
+   *
+   * @param existing the table that the statement appends to
+   */
+  def checkTable(session: => SparkSession, table: CatalogTable, existing: => Option[CatalogTable]): Unit =
+    PmeSparkException.translated {
+      val found = FormatOptions.ofTable(table)
+      refuse(session, found)
+      existing.foreach(kept => new ResolvedFactory(session).requireKept(found, FormatOptions.ofTable(kept)))
+    }
 
   private def refuse(session: => SparkSession, found: FormatOptions): Unit =
     misplaced(session, found).foreach { case (options, format) =>

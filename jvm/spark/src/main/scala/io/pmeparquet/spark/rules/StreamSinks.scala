@@ -39,7 +39,7 @@ private[spark] object StreamSinks {
   def nameOf(sink: AnyRef): String =
     formats(sink).headOption.fold(FormatLabel.ofClass(sink))(FormatLabel.of)
 
-  private def formats(sink: AnyRef) = fields(sink).collect { case format: FileFormat => format }
+  def formats(sink: AnyRef): Seq[FileFormat] = fields(sink).collect { case format: FileFormat => format }
 
   private def fields(sink: AnyRef): Seq[AnyRef] =
     try

@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.session
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.SparkSession
@@ -17,10 +19,10 @@ private[spark] object SparkAccess {
     Option(sqlConf(session).getConfString(name, null))
       .orElse(Option(session.sparkContext.hadoopConfiguration.get(name)))
 
-  /** Whether the session's Hadoop configuration, which this does not copy, has values whose names begin so. */
-  def hasHadoopValues(session: SparkSession, prefix: String): Boolean =
-    sqlConf(session).getAllConfs.keysIterator.exists(_.startsWith(prefix)) ||
-      !session.sparkContext.hadoopConfiguration.getPropsWithPrefix(prefix).isEmpty
+  /** The names in the session's Hadoop configuration, which this does not copy. */
+  def hadoopNames(session: SparkSession): Iterator[String] =
+    sqlConf(session).getAllConfs.keysIterator ++
+      session.sparkContext.hadoopConfiguration.iterator.asScala.map(_.getKey)
 
   /** The value of an option, in any case, or else of the session's Hadoop configuration. */
   def valueOf(session: SparkSession, options: Map[String, String], name: String): Option[String] =

@@ -1,0 +1,72 @@
+package io.pmeparquet.options
+
+import java.util.Locale
+
+import io.pmeparquet.{PmeErrors, Spelling}
+
+/**
+ * Names of settings in a Hadoop configuration that ask for encryption: `pme-parquet.*` for our crypto factory,
+ * `parquet.encryption.*` for any, and `parquet.crypto.*`, which chooses the factory. Whoever reads such settings looks for
+ * exact names and ignores all others, so a name that is almost right is an error.
+ */
+object SettingNames {
+  val CryptoPrefix = "parquet.crypto."
+  val FactoryClass = "parquet.crypto.factory.class"
+
+  /** What Spark takes away from settings before it starts, and only then. */
+  private val SparkPrefix = "spark.hadoop."
+
+  private val Prefixes = Seq(PmeOptions.FactoryPrefix, PmeOptions.ParquetPrefix, CryptoPrefix)
+  private val ours: Seq[String] = PmeOptions.all.map(_.name)
+  private val javas: Seq[String] = PmeOptions.all.flatMap(ParquetNames.of(_)).distinct :+ FactoryClass
+
+  /** The name without Spark's prefix. */
+  def bare(name: String): String =
+    if (hasSparkPrefix(name)) name.drop(SparkPrefix.length) else name
+
+  def hasSparkPrefix(name: String): Boolean = name.regionMatches(true, 0, SparkPrefix, 0, SparkPrefix.length)
+
+  /** Whether a setting asks for encryption, in any letters, with or without Spark's prefix. */
+  def concerns(name: String): Boolean = Prefixes.exists(begins(bare(name), _))
+
+  /** Whether only our crypto factory reads the setting, or what the setting was meant to be. */
+  def isFactorys(name: String): Boolean = begins(bare(name), PmeOptions.FactoryPrefix)
+
+  /**
+   * Settings of a KMS class have names that we do not know, so these pass. Spark gives the options of a read in lower case.
+   *
+   * @param name without Spark's prefix
+   * @throws io.pmeparquet.PmeException for a name that nobody reads, and that is almost one that somebody reads
+   */
+  def check(name: String): Unit = Prefixes.find(begins(name, _)).foreach { prefix =>
+    val rest = name.drop(prefix.length)
+    val right = prefix + rest
+    if (prefix == PmeOptions.FactoryPrefix) {
+      if (!UnknownOptions.isKnown(rest)) throw misspelt(name, prefix + nearest(rest, ours))
+      if (name != right) throw misspelt(name, right)
+    } else
+      javas.find(_.equalsIgnoreCase(name)) match {
+        case Some(known) => if (name != known && name != lower(known)) throw misspelt(name, known)
+        case None =>
+          javas.find(isNear(name, _)).foreach(known => throw misspelt(name, known))
+          if (name != right) throw misspelt(name, right)
+      }
+  }
+
+  private def misspelt(name: String, right: String) = PmeErrors.unknownOption("setting", name, right)
+
+  private def nearest(name: String, names: Seq[String]) = Spelling.nearest(name, names).head
+
+  private def isNear(name: String, known: String) =
+    (math.abs(name.length - known.length) <= MostSlips && Spelling.distance(name, known) <= MostSlips) ||
+      words(name) == words(known)
+
+  /** `column_key` and `columnKeys` are meant to be `column.keys`. */
+  private def words(name: String) = lower(name).filter(_.isLetter).replace("s", "")
+
+  private val MostSlips = 2
+
+  private def begins(name: String, prefix: String) = name.regionMatches(true, 0, prefix, 0, prefix.length)
+
+  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+}
