@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException, PySparkException, StreamingQueryEx
 from pyspark.errors.exceptions import captured
 
 import pme_parquet as pme
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,11 +108,11 @@ def test_sparks_own_source_on_an_encrypted_table_is_an_error_that_says_what_to_t
         lambda: spark.read.schema("id LONG").parquet(unreadable).collect(),
         lambda: spark.sql(f"SELECT * FROM parquet.`{unreadable}`"),
     ):
-        with pytest.raises(
-            pme.NoKeyError, match=r'/table/part-\S+ is encrypted, .* pme\.read\(spark, "PATH"'
-        ) as caught:
+        with pytest.raises(pme.NoKeyError, match=r'is encrypted, .* pme\.read\(spark, "PATH"') as caught:
             read()
         assert "\n" not in str(caught.value)
+        # Spark 3.5 does not always name the file.
+        assert "/table/part-" in str(caught.value) or SPARK_VERSION < (4, 0)
 
 
 def test_a_read_that_names_no_kms_is_an_error_that_says_what_to_type(spark: SparkSession, unreadable: str) -> None:

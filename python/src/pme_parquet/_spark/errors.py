@@ -50,7 +50,7 @@ _IN_TEXT = re.compile(r"(?:^(?:\([\w.$]+\) )?|io\.pmeparquet\.[\w.$]+: )(\[(PME_
 
 # parquet-java has no keys for an encrypted file; the file's name is in Spark's message around it.
 _NO_KEYS = re.compile(r"ParquetCryptoRuntimeException: [^\n]*(?:No keys available|Null File Decryptor)")
-_FILE = re.compile(r"while reading (?:the )?file (\S+?)\.?(?:\s|$)")
+_FILE = re.compile(r"(?:reading file|for file:) (?:\w+\{path=)?([^\s;]+?)\.?(?:[\s;]|$)")
 
 
 def install_errors() -> None:

@@ -142,13 +142,13 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     values = Seq("error", "null", "drop"),
     ofTable = OfTable.UnlessSessionSays
   )
+  // Not of a table's definition: its author does not know which keystore a reader was given.
   val MissingKeys = OptionSpec(
     "missingKeys",
     Read,
     "What happens to a selected column if the KMS does not have its key (`PME_KEY_NOT_FOUND`), as a keystore that was made " +
       "for this reader. The values mean what they mean for `deniedColumns`. The key of a footer must be there.",
-    values = Seq("error", "null", "drop"),
-    ofTable = OfTable.UnlessSessionSays
+    values = Seq("error", "null", "drop")
   )
   val DeniedPredicates = OptionSpec(
     "deniedPredicates",
