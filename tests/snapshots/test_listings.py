@@ -80,9 +80,7 @@ def test_a_file_that_a_pattern_finds_beside_the_list_is_refused(spark: SparkSess
 
 
 @pytest.mark.parametrize("scan", SCANS, ids=lambda scan: scan["scan"])
-def test_a_planted_log_of_a_stream_lists_no_file_twice(
-    spark: SparkSession, target: str, scan: dict[str, str]
-) -> None:
+def test_a_planted_log_of_a_stream_lists_no_file_twice(spark: SparkSession, target: str, scan: dict[str, str]) -> None:
     write(people(spark).repartition(2), target)
     seal(spark, target)
     entries = [

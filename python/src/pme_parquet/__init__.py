@@ -6,6 +6,7 @@ import.
 """
 
 from pme_parquet import delta, hudi, iceberg
+from pme_parquet._delta_tables.session import configure
 from pme_parquet._doctor import Check, Diagnosis, doctor
 from pme_parquet._encryption import Encryption
 from pme_parquet._inspect import Inspection, inspect
@@ -37,7 +38,7 @@ from pme_parquet._report import report
 from pme_parquet._snapshots import Index, Indexes, Snapshots, SnapshotVersion, describe_index, snapshots
 from pme_parquet._spark.errors import install_errors
 from pme_parquet._spark.jars import jar_path
-from pme_parquet._spark.session import configure, spark_config
+from pme_parquet._spark.session import spark_config
 from pme_parquet._version import __version__
 from pme_parquet.errors import (
     AadPrefixError,

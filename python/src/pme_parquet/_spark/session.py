@@ -12,17 +12,13 @@ from typing import TYPE_CHECKING, Any
 from pme_parquet._spark import connector
 from pme_parquet._spark.errors import install_errors
 from pme_parquet._spark.jars import jar_path, provider_jar
-from pme_parquet.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
-    from pme_parquet._encryption import Encryption
-
-_JARS = "spark.jars"
-_PACKAGES = "spark.jars.packages"
+JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 EXTENSION = "io.pmeparquet.spark.PmeExtensions"
 _SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
@@ -31,68 +27,23 @@ _SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 _KINDS = ("pme-parquet-spark-", "AmazonCorrettoCryptoProvider-")
 
 
-def configure(
-    builder: SparkSession.Builder, *, scala: str | None = None, delta: Encryption | None = None
-) -> SparkSession.Builder:
-    """Add the bundled connector jar to a session builder, and map failures of the connector to Python classes.
-
-    Call it before the first session is built: a running session cannot load a jar, so this fails if that session does
-    not have the right one. The session also gets the extension of the connector, which refuses a write that passes
-    options of the format to another format, for example because `format("pme-parquet")` was forgotten.
-
-    With the extra `pme-parquet[accp]`, the jar of Amazon's JCE provider for this machine is added, too. Jars that the
-    builder, spark-submit or spark-defaults.conf already set stay. A remote Connect server (`sc://`) has its own jars.
-
-    Example:
-        spark = pme.configure(SparkSession.builder).getOrCreate()
-
-    Args:
-        builder: a builder of a classic session, or of a Connect session that starts its server here (`local`).
-        scala: `2.12` or `2.13`, if the installed Spark does not show it.
-        delta: the keys of Delta tables. The session then has Delta, with its catalog and extension, and encrypts what
-            Delta writes: `pme.delta.encrypt_table` with the same keys encrypts a table. Delta comes from Maven, unless
-            the session names one.
-
-    Raises:
-        UnsupportedError: a session already runs, or ran in this process, and its connector is missing or incompatible;
-            or there is no Delta for this Spark.
-    """
+def connected(builder: SparkSession.Builder, scala: str | None) -> SparkSession.Builder:
+    """What `pme.configure` does for every session, which has the doc."""
     install_errors()
-    if _runs_elsewhere(builder):
-        if delta is not None:
-            raise UnsupportedError(
-                "pme.configure(delta): the Spark Connect server has the settings of Delta. Set them there, as "
-                "docs/delta.md says."
-            )
+    if runs_elsewhere(builder):
         return builder
     _check_what_runs()
     jars = _ours(scala)
     extensions = _with_extension(already_set(builder, EXTENSIONS))
-    if delta is not None:
-        builder, extensions = _with_delta(builder, delta, extensions, scala)
-    configured = builder.config(_JARS, _appended(already_set(builder, _JARS), jars)).config(EXTENSIONS, extensions)
+    configured = builder.config(JARS, _appended(already_set(builder, JARS), jars)).config(EXTENSIONS, extensions)
     _append_to_submit_args(jars)
     return configured
-
-
-def _with_delta(
-    builder: SparkSession.Builder, enc: Encryption, extensions: str, scala: str | None
-) -> tuple[SparkSession.Builder, str]:
-    from pme_parquet._spark import delta  # noqa: PLC0415 only for Delta
-
-    for name, value in delta.settings(enc).items():
-        builder = builder.config(name, value)
-    packages = already_set(builder, _PACKAGES)
-    package = delta.package(f"{packages},{already_set(builder, _JARS)}", scala)
-    if package is not None:
-        builder = builder.config(_PACKAGES, ",".join(filter(None, [packages, package])))
-    return builder, delta.extensions(extensions)
 
 
 def spark_config(*, scala: str | None = None) -> dict[str, str]:
     """The Spark configuration that `configure` sets, if you prefer to set it yourself. It contains no other jars."""
     install_errors()
-    return {_JARS: ",".join(_ours(scala)), EXTENSIONS: EXTENSION}
+    return {JARS: ",".join(_ours(scala)), EXTENSIONS: EXTENSION}
 
 
 def _check_what_runs() -> None:
@@ -112,7 +63,8 @@ def _ours(scala: str | None) -> list[str]:
     return [jar_path(scala=scala), *([provider] if provider else [])]
 
 
-def _runs_elsewhere(builder: SparkSession.Builder) -> bool:
+def runs_elsewhere(builder: SparkSession.Builder) -> bool:
+    """Whether the builder is of a session on a remote Connect server, which has its own jars and settings."""
     remote = _option(builder, "spark.remote") or os.environ.get("SPARK_REMOTE", "")
     return remote.startswith("sc://")
 
@@ -146,7 +98,7 @@ def already_set(builder: SparkSession.Builder, name: str) -> str:
         from pyspark import SparkConf  # noqa: PLC0415 nothing happens at import
 
         return SparkConf().get(name) or ""
-    submitted = _submitted_jars() if name == _JARS else ""
+    submitted = _submitted_jars() if name == JARS else ""
     return submitted or _submitted_conf(name) or _of_defaults(name)
 
 

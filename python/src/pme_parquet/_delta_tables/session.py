@@ -1,4 +1,4 @@
-"""The settings of a session that encrypts Delta tables: what docs/delta.md, "Set it", lists."""
+"""`pme.configure`: a session with the connector, and if asked with Delta and what docs/delta.md, "Set it", lists."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 from pme_parquet._delta_tables.settings import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
 from pme_parquet._encryption import encryption_of
 from pme_parquet._spark import jars
+from pme_parquet._spark.session import EXTENSIONS, JARS, already_set, connected, runs_elsewhere
 from pme_parquet.errors import NoKeyError, UnsupportedError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from pme_parquet._encryption import Encryption
 
 _WHERE = "pme.configure(delta)"
+_JARS_OF_MAVEN = "spark.jars.packages"
 _HADOOP = "spark.hadoop."
 _PACKAGES = {
     "3.5": "io.delta:delta-spark_{scala}:3.3.2",
@@ -22,6 +26,49 @@ _PACKAGES = {
     "4.2": "io.delta:delta-spark_4.2_{scala}:4.4.0",
 }
 _NEWEST = "4.2.1"
+
+
+def configure(
+    builder: SparkSession.Builder, *, scala: str | None = None, delta: Encryption | None = None
+) -> SparkSession.Builder:
+    """Add the bundled connector jar to a session builder, and map failures of the connector to Python classes.
+
+    Call it before the first session is built: a running session cannot load a jar, so this fails if that session does
+    not have the right one. The session also gets the extension of the connector, which refuses a write that passes
+    options of the format to another format, for example because `format("pme-parquet")` was forgotten.
+
+    With the extra `pme-parquet[accp]`, the jar of Amazon's JCE provider for this machine is added, too. Jars that the
+    builder, spark-submit or spark-defaults.conf already set stay. A remote Connect server (`sc://`) has its own jars.
+
+    Example:
+        spark = pme.configure(SparkSession.builder).getOrCreate()
+
+    Args:
+        builder: a builder of a classic session, or of a Connect session that starts its server here (`local`).
+        scala: `2.12` or `2.13`, if the installed Spark does not show it.
+        delta: the keys of Delta tables. The session then has Delta, with its catalog and extension, and encrypts what
+            Delta writes: `pme.delta.encrypt_table` with the same keys encrypts a table. Delta comes from Maven, unless
+            the session names one.
+
+    Raises:
+        UnsupportedError: a session already runs, or ran in this process, and its connector is missing or incompatible;
+            or there is no Delta for this Spark.
+    """
+    if delta is None:
+        return connected(builder, scala)
+    if runs_elsewhere(builder):
+        raise UnsupportedError(
+            f"{_WHERE}: the Spark Connect server has the settings of Delta. Set them there, as docs/delta.md says."
+        )
+    more = settings(delta)
+    packages = already_set(builder, _JARS_OF_MAVEN)
+    found = package(f"{packages},{already_set(builder, JARS)}", scala)
+    configured = connected(builder, scala)
+    for name, value in more.items():
+        configured = configured.config(name, value)
+    if found is not None:
+        configured = configured.config(_JARS_OF_MAVEN, ",".join(filter(None, [packages, found])))
+    return configured.config(EXTENSIONS, extensions(already_set(configured, EXTENSIONS)))
 
 
 def settings(enc: Encryption) -> dict[str, str]:
