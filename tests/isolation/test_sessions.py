@@ -97,6 +97,21 @@ def test_frames_of_two_sessions_in_one_query_are_read_each_for_itself(spark: Spa
         left.join(right, "ssn").collect()
 
 
+def test_cached_orc_does_not_answer_a_session_with_other_keys(
+    spark: SparkSession, shared: Shared, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "orc")
+    options = shared.options(ALL)
+    rows = spark.createDataFrame([(1, "a", 0.5)], SCHEMA)
+    rows.write.format("pme-orc").options(**options, columnKeys="pii: ssn; pay: salary").save(path)
+    full, few = session(spark, options), session(spark, shared.options(FEW))
+    with (
+        filled(read(full, path, SCHEMA, name="pme-orc")),
+        refused("PME_KEY_DENIED", "pii", "ssn"),
+    ):
+        read(few, path, SCHEMA, name="pme-orc").select("ssn").collect()
+
+
 def test_parquet_that_the_crypto_factory_opened_does_not_answer_a_session_without_it(
     spark: SparkSession, shared: Shared
 ) -> None:
