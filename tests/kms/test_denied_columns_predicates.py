@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
 FILTER_FIRST = "io.pmeparquet.test.filterFirst"
+CACHE_LIFETIME = "parquet.encryption.cache.lifetime.seconds"
 
 every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 
@@ -192,3 +193,19 @@ def test_a_stream_reads_nulls_and_logs_once(spark: SparkSession, guarded_table: 
     assert len(told) == 1, told
     with pytest.raises(Exception, match="PME_KEY_DENIED"):
         stream(spark, guarded_table, "ssn IS NULL")
+
+
+@every_scan
+def test_lost_blocks_of_cached_data_are_not_masked_below_a_condition(
+    spark: SparkSession, guarded_table: str, scan: str
+) -> None:
+    kms = Guarded()
+    reader = spark.read.format(FORMAT).options(**options(kms, scan=scan, **{CACHE_LIFETIME: "0"}))
+    with caching(reader.load(guarded_table).select("id", "ssn")) as cached:
+        assert cached.count() == 40
+        kms._failing = {REFUSED: PermissionError()}
+        context: Any = spark._jsc
+        for blocks in context.getPersistentRDDs().values():
+            blocks.unpersist(True)  # noqa: FBT003 - Java has no names of arguments
+        with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+            cached.where("ssn LIKE 'ssn-%'").collect()

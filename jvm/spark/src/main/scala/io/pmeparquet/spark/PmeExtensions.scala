@@ -12,6 +12,7 @@ import io.pmeparquet.spark.rules.{
   DeltaRules,
   HiveTables,
   HudiRules,
+  KnowReaders,
   NoteStatements,
   OrcOfFrames,
   OtherFormats,
@@ -39,6 +40,7 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(_ => OrcOfFrames)
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
     extensions.injectPostHocResolutionRule(new RedactConditions(_))
+    extensions.injectPostHocResolutionRule(_ => KnowReaders)
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)
       SessionKeys.remember(session)

@@ -16,7 +16,7 @@ class PmeOrcFileFormat private (state: OrcState) extends OrcFormat(state) {
   SessionSetup.install()
 
   /** Spark calls this by reflection. */
-  def this() = this(OrcState(FormatOrigin(Asker.here())))
+  def this() = this(OrcState.of(FormatOrigin(Asker.here())))
 
   private[spark] override def of(state: OrcState): PmeOrcFileFormat = new PmeOrcFileFormat(state)
 

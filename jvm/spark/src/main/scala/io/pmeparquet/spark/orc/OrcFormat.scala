@@ -14,7 +14,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.options.Masking
 import io.pmeparquet.orc.keys.OrcScope
 import io.pmeparquet.spark.options.{Asker, ConfResolver, FormatOrigin, OrcResolver}
-import io.pmeparquet.spark.read.{MaskedColumns, MaskedScan, OurFormat, SessionRules}
+import io.pmeparquet.spark.read.{MaskedColumns, MaskedScan, OurFormat, ReaderIdentity, SessionRules}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 
 /**
@@ -25,16 +25,27 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
  * @param masked the columns that the scan reads as NULL, noted while it runs
  * @param isSparks whether it stands for Spark's own `orc`, which reads plaintext files and writes what `orc.encrypt` says
  * @param property master keys in a property of the relation's table
+ * @param readBy under which settings the files are read
  */
 private[spark] final case class OrcState(
     whose: FormatOrigin,
     conditions: Option[Set[String]] = None,
     @transient masked: MaskedColumns = new MaskedColumns,
     isSparks: Boolean = false,
-    @transient property: Option[String] = None
+    @transient property: Option[String] = None,
+    @transient readBy: Option[ReaderIdentity] = None
 ) {
-  def identity: (FormatOrigin, Option[Set[String]], Boolean, Option[String]) =
-    (whose, conditions, isSparks, Option(property).flatten)
+  def identity: (FormatOrigin, Option[Set[String]], Boolean, Option[String], Option[ReaderIdentity]) =
+    (whose, conditions, isSparks, Option(property).flatten, reader)
+
+  /** The reader; none in a deserialized instance, because the field is transient. */
+  def reader: Option[ReaderIdentity] = Option(readBy).flatten
+}
+
+private[spark] object OrcState {
+
+  /** The state of an instance that Spark creates. */
+  def of(whose: FormatOrigin): OrcState = OrcState(whose, readBy = Some(ReaderIdentity.ofCaller(whose.asker)))
 }
 
 /**
@@ -54,7 +65,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
    * @param asker who asked Spark for that relation or write
    */
   private[spark] def insteadOfSparks(asker: Asker): OrcFormat =
-    of(OrcState(FormatOrigin(asker), isSparks = true))
+    of(OrcState.of(FormatOrigin(asker)).copy(isSparks = true))
 
   private[spark] override def whose: FormatOrigin = state.whose
 
@@ -73,6 +84,11 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
     if (property.contains(keys)) this else of(state.copy(property = Some(keys)))
 
   private def property = Option(state.property).flatten
+
+  private[spark] override def reader: Option[ReaderIdentity] = state.reader
+
+  private[spark] override def withReader(other: ReaderIdentity): OrcFormat =
+    of(state.copy(readBy = Some(other)))
 
   private[spark] override def masked: MaskedColumns = state.masked
 
@@ -123,6 +139,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
       parameters: Map[String, String],
       files: Seq[FileStatus]
   ): Option[StructType] = PmeSparkException.translated {
+    reader.foreach(_.settle(session))
     val options = ConfResolver.spelled(parameters)
     val scope = scopeOf(session, options)
     OrcSchema.infer(session, options, files, scope) { some =>
@@ -139,6 +156,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
       options: Map[String, String],
       hadoopConf: Configuration
   ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
+    reader.foreach(_.readBy(session))
     val scope = scopeOf(session, ConfResolver.spelled(options))
     OrcFormat.prepare(hadoopConf, scope)
     // What a file's statistics say of a column that this read shows as NULL, or as a mask, must skip no row.

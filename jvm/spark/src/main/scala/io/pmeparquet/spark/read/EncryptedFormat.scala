@@ -28,6 +28,7 @@ import io.pmeparquet.spark.snapshots.{SealState, WriteSeal}
  * @param sealing whether the relation is read by snapshots
  * @param writing whether the write seals the table after its commit
  * @param files how many files a scan reads; none if it is no scan of a sealed table
+ * @param readBy under which settings the files are read
  */
 private[spark] final case class FormatState(
     filters: Seq[Expression],
@@ -37,7 +38,8 @@ private[spark] final case class FormatState(
     @transient prepared: Option[PreparedWrite],
     @transient sealing: SealState = SealState.Unjudged,
     @transient writing: WriteSeal = WriteSeal.Unjudged,
-    @transient files: Option[FilesLabel] = None
+    @transient files: Option[FilesLabel] = None,
+    @transient readBy: Option[ReaderIdentity] = None
 ) {
 
   /**
@@ -50,15 +52,27 @@ private[spark] final case class FormatState(
       FormatOrigin,
       Option[PreparedWrite],
       Option[Seq[String]],
-      Boolean
+      Boolean,
+      Option[ReaderIdentity]
   ) =
-    (filters.map(FormatState.withoutIds), conditions, whose, write, sealState.digests, label.isDefined)
+    (
+      filters.map(FormatState.withoutIds),
+      conditions,
+      whose,
+      write,
+      sealState.digests,
+      label.isDefined,
+      reader
+    )
 
   /** The state; unknown in a deserialized instance, because the field is transient. */
   def sealState: SealState = Option(sealing).getOrElse(SealState.Unjudged)
 
   /** The label; none in a deserialized instance. Equal filters have equal labels, which only take time. */
   def label: Option[FilesLabel] = Option(files).flatten
+
+  /** The reader. A deserialized state has none, because the field is transient. */
+  def reader: Option[ReaderIdentity] = Option(readBy).flatten
 
   /** The prepared write. A deserialized state has none, because the field is transient. */
   def write: Option[PreparedWrite] = Option(prepared).flatten
@@ -67,7 +81,15 @@ private[spark] final case class FormatState(
 private[spark] object FormatState {
 
   /** The state of an instance that Spark creates. */
-  def of(whose: FormatOrigin): FormatState = FormatState(Nil, None, new MaskedColumns, whose, None)
+  def of(whose: FormatOrigin): FormatState =
+    FormatState(
+      Nil,
+      None,
+      new MaskedColumns,
+      whose,
+      None,
+      readBy = Some(ReaderIdentity.ofCaller(whose.asker))
+    )
 
   private def withoutIds(filter: Expression): Expression = filter.transform {
     case column: AttributeReference => column.withExprId(ExprId(0)).withQualifier(Nil)
@@ -118,6 +140,11 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
 
   private[spark] override def withWhose(other: FormatOrigin): EncryptedFormat = of(state.copy(whose = other))
 
+  private[spark] override def reader: Option[ReaderIdentity] = state.reader
+
+  private[spark] override def withReader(other: ReaderIdentity): EncryptedFormat =
+    of(state.copy(readBy = Some(other)))
+
   private[spark] override def masked: MaskedColumns = state.masked
 
   /** The format of a write, with its prepared scope. */
@@ -153,6 +180,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       parameters: Map[String, String],
       files: Seq[FileStatus]
   ): Option[StructType] = PmeSparkException.translated {
+    reader.foreach(_.settle(session))
     val options = ConfResolver.spelled(parameters)
     val resolver = new ConfResolver(session, origin)
     val sealOf = SealOfRead.ofFile(session, resolver, options) _
@@ -168,6 +196,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       options: Map[String, String],
       hadoopConf: Configuration
   ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
+    reader.foreach(_.readBy(session))
     val resolver = new ConfResolver(session, origin)
     val spelled = ConfResolver.spelled(options)
     val scope = resolver.scan(spelled, requiredSchema)

@@ -22,8 +22,15 @@ import io.pmeparquet.parquet.file.RefusedColumn
 private[spark] final class MaskedScan private (
     masking: Masking,
     conditions: Set[String],
-    report: CollectionAccumulator[MaskedReport.Entry]
+    report: CollectionAccumulator[MaskedReport.Entry],
+    @transient private val masked: MaskedColumns
 ) extends Serializable {
+
+  // Spark serializes a scan for each stage. If that reads lost blocks of cached data again, conditions of later queries
+  // look at the scan's columns.
+  private def writeReplace(): AnyRef =
+    if (masked == null || masked.lookedAt.forall(conditions.contains)) this
+    else new MaskedScan(masking, conditions ++ masked.lookedAt, report, null)
 
   /**
    * Notes a file's columns that the scan reads as NULL. ''Executor only.''
@@ -67,7 +74,7 @@ private[spark] object MaskedScan {
       if (conditions.isEmpty && !masking.inConditions) throw unprepared(rules)
       val report = new MaskedReport(masking.option, masked)
       session.sparkContext.register(report)
-      new MaskedScan(masking, conditions.getOrElse(Set.empty), report)
+      new MaskedScan(masking, conditions.getOrElse(Set.empty), report, masked)
     }
 
   /** A view of another session can bring a scan of ours into a session that has not used the format. */
@@ -93,6 +100,13 @@ private[spark] object MaskedScan {
 /** The columns that a scan has masked so far, as finished tasks reported. ''Driver only.'' */
 private[spark] final class MaskedColumns {
   private val masterKeys = TrieMap.empty[String, String]
+  private val looked = TrieMap.empty[String, Unit]
+
+  /** The columns that conditions of later queries look at, where Spark caches what the scan returns. */
+  def lookedAt: Set[String] = looked.keySet.toSet
+
+  /** Notes that a condition of a query over cached data looks at a column. From now on the scan masks it no more. */
+  def noteCondition(column: String): Unit = looked.update(column, ())
 
   /** @param column as the scan names it */
   def note(column: String, masterKeyId: String): Unit = masterKeys.update(column, masterKeyId)

@@ -14,6 +14,12 @@ private[spark] trait OurFormat extends FileFormat {
   /** The same format, which knows another origin. */
   private[spark] def withWhose(other: FormatOrigin): OurFormat
 
+  /** Under which settings the files are read; none in a deserialized instance. */
+  private[spark] def reader: Option[ReaderIdentity]
+
+  /** The same format, for another reader. */
+  private[spark] def withReader(other: ReaderIdentity): OurFormat
+
   /** Where the options of the relation or write come from. */
   private[spark] final def origin: OptionOrigin = whose.origin
 

@@ -10,7 +10,6 @@ import org.apache.spark.sql.execution.datasources.v2.{
   V2ScanRelationPushDown
 }
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.{EncryptedFormat, PmeScan}
@@ -57,7 +56,7 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
     }
 
   private def allowsV2Scan(relation: HadoopFsRelation, format: EncryptedFormat): Boolean =
-    new ConfResolver(SparkSession.active, format.origin)
+    new ConfResolver(relation.sparkSession, format.origin)
       .allowsV2Scan(ConfResolver.spelled(relation.options))
 
   private def v2Relation(
@@ -67,7 +66,7 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
   ): LogicalPlan = {
     val options = ConfResolver.spelled(relation.options) - "path" - "paths"
     val paths = relation.location.rootPaths.map(_.toString)
-    val table = format.v2Table(SparkSession.active, options, paths, relation.schema)
+    val table = format.v2Table(relation.sparkSession, options, paths, relation.schema)
     val v2 = DataSourceV2Relation.create(table, None, None)
     val byName = leaf.output.map(column => column.name -> column).toMap[String, AttributeReference]
     // The plan above refers to the columns by their ids. Spark's case class has more fields in each version, but the

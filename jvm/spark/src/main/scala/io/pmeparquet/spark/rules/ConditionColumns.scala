@@ -103,7 +103,13 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
       name <- lineage.lookedAt(cached.node.output).toSeq.sorted
     } {
       val where = s"cached data, column '$name'"
-      masterKeyOf(name, cached, lineage).foreach(key => throw PmeErrors.deniedInCondition(where, key, null))
+      val scans = equalScans(cached, lineage)
+      def requireUnmasked(): Unit =
+        scans
+          .flatMap(_.masterKeyOf(name))
+          .headOption
+          .foreach(key => throw PmeErrors.deniedInCondition(where, key, null))
+      requireUnmasked()
       if (!cached.isFilled)
         throw PmeErrors.unsupported(
           where,
@@ -111,14 +117,17 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
           "the KMS may have refused its key, which is known only after all of the data is cached",
           "Fill the cache first, for example with count(), or set deniedPredicates=null."
         )
+      // Spark reads lost blocks again, and the KMS may refuse the key by then.
+      scans.foreach(_.noteCondition(name))
+      // Such a read may have begun before.
+      requireUnmasked()
     }
 
-  /** The master key that the KMS refused to a cached scan, or to an equal scan that Spark may have run in its place. */
-  private def masterKeyOf(name: String, cached: CachedNode, lineage: ColumnLineage): Option[String] =
+  /** What a cached scan has masked, and each equal scan that Spark may have run in its place. */
+  private def equalScans(cached: CachedNode, lineage: ColumnLineage): Seq[MaskedColumns] =
     lineage.cached
       .map(_.node)
       .filter(_.sameResult(cached.node))
       .flatMap(node => ours(node))
-      .flatMap { case (_, masked) => masked.masterKeyOf(name) }
-      .headOption
+      .map { case (_, masked) => masked }
 }

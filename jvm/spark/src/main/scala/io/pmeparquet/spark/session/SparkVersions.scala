@@ -14,5 +14,8 @@ private[spark] object SparkVersions {
   /** Whether a relation in the text of a view may have options besides its table's: since Spark 4. */
   val viewsMayHaveOptions: Boolean = !isThree(SPARK_VERSION)
 
+  /** Whether the session of a `DataFrameReader` is the active one while it creates a relation: since Spark 4. */
+  val readersAreActive: Boolean = !isThree(SPARK_VERSION)
+
   private def isThree(version: String) = version.startsWith("3.")
 }

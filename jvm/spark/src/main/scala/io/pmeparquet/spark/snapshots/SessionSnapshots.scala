@@ -89,6 +89,7 @@ private[spark] object SessionSnapshots {
     }
   )
 
-  private val Id = "spark.pme-parquet.session"
+  // Beginning with spark.sql, so that it does not tell readers apart (ReaderIdentity).
+  private val Id = "spark.sql.pmeparquet.session"
   private val byId = new ConcurrentHashMap[String, WeakReference[SessionSnapshots]]
 }

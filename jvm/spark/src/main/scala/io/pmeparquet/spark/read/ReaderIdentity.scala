@@ -1,0 +1,85 @@
+package io.pmeparquet.spark.read
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.{MessageDigest, SecureRandom}
+import java.util.UUID
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.security.UserGroupInformation
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.spark.options.Asker
+import io.pmeparquet.spark.session.{SparkAccess, SparkVersions}
+
+/**
+ * Under which settings the files of a relation are read. Spark answers a query of one session by what another has
+ * cached, and one scan of a query by another, if their relations are equal. The options of a read are part of that
+ * equality, and its session is not. So this is part of the equality of our formats: it is equal for readers whose
+ * sessions have equal settings, user and class loader.
+ *
+ * A relation that is read under other settings than it was planned with has both, and equals none but itself.
+ * ''Driver only.''
+ */
+private[spark] final class ReaderIdentity private (@volatile private var settings: Set[String]) {
+
+  /** Notes the session, where the creator of a format could only guess it. */
+  def settle(session: SparkSession): Unit = settings = Set(ReaderIdentity.digest(session))
+
+  /** Notes that this session reads the files now. */
+  def readBy(session: SparkSession): Unit = synchronized {
+    settings = settings + ReaderIdentity.digest(session)
+  }
+
+  override def equals(other: Any): Boolean = other match {
+    case that: ReaderIdentity => settings == that.settings
+    case _ => false
+  }
+
+  override def hashCode(): Int = settings.hashCode()
+}
+
+private[spark] object ReaderIdentity {
+
+  def of(session: SparkSession): ReaderIdentity = new ReaderIdentity(Set(digest(session)))
+
+  /**
+   * For a format that Spark creates now. Spark does not tell it the session, which is the active one, except for
+   * readers of Spark 3.5: until [[settle]] tells it, such a format is its own reader.
+   */
+  def ofCaller(asker: Asker): ReaderIdentity = {
+    val active = SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
+    active
+      .filter(_ => SparkVersions.readersAreActive || asker != Asker.Statement)
+      .fold(new ReaderIdentity(Set(UUID.randomUUID().toString)))(of)
+  }
+
+  /**
+   * A digest of all settings of a session and its Hadoop configuration: a KMS client may look at any of them. Settings of
+   * Spark SQL and Hive do not count. The random salt keeps a digest from telling a secret among the settings.
+   */
+  def digest(session: SparkSession): String = {
+    val hash = MessageDigest.getInstance("SHA-256")
+    def add(text: String): Unit = {
+      val bytes = text.getBytes(UTF_8)
+      hash.update(s"${bytes.length}:".getBytes(UTF_8))
+      hash.update(bytes)
+    }
+    hash.update(salt)
+    val hadoop = session.sparkContext.hadoopConfiguration
+    val values = hadoop.iterator().asScala.map(entry => entry.getKey -> entry.getValue).toMap ++
+      SparkAccess.sqlConf(session).getAllConfs
+    values.toSeq.filterNot { case (name, _) => Others.exists(name.startsWith) }.sorted.foreach {
+      case (name, value) =>
+        add(name)
+        add(value)
+    }
+    add(UserGroupInformation.getCurrentUser.getUserName)
+    add(System.identityHashCode(hadoop.getClassLoader).toString)
+    hash.digest().take(Length).map(byte => f"$byte%02x").mkString
+  }
+
+  private val Others = Seq("spark.sql.", "hive.")
+  private val Length = 11
+  private val salt = new SecureRandom().generateSeed(16)
+}
