@@ -6,6 +6,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewriter}
 import org.apache.parquet.hadoop.metadata.FileMetaData
 import org.apache.parquet.hadoop.ParquetInputFormat
@@ -158,6 +159,19 @@ final class SplitReader private[file] (
       chunks.filter(_.meta.getTotalSize <= ChunkPlaces.MaxChunkBytes).foreach(checkHeaders)
     }
   }
+
+  /** The number of rows in each row group of a split. It opens no column. */
+  def rowCounts(start: Long, length: Long): Seq[Long] = file.rowGroups(start, length).map(file.rowCount)
+
+  /**
+   * The statistics of one column in each row group of a split that has rows, as parquet-java trusts them.
+   *
+   * @throws io.pmeparquet.PmeException if the column's key is missing, refused or wrong
+   */
+  def statistics(start: Long, length: Long, column: String): Seq[Statistics[_]] =
+    file.rowGroups(start, length).filter(file.rowCount(_) > 0).flatMap { rowGroup =>
+      file.chunks(rowGroup, Seq(Seq(column)), counters).chunks.map(_.meta.getStatistics: Statistics[_])
+    }
 
   private def checkHeaders(chunk: Chunk): Unit = {
     val pages = new AllPages(input.bytes.read(file.rangeOf(chunk)))

@@ -15,6 +15,7 @@ import io.pmeparquet.spark.read.{
   FileReaderFactory,
   GatedReaderFactory,
   MaskedColumns,
+  NoFiles,
   OurScan,
   OurScanBuilder,
   SplitGate
@@ -49,6 +50,7 @@ private[spark] final case class EncryptedOrcScan(
     format: OrcFormat
 ) extends OurScan {
 
+  override def pushedAggregate: Option[Aggregation] = spark.pushedAggregate
   override def masking: Option[Masking] = format.maskingOf(session, options)
   override def masked: MaskedColumns = format.masked
   override def withConditions(columns: Set[String]): EncryptedOrcScan =
@@ -77,7 +79,8 @@ private[spark] final case class EncryptedOrcScan(
     // This ignores case: it may ask for the key of one column too many, and never for one too few.
     val wanted = spark.dataSchema.filter(field => names.exists(field.name.equalsIgnoreCase))
     val gate = format.gate(session, options, spark.hadoopConf, spark.dataSchema, StructType(wanted))
-    new GatedReaderFactory(spark.createReaderFactory(), new StatisticsGate(gate))
+    val files = new GatedReaderFactory(spark.createReaderFactory(), new StatisticsGate(gate))
+    NoFiles.or(files, aggregation, spark.readDataSchema)
   }
 }
 

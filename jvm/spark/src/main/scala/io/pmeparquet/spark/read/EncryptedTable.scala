@@ -55,8 +55,8 @@ abstract class EncryptedTable private[spark] (
       (OurTable.skippingNothing(read) ++ PmeCryptoFactory.readProperties(scope)).asJava
     )
     val files = if (tables.isEmpty && store.isEmpty) fileIndex else skippedFiles(tables, store, options)
-    val spark = new ParquetScanBuilder(session, files, schema, dataSchema, sparks)
-    new PmeScanBuilder(spark, FileOpeningOf(session, sparks, scope, sessionRules, seal))
+    def builder() = new ParquetScanBuilder(session, files, schema, dataSchema, sparks)
+    new PmeScanBuilder(builder(), () => builder(), FileOpeningOf(session, sparks, scope, sessionRules, seal))
   }
 
   private def skippedFiles(

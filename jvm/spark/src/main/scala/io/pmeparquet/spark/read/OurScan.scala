@@ -1,13 +1,13 @@
 package io.pmeparquet.spark.read
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
+import org.apache.spark.sql.connector.expressions.aggregate.{AggregateFunc, Aggregation, Max, Min}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.v2.{FileScan, FileScanBuilder}
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
 import org.apache.spark.sql.internal.connector.SupportsMetadata
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.Masking
@@ -27,12 +27,21 @@ private[spark] trait OurScan extends Scan with Batch with SupportsReportStatisti
   /** The same scan, with more columns that conditions look at. */
   def withConditions(columns: Set[String]): OurScan
 
+  /** What Spark asks files for in place of rows. */
+  def pushedAggregate: Option[Aggregation]
+
   override def readSchema(): StructType = spark.readSchema()
   override def description(): String = spark.description()
   override def getMetaData(): Map[String, String] = spark.getMetaData()
   override def estimateStatistics(): Statistics = spark.estimateStatistics()
   override def toBatch: Batch = this
-  override def planInputPartitions(): Array[InputPartition] = spark.planInputPartitions()
+
+  // Spark adds the counts of files up, and the sum of none is NULL: this partition states that no file has no rows.
+  override def planInputPartitions(): Array[InputPartition] = {
+    val planned = spark.planInputPartitions()
+    if (planned.isEmpty && pushedAggregate.exists(_.groupByExpressions().isEmpty)) Array(NoFiles.partition)
+    else planned
+  }
 }
 
 /**
@@ -54,5 +63,15 @@ private[spark] abstract class OurScanBuilder(
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = spark.pushFilters(filters)
   override def pushedFilters: Array[Predicate] = spark.pushedFilters
   override def pushAggregation(aggregation: Aggregation): Boolean =
-    trustsStatistics && spark.pushAggregation(aggregation)
+    trustsStatistics && !aggregation.aggregateExpressions().exists(isOfFloats) && spark.pushAggregation(aggregation)
+
+  // In Spark NaN is the largest number. Writers leave it out of statistics, or all statistics with it.
+  private def isOfFloats(function: AggregateFunc): Boolean = function match {
+    case _: Min | _: Max =>
+      val names = function.references().map(_.fieldNames().head)
+      dataSchema.exists { field =>
+        names.exists(_.equalsIgnoreCase(field.name)) && (field.dataType == FloatType || field.dataType == DoubleType)
+      }
+    case _ => false
+  }
 }

@@ -5,9 +5,10 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.FileSourceOptions
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, ParquetUtils}
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
 import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -41,17 +42,44 @@ private[spark] final case class FileOpeningOf(
       SealOfRead.needsPages(seal.isDefined)
 }
 
-/** Wraps the scan that Spark's builder of Parquet scans builds. ''Driver only.'' */
-private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: FileOpeningOf)
-    extends OurScanBuilder(opening.session, spark.fileIndex, spark.dataSchema, spark) {
+/**
+ * Wraps the scan that Spark's builder of Parquet scans builds. ''Driver only.''
+ *
+ * @param another makes a builder like `spark`, into which nothing was pushed
+ */
+private[spark] final class PmeScanBuilder(
+    spark: ParquetScanBuilder,
+    another: () => ParquetScanBuilder,
+    opening: FileOpeningOf
+) extends OurScanBuilder(opening.session, spark.fileIndex, spark.dataSchema, spark) {
 
   // If a read may mask columns, nobody can have the statistics of a masked one. If only some files refuse it, an
   // aggregate would show values of the others. If the table is sealed, Spark would read footers that nobody compares.
   override protected def trustsStatistics: Boolean =
     opening.scope.settings.masking.isEmpty && opening.seal.isEmpty
 
-  override def build(): Scan = PmeScan(spark.build(), opening)
+  override def build(): Scan = {
+    val built = spark.build()
+    PmeScan(built, opening, aggregates = built.pushedAggregate.map(pushed(built, _)))
+  }
+
+  private def pushed(built: ParquetScan, aggregation: Aggregation): PushedAggregates = {
+    val conf = SparkAccess.sqlConf(opening.session)
+    val partitions = built.readPartitionSchema
+    val asked = FileAggregates
+      .of(aggregation, spark.dataSchema, partitions, built.readDataSchema, conf.caseSensitiveAnalysis)
+    val rows = another()
+    rows.pruneColumns(asked.rows)
+    PushedAggregates(asked, rows.build())
+  }
 }
+
+/**
+ * What a scan asks files for in place of rows.
+ *
+ * @param rows Spark's scan of the rows, for files whose footers do not answer
+ */
+private[spark] final case class PushedAggregates(asked: FileAggregates, rows: ParquetScan)
 
 /**
  * Spark's Parquet scan, whose tasks open files behind our gate. ''Driver only.''
@@ -61,7 +89,8 @@ private[spark] final class PmeScanBuilder(spark: ParquetScanBuilder, opening: Fi
 private[spark] final case class PmeScan(
     spark: ParquetScan,
     opening: FileOpeningOf,
-    conditions: Option[Set[String]] = None
+    conditions: Option[Set[String]] = None,
+    aggregates: Option[PushedAggregates] = None
 ) extends OurScan
     with CountsFiles {
   import PmeScan.FilesEntry
@@ -70,6 +99,8 @@ private[spark] final case class PmeScan(
 
   override def withConditions(columns: Set[String]): PmeScan =
     copy(conditions = Some(conditions.getOrElse(Set.empty) ++ columns))
+
+  override def pushedAggregate: Option[Aggregation] = spark.pushedAggregate
 
   override def masking: Option[Masking] = opening.scope.settings.masking
 
@@ -92,15 +123,29 @@ private[spark] final case class PmeScan(
 
   private def filesText = chosen.map(files => ScannedFiles.text(files.counted, atMost = false))
 
-  private def readsPages = spark.pushedAggregate.isEmpty && opening.usesPages
+  private def readsPages = aggregates.isEmpty && opening.usesPages
 
-  override def createReaderFactory(): PartitionReaderFactory = {
-    // With pushed aggregates the schema names their results, which are no columns of the files.
-    val columns = if (spark.pushedAggregate.isDefined) new StructType() else spark.readDataSchema
+  override def createReaderFactory(): PartitionReaderFactory =
+    aggregates.fold(rows)(pushed => NoFiles.or(answers(pushed), spark.pushedAggregate.get, spark.readDataSchema))
+
+  private def answers(pushed: PushedAggregates): PartitionReaderFactory = {
+    val conf = SparkAccess.sqlConf(opening.session)
+    new AggregatesReaderFactory(
+      pushed.asked,
+      copy(spark = pushed.rows, aggregates = None).rows,
+      // Rows are read behind a gate of their own.
+      opening(new StructType()),
+      opening.scope,
+      byName = !(conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(pushed.asked.columns)),
+      conf.caseSensitiveAnalysis
+    )
+  }
+
+  private def rows: PartitionReaderFactory = {
     // This call also prepares the configuration, which both readers need.
     val factory = spark.createReaderFactory()
-    if (readsPages) pages(opening.of(spark.hadoopConf, columns))
-    else new GatedReaderFactory(factory, opening(columns))
+    if (readsPages) pages(opening.of(spark.hadoopConf, spark.readDataSchema))
+    else new GatedReaderFactory(factory, opening(spark.readDataSchema))
   }
 
   private def pages(opened: FileOpening): PartitionReaderFactory = {
