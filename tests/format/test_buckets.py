@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.canary import data_files
+from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import plan, rows
 
@@ -78,3 +79,28 @@ def test_insert_into_a_bucketed_table(spark: SparkSession, pair: Pair) -> None:
         bucketed(spark, source)
         people(spark, 70, 5).write.insertInto(source.table)
     assert rows(spark.table(pair.ours.table)) == rows(spark.table(pair.theirs.table))
+
+
+def test_a_protected_column_makes_no_buckets(spark: SparkSession, ours: Source) -> None:
+    frame = people(spark)
+    keys = {"columnKeys": "pii: name, ssn"}
+    for mode in ("overwrite", "append"):
+        writer = ours.writer(frame, path=ours.path, **keys).mode(mode)
+        with refused("PME_UNSUPPORTED", "'ssn'", "bucketBy", "hash"):
+            writer.bucketBy(3, "ssn").saveAsTable(ours.table)
+    assert not data_files(ours.path)
+    ours.writer(frame, path=ours.path, **keys).bucketBy(3, "id").saveAsTable(ours.table)
+
+
+@pytest.mark.parametrize("name", ["pme-parquet", "pme-orc"])
+def test_a_table_clustered_by_a_protected_column_is_not_made(spark: SparkSession, ours: Source, name: str) -> None:
+    table = f"CREATE TABLE {ours.table} (id BIGINT, ssn STRING) USING `{name}`"
+    with refused("PME_UNSUPPORTED", "CLUSTERED BY"):
+        spark.sql(f"{table} OPTIONS (columnKeys 'pii: ssn') CLUSTERED BY (SSN) INTO 3 BUCKETS")
+    assert not spark.catalog.tableExists(ours.table)
+
+
+def test_keys_of_the_session_bind_buckets_of_a_table(spark: SparkSession, ours: Source, conf: Conf) -> None:
+    spark.sql(f"CREATE TABLE {ours.table} (id BIGINT, ssn STRING) {ours.clause()} CLUSTERED BY (ssn) INTO 3 BUCKETS")
+    with conf({"spark.datasource.pme-parquet.columnKeys": "pii: ssn"}), refused("PME_UNSUPPORTED", "bucketBy"):
+        spark.sql(f"INSERT INTO {ours.table} VALUES (1, 'a')")

@@ -47,6 +47,14 @@ private[pmeparquet] trait ColumnErrors extends ErrorTexts {
         s"readable in directory names. Leave '$column' out of partitionBy, or name the other columns without a wildcard."
     )
 
+  def bucketColumn(pattern: String, column: String): PmeException =
+    fail(
+      Unsupported,
+      s"option columnKeys: '$pattern' matches column '$column', by which the table is bucketed: the names of files would " +
+        "show a hash of its values, and whoever guesses a value can check it. " +
+        s"Leave '$column' out of bucketBy (CLUSTERED BY)."
+    )
+
   def twoKeys(column: String, first: String, second: String): PmeException =
     fail(
       BadOption,

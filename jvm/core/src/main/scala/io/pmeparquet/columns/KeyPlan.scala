@@ -32,4 +32,10 @@ object KeyPlan {
     KeyDraft.ofPartitions(columns, keys, caseSensitive).headOption.foreach { case (entry, column) =>
       throw PmeErrors.partitionColumn(entry.pattern.text, column)
     }
+
+  /** Fails if a pattern matches a column of the buckets: names of files have a hash of its values, which has no key. */
+  def checkBuckets(columns: Seq[String], keys: Option[ColumnKeys], caseSensitive: Boolean): Unit =
+    KeyDraft.ofPartitions(columns, keys, caseSensitive).headOption.foreach { case (entry, column) =>
+      throw PmeErrors.bucketColumn(entry.pattern.text, column)
+    }
 }

@@ -4,6 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.mapreduce.Job
 import org.apache.orc.OrcConf
+import org.apache.spark.sql.catalyst.catalog.BucketSpec
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{OutputWriterFactory, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
@@ -197,10 +198,19 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
       options: Map[String, String],
       dataSchema: StructType,
       partitions: Seq[String],
+      buckets: Option[BucketSpec],
       replaces: Boolean
   ): Unit = {
     val conf = SparkAccess.hadoopConf(session, options)
-    OrcWrite.check(resolver(session, options), state.isSparks, conf, dataSchema, partitions, replaces)
+    OrcWrite.check(
+      resolver(session, options),
+      state.isSparks,
+      conf,
+      dataSchema,
+      partitions,
+      buckets,
+      replaces
+    )
   }
 
   override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean = true

@@ -5,6 +5,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
 import org.apache.orc.{OrcConf, TypeDescription}
+import org.apache.spark.sql.catalyst.catalog.BucketSpec
 import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.execution.datasources.orc.OrcUtils
 import org.apache.spark.sql.types.StructType
@@ -64,10 +65,12 @@ private[orc] object OrcWrite {
       conf: Configuration,
       dataSchema: StructType,
       partitions: Seq[String],
+      buckets: Option[BucketSpec],
       replaces: Boolean
   ): Unit = {
     val plan = Plan.of(resolver, isSparks, conf, dataSchema)
     KeyPlan.checkPartitions(partitions, plan.keys, plan.caseSensitive)
+    KeyPlan.checkBuckets(buckets.toSeq.flatMap(_.bucketColumnNames), plan.keys, plan.caseSensitive)
     if (replaces) {
       plan.scope(resolver)
       ()

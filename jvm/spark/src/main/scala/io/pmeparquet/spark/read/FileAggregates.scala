@@ -82,7 +82,8 @@ private[spark] object FileAggregates {
       functions.map {
         case _: CountStar => Counting(None)
         case count: Count => Counting(nameOf(count).map(place(names, _)))
-        case function @ (_: Min | _: Max) => Extreme(place(names, nameOf(function).get), function.isInstanceOf[Max])
+        case function @ (_: Min | _: Max) =>
+          Extreme(place(names, nameOf(function).get), function.isInstanceOf[Max])
         case other => throw new IllegalStateException(s"internal error: $other was pushed")
       },
       result
@@ -104,7 +105,8 @@ private[read] final class RowAggregates(asked: FileAggregates) {
     case (Counting(column), at) =>
       if (column.forall(!row.isNullAt(_))) values(at) = values(at).asInstanceOf[Long] + 1
     case (extreme: Extreme, at) =>
-      if (!row.isNullAt(extreme.at)) values(at) = extreme.of(values(at), row.get(extreme.at, types(extreme.at)))
+      if (!row.isNullAt(extreme.at))
+        values(at) = extreme.of(values(at), row.get(extreme.at, types(extreme.at)))
   }
 
   def result: Seq[Any] = values.toSeq

@@ -45,16 +45,18 @@ private[read] final class FooterAggregates(
   }
 
   private def counted(groups: Column): Option[Long] =
-    if (groups.statistics.forall(has(_)(_.isNumNullsSet))) Some(rowCount - groups.statistics.map(_.getNumNulls).sum)
+    if (groups.statistics.forall(has(_)(_.isNumNullsSet)))
+      Some(rowCount - groups.statistics.map(_.getNumNulls).sum)
     else None
 
   private def extremeOf(extreme: Extreme, column: Column, wanted: DataType): Option[Any] = {
     val ends = column.statistics.map { group =>
       if (!has(group)(_.hasNonNullValue)) None
-      else for {
-        low <- converted(group.genericGetMin, column.field, wanted)
-        high <- converted(group.genericGetMax, column.field, wanted)
-      } yield if (extreme.largest) high else low
+      else
+        for {
+          low <- converted(group.genericGetMin, column.field, wanted)
+          high <- converted(group.genericGetMax, column.field, wanted)
+        } yield if (extreme.largest) high else low
     }
     if (ends.exists(_.isEmpty)) None else Some(ends.flatten.foldLeft[Any](null)(extreme.of))
   }

@@ -1,7 +1,7 @@
 package io.pmeparquet.spark.read
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.aggregate.{Aggregation, Count, CountStar}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.execution.datasources.FilePartition
@@ -25,7 +25,11 @@ private[spark] final class NoFiles private (
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     if (!NoFiles.is(partition)) files.createReader(partition)
-    else new UnsafeRowReader(new IteratorReader(Iterator.single[InternalRow](new GenericInternalRow(values))), result)
+    else
+      new UnsafeRowReader(
+        new IteratorReader(Iterator.single[InternalRow](new GenericInternalRow(values))),
+        result
+      )
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
     files.createColumnarReader(partition)
@@ -44,9 +48,13 @@ private[spark] object NoFiles {
   }
 
   /** ''Driver only.'' */
-  def or(files: PartitionReaderFactory, aggregation: Aggregation, result: StructType): PartitionReaderFactory = {
-    val values = aggregation.aggregateExpressions().map[Any] {
-      case _: Count | _: CountStar => 0L
+  def or(
+      files: PartitionReaderFactory,
+      aggregation: Aggregation,
+      result: StructType
+  ): PartitionReaderFactory = {
+    val values = aggregation.aggregateExpressions().toSeq.map {
+      case _: Count | _: CountStar => Long.box(0)
       case _ => null
     }
     new NoFiles(files, values, result)

@@ -63,14 +63,18 @@ private[spark] abstract class OurScanBuilder(
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = spark.pushFilters(filters)
   override def pushedFilters: Array[Predicate] = spark.pushedFilters
   override def pushAggregation(aggregation: Aggregation): Boolean =
-    trustsStatistics && !aggregation.aggregateExpressions().exists(isOfFloats) && spark.pushAggregation(aggregation)
+    trustsStatistics && !aggregation.aggregateExpressions().exists(isOfFloats) && spark.pushAggregation(
+      aggregation
+    )
 
   // In Spark NaN is the largest number. Writers leave it out of statistics, or all statistics with it.
   private def isOfFloats(function: AggregateFunc): Boolean = function match {
     case _: Min | _: Max =>
       val names = function.references().map(_.fieldNames().head)
       dataSchema.exists { field =>
-        names.exists(_.equalsIgnoreCase(field.name)) && (field.dataType == FloatType || field.dataType == DoubleType)
+        names.exists(
+          _.equalsIgnoreCase(field.name)
+        ) && (field.dataType == FloatType || field.dataType == DoubleType)
       }
     case _ => false
   }

@@ -126,7 +126,9 @@ private[spark] final case class PmeScan(
   private def readsPages = aggregates.isEmpty && opening.usesPages
 
   override def createReaderFactory(): PartitionReaderFactory =
-    aggregates.fold(rows)(pushed => NoFiles.or(answers(pushed), spark.pushedAggregate.get, spark.readDataSchema))
+    aggregates.fold(rows)(pushed =>
+      NoFiles.or(answers(pushed), spark.pushedAggregate.get, spark.readDataSchema)
+    )
 
   private def answers(pushed: PushedAggregates): PartitionReaderFactory = {
     val conf = SparkAccess.sqlConf(opening.session)

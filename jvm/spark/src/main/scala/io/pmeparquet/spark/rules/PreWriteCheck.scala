@@ -39,6 +39,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
               ConfResolver.spelled(write.options),
               dataSchema(write),
               write.partitionColumns.map(_.name),
+              write.bucketSpec,
               replaces = write.mode == SaveMode.Overwrite
             )
           }
@@ -55,9 +56,16 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
 
   private def checkTable(table: CatalogTable): Unit =
     if (table.provider.exists(FormatName.names))
-      PmeSparkException.translated(
-        new ConfResolver(SparkSession.active).checkNames(table.storage.properties)
-      )
+      PmeSparkException.translated {
+        val resolver = new ConfResolver(SparkSession.active)
+        resolver.checkNames(table.storage.properties)
+        if (table.bucketSpec.isDefined)
+          ColumnPlan.checkBuckets(
+            SparkSession.active,
+            table.bucketSpec,
+            resolver.columnKeys(table.storage.properties)
+          )
+      }
 
   /**
    * Spark does not tell a format the table that a statement creates and fills, so files would not be under the master keys
@@ -80,6 +88,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     val options = ConfResolver.spelled(write.options)
     val resolver = new ConfResolver(session, format.origin)
     ColumnPlan.checkPartitions(session, write.partitionColumns.map(_.name), resolver.columnKeys(options))
+    ColumnPlan.checkBuckets(session, write.bucketSpec, resolver.columnKeys(options))
     if (write.mode != SaveMode.Overwrite) write
     else {
       val conf = SparkAccess.hadoopConf(session, options)

@@ -27,7 +27,8 @@ private[spark] object SealedStreams {
     // A table of the catalog may name no KMS, so its options are judged where its batches are read.
     val options = ConfResolver.spelled(source.options)
     val paths = source.paths ++ options.collect { case (name, path) if name.equalsIgnoreCase("path") => path }
-    val origin = source.catalogTable.fold[OptionOrigin](OptionOrigin.Frame)(OptionOrigin.of(_, hasMore = true))
+    val origin =
+      source.catalogTable.fold[OptionOrigin](OptionOrigin.Frame)(OptionOrigin.of(_, hasMore = true))
     // A pattern of paths: each batch looks at the whole table.
     paths.distinct.filterNot(_.exists(Pattern.contains(_))).foreach { path =>
       new SnapshotReads(session, new ConfResolver(session, origin), options).requireWhole(new Path(path))

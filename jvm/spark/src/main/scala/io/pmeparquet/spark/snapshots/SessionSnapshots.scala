@@ -78,7 +78,9 @@ private[spark] object SessionSnapshots {
     session,
     _ => {
       val conf = SparkAccess.sqlConf(session)
-      val known = Option(conf.getConfString(Id, null)).flatMap(id => Option(byId.get(id))).flatMap(one => Option(one.get))
+      val known = Option(conf.getConfString(Id, null))
+        .flatMap(id => Option(byId.get(id)))
+        .flatMap(one => Option(one.get))
       known.getOrElse {
         val made = new SessionSnapshots
         val id = UUID.randomUUID.toString

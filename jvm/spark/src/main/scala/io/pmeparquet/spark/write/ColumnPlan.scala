@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.write
 
 import org.apache.parquet.schema.MessageType
+import org.apache.spark.sql.catalyst.catalog.BucketSpec
 import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
@@ -30,4 +31,12 @@ private[spark] object ColumnPlan {
   /** Fails if `columnKeys` covers a partition column: its values become names of directories. */
   def checkPartitions(session: SparkSession, columns: Seq[String], keys: Option[ColumnKeys]): Unit =
     KeyPlan.checkPartitions(columns, keys, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
+
+  /** Fails if `columnKeys` covers a column of the buckets: a hash of its values becomes a part of names of files. */
+  def checkBuckets(session: SparkSession, buckets: Option[BucketSpec], keys: Option[ColumnKeys]): Unit =
+    KeyPlan.checkBuckets(
+      buckets.toSeq.flatMap(_.bucketColumnNames),
+      keys,
+      SparkAccess.sqlConf(session).caseSensitiveAnalysis
+    )
 }
