@@ -73,17 +73,16 @@ object WriteRules {
 
   /** Spark moves single files to partitions that have a location of their own, under new names. */
   def checkPath(path: Path, settings: FileSettings): Unit =
-    if (
-      path.getParent.getName.startsWith(
-        StagingPrefix
-      ) && (settings.externalMaterial || settings.aadPrefix.isDefined)
-    )
+    if (isMovedElsewhere(path) && (settings.externalMaterial || settings.aadPrefix.isDefined))
       throw PmeErrors.unsupported(
         path.toString,
         "keyMaterial=external or aadPrefix in a partition with a location of its own",
         "Spark moves and renames files there after they are written",
         "Use keyMaterial=internal and no aadPrefix for this table."
       )
+
+  /** Whether a new file is for a partition that has a location of its own. */
+  def isMovedElsewhere(path: Path): Boolean = path.getParent.getName.startsWith(StagingPrefix)
 
   /** The directory of the table that a write targets: Spark stages dynamic overwrites in a directory within it. */
   def tableDirectory(outputPath: Path): String =

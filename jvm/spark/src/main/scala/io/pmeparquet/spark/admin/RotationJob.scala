@@ -82,8 +82,16 @@ private[admin] final class RotationJob(
           "Its snapshots are under keys of the KMS before. Rotate within one KMS, or copy the table (pme.rekey) and seal " +
             "the copy."
         )
+      // All files of a sealed table have the same keys.
+      val isPart = TableFiles.qualified(table.toString, conf) != TableFiles.qualified(path.toString, conf)
+      if (settings.masterKeys.isDefined && isPart)
+        throw PmeErrors.sealedTable(
+          "a rotation of a part of it to other master keys",
+          table.toString,
+          "Rotate the whole table."
+        )
       val job = new SealingJob(session, table.toString, options, resolver)
-      job.prepareRotation()
+      job.prepareRotation(rotation.target)
       job
     }
 

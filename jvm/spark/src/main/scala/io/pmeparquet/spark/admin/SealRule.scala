@@ -208,10 +208,6 @@ private[admin] object RewrittenFiles {
     old.aadFileUnique.exists(unique => now.aadFileUnique.exists(Arrays.equals(unique, _)))
   )
 
-  /** By a run in place that has not ended: files in plaintext are encrypted, and open with the keys of the run. */
-  val partlyEncrypted: SealRule =
-    new RewrittenFiles((old, now) => old.aadFileUnique.isEmpty && now.aadFileUnique.isDefined)
-
   /** @param footers of the files that the run has encrypted, by their paths */
   def encrypted(footers: Map[String, WrittenFooter]): SealRule = new RewrittenFiles((_, now) =>
     footers

@@ -63,6 +63,9 @@ private[spark] final class SealingJob(
   /** The manifests of a table that a write removes with all that is in it. */
   private var history: Seq[(Long, Array[Byte])] = Nil
 
+  /** The master keys that footers may have that were not there before; none for any that the keys of this job open. */
+  private var footerKeys: Option[Set[String]] = None
+
   /** What a prepared write removes. */
   private var replaced: Replaced = Replaced.Nothing
 
@@ -128,6 +131,8 @@ private[spark] final class SealingJob(
         case conflict: PmeException
             if conflict.condition == Condition.SnapshotConflict && replaced == Replaced.Nothing && left > 0 =>
           loaded = None
+          // Whoever deletes all versions now must not get a new history, which would list the files of this write alone.
+          if (base.version.isEmpty) SessionSnapshots.of(session).seen.requireNone(directory)
           attempt(left - 1)
       }
     restoreHistory()
@@ -145,8 +150,15 @@ private[spark] final class SealingJob(
     }
   }
 
-  /** Looks at a sealed table before a rotation, which [[sealRotated]] then seals. */
-  def prepareRotation(): Unit = {
+  /**
+   * Looks at a sealed table before a rotation, which [[sealRotated]] then seals.
+   *
+   * @param target the new master key for each old one
+   */
+  def prepareRotation(target: String => Option[String]): Unit = {
+    footerKeys = base.version.map { version =>
+      version.manifest.policy.footerKey.toSet.flatMap((key: String) => Set(key) ++ target(key))
+    }
     prepareRewriting(RewrittenFiles.rotated)
     ()
   }
@@ -155,11 +167,12 @@ private[spark] final class SealingJob(
   def sealRotated(): SealedSnapshot = sealedWith(None, areNamed = false, RewrittenFiles.rotated)
 
   /**
-   * Looks at a sealed table before it is encrypted in place, which [[sealEncrypted]] then seals.
+   * Looks at a sealed table before it is encrypted in place, which [[sealEncrypted]] then seals. Nothing shows that a file
+   * that is encrypted already was made of the one that was sealed, so files that an earlier run left are refused.
    *
-   * @return the files that an earlier run has not encrypted, whose bytes nobody has compared
+   * @return the files, whose bytes nobody has compared
    */
-  def prepareInPlace(): Set[String] = prepareRewriting(RewrittenFiles.partlyEncrypted).kept.map(_.path).toSet
+  def prepareInPlace(): Set[String] = prepareRewriting(NothingChanged).kept.map(_.path).toSet
 
   /** @param footers of the encrypted files, by their paths */
   def sealEncrypted(footers: Map[String, WrittenFooter]): SealedSnapshot =
@@ -200,6 +213,11 @@ private[spark] final class SealingJob(
     val listed = listFiles().filter(file => rule.concerns(relative(file), base.files))
     val (known, unknown) = split(listed, base.files.filterNot(_ => opensAll))
     val facts = look(unknown, wanted)
+    for (allowed <- footerKeys; (file, found) <- facts; key <- found.footerKey if !allowed(key))
+      throw PmeErrors.snapshotMismatch(
+        file.path,
+        s"the file was replaced by another one, whose footer is under master key '$key'"
+      )
     val opened = facts.map { case (file, one) => SealedRows.of(relative(file), file, one) }
     (SealedDifferences.of(table, base.files, known, opened.toVector), facts)
   }

@@ -64,7 +64,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       TableColumns.checkLeaves(columns.flatMap(_._2), settings)
       val sealing = sealingOf(found.files)
       val done = encrypt(table, columns.map(_._1), unreadable, read)
-      // Readers refuse a table of which some files were not encrypted, until this has run again.
+      // Readers refuse a table of which some files were not encrypted, until its owner seals it anew.
       if (done.forall(_._2.isRight))
         sealing.foreach(_.sealEncrypted(done.collect { case (file, Right(one)) =>
           within(table, file) -> one.footer

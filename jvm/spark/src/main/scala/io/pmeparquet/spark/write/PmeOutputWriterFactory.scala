@@ -14,6 +14,7 @@ import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.write.{SizeStatistics, WriteRules}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.spark.snapshots.WrittenFiles
+import io.pmeparquet.PmeErrors
 
 /**
  * Wraps Spark's writer factory, and brings the write's scope to executors. ''Crosses the wire.''
@@ -33,6 +34,13 @@ private[spark] final class PmeOutputWriterFactory(
       val file = new Path(path)
       val settings = scope.settings
       WriteRules.checkPath(file, settings)
+      // Before the commit: a snapshot lists only files below the table's directory.
+      if (written.isDefined && WriteRules.isMovedElsewhere(file))
+        throw PmeErrors.sealedTable(
+          "a write to a partition with a location of its own",
+          scope.tableDirectory,
+          "Give the partition its usual directory."
+        )
       // A streaming sink does not tell the format its partition columns: only the directories show them.
       val partitions = WriteRules.partitionColumns(file, scope.tableDirectory)
       KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
