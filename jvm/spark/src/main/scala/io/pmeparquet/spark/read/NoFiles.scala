@@ -16,7 +16,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  */
 private[spark] final class NoFiles private (
     files: PartitionReaderFactory,
-    values: Array[Any],
+    values: List[Any],
     result: StructType
 ) extends PartitionReaderFactory {
 
@@ -27,7 +27,7 @@ private[spark] final class NoFiles private (
     if (!NoFiles.is(partition)) files.createReader(partition)
     else
       new UnsafeRowReader(
-        new IteratorReader(Iterator.single[InternalRow](new GenericInternalRow(values))),
+        new IteratorReader(Iterator.single[InternalRow](new GenericInternalRow(values.toArray))),
         result
       )
 
@@ -53,7 +53,7 @@ private[spark] object NoFiles {
       aggregation: Aggregation,
       result: StructType
   ): PartitionReaderFactory = {
-    val values = aggregation.aggregateExpressions().toSeq.map {
+    val values = aggregation.aggregateExpressions().toList.map {
       case _: Count | _: CountStar => Long.box(0)
       case _ => null
     }
