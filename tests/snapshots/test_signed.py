@@ -142,6 +142,20 @@ def test_a_signed_table_is_not_sealed_on_with_an_hmac_or_another_key(
         count(spark, signer, target, verifyKey=public)
 
 
+def test_a_rotation_of_a_signed_table_signs_its_next_version(
+    spark: SparkSession, signer: Signer, public: pme.SecretReference, target: str
+) -> None:
+    write(spark, signer, target)
+    seal(spark, signer, target, signing="publisher")
+    new = {"footer": "other"}
+    with refused(NOT_AUTHENTIC, "verifyKey is not set"):
+        pme.rotate(spark, target, kms=signer.keys, master_keys=new)
+    report = pme.rotate(spark, target, kms=signer.keys, master_keys=new, options={"signingKey": "publisher"})
+    assert report.counts == {"rotated": 1}
+    assert [(one.version, one.key) for one in pme.snapshots(target)] == [(1, "publisher"), (2, "publisher")]
+    assert count(spark, signer, target, verifyKey=public, minSnapshot=2) == 20
+
+
 @pytest.mark.usefixtures("public")
 def test_rows_of_an_hmac_are_not_taken_over_by_a_signature(spark: SparkSession, signer: Signer, target: str) -> None:
     write(spark, signer, target)

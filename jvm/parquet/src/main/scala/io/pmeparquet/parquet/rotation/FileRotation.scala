@@ -6,12 +6,13 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.material.{KeyMaterial, MaterialFile}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles}
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.parquet.write.WrittenFooter
 
 /**
  * What a rotation does with one file: finds its keys, and later replaces them with the rewrapped ones. ''Crosses the
@@ -85,8 +86,13 @@ final class FileRotation(
    * Writes the file's rewrapped keys. Leaves a file alone that another attempt of the same task has finished.
    *
    * @param changes the new form of each key, by the old one
+   * @return the footer that the file had, and the one that this has written; none if the file itself stays as it is
    */
-  def change(file: ListedFile, changes: Map[WrappedKey, WrappedKey], conf: Configuration): Unit = {
+  def change(
+      file: ListedFile,
+      changes: Map[WrappedKey, WrappedKey],
+      conf: Configuration
+  ): Option[RotatedFooter] = {
     val path = new Path(file.path)
     val status = path.getFileSystem(conf).getFileStatus(path)
     val version = FileVersion.of(path, status)
@@ -97,8 +103,9 @@ final class FileRotation(
         if (!plan.isKnown || (!looked && plan.edits.nonEmpty)) throw PmeErrors.changedMeanwhile(file.path)
         // Key material is there before the footer that needs it: readers find their keys at every moment.
         if (plan.besideChanges) writeBeside(path, plan.beside, status, conf)
-        if (plan.edits.nonEmpty) writeFile(keyed, plan, status, conf)
+        val rotated = if (plan.edits.isEmpty) None else Some(writeFile(keyed, plan, status, conf))
         if (plan.beside.isEmpty) FileReplacement.of(MaterialFiles.beside(path), conf).delete()
+        rotated
       case _ => throw PmeErrors.changedMeanwhile(file.path)
     }
   }
@@ -116,7 +123,12 @@ final class FileRotation(
       out.write(MaterialFile.toJson(material).getBytes(UTF_8))
     }
 
-  private def writeFile(keyed: KeyedFile, plan: RotationPlan, like: FileStatus, conf: Configuration): Unit = {
+  private def writeFile(
+      keyed: KeyedFile,
+      plan: RotationPlan,
+      like: FileStatus,
+      conf: Configuration
+  ): RotatedFooter = {
     val path = keyed.version.path
     def unchanged(): Unit =
       if (FileVersion.of(path, conf) != keyed.version) throw PmeErrors.changedMeanwhile(path.toString)
@@ -125,9 +137,17 @@ final class FileRotation(
       FileRotation.copy(keyed.version, keyed.footerOffset, out, conf)
       out.write(end)
     }
+    val written = WrittenFooter(keyed.footerOffset + end.length, Sha256.ofBytes(end))
+    RotatedFooter(keyed.footerSha256, written)
   }
-
 }
+
+/**
+ * The end of a file that a rotation has replaced. ''Crosses the wire.''
+ *
+ * @param before SHA-256 of the old footer, its length and the magic
+ */
+final case class RotatedFooter(before: Array[Byte], after: WrittenFooter)
 
 object FileRotation {
   val Internal = "internal"

@@ -75,6 +75,9 @@ private[parquet] final class KeyedFile private (
 
   def footerOffset: Long = footer.segment.offset
 
+  /** SHA-256 of the end of the file, as it was opened. */
+  def footerSha256: Array[Byte] = footer.sha256
+
   def hasReadableFooter: Boolean = !footer.encrypted
   def isInternal: Boolean = keys.forall(!_.isExternal)
   def isExternal: Boolean = keys.forall(_.isExternal)

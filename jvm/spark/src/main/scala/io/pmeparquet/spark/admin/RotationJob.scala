@@ -1,12 +1,14 @@
 package io.pmeparquet.spark.admin
 
+import scala.collection.mutable
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.parquet.files.ListedFile
-import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, RotationKeys, RotationMark}
+import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, RotatedFooter, RotationKeys, RotationMark}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ProgressStep}
 import io.pmeparquet.spark.admin.RotationPlan.{Answers, Change}
 import io.pmeparquet.spark.admin.RotationReading.Looked
@@ -45,6 +47,9 @@ private[admin] final class RotationJob(
 
   private val reading = new RotationReading(session, conf, keys, rotation)
 
+  /** The footers that this run has replaced, by the paths of files. */
+  private val rotated = mutable.HashMap.empty[String, RotatedFooter]
+
   /** Whether tasks may be writing: after a job fails, its tasks may still run. */
   private var writing = false
 
@@ -68,7 +73,7 @@ private[admin] final class RotationJob(
         } finally if (!writing) mark.remove()
       }
     // Readers refuse a table of which some files were not rotated, until the rotation has run again.
-    if (reports.forall(_.condition.isEmpty)) sealing.foreach(_.sealRotated())
+    if (reports.forall(_.condition.isEmpty)) sealing.foreach(_.sealRotated(rotated.toMap))
     reports
   }
 
@@ -169,6 +174,10 @@ private[admin] final class RotationJob(
       step.counting(file.length)(changing.change(file, changes, conf))
     }
     writing = false
+    done.foreach {
+      case ((file, _), Right(footer)) => footer.foreach(rotated.put(file.path, _))
+      case _ => ()
+    }
     done.collect { case ((file, _), Left(failure)) => file -> failure }.toMap
   }
 }

@@ -5,6 +5,7 @@ import java.util.{Arrays, Locale}
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{PmeErrors, PmeException, Sha256}
+import io.pmeparquet.parquet.rotation.RotatedFooter
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{SealedFiles, TableSnapshot}
 import io.pmeparquet.snapshot.parts.SealedFile
@@ -206,6 +207,19 @@ private[admin] object RewrittenFiles {
    */
   val rotated: SealRule = new RewrittenFiles((old, now) =>
     old.aadFileUnique.exists(unique => now.aadFileUnique.exists(Arrays.equals(unique, _)))
+  )
+
+  /**
+   * By a rotation of a signed table: whoever has the footer's key can write a file with another one's `aad_file_unique`, and
+   * must not get it signed. So the footer before is the listed one, and the footer now is what the rotation wrote.
+   *
+   * @param footers of the files that the run has rotated, by their paths
+   */
+  def rotatedBy(footers: Map[String, RotatedFooter]): SealRule = new RewrittenFiles((old, now) =>
+    footers.get(now.path).exists { one =>
+      Arrays.equals(one.before, old.footerSha256) && one.after.length == now.length &&
+      Arrays.equals(one.after.sha256, now.footerSha256)
+    }
   )
 
   /** @param footers of the files that the run has encrypted, by their paths */

@@ -7,6 +7,7 @@ import org.apache.spark.util.SerializableConfiguration
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
+import io.pmeparquet.parquet.rotation.RotatedFooter
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
@@ -163,8 +164,21 @@ private[spark] final class SealingJob(
     ()
   }
 
-  /** Seals the table after a rotation of its keys. */
-  def sealRotated(): SealedSnapshot = sealedWith(None, areNamed = false, RewrittenFiles.rotated)
+  /**
+   * Seals the table after a rotation of its keys.
+   *
+   * @param footers that the rotation has replaced, by the files' paths. An HMAC vouches for no more than its key does, so
+   *   it also takes files that an interrupted rotation left.
+   */
+  def sealRotated(footers: Map[String, RotatedFooter]): SealedSnapshot = {
+    val own = footers.map { case (path, footer) => relative(new Path(path)) -> footer }
+    val isSigned = base.version.exists(_.isSigned)
+    sealedWith(
+      None,
+      areNamed = false,
+      if (isSigned) RewrittenFiles.rotatedBy(own) else RewrittenFiles.rotated
+    )
+  }
 
   /**
    * Looks at a sealed table before it is encrypted in place, which [[sealEncrypted]] then seals. Nothing shows that a file
@@ -348,10 +362,12 @@ private[spark] final class SealingJob(
       found.map { case (file, facts) => file -> ofAll.in(facts) }.toVector
     }
 
-  private def relative(file: ListedFile): String =
+  private def relative(file: ListedFile): String = relative(new Path(file.path))
+
+  private def relative(file: Path): String =
     SealedFiles
-      .relative(table.toUri.getPath, new Path(file.path))
-      .getOrElse(throw new IllegalStateException(s"internal error: ${file.path} is not below $table"))
+      .relative(table.toUri.getPath, file)
+      .getOrElse(throw new IllegalStateException(s"internal error: $file is not below $table"))
 }
 
 private[spark] object SealingJob {

@@ -4,6 +4,7 @@ import munit.FunSuite
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.parquet.rotation.RotatedFooter
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.{Manifest, SealLine, TablePolicy}
@@ -148,5 +149,16 @@ class SealRuleSuite extends FunSuite {
     others.foreach(other =>
       refused("by another one")(RewrittenFiles.rotated.accept(found(Some(before(a)), other)))
     )
+  }
+
+  test("a rotation of a signed table lists only footers that it has replaced itself") {
+    val now = file("a", 9)
+    def rotated(before: SealedFile, after: SealedFile) =
+      RewrittenFiles.rotatedBy(Map("a" -> RotatedFooter(before.footerSha256, footer(after))))
+    assertEquals(rotated(a, now).accept(found(Some(before(a)), now)), Vector(now))
+    // The file before was not the listed one; the file now is not the one that was written; nothing was written.
+    refused("by another one")(rotated(file("a", 7), now).accept(found(Some(before(a)), now)))
+    refused("by another one")(rotated(a, file("a", 8)).accept(found(Some(before(a)), now)))
+    refused("by another one")(RewrittenFiles.rotatedBy(Map.empty).accept(found(Some(before(a)), now)))
   }
 }
