@@ -90,6 +90,23 @@ def test_data_that_was_cached_under_settings_of_later_is_known_by_those(
         read(session(spark, shared.options(ALL)), path, "id bigint").collect()
 
 
+def test_a_table_of_the_catalog_is_read_again_after_its_session_has_changed(
+    spark: SparkSession, shared: Shared
+) -> None:
+    changing = session(spark, shared.options(ALL))
+    changing.sql(f"CREATE TABLE of_sessions ({SCHEMA}) USING `pme-parquet` LOCATION '{shared.path}'")
+    try:
+        with filled(changing.table("of_sessions")):
+            for name, value in shared.options(FEW).items():
+                changing.conf.set(PREFIX + name, value)
+            with refused("PME_KEY_NOT_FOUND", "'pii'", "ssn"):
+                changing.table("of_sessions").select("ssn").collect()
+            with refused("PME_KEY_NOT_FOUND", "'pii'", "ssn"):
+                session(spark, shared.options(FEW)).table("of_sessions").select("ssn").collect()
+    finally:
+        changing.sql("DROP TABLE of_sessions")
+
+
 def test_frames_of_two_sessions_in_one_query_are_read_each_for_itself(spark: SparkSession, shared: Shared) -> None:
     full, few = session(spark, shared.options(ALL)), session(spark, shared.options(FEW))
     left, right = (read(one, shared.path, SCHEMA).groupBy("ssn").count() for one in (full, few))

@@ -16,7 +16,7 @@ from pme_parquet._cli.exits import FAILED, INTERRUPTED, WRONG_USE, CommandFailed
 from pme_parquet._cli.parsing import pairs
 from pme_parquet._cli.speech import spoken
 from pme_parquet._cli.starting import Starting, is_interruption
-from pme_parquet._spark.session import configure
+from pme_parquet._delta_tables.session import configure
 from pme_parquet.errors import PmeError, UnsupportedError
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@ package io.pmeparquet.spark.rules
 
 import java.util.Locale
 
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
@@ -21,19 +21,27 @@ import io.pmeparquet.spark.session.SparkAccess
  */
 private[spark] object KnowReaders extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
-    case relation: LogicalRelation if !relation.isStreaming =>
-      relation.relation match {
-        case files: HadoopFsRelation => known(relation, files)
-        case _ => relation
-      }
+  // The relation that Spark keeps for a table of the catalog was analysed before, and rules pass over such a plan.
+  override def apply(plan: LogicalPlan): LogicalPlan = AnalysisHelper.allowInvokingTransformsInAnalyzer {
+    plan.transformUp {
+      case relation: LogicalRelation if !relation.isStreaming =>
+        relation.relation match {
+          case files: HadoopFsRelation => known(relation, files)
+          case _ => relation
+        }
+    }
   }
 
   private def known(relation: LogicalRelation, files: HadoopFsRelation): LogicalPlan =
     files.fileFormat match {
       case ours: OurFormat =>
         val now = ReaderIdentity.of(files.sparkSession)
-        if (ours.reader.contains(now)) relation else PlanFields.withOurs(relation)(_.withReader(now))
+        if (ours.reader.contains(now)) relation
+        else {
+          // What is cached of the plan so far is read now, too.
+          ours.reader.foreach(_.readBy(files.sparkSession))
+          PlanFields.withOurs(relation)(_.withReader(now))
+        }
       case _: ParquetFileFormat | _: OrcFileFormat if hasKeys(files.sparkSession) =>
         PlanFields.withOptions(relation)(_ + (ReaderOption -> ReaderIdentity.digest(files.sparkSession)))
       case _ => relation
