@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SEALED = pme.Sealed(2, "ab" * 32, "/people/_pme_snapshots", 12, 1000, 123456, 1, 0, 2, 1, "Ed25519", "sign\x1b[2Jer")
+SEALED = pme.Sealed(
+    2, "ab" * 32, "/people/_pme_snapshots", 12, 1000, 123456, 1, 0, 2, 1, "Ed25519", "sign\x1b[2Jer", "t"
+)
 
 
 @pytest.fixture

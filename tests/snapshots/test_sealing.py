@@ -25,6 +25,7 @@ DONE = {
     "opened": 1,
     "algorithm": "Ed25519",
     "key": "signer",
+    "table": "00000000-0000-0000-0000-000000000000",
 }
 SEALED = pme.Sealed(**DONE)  # type: ignore[arg-type]
 

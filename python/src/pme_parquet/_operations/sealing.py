@@ -46,6 +46,7 @@ class Sealed:
         opened: number of files that were opened. What is known of the others is from the version before.
         algorithm: of the seal: `Ed25519`, `SHA256withECDSA` or `HMAC-SHA256`.
         key: the id of the signing key or, for HMAC, of the footer's master key.
+        table: the id that all versions of this table have.
     """
 
     version: int
@@ -60,6 +61,12 @@ class Sealed:
     opened: int
     algorithm: str
     key: str
+    table: str
+
+    @property
+    def pin(self) -> str:
+        """What a reader gives as `minSnapshot` to refuse other tables, other histories and older versions."""
+        return f"{self.table}:{self.version}"
 
     def __str__(self) -> str:
         changes = f"{self.added:,} added, {self.removed:,} removed, {self.replaced:,} replaced"
@@ -67,7 +74,8 @@ class Sealed:
         return (
             f"version {self.version}: {counts}, {size(self.bytes)}; sealed with {self.algorithm}, key '{self.key}'\n"
             f"digest {self.digest}\n"
-            f"in {self.location}"
+            f"in {self.location}\n"
+            f"readers require it with minSnapshot={self.pin}"
         )
 
 
@@ -185,6 +193,7 @@ def sealed_of(done: Any) -> Sealed:  # noqa: ANN401 py4j is untyped
         opened=done.opened(),
         algorithm=done.algorithm(),
         key=done.key(),
+        table=done.table(),
     )
 
 

@@ -65,6 +65,18 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
         "table. If you did, seal the table again (pme.seal), or set snapshot=off."
     )
 
+  /**
+   * For a table whose name is a link. Its snapshots name the place that the link leads to, so they fit wherever it leads.
+   *
+   * @param pin that would bind the read to this table
+   */
+  def linkedTable(table: String, location: String, pin: String): PmeException =
+    fail(
+      SnapshotNotAuthentic,
+      s"$table: the name of the table is a link to $location, and whoever can change the link can lead readers to another " +
+        s"table. Name that place, or the table that you expect: minSnapshot=$pin."
+    )
+
   def snapshotDamaged(where: String, why: String, cause: Throwable = null): PmeException =
     fail(
       SnapshotDamaged,

@@ -22,7 +22,9 @@ private[options] trait SnapshotOptions {
   val MinSnapshot = OptionSpec(
     "minSnapshot",
     Read,
-    "The oldest version that a read accepts. A table without a snapshot is refused.",
+    "The oldest state of the table that is accepted: `<table id>:<version>` (as `pme.seal` prints it), or at least 12 " +
+      "digits of the digest of a version from which the newest must come. The number of a version alone says less: another " +
+      "table or another history can have it, too. A table without a snapshot is refused.",
     ofTable = OfTable.UnlessSessionSays
   )
   val VerifyKey = OptionSpec(

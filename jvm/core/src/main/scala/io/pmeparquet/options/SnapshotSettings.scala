@@ -42,7 +42,7 @@ object SnapshotChoice {
  * The checked options of one read or seal about snapshots, without keys.
  *
  * @param location the directory of the snapshots; none for the usual one
- * @param minimum the oldest version that is accepted
+ * @param minimum the oldest state of the table that is accepted
  * @param footerKey the master key that the options name for footers, which a seal with an HMAC must then be under
  * @param hasVerifyKey whether only signatures of a certain key are accepted
  * @param indexKeys the master keys of indexes, for whoever seals
@@ -51,7 +51,7 @@ object SnapshotChoice {
 final case class SnapshotSettings(
     choice: SnapshotChoice,
     location: Option[String],
-    minimum: Option[Long],
+    minimum: Option[MinimumSnapshot],
     footerKey: Option[String],
     hasVerifyKey: Boolean,
     indexKeys: Option[ColumnKeys],
@@ -97,13 +97,23 @@ object SnapshotSettings {
   /** @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for a value that is not valid, or contradicts another */
   def of(values: OptionValues): SnapshotSettings = {
     val choice = SnapshotChoice.parse(textOf(values))
-    val minimum = values.text(PmeOptions.MinSnapshot).map(minimumOf)
+    val minimum = values.text(PmeOptions.MinSnapshot).map(MinimumSnapshot.parse)
     choice match {
-      case SnapshotChoice.Version(number) if minimum.exists(_ > number) =>
+      case SnapshotChoice.Version(number) if minimum.flatMap(_.number).exists(_ > number) =>
         throw PmeErrors.contradiction(
           "snapshot and minSnapshot",
-          s"version $number is older than ${minimum.get}",
+          s"version $number is older than ${minimum.get.text}",
           "Change one of them."
+        )
+      // A read's own option may turn off what its session requires, and a log says so.
+      case SnapshotChoice.Off
+          if values
+            .find(PmeOptions.VerifyKey)
+            .map(_.level) == values.find(PmeOptions.Snapshot).map(_.level) =>
+        throw PmeErrors.contradiction(
+          "snapshot and verifyKey",
+          "snapshot=off accepts any files, and verifyKey only those that its key has signed",
+          "Remove one of them."
         )
       case _ => ()
     }
@@ -129,8 +139,4 @@ object SnapshotSettings {
 
   private def textOf(values: OptionValues) =
     values.text(PmeOptions.Snapshot).orElse(PmeOptions.Snapshot.default).get
-
-  private def minimumOf(text: String): Long =
-    if (text.trim.matches("[0-9]{1,10}") && text.trim.toLong > 0) text.trim.toLong
-    else throw PmeErrors.badOption(PmeOptions.MinSnapshot.name, text, "the number of a version, from 1")
 }

@@ -35,6 +35,9 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
       .stripSuffix("/")
   }
 
+  /** Whether the name of the table is a link, which whoever can write beside the table can point elsewhere. */
+  lazy val isLink: Boolean = OwnFiles.hasLinks(table, conf) && OwnFiles.find(table, conf) == Found.Other
+
   /** The versions that have a manifest, in ascending order; none if there is no directory. */
   def versions: Seq[Long] =
     list().map(_.getPath.getName).collect { case ManifestName(number) => number.toLong }.filter(_ > 0).sorted

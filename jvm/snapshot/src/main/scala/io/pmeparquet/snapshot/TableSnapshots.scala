@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.FileDecryptionProperties
 
 import io.pmeparquet.{PmeErrors, PmeException, Sha256}
-import io.pmeparquet.options.{PmeOptions, ReadSettings, SnapshotChoice, SnapshotSettings}
+import io.pmeparquet.options.{MinimumSnapshot, PmeOptions, ReadSettings, SnapshotChoice, SnapshotSettings}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{FileEntry, IndexEntry, ManifestJson, PartEntry}
@@ -60,9 +60,32 @@ final class TableSnapshots(
       }
     }
 
-  private def requireMinimum(version: Version): Unit =
-    settings.minimum.filter(_ > version.number).foreach { minimum =>
-      throw PmeErrors.oldSnapshot(table, s"it is version ${version.number}, and minSnapshot=$minimum")
+  private def requireMinimum(version: Version): Unit = settings.minimum.foreach { minimum =>
+    def refused(why: String) = PmeErrors.oldSnapshot(table, s"$why, and minSnapshot=${minimum.text}")
+    if (minimum.number.exists(_ > version.number)) throw refused(s"it is version ${version.number}")
+    minimum match {
+      case MinimumSnapshot.OfTable(id, _) if id != version.manifest.table =>
+        throw refused(s"it is of the table with id ${version.manifest.table}")
+      case MinimumSnapshot.Ancestor(prefix) if !version.digest.startsWith(prefix) =>
+        if (!comesFrom(version.number - 1, version.manifest.previous, prefix))
+          throw refused(s"no version before it has this digest")
+      case _ => ()
+    }
+  }
+
+  /** @param digest of the manifest with this number, by which it is trusted */
+  @tailrec
+  private def comesFrom(number: Long, digest: Option[String], prefix: String): Boolean =
+    digest.exists(_.startsWith(prefix)) || digest.isDefined && directory.versions.contains(number) && {
+      val bytes = directory.manifest(number)
+      val where = directory.manifestPath(number).toString
+      if (!digest.contains(digestOf(bytes)))
+        throw PmeErrors.snapshotNotAuthentic(where, "the version after it states another digest")
+      comesFrom(
+        number - 1,
+        ManifestJson.manifest(ManifestJson.lines(bytes, where)._1, where).previous,
+        prefix
+      )
     }
 
   /**
@@ -179,6 +202,8 @@ final class TableSnapshots(
         where,
         s"it was made for the table at ${manifest.location}, and this table is at ${directory.tableLocation}"
       )
+    if (directory.isLink && !settings.minimum.exists(_.isOfOneTable))
+      throw PmeErrors.linkedTable(table, directory.tableLocation, s"${manifest.table}:$number")
     // Whoever has another master key must not list files under this one.
     if (seal.algorithm == Seals.Hmac && manifest.policy.footerKey.exists(_ != seal.key))
       throw PmeErrors.snapshotNotAuthentic(

@@ -16,6 +16,7 @@ import io.pmeparquet.snapshot.TableSnapshot
  * @param changes against the version before
  * @param algorithm of its seal
  * @param key id of the signing key, or of the master key of an HMAC
+ * @param table the id that all versions of the table have
  */
 final class SealedSnapshot(
     val version: Long,
@@ -27,14 +28,29 @@ final class SealedSnapshot(
     val opened: Long,
     changes: SealedChanges,
     val algorithm: String,
-    val key: String
+    val key: String,
+    val table: String
 ) {
   def added: Long = changes.added
   def removed: Long = changes.removed
   def replaced: Long = changes.replaced
 
   private[admin] def row: Row =
-    Row(version, digest, location, files, rows, bytes, added, removed, replaced, opened, algorithm, key)
+    Row(
+      version,
+      digest,
+      location,
+      files,
+      rows,
+      bytes,
+      added,
+      removed,
+      replaced,
+      opened,
+      algorithm,
+      key,
+      table
+    )
 }
 
 private[admin] object SealedSnapshot {
@@ -51,7 +67,8 @@ private[admin] object SealedSnapshot {
       StructField("replaced", LongType, nullable = false),
       StructField("opened", LongType, nullable = false),
       StructField("algorithm", StringType, nullable = false),
-      StructField("key", StringType, nullable = false)
+      StructField("key", StringType, nullable = false),
+      StructField("table", StringType, nullable = false)
     )
   )
 }

@@ -295,7 +295,8 @@ private[spark] final class SealingJob(
       facts.size.toLong,
       changes,
       version.algorithm,
-      version.key
+      version.key,
+      version.manifest.table
     )
   }
 

@@ -37,8 +37,11 @@ private[spark] final class SnapshotReads(
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…` if a snapshot is not acceptable, or a required one is missing
    */
   def tables(roots: Seq[Path], isFile: Path => Boolean): Seq[SealedTable] =
-    if (snapshots.settings.isOff) Nil
-    else {
+    if (snapshots.settings.isOff) {
+      if (snapshots.settings.hasVerifyKey)
+        log.warn(s"${roots.mkString(", ")}: snapshot=off of this read turns off the verifyKey of its session")
+      Nil
+    } else {
       val candidates = roots.map(root => TableDirectories.of(root, isFile(root))).distinct
       val listings = new Listings
       val found = candidates.map(directories).distinct.map(one => one -> listings.table(one))
