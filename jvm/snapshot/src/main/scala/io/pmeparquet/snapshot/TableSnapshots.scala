@@ -202,8 +202,10 @@ final class TableSnapshots(
         where,
         s"it was made for the table at ${manifest.location}, and this table is at ${directory.tableLocation}"
       )
-    if (directory.isLink && !settings.minimum.exists(_.isOfOneTable))
-      throw PmeErrors.linkedTable(table, directory.tableLocation, s"${manifest.table}:$number")
+    if (directory.isLink && !settings.minimum.exists(_.isOfOneTable)) {
+      val pin = s"${manifest.table}:$number"
+      throw PmeErrors.linkedTable(table, directory.tableLocation, pin)
+    }
     // Whoever has another master key must not list files under this one.
     if (seal.algorithm == Seals.Hmac && manifest.policy.footerKey.exists(_ != seal.key))
       throw PmeErrors.snapshotNotAuthentic(
