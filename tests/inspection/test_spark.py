@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import pme_parquet as pme
 from tests.inspection.expect import expect
 from tests.support.canary import data_files
+from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.interop import modes
 from tests.support.interop.modes import MODES, Mode
@@ -84,3 +87,17 @@ def test_inspect_shows_the_new_keys_after_a_rotation(
     assert (report.findings, file.footer) == ((), "encrypted")
     assert file.footer_key
     assert (file.footer_key.master_key, file.footer_key.material) == ("other", "external")
+
+
+def test_a_fifo_in_place_of_key_material_is_refused_and_nothing_waits(
+    spark: SparkSession, keys: pme.Keystore, target: str
+) -> None:
+    encryption = pme.Encryption(kms=keys, footer_key="footer", key_material="external")
+    spark.range(5).coalesce(1).write.format("pme-parquet").options(**encryption.options()).save(target)
+    [material] = Path(target).glob("_KEY_MATERIAL_FOR_*")
+    material.unlink()
+    os.mkfifo(material)
+    [finding] = pme.inspect(target).findings
+    assert "not a regular file" in finding.message
+    with refused("PME_KEY_METADATA", material.name):
+        spark.read.format("pme-parquet").options(**keys.options()).load(target).collect()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -162,3 +163,22 @@ def test_pyarrow_and_parquet_java_read_what_it_wrote_and_it_reads_what_they_wrot
     arrow_kms.write(arrow_frame(), tmp_path / "arrow.parquet", mode)
     ours = read(spark, str(tmp_path / "arrow.parquet"), kms | {"algorithm": mode.algorithm})
     assert spark_table(ours, maps=MAPS) == expected
+
+
+def test_py4j_logs_no_secret_of_the_callback_and_each_call_has_a_new_one(
+    spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made: list[str] = []
+
+    def token_urlsafe() -> str:
+        made.append(f"callback-secret-{len(made)}")
+        return made[-1]
+
+    monkeypatch.setattr("secrets.token_urlsafe", token_urlsafe)
+    kms = pme.PythonKms(Client())
+    with caplog.at_level(logging.DEBUG, logger="py4j"):
+        for _ in range(2):
+            assert rows(read(spark, table, kms.options()))
+    assert len(made) >= 2
+    assert "(redacted)" in caplog.text
+    assert not [secret for secret in made if secret in caplog.text]

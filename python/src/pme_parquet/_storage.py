@@ -5,6 +5,7 @@ The local file system needs no fsspec: importing fsspec takes half of the time t
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -162,7 +163,11 @@ class _Local:
         yield from failed
 
     def read(self, path: str, start: int, end: int) -> bytes:
-        with open(path, "rb") as file:  # noqa: PTH123 as above
+        # A FIFO would let this wait for a writer that never comes, and a device could do anything.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is not a regular file", path)
             file.seek(start)
             return file.read(end - start)
 

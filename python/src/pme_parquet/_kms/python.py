@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pme_parquet._spark.connector import misfit
@@ -11,7 +12,7 @@ from pme_parquet._spark.errors import install_errors
 from pme_parquet.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _CLASS = "io.pmeparquet.kms.PythonKms"
 
@@ -52,20 +53,25 @@ class PythonKms:
     """
 
     def __init__(self, client: KmsCalls) -> None:
-        from secrets import token_hex, token_urlsafe  # noqa: PLC0415 slow to import
+        from secrets import token_hex  # noqa: PLC0415 slow to import
 
-        self._secret = token_urlsafe()
+        self._secrets: list[str] = []
         self._client = type(client).__name__
-        self._callback = _callback(client, self._secret)
+        self._callback = _callback(client, self._secrets)
         self._id = f"python-{token_hex(16)}"
 
     def __repr__(self) -> str:
         return f"PythonKms({self._client})"
 
     def options(self) -> dict[str, str]:
-        """The options of the format, for reading and writing."""
+        """The options of the format, for reading and writing. Each call gives the JVM a new secret."""
+        from secrets import token_urlsafe  # noqa: PLC0415 slow to import
+
         install_errors()
-        _register(self._id, self._secret, self._callback)
+        # A call that is under way may still have the one before.
+        self._secrets[:] = [*self._secrets[-1:], token_urlsafe()]
+        _keep_out_of_logs(self._secrets[-1])
+        _register(self._id, self._secrets[-1], self._callback)
         return {"kms": _CLASS, "pme.python.kms": self._id}
 
 
@@ -87,7 +93,37 @@ def _register(name: str, secret: str, callback: object) -> None:
     context._jvm.io.pmeparquet.kms.PythonKms.register(name, secret, callback)  # noqa: SLF001
 
 
-def _callback(client: KmsCalls, secret: str) -> object:
+class _Redacting(logging.Filter):
+    """Takes secrets out of what py4j logs at level DEBUG: with one, any process on this machine could unwrap keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._secrets: set[str] = set()
+
+    def add(self, secret: str) -> None:
+        self._secrets.add(secret)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        found = [secret for secret in tuple(self._secrets) if secret in text]
+        if found:
+            for secret in found:
+                text = text.replace(secret, "(redacted)")
+            record.msg, record.args = text, ()
+        return True
+
+
+_REDACTING = _Redacting()
+
+
+def _keep_out_of_logs(secret: str) -> None:
+    _REDACTING.add(secret)
+    for name in ("py4j.java_gateway", "py4j.clientserver"):
+        # Adding it a second time does nothing.
+        logging.getLogger(name).addFilter(_REDACTING)
+
+
+def _callback(client: KmsCalls, secrets: Sequence[str]) -> object:
     """The client as the JVM sees it. It exchanges only text: an exception would take its text and its key across.
 
     Any process on this machine can call py4j's callback server by any name that the object answers to; only the JVM
@@ -96,7 +132,7 @@ def _callback(client: KmsCalls, secret: str) -> object:
     from hmac import compare_digest  # noqa: PLC0415 slow to import
 
     def call(given: str, what: str, value: str, master_key_id: str) -> str:
-        if not compare_digest(given.encode(), secret.encode()):
+        if not any([compare_digest(given.encode(), secret.encode()) for secret in secrets]):  # noqa: C419 each takes as long
             return "failed PermissionError"
         if what == "wrap":
             return _answer(lambda: _text(client.wrap_key(base64.b64decode(value), master_key_id)))

@@ -18,10 +18,14 @@ private[parquet] object SmallText {
   def read(file: Path, conf: Configuration, tooLong: Long => PmeException): String = {
     val version = FileVersion.of(file, conf)
     if (version.length > MaterialFile.MaxBytes) throw tooLong(version.length)
-    val bytes = new Array[Byte](version.length.toInt)
-    val stream = version.open(conf)
-    try stream.readFully(0, bytes)
-    finally stream.close()
-    new String(bytes, UTF_8)
+    // A FIFO and a device are of no length, and opening one could wait for ever.
+    if (version.length == 0) ""
+    else {
+      val bytes = new Array[Byte](version.length.toInt)
+      val stream = version.open(conf)
+      try stream.readFully(0, bytes)
+      finally stream.close()
+      new String(bytes, UTF_8)
+    }
   }
 }

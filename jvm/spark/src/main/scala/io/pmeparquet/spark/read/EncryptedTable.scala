@@ -11,6 +11,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.{
   FileSkipping,
   NothingSkipped,
@@ -52,7 +53,8 @@ abstract class EncryptedTable private[spark] (
     val seal = SealOfRead.broadcast(session, SealState.of(tables))
     val read = if (seal.isDefined) NothingSkipped.in(options) else options
     val sparks = new CaseInsensitiveStringMap(
-      (OurTable.skippingNothing(read) ++ PmeCryptoFactory.readProperties(scope)).asJava
+      (OurTable.skippingNothing(read) ++ RowReader.conf(SparkAccess.sqlConf(session), schema) ++
+        PmeCryptoFactory.readProperties(scope)).asJava
     )
     val files = if (tables.isEmpty && store.isEmpty) fileIndex else skippedFiles(tables, store, options)
     def builder() = new ParquetScanBuilder(session, files, schema, dataSchema, sparks)
