@@ -114,7 +114,7 @@ def test_nothing_is_verified_if_nobody_can_tell_which_files_are_live(
     table = make(tmp_path / "t")
     for look in (pme.verify, pme.key_usage):
         monkeypatch.setattr(live, "is_installed", lambda: False)
-        with pytest.raises(pme.UnsupportedError, match=r"not known: the session has no Delta.*pme-parquet\[delta\]"):
+        with pytest.raises(pme.UnsupportedError, match=r"not known: the session has no Delta.*pip install deltalake"):
             look(spark, table, options=OPTIONS)
         monkeypatch.undo()
         (table / "_delta_log" / f"{0:020}.json").rename(tmp_path / "first")
