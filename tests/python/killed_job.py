@@ -15,8 +15,14 @@ from pme_parquet._kms import keystore_file, keytool
 STEPS = ("open", "fdopen", "fsync", "fchmod", "replace", "link", "unlink", "mkdir", "rmdir", "close")
 
 
-def played(command: list[str], file: Path, *_: object) -> str:
+def stored(file: Path, *_: object) -> list[str]:
+    """Name a keystore without its password."""
+    return ["-keystore", str(file)]
+
+
+def played(command: list[str], *_: object) -> str:
     """Do what keytool does to a PKCS12 keystore, to a file with an alias in each line."""
+    file = Path(command[command.index("-keystore") + 1])
     aliases = file.read_text().splitlines() if file.exists() else []
     if command[0] == "-list":
         return "\n".join(f"Alias name: {alias}\nEntry type: SecretKeyEntry" for alias in aliases)
@@ -78,7 +84,8 @@ def _say_when_waiting() -> None:
 
 
 def main(verb: str, path: str) -> None:
-    setattr(keytool, "run", played)  # noqa: B010 of a wider type
+    setattr(keytool, "store", stored)  # noqa: B010 of a wider type
+    setattr(keytool, "run", played)  # noqa: B010 as above
     if verb == "add":
         _say_when_waiting()
         pme.Keystore(path, password=pme.file("nowhere")).add("second")

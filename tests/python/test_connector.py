@@ -50,7 +50,7 @@ def test_each_kind_of_misfit_is_distinguished() -> None:
         (Connector("0.1.0", "3.5", "2.13"), ["for Spark 3.5, but this is Spark 4.1.3"]),
         (
             Connector("0.2.0", "4.0", "2.13"),
-            ["has version 0.2.0, but pme-parquet in Python has 0.1.0", "pip install"],
+            ["has version 0.2.0, but pme-parquet in Python has 0.1.0", "Install the wheel"],
         ),
     ],
 )

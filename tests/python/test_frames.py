@@ -79,7 +79,7 @@ def test_a_write_that_names_no_keys_takes_those_of_the_newest_snapshot_and_says_
 ) -> None:
     frame = spark.range(3).selectExpr("id", "'x' AS name", "struct(id AS `a.b`) AS s")
     pme.write(frame, target, pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name", "s.`a.b`"]}))
-    pme.seal(spark, target, kms=keys, progress=False)
+    pme.seal(spark, target, kms=keys, expect="unsealed", progress=False)
     with warnings(spark) as said:
         pme.write(frame, target, pme.Encryption(kms=keys), mode="append", options={"snapshot": "update"})
     assert any("names no keys, so it uses those of snapshot 1" in line and '"pii"' in line for line in said)
@@ -91,7 +91,7 @@ def test_a_write_that_names_no_keys_takes_those_of_the_newest_snapshot_and_says_
 def test_the_keys_of_a_forged_snapshot_are_not_taken(spark: SparkSession, keys: pme.Keystore, target: str) -> None:
     enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["id"]})
     pme.write(spark.range(3), target, enc)
-    pme.seal(spark, target, kms=keys, progress=False)
+    pme.seal(spark, target, kms=keys, expect="unsealed", progress=False)
     [manifest] = Path(target, "_pme_snapshots").glob("snapshot-*.json")
     manifest.write_text(manifest.read_text().replace('"pii"', '"pay"'))
     with refused("PME_SNAPSHOT_NOT_AUTHENTIC"):

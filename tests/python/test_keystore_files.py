@@ -19,7 +19,7 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._kms import keystore_file, keytool
 from tests.python import killed_job
-from tests.python.killed_job import played
+from tests.python.killed_job import played, stored
 from tests.support.processes import environment
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ PASSWORD = pme.file("nowhere")
 
 @pytest.fixture(autouse=True)
 def played_keytool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keytool, "store", stored)
     monkeypatch.setattr(keytool, "run", played)
 
 
@@ -46,10 +47,10 @@ def _meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -
     """Let something happen once while a key is created."""
     due = [happens]
 
-    def run(command: list[str], file: Path, *rest: Any) -> str:
+    def run(command: list[str], *rest: Any) -> str:
         if command[0] == "-genseckey" and due:
             due.pop()()
-        return played(command, file, *rest)
+        return played(command, *rest)
 
     monkeypatch.setattr(keytool, "run", run)
 

@@ -134,7 +134,7 @@ def test_a_seal_that_verification_checked_is_not_called_unknown(
     spark: SparkSession, target: str, tmp_path: Path
 ) -> None:
     save(people(spark).coalesce(1), target, KMS | KEYS)
-    pme.seal(spark, target, options=KMS, progress=False)
+    pme.seal(spark, target, options=KMS, expect="unsealed", progress=False)
     page = report(spark, target, tmp_path / "r.html")
     assert "? Not known" not in " ".join(page.items)
     assert "Verification checked the seal of this table (version 1, HMAC-SHA256)" in " ".join(page.items)

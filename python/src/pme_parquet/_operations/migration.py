@@ -11,7 +11,8 @@ from pme_parquet._display.words import number, size
 from pme_parquet._encryption import Encryption, encryption_of
 from pme_parquet._kms.secrets import SecretReference
 from pme_parquet._operations.operation import Operation
-from pme_parquet._operations.sealing import Sealed, seal
+from pme_parquet._operations.sealing import Sealed
+from pme_parquet._operations.sealing import seal as seal_table
 from pme_parquet._plan.parts import Refusal
 from pme_parquet._plan.planned import Plan, plan_of
 from pme_parquet.errors import BadOptionError
@@ -203,20 +204,17 @@ def migrate_orc(  # noqa: PLR0913 source and target, their keys, and what is ask
     done = migration.run(*arguments, progress=progress, interrupted=_RESUMABLE)
     if dry_run:
         return _plan_of(json.loads(done.json()))
-    sealed = _sealed(spark, target, writing, signing, progress) if seal else None
+    sealed = None
+    if seal:
+        # A file that somebody else puts there is one too many.
+        files = done.files()
+        sealed = seal_table(spark, target, options=_kms_of(writing), signing=signing, expect=files, progress=progress)
     return Migrated(done.files(), done.rows(), done.bytes(), done.already(), sealed)
 
 
-def _sealed(
-    spark: SparkSession,
-    target: PathLike,
-    writing: dict[str, str],
-    signing: str | None,
-    progress: bool | None,  # noqa: FBT001 as in its caller
-) -> Sealed:
-    # Without requirements on keys: those of the source's columns are only names in the options of the write.
-    kms = {name: value for name, value in writing.items() if not _is_of_write(name)}
-    return seal(spark, target, options=kms, signing=signing, progress=progress)
+def _kms_of(writing: dict[str, str]) -> dict[str, str]:
+    """The options that say where keys are, without requirements: those of the source's columns are only names here."""
+    return {name: value for name, value in writing.items() if not _is_of_write(name)}
 
 
 def _is_of_write(name: str) -> bool:
