@@ -360,15 +360,20 @@ class TableSnapshotsSuite extends TableSuite {
     refused(NotAuthentic, "snapshot-0000000002.json", "it is version 1")(reader(root).chosen())
   }
 
-  table.test("a manifest of a table at another place is refused") { root =>
+  table.test(
+    "a manifest of a table at another place is refused, and so is a link to its place without a pin"
+  ) { root =>
     val (here, there) =
       (Files.createDirectory(root.resolve("here")), Files.createDirectory(root.resolve("there")))
-    publish(here, Seq(day1))
+    val made = publish(here, Seq(day1))
     Files.move(snapshotsOf(here), snapshotsOf(there))
     refused(NotAuthentic, here.toString, there.toString)(reader(there).chosen())
     val link = Files.createSymbolicLink(root.resolve("link"), here)
     Files.move(snapshotsOf(there), snapshotsOf(here))
-    assertEquals(reader(link).chosen().map(_.number), Some(1L))
+    // Whoever can change the link could lead readers to another table.
+    val pin = s"${made.manifest.table}:1"
+    refused(NotAuthentic, "is a link", pin)(reader(link).chosen())
+    assertEquals(reader(link, "minSnapshot" -> pin).chosen().map(_.number), Some(1L))
   }
 
   table.test("a manifest with any byte altered is refused") { root =>

@@ -201,9 +201,11 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
     val spelled = ConfResolver.spelled(options)
     val scope = resolver.scan(spelled, requiredSchema)
     PmeCryptoFactory.useForRead(hadoopConf, scope)
-    RowReader.conf(SparkAccess.sqlConf(session), StructType(partitionSchema.fields ++ requiredSchema.fields)).foreach {
-      case (name, value) => hadoopConf.set(name, value)
-    }
+    RowReader
+      .conf(SparkAccess.sqlConf(session), StructType(partitionSchema.fields ++ requiredSchema.fields))
+      .foreach { case (name, value) =>
+        hadoopConf.set(name, value)
+      }
     // This call also prepares the configuration, which both readers need.
     val spark = super.buildReaderWithPartitionValues(
       session,
