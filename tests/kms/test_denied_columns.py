@@ -12,6 +12,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 import pme_parquet as pme
+from tests.support.canary import data_files
 from tests.support.expect import refused
 from tests.support.kms.denied import REFUSED, Guarded, content, masked, options, read, rows, write
 from tests.support.source import FORMAT
@@ -163,9 +164,18 @@ def test_partitions_are_pruned_as_ever(spark: SparkSession, frame: DataFrame, ta
 def test_buckets_of_a_refused_column_are_not_believed(
     spark: SparkSession, frame: DataFrame, tmp_path: Path, conf: Conf
 ) -> None:
-    writer = frame.write.format(FORMAT).bucketBy(4, "ssn").option("path", str(tmp_path / "buckets"))
-    kms = Guarded()
-    writer.options(**options(kms, deniedPredicates="null"), footerKey="footer", columnKeys="pii: ssn").saveAsTable("b")
+    # Our writes refuse buckets of a protected column, so a table's definition states them of files from elsewhere.
+    kms, path = Guarded(), tmp_path / "buckets"
+    written = options(kms) | {"footerKey": "footer", "columnKeys": "pii: ssn"}
+    frame.repartition(4, "ssn").write.format(FORMAT).options(**written).save(str(path))
+    for number, file in enumerate(data_files(path)):
+        file.rename(path / f"part-{number:05}-b_{number:05}.c000.snappy.parquet")
+    given = ", ".join(f"'{name}' '{value}'" for name, value in options(kms, deniedPredicates="null").items())
+    columns = frame._jdf.schema().toDDL()
+    spark.sql(
+        f"CREATE TABLE b ({columns}) USING `pme-parquet` OPTIONS ({given}) CLUSTERED BY (ssn) INTO 4 BUCKETS "
+        f"LOCATION '{path}'"
+    )
     try:
         kms._failing = {REFUSED: PermissionError()}
         spark.sql("REFRESH TABLE b")
