@@ -103,14 +103,6 @@ def test_a_rotation_seals_the_table_again(spark: SparkSession, target: str) -> N
     assert spark.read.format("pme-parquet").options(**kms.options()).load(target).count() == 20
 
 
-def test_encrypting_a_sealed_table_in_place_is_refused(spark: SparkSession, target: str) -> None:
-    people(spark).coalesce(1).write.parquet(target)
-    pme.seal(spark, target, options=KMS | {"plaintextFiles": "allow", "footerKey": "footer"}, expect="unsealed")
-    encryption = pme.Encryption(kms=pme.KmsClass(KMS["kms"]), footer_key="footer")
-    with refused("PME_UNSUPPORTED", "the table is sealed"):
-        pme.encrypt(spark, target, None, encryption, in_place=True)
-
-
 def test_a_copy_of_a_sealed_table_compares_it_with_its_snapshot_first(spark: SparkSession, table: str) -> None:
     encryption = pme.Encryption(kms=pme.KmsClass(KMS["kms"]), footer_key="other")
     pme.rekey(spark, table, f"{table}-copy", encryption, kms=pme.KmsClass(KMS["kms"]))

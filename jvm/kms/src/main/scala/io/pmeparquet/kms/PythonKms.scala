@@ -26,10 +26,10 @@ trait PythonKmsCalls {
 
 /** `pme.PythonKms`: a KMS client written in Python. It lives where Python does, which is the driver. */
 final class PythonKms extends KmsClient {
-  private var known: PythonKms.Known = _
+  private var id: String = _
 
   override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
-    known = Option(conf.get(PythonKms.IdName)).flatMap(id => Option(PythonKms.known.get(id))).getOrElse {
+    id = Option(conf.get(PythonKms.IdName)).filter(PythonKms.known.containsKey).getOrElse {
       throw failed(
         "this process does not have it; a KMS in Python needs kms.callFrom=driver and the session in which it was created"
       )
@@ -44,8 +44,11 @@ final class PythonKms extends KmsClient {
     catch { case _: IllegalArgumentException => throw failed("it returned something that is not a key") }
   }
 
-  private def call(what: String, value: String, masterKeyId: String) =
+  private def call(what: String, value: String, masterKeyId: String) = {
+    // Its secret changes, and this client may live long.
+    val known = PythonKms.known.get(id)
     known.calls.call(known.secret, what, value, masterKeyId)
+  }
 
   private def result(answer: String): String = Option(answer).getOrElse("").split(" ", 2) match {
     case Array("ok", value) => value
