@@ -108,6 +108,7 @@ def test_what_was_sealed_is_shown_in_lines() -> None:
         f"version 2: 12 files ({changes}), 1,000 rows, 120.6 KiB; sealed with Ed25519, key 'signer'",
         f"digest {'ab' * 32}",
         "in /warehouse/people/_pme_snapshots",
+        "readers require it with minSnapshot=00000000-0000-0000-0000-000000000000:2",
     ]
 
 
