@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 COLUMNS = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["s"], "pay": ["seven"]})
 pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
+# A write looks once whether the table has a seal, which it would break.
+SEALED = Counter(LIST=1)
 FILES = 12
 # Under `make test-all` only: the files are made on the local disk, and put into the store as they are.
 MANY = 1_000
@@ -76,7 +78,7 @@ def test_a_query_of_a_file_asks_no_more_than_sparks_own(
 ) -> None:
     frame = spark.range(0, 100_000, 1, 1).selectExpr("id", "id % 7 AS seven", "uuid() AS u", "md5(string(id)) AS s")
     writes = {name: asked(place, lambda: write(frame, name, place, enc)) for name, place in both.items()}  # noqa: B023 called at once
-    assert writes[FORMAT] == writes["parquet"]
+    assert writes[FORMAT] == writes["parquet"] + SEALED
     frames = {name: load(spark, name, place) for name, place in both.items()}
     frames[FORMAT] = load(spark, FORMAT, both[FORMAT], scan=scan)
     for what, query in QUERIES.items():
@@ -90,12 +92,12 @@ def test_a_query_of_a_file_asks_no_more_than_sparks_own(
         assert every["LIST"] <= 1, (what, every)
 
 
-def test_a_write_of_many_files_asks_no_more_than_sparks_own(spark: SparkSession, both: dict[str, InBucket]) -> None:
+def test_a_write_of_many_files_asks_once_more_than_sparks_own(spark: SparkSession, both: dict[str, InBucket]) -> None:
     frame = spark.range(0, 10 * WRITTEN, 1, WRITTEN).selectExpr("id", "id % 7 AS seven", "string(id) AS s")
     counted = {name: by_task(place, lambda: write(frame, name, place, COLUMNS)) for name, place in both.items()}  # noqa: B023 called at once
     assert counted["parquet"]["PUT"] >= WRITTEN
     # Spark's own source also lists the empty target, and each task's directory.
-    assert {name: ours for name, ours in counted[FORMAT].items() if ours > counted["parquet"][name]} == {}
+    assert counted[FORMAT] - counted["parquet"] <= SEALED
 
 
 def test_key_material_in_a_file_of_its_own_costs_a_head_and_a_get(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import logging
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pme_parquet._spark.connector import misfit
@@ -13,6 +12,7 @@ from pme_parquet.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from logging import LogRecord
 
 _CLASS = "io.pmeparquet.kms.PythonKms"
 
@@ -93,17 +93,16 @@ def _register(name: str, secret: str, callback: object) -> None:
     context._jvm.io.pmeparquet.kms.PythonKms.register(name, secret, callback)  # noqa: SLF001
 
 
-class _Redacting(logging.Filter):
-    """Takes secrets out of what py4j logs at level DEBUG: with one, any process on this machine could unwrap keys."""
+class _Redacting:
+    """A filter of logs that takes out the secrets: with one, any process on this machine could unwrap keys."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._secrets: set[str] = set()
 
     def add(self, secret: str) -> None:
         self._secrets.add(secret)
 
-    def filter(self, record: logging.LogRecord) -> bool:
+    def __call__(self, record: LogRecord) -> bool:
         text = record.getMessage()
         found = [secret for secret in tuple(self._secrets) if secret in text]
         if found:
@@ -117,6 +116,9 @@ _REDACTING = _Redacting()
 
 
 def _keep_out_of_logs(secret: str) -> None:
+    """Keep a secret out of what py4j logs at level DEBUG."""
+    import logging  # noqa: PLC0415 slow to import
+
     _REDACTING.add(secret)
     for name in ("py4j.java_gateway", "py4j.clientserver"):
         # Adding it a second time does nothing.
