@@ -145,6 +145,7 @@ def test_a_session_for_delta_has_all_that_encrypts_and_no_keys_of_columns(monkey
     builder = _builder().config("spark.jars.packages", "a:b:1").config("spark.sql.extensions", "com.example.Own")
     made = dict(pme.configure(builder, delta=ENC)._options)
     assert made.pop("spark.jars") == OURS
+    assert made.pop("spark.sql.defaultColumn.allowedProviders").endswith("pme-orc,pme_orc")
     assert made == {
         "spark.jars.packages": "a:b:1,io.delta:delta-spark_4.2_2.13:4.4.0",
         "spark.sql.extensions": f"com.example.Own,{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
@@ -183,3 +184,10 @@ def test_a_session_that_runs_is_not_made_to_look_as_if_it_encrypted_delta(monkey
     monkeypatch.setattr("pyspark.SparkContext._active_spark_context", object())
     with pytest.raises(pme.UnsupportedError, match="would write plaintext"):
         pme.configure(_builder(), delta=ENC)
+
+
+def test_columns_of_both_formats_may_have_defaults() -> None:
+    names = "pme-parquet,pme_parquet,pme-orc,pme_orc"
+    setting = "spark.sql.defaultColumn.allowedProviders"
+    assert pme.configure(_builder())._options[setting] == f"csv,json,orc,parquet,{names}"
+    assert pme.configure(_builder().config(setting, "parquet"))._options[setting] == f"parquet,{names}"

@@ -69,5 +69,9 @@ def test_an_installation_without_jars_says_how_to_get_them(bundled: Path) -> Non
         pme.jar_path("4.0.0")
 
 
-def test_spark_config_is_the_jar_and_the_extension() -> None:
-    assert pme.spark_config() == {"spark.jars": pme.jar_path(), "spark.sql.extensions": EXTENSION}
+def test_spark_config_is_the_jar_the_extension_and_formats_with_defaults() -> None:
+    assert pme.spark_config() == {
+        "spark.jars": pme.jar_path(),
+        "spark.sql.extensions": EXTENSION,
+        "spark.sql.defaultColumn.allowedProviders": ("csv,json,orc,parquet,pme-parquet,pme_parquet,pme-orc,pme_orc"),
+    }

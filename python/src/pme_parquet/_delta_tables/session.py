@@ -35,7 +35,8 @@ def configure(
 
     Call it before the first session is built: a running session cannot load a jar, so this fails if that session does
     not have the right one. The session also gets the extension of the connector, which refuses a write that passes
-    options of the format to another format, for example because `format("pme-parquet")` was forgotten.
+    options of the format to another format, for example because `format("pme-parquet")` was forgotten. Columns of its
+    tables may have a `DEFAULT`.
 
     With the extra `pme-parquet[accp]`, the jar of Amazon's JCE provider for this machine is added, too. Jars that the
     builder, spark-submit or spark-defaults.conf already set stay. A remote Connect server (`sc://`) has its own jars.

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 EXTENSION = "io.pmeparquet.spark.PmeExtensions"
+# The formats whose columns may have a DEFAULT. The first four are Spark's own value.
+_DEFAULTS = "spark.sql.defaultColumn.allowedProviders"
+_OF_SPARK = "csv,json,orc,parquet"
+_FORMATS = ("pme-parquet", "pme_parquet", "pme-orc", "pme_orc")
 _SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
 # Two of one kind cannot share a class path.
@@ -34,8 +38,12 @@ def connected(builder: SparkSession.Builder, scala: str | None) -> SparkSession.
         return builder
     _check_what_runs()
     jars = _ours(scala)
-    extensions = _with_extension(already_set(builder, EXTENSIONS))
-    configured = builder.config(JARS, _appended(already_set(builder, JARS), jars)).config(EXTENSIONS, extensions)
+    extensions = _with(already_set(builder, EXTENSIONS), [EXTENSION])
+    configured = (
+        builder.config(JARS, _appended(already_set(builder, JARS), jars))
+        .config(EXTENSIONS, extensions)
+        .config(_DEFAULTS, _with(already_set(builder, _DEFAULTS) or _OF_SPARK, _FORMATS))
+    )
     _append_to_submit_args(jars)
     return configured
 
@@ -43,7 +51,7 @@ def connected(builder: SparkSession.Builder, scala: str | None) -> SparkSession.
 def spark_config(*, scala: str | None = None) -> dict[str, str]:
     """The Spark configuration that `configure` sets, if you prefer to set it yourself. It contains no other jars."""
     install_errors()
-    return {JARS: ",".join(_ours(scala)), EXTENSIONS: EXTENSION}
+    return {JARS: ",".join(_ours(scala)), EXTENSIONS: EXTENSION, _DEFAULTS: _with(_OF_SPARK, _FORMATS)}
 
 
 def _check_what_runs() -> None:
@@ -85,9 +93,10 @@ def _kind(jar: str) -> str | None:
     return next((kind for kind in _KINDS if Path(jar).name.startswith(kind)), None)
 
 
-def _with_extension(extensions: str) -> str:
-    listed = [entry for entry in (part.strip() for part in extensions.split(",")) if entry]
-    return ",".join(listed if EXTENSION in listed else [*listed, EXTENSION])
+def _with(setting: str, ours: Sequence[str]) -> str:
+    """A list in a setting, with what it lacks of ours."""
+    listed = [entry for entry in (part.strip() for part in setting.split(",")) if entry]
+    return ",".join([*listed, *(entry for entry in ours if entry not in listed)])
 
 
 def already_set(builder: SparkSession.Builder, name: str) -> str:

@@ -20,6 +20,7 @@ import io.pmeparquet.spark.rules.{
   SealedStreams,
   SessionSetup
 }
+import io.pmeparquet.spark.session.FormatName
 
 /**
  * For applications with several sessions, and for sessions that call our SQL functions before they use the format:
@@ -55,16 +56,28 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
 
 /**
  * Checks the options of `saveAsTable` while Spark still has them. If the table exists, Spark takes the table's options
- * instead, before it runs any check rule.
+ * instead, before it runs any check rule. A table of a source of ours is defined with the name that SQL reads without
+ * backquotes, so that `SHOW CREATE TABLE` prints a statement that runs.
  */
 private[spark] final class CheckBeforeAppend(session: SparkSession) extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = {
-    plan match {
-      case CreateTable(table, mode, Some(_)) =>
-        OtherFormats.checkTable(session, table, if (mode == SaveMode.Append) existing(table) else None)
-      case _ => ()
-    }
-    plan
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case create @ CreateTable(table, mode, query) =>
+      val appended = if (mode == SaveMode.Append) existing(table) else None
+      if (query.isDefined) OtherFormats.checkTable(session, table, appended)
+      ours(table)
+        .map(name => appended.filter(ours(_).contains(name)).flatMap(_.provider).getOrElse(name))
+        .filterNot(table.provider.contains)
+        .fold(create)(name => create.copy(tableDesc = withProvider(table, name)))
+    case other => other
+  }
+
+  private def ours(table: CatalogTable) = table.provider.flatMap(FormatName.inSql)
+
+  /** `table.copy(provider = …)`, which has other parameters in other versions of Spark. */
+  private def withProvider(table: CatalogTable, name: String): CatalogTable = {
+    val values = table.productIterator.map(_.asInstanceOf[AnyRef])
+    val changed = values.map(value => if (value eq table.provider) Some(name) else value).toSeq
+    classOf[CatalogTable].getConstructors.head.newInstance(changed: _*).asInstanceOf[CatalogTable]
   }
 
   private def existing(table: CatalogTable) = {

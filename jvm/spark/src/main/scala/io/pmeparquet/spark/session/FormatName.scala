@@ -7,6 +7,10 @@ private[spark] object FormatName {
   /** The name of the format for ORC. */
   val Orc = "pme-orc"
 
+  /** The names that SQL reads without backquotes. */
+  val FormatInSql = "pme_parquet"
+  val OrcInSql = "pme_orc"
+
   /** The prefix of the formats' settings in a session. */
   val SessionPrefix: String = s"spark.datasource.$Format."
 
@@ -14,20 +18,25 @@ private[spark] object FormatName {
   val FileFormatClass = "io.pmeparquet.spark.PmeFileFormat"
   val OrcSourceClass = "io.pmeparquet.spark.PmeOrcDataSource"
   val OrcClass = "io.pmeparquet.spark.PmeOrcFileFormat"
+  val SqlSourceClass = "io.pmeparquet.spark.PmeParquetInSql"
+  val SqlOrcSourceClass = "io.pmeparquet.spark.PmeOrcInSql"
   val CryptoFactoryClass = "io.pmeparquet.parquet.PmeCryptoFactory"
 
   /** The setting of Hadoop in which parquet-java looks for the class of a crypto factory. */
   val CryptoFactorySetting = "parquet.crypto.factory.class"
   val ExtensionsClass = "io.pmeparquet.spark.PmeExtensions"
 
-  /** Whether the provider in `USING` or `format(…)` is a source of ours: its name, or one of its classes. */
-  def names(provider: String): Boolean =
-    provider.equalsIgnoreCase(Format) || provider == DataSourceClass || provider == FileFormatClass || isOrc(
-      provider
-    )
+  /** Whether the provider in `USING` or `format(…)` is a source of ours: a name of it, or one of its classes. */
+  def names(provider: String): Boolean = inSql(provider).isDefined
 
-  def isOrc(provider: String): Boolean =
-    provider.equalsIgnoreCase(Orc) || provider == OrcSourceClass || provider == OrcClass
+  def isOrc(provider: String): Boolean = inSql(provider).contains(OrcInSql)
+
+  /** The name that SQL reads without backquotes, if the provider is a source of ours. */
+  def inSql(provider: String): Option[String] = provider match {
+    case DataSourceClass | FileFormatClass | SqlSourceClass => Some(FormatInSql)
+    case OrcSourceClass | OrcClass | SqlOrcSourceClass => Some(OrcInSql)
+    case name => Seq(FormatInSql, OrcInSql).find(_.equalsIgnoreCase(name.replace('-', '_')))
+  }
 
   /** The class of the format for ORC, from the same jar as this class. */
   def orcFormat: Class[_] = Class.forName(OrcClass, false, getClass.getClassLoader)

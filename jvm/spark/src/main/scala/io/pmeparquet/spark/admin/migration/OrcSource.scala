@@ -13,6 +13,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.TableFiles
 import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.PmeErrors
 import io.pmeparquet.Sha256
 
@@ -178,7 +179,7 @@ private[migration] object OrcSource {
     val storage = table.storage
     val isOrc = table.provider.map(_.toLowerCase(Locale.ROOT)) match {
       case Some("hive") => has(storage.serde) && has(storage.inputFormat)
-      case Some(other) => other == "orc" || other == "pme-orc"
+      case Some(other) => other == "orc" || FormatName.isOrc(other)
       case None => false
     }
     if (table.tableType == CatalogTableType.VIEW || !isOrc)
