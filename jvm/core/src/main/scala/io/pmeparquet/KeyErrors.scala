@@ -69,6 +69,14 @@ private[pmeparquet] trait KeyErrors extends ErrorTexts {
       cause
     )
 
+  def archivedMaterial(file: String): PmeException =
+    refused(
+      file,
+      "its keys are in a file beside it (keyMaterial=external), and the stream moves the file without them " +
+        "(cleanSource=archive), so nobody could open it in the archive",
+      "Set cleanSource=off, or have such files written with keyMaterial=internal."
+    )
+
   def noKeyMetadata(where: String): PmeException =
     fail(
       NoKey,

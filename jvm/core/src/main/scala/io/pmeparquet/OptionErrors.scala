@@ -124,6 +124,34 @@ private[pmeparquet] trait OptionErrors extends ErrorTexts {
         s"the files: $why; the data would not be protected as they say. $remedy"
     )
 
+  def overwritesItsInput(target: String, input: String): PmeException =
+    refused(
+      target,
+      s"this overwrite reads $input, and Spark deletes the old files before it reads them, so all rows would be lost",
+      "Write to another directory, and move it into place; or replace partitions with partitionOverwriteMode=dynamic."
+    )
+
+  /** @param found the partition columns of the table's directories */
+  def otherPartitions(target: String, found: Seq[String], columns: Seq[String]): PmeException = {
+    def named(names: Seq[String]) = if (names.isEmpty) "no columns" else listed(names)
+    refused(
+      target,
+      s"the files there are partitioned by ${named(found)}, and this write partitions by ${named(columns)}. Spark cannot read " +
+        "both, or leaves out rows",
+      if (found.isEmpty) "Write without partitionBy, or to another directory."
+      else
+        s"Write with partitionBy(${found.map(name => s"'$name'").mkString(", ")}), or to another directory."
+    )
+  }
+
+  def streamHidesFiles(target: String): PmeException =
+    refused(
+      target,
+      "a stream starts to write into a directory that has files and no list of a stream (_spark_metadata). Once there is a " +
+        "list, Spark reads only the files that it names, and hides the others",
+      "Start the stream into an empty directory, or append batches with foreachBatch."
+    )
+
   /** For a read in which Spark would skip files that are refused. */
   def skippedFiles(setting: String, where: String): PmeException =
     unsupported(

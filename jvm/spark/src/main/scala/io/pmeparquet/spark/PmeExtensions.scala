@@ -16,7 +16,9 @@ import io.pmeparquet.spark.rules.{
   NoteStatements,
   OrcOfFrames,
   OtherFormats,
+  QuotedFormats,
   RedactConditions,
+  RowsAtRisk,
   SealedStreams,
   SessionSetup
 }
@@ -42,11 +44,13 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
     extensions.injectPostHocResolutionRule(new RedactConditions(_))
     extensions.injectPostHocResolutionRule(_ => KnowReaders)
+    extensions.injectPostHocResolutionRule(_ => QuotedFormats)
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)
       SessionKeys.remember(session)
       HiveTables.check(session, plan)
       OtherFormats.check(session, plan)
+      RowsAtRisk.checkStream(session, plan)
       SealedStreams.check(session, plan)
       DeltaRules.check(session, plan)
       HudiRules.check(session, plan)
@@ -56,28 +60,23 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
 
 /**
  * Checks the options of `saveAsTable` while Spark still has them. If the table exists, Spark takes the table's options
- * instead, before it runs any check rule. A table of a source of ours is defined with the name that SQL reads without
- * backquotes, so that `SHOW CREATE TABLE` prints a statement that runs.
+ * instead, before it runs any check rule. Spark compares the names of formats as text, so an equal name becomes the table's.
  */
 private[spark] final class CheckBeforeAppend(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case create @ CreateTable(table, mode, query) =>
+    case create @ CreateTable(table, mode, Some(_)) =>
       val appended = if (mode == SaveMode.Append) existing(table) else None
-      if (query.isDefined) OtherFormats.checkTable(session, table, appended)
-      ours(table)
-        .map(name => appended.filter(ours(_).contains(name)).flatMap(_.provider).getOrElse(name))
-        .filterNot(table.provider.contains)
-        .fold(create)(name => create.copy(tableDesc = withProvider(table, name)))
+      OtherFormats.checkTable(session, table, appended)
+      appended
+        .flatMap(_.provider)
+        .filter(isEqual(_, table))
+        .fold(create)(name => create.copy(tableDesc = QuotedFormats.withProvider(table, name)))
     case other => other
   }
 
-  private def ours(table: CatalogTable) = table.provider.flatMap(FormatName.inSql)
-
-  /** `table.copy(provider = …)`, which has other parameters in other versions of Spark. */
-  private def withProvider(table: CatalogTable, name: String): CatalogTable = {
-    val values = table.productIterator.map(_.asInstanceOf[AnyRef])
-    val changed = values.map(value => if (value eq table.provider) Some(name) else value).toSeq
-    classOf[CatalogTable].getConstructors.head.newInstance(changed: _*).asInstanceOf[CatalogTable]
+  private def isEqual(provider: String, table: CatalogTable) = {
+    val name = FormatName.inSql(provider)
+    name.isDefined && !table.provider.contains(provider) && table.provider.flatMap(FormatName.inSql) == name
   }
 
   private def existing(table: CatalogTable) = {

@@ -1,5 +1,7 @@
 package io.pmeparquet.parquet.scope
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.DecryptionKeyRetriever
@@ -22,7 +24,12 @@ final class FileKeys(
     aadPrefix: Option[Array[Byte]] = None
 ) extends DecryptionKeyRetriever {
 
-  private[parquet] lazy val material: Map[String, KeyMaterial] = MaterialFiles.read(path, conf)
+  private[parquet] lazy val material: Map[String, KeyMaterial] = {
+    // Spark's source of a stream moves each file after the batch that reads it.
+    val clean = conf.getValByRegex("(?i)^cleanSource$").values.asScala
+    if (clean.exists(_.equalsIgnoreCase("archive"))) throw PmeErrors.archivedMaterial(path.toString)
+    MaterialFiles.read(path, conf)
+  }
 
   /** parquet-java does not pass the column that it asks for. */
   override def getKey(keyMetadata: Array[Byte]): Array[Byte] = {

@@ -31,9 +31,14 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case write: InsertIntoHadoopFsRelationCommand =>
       write.fileFormat match {
-        case format: EncryptedFormat => PmeSparkException.translated(check(write, format))
+        case format: EncryptedFormat =>
+          PmeSparkException.translated {
+            RowsAtRisk.checkWrite(SparkSession.active, write)
+            check(write, format)
+          }
         case format: OrcFormat =>
           PmeSparkException.translated {
+            RowsAtRisk.checkWrite(SparkSession.active, write)
             format.checkWrite(
               SparkSession.active,
               ConfResolver.spelled(write.options),

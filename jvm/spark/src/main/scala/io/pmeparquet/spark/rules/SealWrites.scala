@@ -56,11 +56,12 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
   /** What Spark removes of the files that are there: `InsertIntoHadoopFsRelationCommand.deleteMatchingPartitions`. */
   private def replaced(write: InsertIntoHadoopFsRelationCommand, session: SparkSession): Replaced =
     if (write.mode != SaveMode.Overwrite) Replaced.Nothing
-    else if (write.partitionColumns.nonEmpty && isDynamic(write, session)) Replaced.WrittenPartitions
+    else if (isDynamic(write, session)) Replaced.WrittenPartitions
     else if (write.staticPartitions.isEmpty) Replaced.All
     else Replaced.Below(PartitioningUtils.getPathFragment(write.staticPartitions, write.partitionColumns))
 
-  private def isDynamic(write: InsertIntoHadoopFsRelationCommand, session: SparkSession) = {
+  /** Whether Spark writes to a directory of its own, and replaces partitions only when all is written. */
+  def isDynamic(write: InsertIntoHadoopFsRelationCommand, session: SparkSession) = {
     val mode = ConfResolver
       .spelled(write.options)
       .collectFirst { case (name, value) if name.equalsIgnoreCase("partitionOverwriteMode") => value }

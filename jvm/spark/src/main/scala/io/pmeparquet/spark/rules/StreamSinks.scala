@@ -4,6 +4,7 @@ import java.lang.reflect.InaccessibleObjectException
 
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -25,6 +26,11 @@ private[spark] object StreamSinks {
   }
 
   def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[OurFormat])
+
+  /** The directory of the list of files that a sink of ours keeps beside them. */
+  def log(sink: AnyRef): Path = fields(sink)
+    .collectFirst { case path: Path if path.getName == "_spark_metadata" => path }
+    .getOrElse(throw new IllegalStateException("internal error: this Spark's sink keeps its path elsewhere"))
 
   /**
    * Fails for a sink of Spark's own `orc` that is to encrypt with our keys. Spark gives such a sink's format none of its
