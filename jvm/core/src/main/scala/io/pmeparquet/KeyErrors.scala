@@ -91,6 +91,15 @@ private[pmeparquet] trait KeyErrors extends ErrorTexts {
         "Name the column's key with columnKeys in the options of this read, and set keyManagement=direct."
     )
 
+  /** For a column without key metadata, in a reader of parquet-java's, which takes no key from the options. */
+  def keyOfAnotherReader(where: String): PmeException =
+    refused(
+      where,
+      "reader=spark cannot read it: the column has a key of its own, but no key metadata, and only reader=pages takes the key " +
+        "from columnKeys",
+      "Set reader=pages, or remove the option."
+    )
+
   /** For a file that asks for a master key itself, or a request on its behalf. */
   def directKeyRefused(where: String, key: String): PmeException =
     fail(

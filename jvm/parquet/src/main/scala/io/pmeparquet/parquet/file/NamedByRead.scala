@@ -17,17 +17,25 @@ import io.pmeparquet.parquet.bytes.FileVersion
  */
 private[file] object NamedByRead {
 
-  /** Completes an authenticated footer. Columns that the read names no key for stay without key metadata. */
-  def complete(footer: FileMetaData, version: FileVersion, settings: ReadSettings): Unit =
-    for (policy <- settings.columns if settings.directKeys && chunks(footer).flatMap(unnamed).nonEmpty) {
-      val shape = new FileShape(version, footer)
-      for {
-        (leaf, asked) <- shape.leaves.zip(policy.of(shape.leaves))
-        ColumnKey(id) <- asked.accepted.headOption.toSeq
-        group <- shape.groups
-        key <- unnamed(shape.chunkOf(group, leaf.path))
-      } key.setKey_metadata(id.getBytes(UTF_8))
+  /**
+   * Completes an authenticated footer. Columns that the read names no key for stay without key metadata.
+   *
+   * @return the columns whose keys the read has named
+   */
+  def complete(footer: FileMetaData, version: FileVersion, settings: ReadSettings): Set[Seq[String]] = {
+    val named = for {
+      policy <- settings.columns.toSeq if settings.directKeys && chunks(footer).flatMap(unnamed).nonEmpty
+      shape = new FileShape(version, footer)
+      (leaf, asked) <- shape.leaves.zip(policy.of(shape.leaves))
+      ColumnKey(id) <- asked.accepted.headOption.toSeq
+      group <- shape.groups
+      key <- unnamed(shape.chunkOf(group, leaf.path))
+    } yield {
+      key.setKey_metadata(id.getBytes(UTF_8))
+      leaf.path
     }
+    named.toSet
+  }
 
   private def chunks(footer: FileMetaData) =
     Option(footer.getRow_groups).toSeq.flatMap(_.asScala).flatMap(_.getColumns.asScala)

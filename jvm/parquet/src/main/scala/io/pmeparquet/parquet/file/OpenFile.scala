@@ -14,12 +14,14 @@ import io.pmeparquet.PmeException
  * A file whose footer is read, admitted by the scope's policy, authenticated and parsed. It holds keys and no pages,
  * and serves all tasks of this JVM that read the file within the scope.
  *
+ * @param namedByRead the columns whose keys the read names, since the file does not
  * @param footerSha256 SHA-256 of the footer, its length and the magic at the end of the file
  */
 private[parquet] final class OpenFile private[file] (
     val version: FileVersion,
     val footer: FileMetaData,
     crypto: Option[FileCrypto],
+    val namedByRead: Set[Seq[String]],
     tail: Segment,
     val footerSha256: Array[Byte]
 ) {

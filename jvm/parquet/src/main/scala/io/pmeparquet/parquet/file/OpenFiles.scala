@@ -46,12 +46,12 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       FileTail.of(footer, file) match {
         case FileTail.Plaintext =>
           if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(file)
-          new OpenFile(version, FileTail.metadata(footer.segment, file), None, footer.tail, footer.sha256)
+          new OpenFile(version, FileTail.metadata(footer.segment, file), None, Set.empty, footer.tail, footer.sha256)
         case tail: FileTail.Encrypted =>
           val crypto = FileCrypto.of(scope, version, conf, tail, counters)
           val content = crypto.footer.metadata(footer.segment, counters)
-          NamedByRead.complete(content, version, scope.settings)
-          val opened = new OpenFile(version, content, Some(crypto), footer.tail, footer.sha256)
+          val named = NamedByRead.complete(content, version, scope.settings)
+          val opened = new OpenFile(version, content, Some(crypto), named, footer.tail, footer.sha256)
           if (FooterPolicy.isUnproven(tail, scope.settings)) FooterProof.require(opened, bytes, counters)
           opened
       }

@@ -148,6 +148,9 @@ final class SplitReader private[file] (
     if (file.rowGroups(start, splitLength(start, length, listed)) != here)
       throw PmeErrors.changedSinceListed(path.toString)
     val columns = wanted.in(file.schema).map(_.path)
+    columns.find(file.namedByRead).foreach { column =>
+      throw PmeErrors.keyOfAnotherReader(s"$path, column '${column.mkString(".")}'")
+    }
     here.foreach { index =>
       val chunks = file.chunks(index, columns, counters).chunks.filter(_.meta.getValueCount > 0)
       if (!scope.settings.allowClearLevels) chunks.filter(_.mayHaveClearLevels).foreach { chunk =>
