@@ -144,16 +144,38 @@ def test_nothing_at_the_path_is_an_error(tmp_path: Path) -> None:
         pme.inspect(tmp_path / "nowhere")
 
 
-def test_links_are_followed_and_circles_are_not(tmp_path: Path) -> None:
+def test_links_are_listed_and_not_followed(tmp_path: Path) -> None:
     put(tmp_path, "elsewhere/a.parquet", encrypted(b"k"))
     table = tmp_path / "table"
     table.mkdir()
     (table / "linked").symlink_to(tmp_path / "elsewhere")
     (table / "circle").symlink_to(table)
     (table / "gone").symlink_to(tmp_path / "nowhere")
+    (table / "file.parquet").symlink_to(tmp_path / "elsewhere" / "a.parquet")
     report = pme.inspect(table)
-    assert names(report) == ["gone", "linked/a.parquet"]
-    assert [finding.condition for finding in report.findings] == ["PME_DAMAGED_FILE"]
+    assert names(report) == ["circle", "file.parquet", "gone", "linked"]
+    assert [finding.file for finding in report.findings] == names(report)
+    assert all("symbolic link, which was not followed" in finding.message for finding in report.findings)
+    assert "k" not in {key.master_key for file in report.files for key in file.column_keys}
+
+    # The path itself may be one.
+    (tmp_path / "name").symlink_to(tmp_path / "elsewhere")
+    assert names(pme.inspect(tmp_path / "name")) == ["a.parquet"]
+
+
+def test_many_files_show_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pme_parquet._inspect._MANY", 3)
+    monkeypatch.setattr("pme_parquet._inspect._BETWEEN", 1)
+    for number in range(3):
+        put(tmp_path, f"{number}.parquet", encrypted(b"k"))
+    pme.inspect(tmp_path)
+    assert capsys.readouterr().err == ""
+    pme.inspect(tmp_path, progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("inspecting: 1 of 3 files")
+    assert lines[-1] == "inspecting: 3 of 3 files"
 
 
 def test_something_that_is_not_a_file_is_a_finding_and_does_not_hang(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class Found:
         bytes: its size.
         regular: whether it is a regular file.
         alone: whether it is what the listed path names.
-        link: whether it is a symbolic link, which `everything` does not follow.
+        link: whether it is a symbolic link, which nothing follows: it may lead out of the table.
     """
 
     path: str
@@ -54,7 +54,7 @@ class Storage(Protocol):
     """What looking at files needs."""
 
     def files(self) -> Iterator[Found]:
-        """The files below the path, or the file at it; without hidden ones."""
+        """The files below the path, or the file at it; without hidden ones. Links are irregular files."""
 
     def read(self, path: str, start: int, end: int) -> bytes:
         """The bytes of a range, or fewer if the file ends earlier."""
@@ -135,17 +135,7 @@ class _Local:
         if not os.path.isdir(self._root):  # noqa: PTH112 as above
             yield replace(_local_file(self._root, os.path.basename(self._root)), alone=True)  # noqa: PTH119 as above
             return
-        seen: set[tuple[int, int]] = set()
-        for directory, directories, names in os.walk(self._root, followlinks=True, onerror=_raise):
-            status = os.stat(directory)  # noqa: PTH116 as above
-            if (status.st_dev, status.st_ino) in seen:  # a link in a circle
-                directories.clear()
-                continue
-            seen.add((status.st_dev, status.st_ino))
-            directories[:] = sorted(name for name in directories if not is_hidden(name))
-            for name in sorted(name for name in names if not is_hidden(name)):
-                path = os.path.join(directory, name)  # noqa: PTH118 as above
-                yield _local_file(path, os.path.relpath(path, self._root))
+        yield from self._walk(hidden=False, onerror=_raise)
 
     def everything(self) -> Iterator[Found]:
         failed: list[Found] = []
@@ -154,17 +144,22 @@ class _Local:
             path = str(error.filename)
             failed.append(Found(path, os.path.relpath(path, self._root), 0, regular=False))
 
-        for directory, directories, names in os.walk(self._root, onerror=unlisted):
-            directories.sort()
-            links = [name for name in directories if os.path.islink(os.path.join(directory, name))]  # noqa: PTH114, PTH118 as above
-            for name in sorted([*names, *links]):
-                path = os.path.join(directory, name)  # noqa: PTH118 as above
-                yield _unfollowed(path, os.path.relpath(path, self._root))
+        yield from self._walk(hidden=True, onerror=unlisted)
         yield from failed
 
+    def _walk(self, *, hidden: bool, onerror: Callable[[OSError], None]) -> Iterator[Found]:
+        for directory, directories, names in os.walk(self._root, onerror=onerror):
+            directories[:] = sorted(name for name in directories if hidden or not is_hidden(name))
+            links = [name for name in directories if os.path.islink(os.path.join(directory, name))]  # noqa: PTH114, PTH118 as above
+            for name in sorted([*names, *links]):
+                if hidden or not is_hidden(name):
+                    path = os.path.join(directory, name)  # noqa: PTH118 as above
+                    yield _unfollowed(path, os.path.relpath(path, self._root))
+
     def read(self, path: str, start: int, end: int) -> bytes:
-        # A FIFO would let this wait for a writer that never comes, and a device could do anything.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        # A FIFO would let this wait for a writer that never comes, a device could do anything, a link lead anywhere.
+        follow = 0 if path == self._root else getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(path, os.O_RDONLY | follow | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise OSError(errno.EINVAL, "it is not a regular file", path)
@@ -234,7 +229,7 @@ class _Remote:
             # Object stores represent directories by objects whose names end like this.
             if not path.endswith("/") and (hidden or not any(is_hidden(name) for name in below.split("/"))):
                 link = bool(found.get("islink"))
-                regular = found["type"] == "file" and not (hidden and link)
+                regular = found["type"] == "file" and not link
                 yield Found(path, below, found["size"] or 0, regular=regular, link=link)
 
     def read(self, path: str, start: int, end: int) -> bytes:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def look(path: str, storage_options: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
     """Prints what `inspect` finds. Exit 1 if something is wrong."""
-    report = inspect(path, storage_options=storage_options)
+    report = inspect(path, storage_options=storage_options, progress=True)
     print_result(report, report.to_dict(), as_json=as_json)
     if report.findings:
         raise SystemExit(FINDING)

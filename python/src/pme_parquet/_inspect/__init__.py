@@ -13,21 +13,28 @@ from pme_parquet._arguments import path_of
 from pme_parquet._inspect.report import Inspection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
     from pme_parquet._access import Access
     from pme_parquet._arguments import PathLike
+    from pme_parquet._inspect.inspected import InspectedFile
     from pme_parquet._storage import Found, Storage
 
 __all__ = ["Inspection", "inspect"]
 
 _THREADS = 16
+_MANY = 1_000
+_BETWEEN = 100
 
 
 def inspect(
-    path: PathLike, *, storage_options: Mapping[str, Any] | None = None, spark: SparkSession | None = None
+    path: PathLike,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    spark: SparkSession | None = None,
+    progress: bool | None = None,
 ) -> Inspection:
     """Inspect a table or a file without any key: which keys protect what, what its snapshots state, and what is wrong.
 
@@ -48,6 +55,7 @@ def inspect(
         spark: a classic session, whose settings of file systems are used if there are no `storage_options`. No job
             runs, except those by which the session's own Delta reads the log of a table that `deltalake` cannot read. A
             setting that cannot be applied is an error.
+        progress: whether to show progress over many files; by default on a terminal and in a notebook.
 
     Raises:
         BadOptionError: there is nothing at the path, or a secret cannot be read.
@@ -62,11 +70,18 @@ def inspect(
     reached = access(where, storage_options, spark, "pme.inspect")
     files = storage(where, reached.options)
     # With options, the session may reach another storage.
-    return inspection(where, files, tuple(files.files()), reached, spark if storage_options is None else None)
+    own = spark if storage_options is None else None
+    return inspection(where, files, tuple(files.files()), reached, own, progress=progress)
 
 
-def inspection(
-    where: str, files: Storage, found: Sequence[Found], reached: Access, spark: SparkSession | None = None
+def inspection(  # noqa: PLR0913 where, with what, and how it is shown
+    where: str,
+    files: Storage,
+    found: Sequence[Found],
+    reached: Access,
+    spark: SparkSession | None = None,
+    *,
+    progress: bool | None = None,
 ) -> Inspection:
     """What the files at a path show, and the snapshots of their tables."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 as above
@@ -79,7 +94,24 @@ def inspection(
 
     with ThreadPoolExecutor(_THREADS) as threads:
         data, iceberg = without_metadata(files, found, threads)
-        looked = with_intruders(tuple(threads.map(lambda one: look(files, one), data)))
+        each = threads.map(lambda one: look(files, one), data)
+        looked = with_intruders(tuple(_watched(each, len(data), progress=progress)))
         sealing = tables(where, data, iceberg, reached.options, threads)
     looked, sealing = with_live(where, looked, sealing, reached, spark)
     return Inspection(shown(where), looked, groups(looked), drift(looked), sealing, reached.words)
+
+
+def _watched(each: Iterable[InspectedFile], total: int, *, progress: bool | None) -> Iterator[InspectedFile]:
+    """The same files, and their number on the way. Few files are done before anyone could read it."""
+    if total < _MANY:
+        yield from each
+        return
+    from pme_parquet._display.progress import chosen  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._display.step import Step  # noqa: PLC0415 as above
+
+    with chosen(progress=progress) as form:
+        for number, file in enumerate(each, start=1):
+            if number % _BETWEEN == 0:
+                form.show(Step("inspecting", number, total, 0, 0))
+            yield file
+        form.finish(Step("inspecting", total, total, 0, 0))

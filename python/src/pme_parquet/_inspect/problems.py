@@ -19,6 +19,14 @@ def damaged(file: str, why: str) -> PmeError:
     return DamagedFileError(f"{file}: the Parquet file is damaged: {why}. Restore it from its source.")
 
 
+def not_followed(link: str) -> PmeError:
+    """Whoever can write to a table could show files of another place with a link."""
+    return PmeError(
+        f"{link}: it is a symbolic link, which was not followed, so what is there was not looked at. Readers of the "
+        "table follow it. Inspect the place that it leads to, or replace the link by files."
+    )
+
+
 def orc_damaged(file: str, why: str) -> PmeError:
     """The file does not have the form of an ORC file."""
     return DamagedFileError(f"{file}: the ORC file is damaged: {why}. Restore it from its source.")

@@ -36,6 +36,8 @@ def last_bytes(storage: Storage, found: Found) -> bytes:
     Raises:
         PmeError: the file is too short for a footer, or cannot be read.
     """
+    if found.link:
+        raise problems.not_followed(found.shown)
     if not found.regular:
         raise problems.damaged(found.shown, "it is not a regular file")
     if found.bytes < MIN_FILE_BYTES:
