@@ -59,6 +59,18 @@ def test_files_of_other_writers_keep_cells_and_footers(spark: SparkSession, tmp_
         assert_kept(WRITERS / name, target / name)
 
 
+@pytest.mark.parametrize("reader", ["pages", "spark"])
+def test_no_reader_expects_a_dictionary_that_is_listed_and_missing(
+    spark: SparkSession, tmp_path: Path, reader: str
+) -> None:
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.mkdir()
+    shutil.copy(WRITERS / "impala-1.3.parquet", source)
+    pme.encrypt(spark, str(source), str(target), ENC)
+    frame = spark.read.format("pme-parquet").options(kms=TEST_KMS, reader=reader).load(str(target))
+    assert sorted(map(repr, frame.collect())) == sorted(map(repr, spark.read.parquet(str(source)).collect()))
+
+
 def assert_kept(before: Path, after: Path) -> None:
     """Compare cells, and what the footer says of the columns."""
     assert carried(after) == carried(before)

@@ -94,6 +94,16 @@ private[pmeparquet] trait FileErrors extends ErrorTexts {
       "To read them all the same, set clearLevels=allow."
     )
 
+  /** For a page that opens, and whose content Spark's decoders do not take. */
+  def undecodable(file: String, what: String, cause: Throwable): PmeException =
+    fail(
+      DamagedFile,
+      s"$file: $what cannot be decoded: the file is damaged, or Spark's vectorized reader does not take the way in which its " +
+        "writer, for example Impala, encodes it. Set spark.sql.parquet.enableVectorizedReader=false, which reads more. If " +
+        "that fails as well, restore the file from its source.",
+      cause
+    )
+
   /** V2 pages as Arrow writes them, in a reader of parquet-java's. */
   def levelsInside(file: String, column: String): PmeException =
     refused(

@@ -43,7 +43,7 @@ object ParquetFailures {
     known(failed, file, what).orElse {
       val causes = PmeException.causes(failed)
       if (causes.exists(cause => isSparks(cause) && !isNoDecoder(cause)) || causes.exists(isOtherType)) None
-      else if (causes.exists(isOfDecoder)) Some(PmeErrors.damaged(file, s"$what cannot be decoded", failed))
+      else if (causes.exists(isOfDecoder)) Some(PmeErrors.undecodable(file, what, failed))
       else if (causes.exists(isNoDecoder))
         Some(
           PmeErrors.unsupported(

@@ -2,8 +2,11 @@ package io.pmeparquet.parquet.copy
 
 import java.util.zip.CRC32
 
+import scala.collection.mutable
+import scala.collection.JavaConverters._
+
 import org.apache.parquet.crypto.ModuleCipherFactory.ModuleType
-import org.apache.parquet.format.Util
+import org.apache.parquet.format.{ColumnMetaData, Encoding, PageEncodingStats, PageHeader, PageType, Util}
 
 import io.pmeparquet.parquet.bytes.FileBytes
 import io.pmeparquet.parquet.chunk.{Chunk, StoredPage, StoredPages}
@@ -23,11 +26,14 @@ private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: Module
     var dictionaryAt: Option[Long] = None
     var dataAt: Option[Long] = None
     var longerHeaders = 0L
+    val encodings = mutable.LinkedHashMap.empty[(PageType, Encoding), Int]
     // Some writers give a chunk without values no offset in the file.
     if (copy.chunk.meta.getValueCount > 0)
       pagesOf(copy.chunk).foreach { page =>
         val at = out.position
         longerHeaders += writePage(copy, page) - page.headerBytes
+        val kind = page.header.getType -> encodingOf(page.header)
+        encodings(kind) = encodings.getOrElse(kind, 0) + 1
         if (page.isDictionary) dictionaryAt = Some(at)
         else {
           dataAt = dataAt.orElse(Some(at))
@@ -46,10 +52,27 @@ private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: Module
       case Some(at) => metadata.setDictionary_page_offset(at)
       case None => metadata.unsetDictionary_page_offset()
     }
+    if (dataAt.isDefined && !statesDictionary(metadata).contains(dictionaryAt.isDefined))
+      metadata.setEncoding_stats(encodings.toSeq.map { case ((kind, encoding), pages) =>
+        new PageEncodingStats(kind, encoding, pages)
+      }.asJava)
     // Deprecated; writers that follow the specification store 0.
     if (copy.struct.getFile_offset > 0) copy.struct.setFile_offset(metadata.getData_page_offset)
     ()
   }
+
+  private def encodingOf(header: PageHeader) =
+    if (header.isSetDictionary_page_header) header.getDictionary_page_header.getEncoding
+    else if (header.isSetData_page_header_v2) header.getData_page_header_v2.getEncoding
+    else header.getData_page_header.getEncoding
+
+  /**
+   * Whether the metadata states a dictionary; none if it has no encoding stats. Then readers guess from the encodings in
+   * use, and Impala lists that of dictionaries for chunks without one. It matters once they are encrypted: the header of
+   * a data page does not open as that of a dictionary.
+   */
+  private def statesDictionary(metadata: ColumnMetaData): Option[Boolean] =
+    Option(metadata.getEncoding_stats).map(_.asScala.exists(_.getPage_type == PageType.DICTIONARY_PAGE))
 
   private def pagesOf(chunk: Chunk) = new StoredPages(
     file.source(chunk, scope.counters),

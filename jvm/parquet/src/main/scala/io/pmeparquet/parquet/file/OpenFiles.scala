@@ -46,7 +46,14 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       FileTail.of(footer, file) match {
         case FileTail.Plaintext =>
           if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(file)
-          new OpenFile(version, FileTail.metadata(footer.segment, file), None, Set.empty, footer.tail, footer.sha256)
+          new OpenFile(
+            version,
+            FileTail.metadata(footer.segment, file),
+            None,
+            Set.empty,
+            footer.tail,
+            footer.sha256
+          )
         case tail: FileTail.Encrypted =>
           val crypto = FileCrypto.of(scope, version, conf, tail, counters)
           val content = crypto.footer.metadata(footer.segment, counters)
