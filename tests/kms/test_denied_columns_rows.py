@@ -137,7 +137,9 @@ ORDERS = {
     "lead": "SELECT lead(id) OVER (ORDER BY address.street) FROM {t}",
     "a running sum": "SELECT sum(id) OVER (ORDER BY ssn) FROM {t}",
     "a window's groups": "SELECT count(*) OVER (PARTITION BY ssn) FROM {t}",
-    "a window over a sorted subquery": "SELECT row_number() OVER (ORDER BY 1) FROM (SELECT id, ssn FROM {t} ORDER BY ssn)",
+    "a window over a sorted subquery": (
+        "SELECT row_number() OVER (ORDER BY 1) FROM (SELECT id, ssn FROM {t} ORDER BY ssn)"
+    ),
     "the best of each group": (
         "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY salary ORDER BY ssn) AS n FROM {t}) WHERE n = 1"
     ),
@@ -165,7 +167,7 @@ REPLACING = {
     "NULL as a number": "SELECT id * int(ssn IS NULL) FROM {t}",
     "NULL as a number of a subquery": "SELECT id * n FROM (SELECT id, int(ssn IS NULL) AS n FROM {t})",
     "a mean of NULLs": "SELECT avg(int(ssn IS NOT NULL)) FROM {t}",
-    "equal structs": "SELECT struct(ssn, 1) = struct('a', 1) FROM {t}",
+    "equal structs": "SELECT named_struct('n', ssn) = named_struct('n', 'a') FROM {t}",
     "a part of a list": "SELECT slice(phones, 1, 1), to_json(struct(ssn)) FROM {t}",
     "a text of a struct": "SELECT string(address) FROM {t}",
     "a size": "SELECT size(array_compact(array(ssn))) FROM {t}",
@@ -181,12 +183,17 @@ REPLACING = {
 
 VALUES = {
     "values": "SELECT id, upper(ssn), ssn = 'a', ssn IS NULL, ssn || id, length(ssn) + id, ssn IN ('a', 'b') FROM {t}",
-    "functions": (
+    "functions of texts": (
         "SELECT substr(ssn, 1, 2), regexp_replace(ssn, 'a', 'b'), ssn LIKE 'a%b', lpad(ssn, 9, '-'), sha2(ssn, 256), "
-        "split(ssn, '-')[0], int(ssn) / 2 - 1, round(double(ssn), 1), date_format(date(ssn), 'y'), year(ssn), trim(ssn), "
-        "trunc(date(ssn), 'MM'), get_json_object(ssn, '$.a'), unix_timestamp(ssn), abs(int(ssn)), int(ssn) % 2, ssn BETWEEN 'a' AND 'b', NOT ssn = 'a' OR id = 3 FROM {t}"
+        "split(ssn, '-')[0], trim(ssn), get_json_object(ssn, '$.a'), NOT ssn = 'a' OR id = 3 FROM {t}"
     ),
-    "parts": "SELECT address, phones, phones.number, tags['key'], map_keys(tags), struct(ssn, id).ssn, array(ssn) FROM {t}",
+    "functions of numbers and times": (
+        "SELECT int(ssn) / 2 - 1, round(double(ssn), 1), abs(int(ssn)), int(ssn) % 2, ssn BETWEEN 'a' AND 'b', "
+        "date_format(date(ssn), 'y'), year(ssn), trunc(date(ssn), 'MM'), unix_timestamp(ssn) FROM {t}"
+    ),
+    "parts": (
+        "SELECT address, phones, phones.number, tags['key'], map_keys(tags), struct(ssn, id).ssn, array(ssn) FROM {t}"
+    ),
     "a value where others are NULL": "SELECT coalesce(string(salary), ssn), IF(id = 3, ssn, 'a') FROM {t}",
     "a maximum by another column": "SELECT max_by(ssn, id), min_by(address, id) FROM {t}",
     "the newest of each group": (

@@ -29,7 +29,9 @@ private[rules] object Choices {
     case WindowExpression(function, window) =>
       of(function) ++ (window.partitionSpec ++ window.orderSpec.map(_.child)).filter(reads)
     case function: OffsetWindowFunction =>
-      (if (function.ignoreNulls) Seq(function.input).filter(reads) else of(function.input)) ++ of(function.default)
+      (if (function.ignoreNulls) Seq(function.input).filter(reads) else of(function.input)) ++ of(
+        function.default
+      )
     case one: MergeRows.Instruction => Seq(one.condition).filter(reads) ++ one.outputs.flatten.flatMap(of)
     case NullGuard(tested, value) if readsOnly(value, tested) || isStrictlyOf(value, tested) =>
       Seq(tested, value).flatMap(of)
@@ -79,7 +81,8 @@ private[rules] object Choices {
     val known = expression match {
       case _: LeafExpression => false
       case _: And | _: Or | _: In | _: InSet => true
-      case _: RoundBase | _: String2TrimExpression | _: TruncInstant | _: ToTimestamp | _: GetJsonObject => true
+      case _: RoundBase | _: String2TrimExpression | _: TruncInstant | _: ToTimestamp | _: GetJsonObject =>
+        true
       case call: InvokeLike => call.propagateNull
       case _ => isStrict(expression)
     }
@@ -104,7 +107,9 @@ private[rules] object Choices {
 
   /** Whether a value contains the tested one, and nothing else. */
   private def readsOnly(value: Expression, tested: Expression): Boolean =
-    reads(value) && !reads(value.transform { case same if same.semanticEquals(tested) => Literal(null, same.dataType) })
+    reads(value) && !reads(value.transform {
+      case same if same.semanticEquals(tested) => Literal(null, same.dataType)
+    })
 
   /** Whether a value is NULL where the tested one is. */
   private def isStrictlyOf(value: Expression, tested: Expression): Boolean =
@@ -132,7 +137,7 @@ private[rules] object Choices {
     classOf[Expression].getMethods.find(_.getName == "nullIntolerant") match {
       case Some(method) => expression => method.invoke(expression) == java.lang.Boolean.TRUE
       case None =>
-        val declared = Class.forName("org.apache.spark.sql.catalyst.expressions.NullIntolerant")
+        val declared = Class.forName("org.apache.spark.sql.catalyst.expressions.package$NullIntolerant")
         declared.isInstance(_)
     }
 
