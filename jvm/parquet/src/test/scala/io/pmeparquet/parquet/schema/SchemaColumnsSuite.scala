@@ -88,4 +88,16 @@ class SchemaColumnsSuite extends FunSuite {
     assertEquals(SchemaColumns.leaves(struct).flatMap(_.asMap), Nil)
     assertEquals(SchemaColumns.leaves(schema).filter(_.path.head == "m").flatMap(_.asMap), Nil)
   }
+
+  test("a schema loses exactly the leaves that are left out, and groups without any") {
+    val paths = Seq(Seq("s", "t", "c"), Seq("s", "t", "d"), Seq("l", "list", "element", "x"))
+    val left = SchemaColumns.withoutLeaves(schema, paths)
+    assertEquals(
+      left.getPaths.asScala.map(_.mkString(".")).toList,
+      schema.getPaths.asScala.map(_.mkString(".")).toList.filterNot(paths.map(_.mkString(".")).contains)
+    )
+    assert(!left.getType("s").asGroupType.containsField("t"))
+    assertEquals(left.getType("l").getLogicalTypeAnnotation, schema.getType("l").getLogicalTypeAnnotation)
+    assertEquals(SchemaColumns.withoutLeaves(schema, Nil), schema)
+  }
 }
