@@ -60,10 +60,12 @@ def test_a_typed_condition_on_a_refused_column_is_refused(
     typed(name, read(spark, table, REFUSED).selectExpr("address.city")).collect()
 
 
-def test_a_typed_query_without_a_condition_sees_nulls(
+def test_a_typed_function_looks_at_all_that_it_is_given(
     spark: SparkSession, table: str, typed: Callable[[str, DataFrame], DataFrame]
 ) -> None:
-    seen = typed("mapped", read(spark, table, REFUSED).select("ssn"))
+    with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+        typed("mapped", read(spark, table, REFUSED).select("ssn")).collect()
+    seen = typed("mapped", read(spark, table, REFUSED, deniedPredicates="null").select("ssn"))
     assert {row.value for row in seen.collect()} == {"of null"}
 
 

@@ -57,12 +57,12 @@ CHOOSING = {
     "forall": "forall(array('a'), x -> coalesce(x = ssn, false))",
     "map_filter": "map_filter(map('a', 1), (k, v) -> k = ssn)",
     "reduce": "reduce(array(1, 2), 0, (a, x) -> a + IF(x = length(ssn), 1, 0))",
+    "array_sort": "array_sort(array(ssn, 'a'))",
 }
 KEEPING = {
-    "array_sort": "array_sort(array(ssn, 'a'))",
     "map_zip_with": "map_zip_with(map('a', 1), map('a', 2), (k, v, w) -> concat(k, ssn))",
     "transform": "transform(phones, p -> p.number)",
-    "transform_keys": "transform_keys(map('a', 1), (k, v) -> coalesce(ssn, k))",
+    "transform_keys": "transform_keys(map('a', 1), (k, v) -> concat(k, id))",
     "transform_values": "transform_values(tags, (k, v) -> upper(v))",
     "zip_with": "zip_with(array(1), array(ssn), (a, b) -> concat(a, b))",
 }
@@ -117,8 +117,89 @@ LOOKING = {
 if SPARK_VERSION >= (4, 0):
     LOOKING["a table function"] = "SELECT * FROM {t}, LATERAL explode(map_keys(tags))"
 
+# Orders that decide which value is the result.
+ORDERS = {
+    "max_by": "SELECT max_by(id, ssn) FROM {t}",
+    "min_by": "SELECT min_by(id, upper(ssn)) FROM {t} GROUP BY salary",
+    "max of structs": "SELECT max(struct(ssn, id)).id FROM {t}",
+    "min of structs of a subquery": "SELECT min(s) FROM (SELECT struct(ssn, id) AS s FROM {t})",
+    "sorted structs": "SELECT array_sort(collect_list(struct(ssn, id))) FROM {t}",
+    "sort_array": "SELECT sort_array(array_agg(struct(ssn, id)))[0].id FROM {t}",
+    "sorted lists of a subquery": "SELECT sort_array(s) FROM (SELECT collect_list(struct(ssn, id)) AS s FROM {t})",
+    "array_max": "SELECT array_max(array(struct(ssn, id))).id FROM {t}",
+    "array_min of a struct's field": "SELECT array_min(array(struct(address.street, id))) FROM {t}",
+    "a median": "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY length(ssn)) FROM {t}",
+    "a window's rank that is shown": "SELECT id, rank() OVER (ORDER BY ssn) FROM {t}",
+    "row_number": "SELECT id, row_number() OVER (PARTITION BY salary ORDER BY ssn) FROM {t}",
+    "a window's first value": "SELECT first_value(id) OVER (ORDER BY ssn) FROM {t}",
+    "a window's last value": "SELECT last_value(id) OVER (PARTITION BY salary ORDER BY upper(ssn)) FROM {t}",
+    "nth_value": "SELECT nth_value(id, 1) OVER (ORDER BY ssn) FROM {t}",
+    "lead": "SELECT lead(id) OVER (ORDER BY address.street) FROM {t}",
+    "a running sum": "SELECT sum(id) OVER (ORDER BY ssn) FROM {t}",
+    "a window's groups": "SELECT count(*) OVER (PARTITION BY ssn) FROM {t}",
+    "a window over a sorted subquery": (
+        "SELECT row_number() OVER (ORDER BY 1) FROM (SELECT id, ssn FROM {t} ORDER BY ssn)"
+    ),
+    "the best of each group": (
+        "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY salary ORDER BY ssn) AS n FROM {t}) WHERE n = 1"
+    ),
+}
+if SPARK_VERSION >= (4, 0):
+    ORDERS["listagg"] = "SELECT listagg(string(id), ',') WITHIN GROUP (ORDER BY ssn) FROM {t}"
+    ORDERS["mode"] = "SELECT mode() WITHIN GROUP (ORDER BY ssn) FROM {t}"
+
+# Functions whose result is another value because a value is NULL.
+REPLACING = {
+    "IF NULL": "SELECT IF(ssn IS NULL, NULL, id) FROM {t}",
+    "IF not NULL": "SELECT IF(ssn IS NOT NULL, id, NULL) FROM {t}",
+    "IF NULL for a constant": "SELECT IF(ssn IS NULL, NULL, 'known') FROM {t}",
+    "IF NULL of a part": "SELECT IF(address.street IS NULL, NULL, address.city) FROM {t}",
+    "CASE NULL": "SELECT CASE WHEN ssn IS NULL THEN NULL ELSE id END FROM {t}",
+    "coalesce": "SELECT coalesce(ssn, 'none') FROM {t}",
+    "nvl": "SELECT nvl(upper(ssn), 'none') FROM {t}",
+    "nvl2": "SELECT nvl2(ssn, id, -1) FROM {t}",
+    "nullif": "SELECT nullif(ssn, 'a') FROM {t}",
+    "nullif of another": "SELECT nullif(id, length(ssn)) FROM {t}",
+    "decode": "SELECT decode(ssn, 'a', 1, 2) FROM {t}",
+    "greatest": "SELECT greatest(ssn, 'a') FROM {t}",
+    "least": "SELECT least(length(ssn), id) FROM {t}",
+    "equal or both NULL": "SELECT ssn <=> 'a' FROM {t}",
+    "NULL as a number": "SELECT id * int(ssn IS NULL) FROM {t}",
+    "NULL as a number of a subquery": "SELECT id * n FROM (SELECT id, int(ssn IS NULL) AS n FROM {t})",
+    "a mean of NULLs": "SELECT avg(int(ssn IS NOT NULL)) FROM {t}",
+    "equal structs": "SELECT named_struct('n', ssn) = named_struct('n', 'a') FROM {t}",
+    "a part of a list": "SELECT slice(phones, 1, 1), to_json(struct(ssn)) FROM {t}",
+    "a text of a struct": "SELECT string(address) FROM {t}",
+    "a size": "SELECT size(array_compact(array(ssn))) FROM {t}",
+    "an element's place": "SELECT array_position(array(ssn, 'a'), 'a') FROM {t}",
+    "text without NULL": "SELECT concat_ws('-', ssn, 'a') FROM {t}",
+    "formatted": "SELECT format_string('%s', ssn) FROM {t}",
+    "a hash": "SELECT hash(ssn), xxhash64(id, ssn) FROM {t}",
+    "a set": "SELECT collect_set(ssn) FROM {t}",
+    "an estimate of DISTINCT": "SELECT approx_count_distinct(ssn) FROM {t}",
+    "NaN": "SELECT isnan(double(ssn)) FROM {t}",
+    "a value before, without NULLs": "SELECT lag(ssn, 1, 'a') IGNORE NULLS OVER (ORDER BY id) FROM {t}",
+}
+
 VALUES = {
-    "values": "SELECT id, upper(ssn), ssn = 'a', coalesce(ssn, 'none'), ssn IS NULL FROM {t}",
+    "values": "SELECT id, upper(ssn), ssn = 'a', ssn IS NULL, ssn || id, length(ssn) + id, ssn IN ('a', 'b') FROM {t}",
+    "functions of texts": (
+        "SELECT substr(ssn, 1, 2), regexp_replace(ssn, 'a', 'b'), ssn LIKE 'a%b', lpad(ssn, 9, '-'), sha2(ssn, 256), "
+        "split(ssn, '-')[0], trim(ssn), get_json_object(ssn, '$.a'), NOT ssn = 'a' OR id = 3 FROM {t}"
+    ),
+    "functions of numbers and times": (
+        "SELECT int(ssn) / 2 - 1, round(double(ssn), 1), abs(int(ssn)), int(ssn) % 2, ssn BETWEEN 'a' AND 'b', "
+        "date_format(date(ssn), 'y'), year(ssn), trunc(date(ssn), 'MM'), unix_timestamp(ssn) FROM {t}"
+    ),
+    "parts": (
+        "SELECT address, phones, phones.number, tags['key'], map_keys(tags), struct(ssn, id).ssn, array(ssn) FROM {t}"
+    ),
+    "a value where others are NULL": "SELECT coalesce(string(salary), ssn), IF(id = 3, ssn, 'a') FROM {t}",
+    "a maximum by another column": "SELECT max_by(ssn, id), min_by(address, id) FROM {t}",
+    "the newest of each group": (
+        "SELECT id, ssn FROM (SELECT id, ssn, row_number() OVER (PARTITION BY salary ORDER BY id) AS n FROM {t}) "
+        "WHERE n = 1"
+    ),
     "a guard against NULL": "SELECT IF(address.street IS NULL, NULL, upper(address.street)) FROM {t}",
     "aggregates": "SELECT count(ssn), max(ssn), count(*), collect_list(ssn) FROM {t}",
     "aggregates of groups": "SELECT id, max(ssn) FROM {t} GROUP BY id",
@@ -240,6 +321,33 @@ def test_every_function_with_a_lambda_that_chooses_looks_at_its_arguments(spark:
 @pytest.mark.usefixtures("seen")
 def test_what_chooses_rows_groups_or_branches_is_a_condition(spark: SparkSession) -> None:
     assert_all_refused(spark, LOOKING)
+
+
+@pytest.mark.usefixtures("seen")
+def test_an_order_that_chooses_a_value_is_a_condition(spark: SparkSession) -> None:
+    assert_all_refused(spark, ORDERS)
+
+
+@pytest.mark.usefixtures("seen")
+def test_a_function_that_replaces_null_is_a_condition(spark: SparkSession) -> None:
+    assert_all_refused(spark, REPLACING)
+
+
+@pytest.mark.parametrize("scan", ["v2", "v1"])
+def test_choices_are_conditions_for_every_scan(spark: SparkSession, path: str, scan: str) -> None:
+    seen = read(spark, path, REFUSED, scan=scan)
+    for chosen in ("max_by(id, ssn)", "IF(ssn IS NULL, NULL, id)", "rank() OVER (ORDER BY ssn)", "hash(ssn)"):
+        with refused("PME_KEY_DENIED", REFUSED, "condition"):
+            seen.selectExpr(chosen).collect()
+    assert seen.selectExpr("upper(ssn)", "max_by(ssn, id) OVER (PARTITION BY id)").collect() == [(None, None)]
+
+
+@pytest.mark.usefixtures("_workers")
+def test_a_function_in_python_looks_at_its_arguments(seen: DataFrame) -> None:
+    known = cast("Any", f.udf(lambda text: text or "none"))
+    with refused("PME_KEY_DENIED", "'ssn'", REFUSED):
+        seen.select(known("ssn")).collect()
+    assert seen.select(known(f.col("id").cast("string")), "ssn").collect() == [("3", None)]
 
 
 @pytest.mark.usefixtures("seen")

@@ -116,6 +116,15 @@ def test_denied_columns_read_as_null(
         # Without the option deniedPredicates a condition on them fails, as for Parquet.
         for condition in ("ssn = 'ssn-7'", "age IS NULL", "NOT (email > 'a') AND id > 3"):
             assert outcome(lambda c=condition: ours.where(c).collect()) == "PME_KEY_DENIED"  # type: ignore[misc]
+        # So does what chooses by them.
+        for chosen in (
+            "max_by(id, ssn)",
+            "IF(ssn IS NULL, NULL, id)",
+            "last_value(id) OVER (ORDER BY age)",
+            "hash(ssn)",
+        ):
+            assert outcome(lambda c=chosen: ours.selectExpr(c).collect()) == "PME_KEY_DENIED", chosen  # type: ignore[misc]
+        assert ours.selectExpr("max(upper(ssn)) AS m", "max_by(age, id) AS a").collect() == [(None, None)]
         asked = read(spark, table, analyst, deniedColumns="null", deniedPredicates="null")
         for condition in ("ssn = 'ssn-7'", "age IS NULL", "ssn IS NULL AND salary < 30"):
             assert rows(asked.where(condition)) == rows(nulls(frame).where(condition))

@@ -11,12 +11,14 @@ import pytest
 import pme_parquet as pme
 from tests.support.expect import refused, untouched
 from tests.support.session import TEST_KMS
+from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.policy.conftest import Table
 
+KEYS = {"kms": TEST_KMS, "footerKey": "footer"}
 FAILURES: dict[str, tuple[dict[str, Any], str]] = {
     "no key": ({"footer_key": None, "column_keys": None}, "PME_NO_KEY"),
     "unknown column": ({"column_keys": {"pii": ["sssn"]}}, "PME_UNKNOWN_COLUMN"),
@@ -92,3 +94,25 @@ def test_a_job_whose_only_task_fails_leaves_no_file(
     with pytest.raises(Exception, match="dead"):
         dying.write.format("pme-parquet").options(**columns.options()).save(target)
     assert [path.name for path in Path(target).rglob("*") if path.is_file()] == []
+
+
+def test_more_pages_than_a_file_can_number_are_refused_with_advice(spark: SparkSession, target: str) -> None:
+    pages = {"parquet.page.row.count.limit": "1", "parquet.page.size.row.check.min": "1"}
+    frame = spark.range(0, 40_000, 1, 1)
+    with refused("PME_UNSUPPORTED", target, "part-00000", "pages per chunk", "parquet.page.size", "parquet.block.size"):
+        frame.write.format(FORMAT).options(**KEYS | pages).save(target)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"parquet.page.size": "-1"},
+        {"parquet.bloom.filter.enabled#id": "true", "parquet.bloom.filter.fpp#id": "7"},
+    ],
+    ids=str,
+)
+def test_what_parquet_java_refuses_to_write_is_told_as_ours(
+    spark: SparkSession, target: str, setting: dict[str, str]
+) -> None:
+    with refused("PME_UNSUPPORTED", "part-0000", "parquet-java cannot write"):
+        spark.range(9).write.format(FORMAT).options(**KEYS | setting).save(target)

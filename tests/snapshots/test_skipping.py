@@ -82,6 +82,19 @@ INDEXED = (
 )
 
 
+NAMES = ("full name", "a;b", "x (STRING)", "y = 1", "{z}", "a,b", "żółw", "binary", "a.b c")
+
+
+def test_an_index_skips_whatever_the_column_is_called(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "names")
+    struct = "named_struct('n (n)', id) AS `s t`"
+    save(spark.range(0, ROWS, 1, FILES).selectExpr(*(f"id AS `{name}`" for name in NAMES), struct), path)
+    columns = [*(f"`{name}`" for name in NAMES), "`s t`.`n (n)`"]
+    seal(spark, path, "full name", *columns[1:])
+    for column in columns:
+        assert files_read(load(spark, path).where(f"{column} = 5")) == 1, column
+
+
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a sealed table with an index on every column."""

@@ -99,8 +99,18 @@ private[pmeparquet] trait ColumnErrors extends ErrorTexts {
     fail(
       KeyDenied,
       s"$where: a condition of this query uses it, but its master key '$key' was refused, so the condition would see NULL " +
-        "for every value. Remove the column from filters, joins, GROUP BY, generators, DISTINCT, CASE and functions that " +
+        "for every value. Remove the column from filters, joins, GROUP BY, generators, DISTINCT, CASE, coalesce, orders that choose, and functions that " +
         "Spark cannot analyse, or set deniedPredicates=null.",
+      denied
+    )
+
+  /** @param denied the KMS's answer for the column's key */
+  def deniedStructNulls(where: String, struct: String, key: String, denied: PmeException): PmeException =
+    fail(
+      denied.condition,
+      s"$where: this query selects no value of '$struct' that the file has, so only a column of '$struct' can tell where " +
+        s"'$struct' is NULL. Each of them has a key of its own, and none is available: master key '$key' of this one was " +
+        s"refused. Leave '$struct' out of the query, ask for the key, or set deniedColumns=null.",
       denied
     )
 

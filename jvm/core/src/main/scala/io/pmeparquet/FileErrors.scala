@@ -104,6 +104,20 @@ private[pmeparquet] trait FileErrors extends ErrorTexts {
       cause
     )
 
+  /** @param why in parquet-java's words */
+  def notWritten(where: String, why: String, cause: Throwable): PmeException =
+    refused(
+      where,
+      s"parquet-java cannot write this file: $why",
+      if (why.contains("pages per chunk"))
+        "Write larger pages (raise parquet.page.size and parquet.page.row.count.limit) or smaller row groups (lower " +
+          "parquet.block.size)."
+      else if (why.contains("row groups"))
+        "Write larger row groups (raise parquet.block.size), or more files (df.repartition, maxRecordsPerFile)."
+      else "Change the column, or the setting parquet.… of this write, that the message names.",
+      cause
+    )
+
   /** V2 pages as Arrow writes them, in a reader of parquet-java's. */
   def levelsInside(file: String, column: String): PmeException =
     refused(

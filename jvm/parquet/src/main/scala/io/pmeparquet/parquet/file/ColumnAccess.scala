@@ -47,6 +47,14 @@ private[file] final class ColumnAccess(shape: FileShape, crypto: Option[FileCryp
       }
   }
 
+  /** Those of some columns that have keys of their own in any row group. It uses no key. */
+  def withOwnKey(columns: Seq[Seq[String]]): Seq[Seq[String]] = columns.filter { path =>
+    shape.groups.exists { group =>
+      val metadata = shape.chunkOf(group, path).getCrypto_metadata
+      metadata != null && metadata.isSetENCRYPTION_WITH_COLUMN_KEY
+    }
+  }
+
   /** Columns that deviate from the scope's policy, and why they are refused. It uses no key. */
   def deviations(scope: ReadScope): Seq[(FileColumn, PmeException)] = for {
     file <- crypto.toSeq

@@ -108,6 +108,9 @@ private[parquet] final class OpenFile private[file] (
   def refused(columns: Seq[Seq[String]], counters: ReadCounters): Seq[RefusedColumn] =
     access.refused(columns, counters)
 
+  /** Those of some columns that have keys of their own in any row group. It uses no key. */
+  def withOwnKey(columns: Seq[Seq[String]]): Seq[Seq[String]] = access.withOwnKey(columns)
+
   /** Columns that deviate from the scope's policy, and why they are refused. It uses no key. */
   def deviations(scope: ReadScope): Seq[(FileColumn, PmeException)] = access.deviations(scope)
 

@@ -74,13 +74,22 @@ final class SplitReader private[file] (
    */
   def refused(wanted: MessageType): Seq[RefusedColumn] = file.refused(here(wanted), counters)
 
+  /** The same for columns of the file, by their paths. */
+  def refused(columns: Seq[Seq[String]]): Seq[RefusedColumn] = file.refused(columns, counters)
+
+  /** Those of some columns of the file that have keys of their own in any row group. It uses no key. */
+  def withOwnKey(columns: Seq[Seq[String]]): Seq[Seq[String]] = file.withOwnKey(columns)
+
   /** Reads the file from now on as if it did not have these columns. */
   def hide(columns: Seq[RefusedColumn]): Unit =
-    shown = new FileMetaData(
-      SchemaColumns.without(shown.getSchema, columns.map(_.path)),
-      shown.getKeyValueMetaData,
-      shown.getCreatedBy
-    )
+    show(SchemaColumns.without(shown.getSchema, columns.map(_.path)))
+
+  /** The same for columns that no list or map is needed for: they are all that the schema loses. */
+  def hideLeaves(columns: Seq[Seq[String]]): Unit =
+    show(SchemaColumns.withoutLeaves(shown.getSchema, columns))
+
+  private def show(schema: MessageType): Unit =
+    shown = new FileMetaData(schema, shown.getKeyValueMetaData, shown.getCreatedBy)
 
   private def here(wanted: MessageType): Seq[Seq[String]] = {
     val present = pathsOf(shown.getSchema).toSet

@@ -65,6 +65,21 @@ object SchemaColumns {
         }
     }
 
+  /** A schema without exactly these leaves, and without groups that have no others. */
+  def withoutLeaves(schema: MessageType, leaves: Seq[Seq[String]]): MessageType = {
+    val lost = leaves.toSet
+    def left(group: GroupType, path: Seq[String]): Seq[Type] =
+      group.getFields.asScala.toList.flatMap { field =>
+        val here = path :+ field.getName
+        if (field.isPrimitive) Some(field).filterNot(_ => lost(here))
+        else
+          Some(left(field.asGroupType, here))
+            .filter(_.nonEmpty)
+            .map(all => field.asGroupType.withNewFields(all.asJava))
+      }
+    new MessageType(schema.getName, left(schema, Nil).asJava)
+  }
+
   private def isStruct(field: Type) =
     !field.isPrimitive && !field.isRepetition(
       Type.Repetition.REPEATED

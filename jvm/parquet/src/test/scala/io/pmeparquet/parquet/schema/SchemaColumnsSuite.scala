@@ -88,4 +88,19 @@ class SchemaColumnsSuite extends FunSuite {
     assertEquals(SchemaColumns.leaves(struct).flatMap(_.asMap), Nil)
     assertEquals(SchemaColumns.leaves(schema).filter(_.path.head == "m").flatMap(_.asMap), Nil)
   }
+
+  test("a schema loses exactly the leaves that are left out, and groups without any") {
+    val paths = Seq(Seq("s", "t", "c"), Seq("s", "t", "d"), Seq("l", "list", "element", "x"))
+    val left = SchemaColumns.withoutLeaves(schema, paths)
+    assertEquals(
+      left.getPaths.asScala.map(_.mkString(".")).toList,
+      schema.getPaths.asScala.map(_.mkString(".")).toList.filterNot(paths.map(_.mkString(".")).contains)
+    )
+    assert(!left.containsPath(Array("s", "t", "c")) && left.containsField("l"))
+    assertEquals(
+      left.getFields.asScala.map(_.getLogicalTypeAnnotation).toList,
+      schema.getFields.asScala.map(_.getLogicalTypeAnnotation).toList
+    )
+    assertEquals(SchemaColumns.withoutLeaves(schema, Nil), schema)
+  }
 }

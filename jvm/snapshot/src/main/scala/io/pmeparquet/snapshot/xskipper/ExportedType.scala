@@ -2,15 +2,14 @@ package io.pmeparquet.snapshot.xskipper
 
 import java.math.BigInteger
 import java.nio.{ByteBuffer, ByteOrder}
-import java.util.regex.Pattern
 
 import scala.util.Try
 
-import org.apache.parquet.schema.{MessageTypeParser, PrimitiveType}
 import org.apache.parquet.schema.LogicalTypeAnnotation._
+import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
-import io.pmeparquet.parquet.summary.ColumnSummary
+import io.pmeparquet.parquet.summary.{ColumnSummary, ColumnTypeText}
 
 /**
  * How the index of a snapshot becomes one of a store.
@@ -58,16 +57,11 @@ private[pmeparquet] object ExportedType {
 
   /**
    * @param columnType of the data column in Parquet, as text
-   * @param name of that column, with which the text ends or which its annotation follows
+   * @param name of that column in the text
    * @return none for a type that stores do not have
    */
   def of(columnType: String, name: String): Option[ExportedType] =
-    Try(columnType.replaceFirst(s" ${Pattern.quote(name)}(?= \\(|$$)", " c"))
-      .flatMap(text => Try(MessageTypeParser.parseMessageType(s"message m { $text; }")))
-      .toOption
-      .map(_.getType(0))
-      .filter(_.isPrimitive)
-      .flatMap(one => of(one.asPrimitiveType))
+    ColumnTypeText.parsed(columnType, name).flatMap(of)
 
   private def of(leaf: PrimitiveType): Option[ExportedType] =
     (leaf.getPrimitiveTypeName, leaf.getLogicalTypeAnnotation) match {

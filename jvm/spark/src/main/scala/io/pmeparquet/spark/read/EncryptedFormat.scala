@@ -29,6 +29,7 @@ import io.pmeparquet.spark.snapshots.{SealState, WriteSeal}
  * @param writing whether the write seals the table after its commit
  * @param files how many files a scan reads; none if it is no scan of a sealed table
  * @param readBy under which settings the files are read
+ * @param nullChecks the columns, and fields of structs, of which the plan asks only whether they are NULL
  */
 private[spark] final case class FormatState(
     filters: Seq[Expression],
@@ -39,7 +40,8 @@ private[spark] final case class FormatState(
     @transient sealing: SealState = SealState.Unjudged,
     @transient writing: WriteSeal = WriteSeal.Unjudged,
     @transient files: Option[FilesLabel] = None,
-    @transient readBy: Option[ReaderIdentity] = None
+    @transient readBy: Option[ReaderIdentity] = None,
+    nullChecks: Set[Seq[String]] = Set.empty
 ) {
 
   /**
@@ -53,7 +55,8 @@ private[spark] final case class FormatState(
       Option[PreparedWrite],
       Option[Seq[String]],
       Boolean,
-      Option[ReaderIdentity]
+      Option[ReaderIdentity],
+      Set[Seq[String]]
   ) =
     (
       filters.map(FormatState.withoutIds),
@@ -62,7 +65,8 @@ private[spark] final case class FormatState(
       write,
       sealState.digests,
       label.isDefined,
-      reader
+      reader,
+      nullChecks
     )
 
   /** The state; unknown in a deserialized instance, because the field is transient. */
@@ -135,6 +139,10 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
         masked = new MaskedColumns
       )
     )
+
+  /** The format of a scan with these columns of which the plan asks only whether they are NULL. */
+  private[spark] def withNullChecks(columns: Set[Seq[String]]): EncryptedFormat =
+    if (columns == state.nullChecks) this else of(state.copy(nullChecks = columns))
 
   private[spark] override def whose: FormatOrigin = state.whose
 
@@ -223,7 +231,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)
-      val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows)
+      val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows, state.nullChecks)
       val masking = MaskedScan.of(session, scope.settings.masking, state.conditions, masked, sessionRules)
       new TranslatedRead(new PagesRead(opening.conf, scope, scan, masking, opening.seal), opening)
     } else new GatedRead(spark, opening)

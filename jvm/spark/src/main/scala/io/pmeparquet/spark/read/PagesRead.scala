@@ -36,6 +36,7 @@ private[spark] final class PagesRead(
     val hadoop = conf.value.value
     val file = new SplitReader(scope, split.toPath, hadoop, counters, seal.map(_.value))
     try {
+      new StructNulls(file, hadoop, scan.required, scan.nullChecks, masked.isDefined).choose()
       val asked =
         masked.fold(AskedColumns(hadoop, scan.required))(
           RefusedColumns.hide(file, hadoop, scan.required, _)

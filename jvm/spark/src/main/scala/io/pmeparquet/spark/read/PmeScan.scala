@@ -85,12 +85,14 @@ private[spark] final case class PushedAggregates(asked: FileAggregates, rows: Pa
  * Spark's Parquet scan, whose tasks open files behind our gate. ''Driver only.''
  *
  * @param conditions the columns that conditions look at, if [[ConditionColumns]] has run
+ * @param nullChecks the columns, and fields of structs, of which the plan asks only whether they are NULL
  */
 private[spark] final case class PmeScan(
     spark: ParquetScan,
     opening: FileOpeningOf,
     conditions: Option[Set[String]] = None,
-    aggregates: Option[PushedAggregates] = None
+    aggregates: Option[PushedAggregates] = None,
+    nullChecks: Set[Seq[String]] = Set.empty
 ) extends OurScan
     with CountsFiles {
   import PmeScan.FilesEntry
@@ -160,7 +162,7 @@ private[spark] final case class PmeScan(
     val masking =
       MaskedScan.of(opening.session, opening.scope.settings.masking, conditions, masked, opening.rules)
     val rows = RowPredicate.of(spark.dataFilters, required)
-    val scan = PagedScan(rules, required, partitions, spark.pushedFilters.toSeq, rows)
+    val scan = PagedScan(rules, required, partitions, spark.pushedFilters.toSeq, rows, nullChecks)
     def read(batches: Boolean) =
       new PagesRead(
         opened.conf,

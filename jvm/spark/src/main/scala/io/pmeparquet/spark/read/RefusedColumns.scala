@@ -26,8 +26,8 @@ private[spark] object RefusedColumns {
       required: StructType
   ): Seq[(String, RefusedColumn)] = {
     val all = AskedColumns(conf, required)
-    // If all wanted fields of a struct are missing, Spark reads another field to find where the struct is NULL. The KMS
-    // may refuse that one too, so this repeats until it hides nothing more.
+    // Where the KMS refuses all columns of a struct, Spark reads another one each time, to find where the struct is
+    // NULL, so this repeats until it hides nothing more.
     @tailrec def hideAgain(before: Seq[(String, RefusedColumn)]): Seq[(String, RefusedColumn)] = {
       val asked = new ParquetReadSupport().init(all.of(file)).getRequestedSchema
       val refused = file.refused(asked)

@@ -66,19 +66,12 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
 
   private def withConditions(leaf: LogicalRelation, columns: Set[String]): LogicalPlan =
     ours(leaf.relation).fold[LogicalPlan](leaf) { case (files, format) =>
-      val known = format.withConditions(columns)
-      withField(leaf, 0, files.copy(bucketSpec = None, fileFormat = known)(files.sparkSession))
+      val unbucketed = files.copy(bucketSpec = None)(files.sparkSession)
+      LeafField.withFormat(leaf, unbucketed, format.withConditions(columns))
     }
 
   private def withConditions(leaf: DataSourceV2ScanRelation, columns: Set[String]): LogicalPlan =
-    ours(leaf).fold[LogicalPlan](leaf)(scan => withField(leaf, 1, scan.withConditions(columns)))
-
-  // Spark's case classes have more fields in each version; relation and scan have kept their positions.
-  private def withField(leaf: LogicalPlan, place: Int, value: AnyRef): LogicalPlan = {
-    val fields = leaf.productIterator.map(_.asInstanceOf[AnyRef]).toArray
-    fields(place) = value
-    leaf.makeCopy(fields)
-  }
+    ours(leaf).fold[LogicalPlan](leaf)(scan => LeafField.withScan(leaf, scan.withConditions(columns)))
 
   /** How a scan in the plan of cached data masks refused columns, and which columns it has masked. */
   private def ours(node: SparkPlan): Option[(Masking, MaskedColumns)] = node match {

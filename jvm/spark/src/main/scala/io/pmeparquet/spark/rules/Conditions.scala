@@ -2,8 +2,6 @@ package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.catalyst.expressions.objects.Invoke
-import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.WriteFiles
@@ -15,9 +13,8 @@ import org.apache.spark.sql.execution.streaming.sources.{
 import org.apache.spark.sql.execution.SortExec
 
 /**
- * The expressions of a plan that choose: which rows there are, how many, in which groups, which elements of an array,
- * which branch of a `CASE`. An expression that computes a value is not a condition: from NULL it computes NULL, or
- * whatever Spark makes of that.
+ * The expressions of a plan that choose: which rows there are, how many, in which groups, and which value of several is
+ * the result. An expression that computes NULL from NULL is not a condition: [[Choices]] tells the two apart.
  *
  * This object lists the nodes whose rows do not depend on values. Every other node, also one from a newer Spark or an
  * extension, counts as looking at all of its input. (`docs/decisions/0032` has the reasons.)
@@ -38,6 +35,8 @@ private[spark] object Conditions {
   /** Whether the result of a node may depend on which of its rows come first. */
   private def takesFirst(node: LogicalPlan): Boolean = node match {
     case _: Deduplicate | _: DeduplicateWithinWatermark => true
+    // Rows that are equal in the window's own order.
+    case _: Window | _: WindowGroupLimit => true
     case _ =>
       node.expressions.exists(_.exists {
         case one: AggregateExpression => !isOfAnyOrder(one.aggregateFunction)
@@ -61,6 +60,7 @@ private[spark] object Conditions {
     case aggregate: Aggregate => aggregate.groupingExpressions
     case deduplicated: Deduplicate => deduplicated.keys
     case deduplicated: DeduplicateWithinWatermark => deduplicated.keys
+    case limit: WindowGroupLimit => limit.partitionSpec ++ limit.orderSpec
     // Spark drops late rows.
     case watermark: EventTimeWatermark => Seq(watermark.eventTime)
     // `ofExpressions` finds these.
@@ -90,44 +90,14 @@ private[spark] object Conditions {
   /** Nodes that not every Spark has, or that code in other packages cannot name. */
   private val KeepRowsByName = Set("UnionLoop", "WriteToDataSourceV2")
 
-  /** Typed operations that make one object for each row. Spark wrote all of their expressions except the function. */
+  /** Between rows and objects. Spark wrote all of the expressions. */
   private def isOfObjects(node: LogicalPlan): Boolean = node match {
-    case _: DeserializeToObject | _: SerializeFromObject | _: MapElements => true
-    case _: AppendColumns | _: AppendColumnsWithObject => true
+    case _: DeserializeToObject | _: SerializeFromObject => true
     case _ => false
   }
 
   private def ofExpressions(node: LogicalPlan): Seq[Expression] =
-    if (isOfObjects(node)) Nil else node.expressions.flatMap(within)
-
-  private def within(expression: Expression): Seq[Expression] = expression.collect {
-    case one: AggregateExpression => one.filter.toSeq ++ (if (one.isDistinct) Seq(one) else Nil)
-    case generator: Generator => Seq(generator)
-    case function: HigherOrderFunction if !keepsElements(function) => Seq(function)
-    case If(predicate, value, _) => Seq(predicate).filterNot(isNullGuard(_, value))
-    case CaseWhen(branches, _) =>
-      branches.collect { case (predicate, value) if !isNullGuard(predicate, value) => predicate }
-    // Spark rewrites a CASE of Booleans to this.
-    case EqualNullSafe(predicate, TrueLiteral) => Seq(predicate)
-  }.flatten
-
-  /**
-   * Whether a function outputs one element for each element, and nothing in its lambda chooses. Lambda variables are
-   * not columns.
-   */
-  private def keepsElements(function: HigherOrderFunction): Boolean = function match {
-    case _: ArraySort => true
-    case _: ArrayTransform | _: TransformKeys | _: TransformValues | _: ZipWith | _: MapZipWith =>
-      function.functions.forall(within(_).isEmpty)
-    case _ => false
-  }
-
-  /** Whether the branch only returns NULL for NULL: Spark puts such guards around fields of a struct. */
-  private def isNullGuard(predicate: Expression, value: Expression): Boolean = (predicate, value) match {
-    case (_: IsNull, Literal(null, _)) => true
-    case (invoke: Invoke, Literal(null, _)) => invoke.functionName == "isNullAt"
-    case _ => false
-  }
+    if (isOfObjects(node)) Nil else node.expressions.flatMap(Choices.of)
 
   /** The expressions that the rows of a plan may be sorted or partitioned by. */
   def ordersBelow(plan: LogicalPlan): Seq[Expression] = plan.collect {

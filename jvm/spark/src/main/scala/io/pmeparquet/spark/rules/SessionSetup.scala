@@ -22,7 +22,8 @@ private[spark] object SessionSetup extends SessionRules {
     PreWriteCheck,
     SealWrites,
     AggregatePushDown,
-    ConditionColumns
+    ConditionColumns,
+    NullChecks
   )
   private val strategies = Seq(KeepFilters, PlanFunctions)
 

@@ -1,11 +1,9 @@
 package io.pmeparquet.spark.snapshots
 
 import scala.collection.mutable
-import scala.collection.JavaConverters._
-import scala.util.Try
 
 import org.apache.parquet.filter2.predicate.FilterApi
-import org.apache.parquet.schema.{MessageType, MessageTypeParser, PrimitiveType}
+import org.apache.parquet.schema.{MessageType, PrimitiveType, Type, Types}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
   DateLogicalTypeAnnotation,
   TimestampLogicalTypeAnnotation
@@ -126,15 +124,13 @@ private[spark] object FileSkipping {
 
   private object TypedIndex {
 
-    /** None for a column whose name or type the text of a schema cannot hold. */
-    def of(entry: IndexEntry): Option[TypedIndex] = Try {
-      val groups = entry.column.dropRight(1)
-      val text =
-        groups.map(name => s"optional group $name { ").mkString + entry.columnType + ";" + " }" * groups.size
-      MessageTypeParser.parseMessageType(s"message file { $text }")
-    }.toOption
-      .filter(schema => schema.getPaths.asScala.map(_.toSeq).toSeq == Seq(entry.column))
-      .map(schema => new TypedIndex(entry, schema, schema.getType(entry.column: _*).asPrimitiveType))
+    /** None for a column of a type that parquet-java does not know. */
+    def of(entry: IndexEntry): Option[TypedIndex] =
+      ColumnTypeText.parsed(entry.columnType, entry.column.last).map { leaf =>
+        val top = entry.column.init
+          .foldRight[Type](leaf)((name, inner) => Types.optionalGroup().addField(inner).named(name))
+        new TypedIndex(entry, new MessageType("file", top), leaf)
+      }
   }
 
   /**

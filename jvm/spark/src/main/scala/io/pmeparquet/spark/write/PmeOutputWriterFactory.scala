@@ -29,8 +29,14 @@ private[spark] final class PmeOutputWriterFactory(
 
   override def getFileExtension(context: TaskAttemptContext): String = factory.getFileExtension(context)
 
-  override def newInstance(path: String, dataSchema: StructType, context: TaskAttemptContext): OutputWriter =
-    PmeSparkException.translated {
+  override def newInstance(
+      path: String,
+      dataSchema: StructType,
+      context: TaskAttemptContext
+  ): OutputWriter = {
+    // Not the path, which is that of a task's attempt until the commit.
+    val where = s"${scope.tableDirectory}, file ${new Path(path).getName}"
+    TranslatedWriter.translated(where) {
       val file = new Path(path)
       val settings = scope.settings
       WriteRules.checkPath(file, settings)
@@ -47,8 +53,10 @@ private[spark] final class PmeOutputWriterFactory(
       if (settings.externalMaterial) removeMaterialOnFailure(file, context)
       val writer = factory.newInstance(path, dataSchema, context)
       if (settings.plaintextFooter) quietly(writer, path)
-      written.fold(writer)(new ReportedWriter(writer, _, context.getConfiguration))
+      val translated = new TranslatedWriter(writer, where)
+      written.fold[OutputWriter](translated)(new ReportedWriter(translated, _, context.getConfiguration))
     }
+  }
 
   private def quietly(writer: OutputWriter, path: String): Unit =
     try SizeStatistics.turnOff(writer, path)
