@@ -214,7 +214,7 @@ CHANGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "emptied": (lambda own: own[:0], "0 bytes long"),
     "cut": (lambda own: own[:-20], "bytes long"),
     "longer": (lambda own: own + b"PAR1", "bytes long"),
-    "filled": (lambda own: b"x" * len(own), "no footer"),
+    "filled": (lambda own: b"x" * len(own), "another footer"),
     "plaintext": (lambda own: own[:-4] + b"PAR1", "another footer"),
 }
 

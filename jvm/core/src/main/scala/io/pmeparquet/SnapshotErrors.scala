@@ -267,9 +267,10 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
 
   /** For a stream over a sealed table. */
   def logOfSealedTable(log: String): PmeException =
-    snapshotMismatch(
-      log,
-      "the table has the log of another stream, which would say which files this stream reads, and the list says that"
+    fail(
+      SnapshotMismatch,
+      s"$log: the sealed table has the log of a stream that wrote to it, by which Spark would choose the files of this " +
+        "stream, and no seal covers it. Find out who put it there, and remove it: streams do not write to sealed tables."
     )
 
   /** @param index the class of Spark's that lists the files */

@@ -62,6 +62,12 @@ final case class SnapshotSettings(
   /** Whether a read takes the newest version. */
   def isNewest: Boolean = choice == SnapshotChoice.Auto || choice == SnapshotChoice.Required
 
+  /** Whether a read takes the version with one digest, which says all of it. */
+  def isDigest: Boolean = choice match {
+    case SnapshotChoice.Digest(_) => true
+    case _ => false
+  }
+
   /**
    * Requires that a read may skip files by a store of Xskipper's, which nobody signs: whoever can write to it could hide
    * rows that a signature promises.

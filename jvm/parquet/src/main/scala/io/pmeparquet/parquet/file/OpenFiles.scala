@@ -75,7 +75,13 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
     val bytes = new FileBytes(version, conf, counters)
     try {
       counters.footers.increment()
-      val footer = FileSeal.reading(seal, version.path)(FooterBytes.read(bytes))
+      val footer =
+        try FooterBytes.read(bytes)
+        catch {
+          case damaged: PmeException =>
+            seal.foreach(_.requireFooter(version.path, Array.emptyByteArray))
+            throw damaged
+        }
       seal.foreach(_.requireFooter(version.path, footer.sha256))
       FileTail.of(footer, file) match {
         case FileTail.Plaintext =>

@@ -102,7 +102,8 @@ private[spark] final class SnapshotReads(
     // There are versions, so the settings choose one or refuse all.
     val version = reader.chosen(versions).get
     if (snapshots.settings.isNewest) note(reader, version)
-    else remembered.seen.requireKin(directory, version, reader.requireOwnHistory)(reader.continues)
+    else if (!snapshots.settings.isDigest)
+      remembered.seen.requireKin(directory, version, reader.requireOwnHistory)(reader.continues)
     val list = remembered.files(version, snapshots.scope)(reader.files(version))
     // The log of a stream gives a root as the user wrote it.
     new SealedTable(qualified(directory.table), list, contentOf(reader, list, _))
