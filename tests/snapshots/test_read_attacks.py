@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.snapshots.tables import KMS, MISMATCH, NOT_AUTHENTIC, ids, load, seal, write
+from tests.snapshots.tables import DAMAGED, KMS, MISMATCH, NOT_AUTHENTIC, ids, load, seal, write
 from tests.support.canary import data_files
 from tests.support.errors import innermost_condition, outcome
 from tests.support.expect import refused
@@ -230,6 +230,22 @@ def test_a_replaced_file_is_a_mismatch_whatever_it_is(
     for read in (path, f"{path}/*.parquet"):
         with refused(MISMATCH, mention):
             ids(spark.newSession(), read, scan=scan)
+
+
+def test_after_an_interrupted_overwrite_a_read_says_to_overwrite_again(spark: SparkSession, table: str) -> None:
+    def overwrite(start: int) -> list[int]:
+        write(people(spark.newSession(), start), table, mode="overwrite")
+        return ids(spark.newSession(), table)
+
+    data_files(table)[0].unlink()
+    with refused(MISMATCH, "overwrite it again"):
+        ids(spark.newSession(), table)
+    assert overwrite(100) == list(range(100, 120))
+    for part in Path(table, "_pme_snapshots").glob("part-*"):
+        part.unlink()
+    with refused(DAMAGED, "overwrite it again"):
+        ids(spark.newSession(), table)
+    assert overwrite(200) == list(range(200, 220))
 
 
 # Streams.

@@ -189,8 +189,8 @@ def test_a_read_that_accepts_only_what_is_signed_uses_no_store(spark: SparkSessi
             # With a schema, no file is opened before.
             reader = spark.read.format(FORMAT).schema("temp double").options(**options, scan=scan)
             reader.load(str(tmp_path / "t")).where("temp < 10").collect()
-        with conf(STATIC):
-            assert small(spark, tmp_path, scan=scan, verifyKey=options["verifyKey"], snapshot="off") == {FIRST}
+        with conf(STATIC | {"spark.datasource.pme-parquet.verifyKey": options["verifyKey"]}):
+            assert small(spark, tmp_path, scan=scan, snapshot="off") == {FIRST}
 
 
 def test_a_type_that_has_changed_proves_nothing(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:

@@ -24,7 +24,13 @@ private[spark] final class FoundFiles private (
     val columns: Seq[StructField],
     val partitions: Seq[Path],
     val filters: FoundFiles.Filters
-)
+) {
+  private val rootPaths = roots.iterator.map(_.toUri.getPath).toSet
+
+  /** Whether a file is one of the roots, of which there may be as many as files, or below one. */
+  def isBelowRoot(file: Path): Boolean =
+    Iterator.iterate(file)(_.getParent).takeWhile(_ != null).exists(one => rootPaths(one.toUri.getPath))
+}
 
 private[spark] object FoundFiles {
 

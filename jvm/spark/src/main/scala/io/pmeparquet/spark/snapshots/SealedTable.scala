@@ -2,6 +2,7 @@ package io.pmeparquet.spark.snapshots
 
 import java.io.FileNotFoundException
 import java.util.concurrent.ConcurrentHashMap
+import java.util.Objects
 
 import scala.collection.mutable
 
@@ -56,9 +57,15 @@ private[spark] final class SealedTable(
    *
    * @param found what Spark reads below its roots, and how it found it
    * @param catalog what a catalog says of the table, if the read is of a catalog's table
+   * @param stream for a batch of a stream, directories of which one is its source
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH`
    */
-  def require(found: FoundFiles, catalog: Option[CatalogTable], conf: Configuration): Unit = {
+  def require(
+      found: FoundFiles,
+      catalog: Option[CatalogTable],
+      stream: Option[Seq[Path]],
+      conf: Configuration
+  ): Unit = {
     val read = found.read.filter(one => holds(one.file.getPath))
     val files = (found.listed.filter(file => holds(file.getPath)) ++ read.map(_.file)).map(one =>
       one -> listed(one, conf)
@@ -74,10 +81,13 @@ private[spark] final class SealedTable(
         )
     }
     val asked = snapshot.files.filter { file =>
-      found.roots.exists(SealedFiles.isAtOrBelow(_, pathOf(file))) && found.filters.accept(statusOf(file))
+      found.isBelowRoot(pathOf(file)) && found.filters.accept(statusOf(file))
     }
     asked.find(file => !isRead(file.path)).foreach(file => throw isMissing(file, conf))
-    requireOthers(snapshot.files.filterNot(file => isRead(file.path)), found, catalog, conf)
+    stream match {
+      case Some(sources) => requireWhole(sources, conf)
+      case None => requireOthers(snapshot.files.filterNot(file => isRead(file.path)), found, catalog, conf)
+    }
     catalog match {
       case Some(table) => requireValues(read, found, table, conf)
       case None => requirePartitions(found)
@@ -112,7 +122,7 @@ private[spark] final class SealedTable(
   /** @param roots of the read: a file that lies below two of them is read twice, as the reader asked */
   private def requireOnce(read: Seq[Path], roots: Seq[Path]): Unit =
     read.groupBy(identity).foreach { case (path, same) =>
-      if (same.size > roots.count(SealedFiles.isAtOrBelow(_, path)).max(1))
+      if (same.size > 1 && same.size > roots.count(SealedFiles.isAtOrBelow(_, path)))
         throw PmeErrors.snapshotMismatch(path.toString, "the file was listed twice")
     }
 
@@ -142,7 +152,7 @@ private[spark] final class SealedTable(
     // A catalog says which partitions the table has: files in others are not looked for.
     if (catalog.exists(_.tracksPartitionsInCatalog)) {
       if (choosesFiles)
-        requireFiles(missing.filter(file => roots.exists(SealedFiles.isAtOrBelow(_, pathOf(file)))), conf)
+        requireFiles(missing.filter(file => found.isBelowRoot(pathOf(file))), conf)
     } else if (choosesFiles) requireFiles(missing, conf)
     else requireDirectories(missing, conf)
   }
@@ -175,7 +185,8 @@ private[spark] final class SealedTable(
         case (name, value) if name.equalsIgnoreCase(column.name) =>
           Cast(Literal.create(value.orNull, StringType), column.dataType, Some(zone), EvalMode.TRY).eval()
       }
-      if (!stated.contains(one.values.get(at, column.dataType)))
+      // Java's equality: NaN is a value of a partition, too.
+      if (!stated.exists(Objects.equals(_, one.values.get(at, column.dataType))))
         throw PmeErrors.snapshotMismatch(
           one.file.getPath.toString,
           s"the catalog gives the file another value of partition column '${column.name}' than its directory has"
@@ -191,7 +202,7 @@ private[spark] final class SealedTable(
       (if (now(pathOf(file), conf).contains(file.length))
          "this read does not, because it was added after this table was loaded (load the table again), or somebody hid it: " +
            "by a log of a stream (_spark_metadata), another modification time, or a directory that looks like a partition"
-       else "it is missing")
+       else "it is missing (if an overwrite of the table was interrupted, overwrite it again)")
   )
 
   /** Requires files that a read did not list: those that a pattern or a filter chose tell nothing of one that was removed. */

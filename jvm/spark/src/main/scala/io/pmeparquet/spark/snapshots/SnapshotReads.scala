@@ -162,10 +162,8 @@ private[spark] final class SnapshotReads(
         file =>
           throw PmeErrors.outsideSealedTable(file.getPath.toString)
       }
-    tables.foreach { table =>
-      table.require(found, catalog, snapshots.conf)
-      if (isStream) table.requireWhole(base.toSeq, snapshots.conf)
-    }
+    val stream = if (isStream) Some(base.toSeq) else None
+    tables.foreach(_.require(found, catalog, stream, snapshots.conf))
   }
 
   /** The source of a batch of a stream. */
