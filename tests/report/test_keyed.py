@@ -140,6 +140,11 @@ def test_a_seal_that_verification_checked_is_not_called_unknown(
     assert "Verification checked the seal of this table (version 1, HMAC-SHA256)" in " ".join(page.items)
     off = " ".join(report(spark, target, tmp_path / "off.html", options=KMS | {"SnapShot": "off"}).items)
     assert "? Not known 1 snapshot with a seal that inspection does not check" in off
+    elsewhere = str(tmp_path / "elsewhere")
+    pme.seal(spark, target, options=KMS, location=elsewhere, expect="unsealed", progress=False)
+    for name, other in {"snapshot": "1", "snapshotLocation": elsewhere}.items():
+        told = report(spark, target, tmp_path / f"{name}.html", options=KMS | {name: other})
+        assert "a seal that inspection does not check" in " ".join(told.items), "not the one that it shows"
 
 
 def test_files_that_have_other_columns_are_not_called_the_same(

@@ -263,8 +263,8 @@ WITH_HMAC: dict[Any, tuple[str, str, str, str]] = {
     rename: (MISMATCH, MISMATCH, NO, NO),
     swap: (MISMATCH, MISMATCH, NO, NO),
     # The schema comes from the footer of a file, which is under another key.
-    replace: (BROKEN, BROKEN, BROKEN, NO),
-    replace_all: (BROKEN, BROKEN, BROKEN, NO),
+    replace: (MISMATCH, MISMATCH, BROKEN, NO),
+    replace_all: (MISMATCH, MISMATCH, BROKEN, NO),
     put_back_a_file: (MISMATCH, MISMATCH, NO, NO),
     delete_snapshots: (NO, NO, NO, NO),
     # These break what is there. Who can seal takes the list away first.
@@ -272,8 +272,8 @@ WITH_HMAC: dict[Any, tuple[str, str, str, str]] = {
     alter_seal: (NOT_AUTHENTIC,) * 4,
     rename_manifest: (NOT_AUTHENTIC,) * 4,
     alter_part: (NOT_AUTHENTIC,) * 4,
-    cut_footer: ("PME_DAMAGED_FILE",) * 4,
-    alter_footer: (BROKEN,) * 4,
+    cut_footer: (MISMATCH,) * 4,
+    alter_footer: (MISMATCH,) * 4,
 }
 
 

@@ -85,5 +85,19 @@ def test_off_and_verify_key_contradict_each_other(spark: SparkSession, target: s
     session = {"spark.datasource.pme-parquet.verifyKey": key}
     with conf(session):
         assert ids(spark, target, snapshot="off") == list(range(20)), "a read's own option, which a log names"
-    with conf(session | {"spark.datasource.pme-parquet.snapshot": "off"}), refused("PME_BAD_OPTION", "verifyKey"):
+    off = {"spark.datasource.pme-parquet.snapshot": "off"}
+    with conf(session | off), refused("PME_BAD_OPTION", "verifyKey"):
         ids(spark, target)
+
+
+def test_off_of_a_session_does_not_turn_off_what_a_read_requires(
+    spark: SparkSession, target: str, conf: Conf, tmp_path: Path
+) -> None:
+    sealed(spark, target)
+    with conf({"spark.datasource.pme-parquet.snapshot": "off"}):
+        for required in ({"verifyKey": f"file:{tmp_path / 'signer.pem'}"}, {"minSnapshot": "9"}):
+            with refused("PME_BAD_OPTION", "snapshot=off", *required):
+                ids(spark, target, **required)
+        assert ids(spark, target) == list(range(20))
+        with refused(NOT_AUTHENTIC, "minSnapshot=9"):
+            ids(spark, target, minSnapshot="9", snapshot="require")

@@ -96,8 +96,8 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     """Seal a table: record its files as a new version, so that reads notice added, removed and replaced files.
 
     A version lists every data file with its length and hashes. Its seal is a signature, or else an HMAC under the
-    footer's master key: every reader who has that key can forge an HMAC, but not a signature. Files with the path and
-    length that the version before lists are not opened again. The data files do not change.
+    footer's master key: every reader who has that key can forge an HMAC, but not a signature. Files with the path,
+    length and modification time that the version before lists are not opened again. The data files do not change.
 
     A write to a sealed table seals it again by itself. This function is for the first version, for indexes, and for
     files that something else has changed. It vouches for these files, so it continues only if `expect` confirms them.

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # A picture with more pages would be unreadable.
 MOST_PAGES = 2000
 _SNAPSHOT = "snapshot"
+_LOCATION = "snapshotlocation"
+_NEWEST = ("auto", "require", "update")
 _OF_SESSION = "spark.datasource.pme-parquet."
 _UNFINISHED = "no page was written, and an existing one is unchanged. Run it again, or without keys."
 
@@ -72,11 +74,15 @@ class Keyed:
         return tuple(_problem(row, names) for row in findings.collect()), findings.opened
 
     def checks_seals(self) -> bool:
-        """Whether verification looks for snapshots: no option of the read or the session turns that off."""
+        """Whether verification checks the snapshots that inspection shows: the newest one next to the files.
+
+        Options of the read or the session can turn that off, or choose another version or another directory.
+        """
         read = Operation(self.spark, "pme.report", "Verification", "verify").reading(self.kms, self.options)
         session = {str(row.key).removeprefix(_OF_SESSION): str(row.value) for row in self.spark.sql("SET").collect()}
-        return all(
-            value.lower() != "off" for name, value in (*session.items(), *read.items()) if name.lower() == _SNAPSHOT
+        given = [(name.lower(), value.strip().lower()) for name, value in (*session.items(), *read.items())]
+        return not any(
+            (name == _SNAPSHOT and value not in _NEWEST) or (name == _LOCATION and value) for name, value in given
         )
 
     def usage(self, names: Collection[str]) -> tuple[tuple[KeyUse, ...], Protection]:

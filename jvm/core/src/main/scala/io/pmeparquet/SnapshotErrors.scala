@@ -80,8 +80,8 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
   def snapshotDamaged(where: String, why: String, cause: Throwable = null): PmeException =
     fail(
       SnapshotDamaged,
-      s"$where: the snapshot is damaged: $why. Restore the file, or remove the snapshots and seal the table again " +
-        "(pme.seal).",
+      s"$where: the snapshot is damaged: $why. If an overwrite of the table was interrupted, overwrite it again. If not, " +
+        "restore the file, or look at the table's files, remove the snapshots and seal it again in a new session (pme.seal).",
       cause
     )
 
@@ -263,6 +263,22 @@ private[pmeparquet] trait SnapshotErrors extends ErrorTexts {
       table,
       s"the table is sealed, and $operation would leave it with files that no snapshot lists",
       remedy
+    )
+
+  /** For a stream over a sealed table. */
+  def logOfSealedTable(log: String): PmeException =
+    fail(
+      SnapshotMismatch,
+      s"$log: the sealed table has the log of a stream that wrote to it, by which Spark would choose the files of this " +
+        "stream, and no seal covers it. Find out who put it there, and remove it: streams do not write to sealed tables."
+    )
+
+  /** @param index the class of Spark's that lists the files */
+  def unknownListing(index: String): PmeException =
+    refused(
+      index,
+      "reading a sealed table by this listing of Spark is not supported: it is not known how to compare it with the list",
+      "Load the table by its path."
     )
 
   /** For files that lie in a table, and that no version lists, before a write makes the first version. */

@@ -62,6 +62,12 @@ final case class SnapshotSettings(
   /** Whether a read takes the newest version. */
   def isNewest: Boolean = choice == SnapshotChoice.Auto || choice == SnapshotChoice.Required
 
+  /** Whether a read takes the version with one digest, which says all of it. */
+  def isDigest: Boolean = choice match {
+    case SnapshotChoice.Digest(_) => true
+    case _ => false
+  }
+
   /**
    * Requires that a read may skip files by a store of Xskipper's, which nobody signs: whoever can write to it could hide
    * rows that a signature promises.
@@ -105,16 +111,7 @@ object SnapshotSettings {
           s"version $number is older than ${minimum.get.text}",
           "Change one of them."
         )
-      // A read's own option may turn off what its session requires, and a log says so.
-      case SnapshotChoice.Off
-          if values
-            .find(PmeOptions.VerifyKey)
-            .map(_.level) == values.find(PmeOptions.Snapshot).map(_.level) =>
-        throw PmeErrors.contradiction(
-          "snapshot and verifyKey",
-          "snapshot=off accepts any files, and verifyKey only those that its key has signed",
-          "Remove one of them."
-        )
+      case SnapshotChoice.Off => requireOff(values)
       case _ => ()
     }
     SnapshotSettings(
@@ -128,6 +125,24 @@ object SnapshotSettings {
         .text(PmeOptions.IndexClasses)
         .fold(Set.empty[String])(_.split(',').map(_.trim).filter(_.nonEmpty).toSet)
     )
+  }
+
+  /** A read's own option may turn off what its session requires, and a log says so. Nothing else turns off a requirement. */
+  private def requireOff(values: OptionValues): Unit = {
+    def isOfRead(option: OptionSpec) = values.find(option).map(_.level == Level.Option)
+    val isOwn = isOfRead(PmeOptions.Snapshot).contains(true)
+    if (isOfRead(PmeOptions.VerifyKey).exists(_ || !isOwn))
+      throw PmeErrors.contradiction(
+        "snapshot and verifyKey",
+        "snapshot=off accepts any files, and verifyKey only those that its key has signed",
+        "Remove one of them."
+      )
+    if (isOfRead(PmeOptions.MinSnapshot).contains(true) && !isOwn)
+      throw PmeErrors.contradiction(
+        "snapshot and minSnapshot",
+        "snapshot=off of the session accepts any files, and minSnapshot of this read asks for a snapshot",
+        "Remove one of them, or set snapshot=require for this read."
+      )
   }
 
   /** A footer key of the session alone is a default of writes. */

@@ -21,27 +21,33 @@ private[snapshot] final class SealedFiles(
     footerKey: Option[String]
 ) extends FileSeal {
 
-  override def require(
-      path: Path,
-      length: Long,
-      footerSha256: Array[Byte],
-      footerKey: Option[String]
-  ): Unit = {
-    def mismatch(why: String) = PmeErrors.snapshotMismatch(path.toString, why)
-    val entry = SealedFiles
-      .relative(table, path)
-      .flatMap(relative => Option(files.get(relative)))
-      .getOrElse(throw mismatch("the file is not in the list"))
-    if (entry.length != length)
-      throw mismatch(s"the file is $length bytes long, and was ${entry.length} bytes long when it was sealed")
-    if (!Arrays.equals(entry.footerSha256, footerSha256))
-      throw mismatch("the file has another footer than when it was sealed")
+  private def mismatch(path: Path, why: String) = PmeErrors.snapshotMismatch(path.toString, why)
+
+  private def entryOf(path: Path) = SealedFiles
+    .relative(table, path)
+    .flatMap(relative => Option(files.get(relative)))
+    .getOrElse(throw mismatch(path, "the file is not in the list"))
+
+  override def requireLength(path: Path, length: Long): Unit = {
+    val sealedLength = entryOf(path).length
+    if (sealedLength != length)
+      throw mismatch(
+        path,
+        s"the file is $length bytes long, and was $sealedLength bytes long when it was sealed"
+      )
+  }
+
+  override def requireFooter(path: Path, sha256: Array[Byte]): Unit =
+    if (!Arrays.equals(entryOf(path).footerSha256, sha256))
+      throw mismatch(path, "the file has another footer than when it was sealed")
+
+  override def requireKey(path: Path, footerKey: Option[String]): Unit =
     if (this.footerKey != footerKey)
       throw mismatch(
+        path,
         s"its footer has ${footerKey.fold("no key")(key => s"the key '$key'")}, and the snapshot states " +
           this.footerKey.fold("none")(key => s"'$key'")
       )
-  }
 
   override def toString: String = s"SealedFiles(${files.size})"
 }

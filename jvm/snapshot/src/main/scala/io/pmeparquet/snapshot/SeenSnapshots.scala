@@ -47,6 +47,28 @@ final class SeenSnapshots {
       else s"it does not continue version ${seen.number}, which this session has read"
     )
 
+  /**
+   * Requires that a version which a reader chose by its number is of the history that this session knows.
+   *
+   * @param first called if the session knows none; it fails if the version is not acceptable
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC`
+   */
+  def requireKin(directory: SnapshotDirectory, chosen: Version, first: Version => Unit)(
+      continues: (Version, Version) => Boolean
+  ): Unit = Option(newest.get(directory.path.toString)) match {
+    case None => first(chosen)
+    case Some(seen) =>
+      val isKin = seen.digest == chosen.digest || seen.manifest.table == chosen.manifest.table && {
+        if (chosen.number < seen.number) continues(seen, chosen)
+        else chosen.number > seen.number && continues(chosen, seen)
+      }
+      if (!isKin)
+        throw PmeErrors.snapshotNotAuthentic(
+          directory.manifestPath(chosen.number).toString,
+          s"it is not of the history of version ${seen.number}, which this session has read"
+        )
+  }
+
   /** Whether the session has read or made a version of the table. */
   def knows(directory: SnapshotDirectory): Boolean = newest.containsKey(directory.path.toString)
 

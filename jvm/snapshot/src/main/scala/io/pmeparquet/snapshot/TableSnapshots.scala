@@ -152,17 +152,47 @@ final class TableSnapshots(
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC` if a version between them changed the key without
    *   its holder
    */
-  def requireOwnHistory(version: Version): Unit =
-    directory.versions.headOption.filter(_ < version.number && !check.namesKey).foreach { number =>
-      val where = directory.manifestPath(number).toString
-      val bytes = directory.manifest(number)
-      val (content, seal) = ManifestJson.lines(bytes, where)
-      if (!SealCheck.isSameKey(seal, version.seal)) {
-        val oldest = Version(ManifestJson.manifest(content, where), digestOf(bytes))(seal)
-        if (!continues(version, oldest))
-          throw PmeErrors.snapshotNotAuthentic(where, s"version ${version.number} does not continue it")
-      }
+  def requireOwnHistory(version: Version): Unit = if (!check.namesKey) {
+    directory.versions.headOption.filter(_ < version.number).foreach { number =>
+      val oldest = unverified(number)
+      if (!SealCheck.isSameKey(oldest.seal, version.seal)) requireContinuing(version, oldest)
     }
+    // What pins a version pins its key, so the version must be there.
+    settings.minimum match {
+      case Some(MinimumSnapshot.Ancestor(prefix)) if !version.digest.startsWith(prefix) =>
+        requireContinuing(version, pinned(version, prefix))
+      case _ => ()
+    }
+  }
+
+  private def requireContinuing(version: Version, earlier: Version): Unit =
+    if (!continues(version, earlier))
+      throw PmeErrors.snapshotNotAuthentic(
+        directory.manifestPath(earlier.number).toString,
+        s"version ${version.number} does not continue it"
+      )
+
+  /** The version before another one that has a digest, which a reader pins. */
+  @tailrec
+  private def pinned(version: Version, prefix: String): Version = {
+    val number = version.number - 1
+    if (!directory.versions.contains(number))
+      throw PmeErrors.oldSnapshot(
+        table,
+        s"minSnapshot=$prefix names a version of which only the digest is left, so it is not known which key seals must " +
+          "be under. Name that key (footerKey), or the digest of a later version"
+      )
+    val before = unverified(number)
+    if (before.digest.startsWith(prefix)) before else pinned(before, prefix)
+  }
+
+  /** A version whose seal nobody has verified: its digest tells whether it is the one that is meant. */
+  private def unverified(number: Long): Version = {
+    val where = directory.manifestPath(number).toString
+    val bytes = directory.manifest(number)
+    val (content, seal) = ManifestJson.lines(bytes, where)
+    Version(ManifestJson.manifest(content, where), digestOf(bytes))(seal)
+  }
 
   /**
    * All versions, the newest first, whatever version the settings choose.

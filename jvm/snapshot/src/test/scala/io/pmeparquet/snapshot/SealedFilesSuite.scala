@@ -22,7 +22,12 @@ class SealedFilesSuite extends TableSuite {
       footer: Array[Byte] = listed.footerSha256,
       key: Option[String] = Some("footer"),
       by: FileSeal = seal()
-  ): Unit = by.require(new Path(path), length, footer, key)
+  ): Unit = {
+    val file = new Path(path)
+    by.requireLength(file, length)
+    by.requireFooter(file, footer)
+    by.requireKey(file, key)
+  }
 
   test("a file that is as listed is accepted, whatever the scheme of its path") {
     require()

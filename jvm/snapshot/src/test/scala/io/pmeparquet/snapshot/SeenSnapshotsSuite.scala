@@ -90,6 +90,28 @@ class SeenSnapshotsSuite extends TableSuite {
     refused(NotAuthentic)(note(seen, people, version(3)))
   }
 
+  test("a version that a reader chooses must be of the history that is known") {
+    val seen = new SeenSnapshots
+    def choose(
+        chosen: Version,
+        first: Version => Unit = _ => fail("it was asked"),
+        continues: Boolean = true
+    ): Unit =
+      seen.requireKin(people, chosen, first)((_, _) => continues)
+    var asked = 0
+    choose(version(2), _ => asked += 1)
+    assertEquals(asked, 1)
+    note(seen, people, version(3))
+    Seq(2L, 3L, 4L).foreach(number => choose(version(number)))
+    choose(version(3), continues = false)
+    Seq(version(2), version(4)).foreach(one =>
+      refused(NotAuthentic, "version 3")(choose(one, continues = false))
+    )
+    refused(NotAuthentic, "version 3")(choose(version(3, branch = "other")))
+    refused(NotAuthentic, "version 3")(choose(version(2, id = "other")))
+    note(seen, people, version(3))
+  }
+
   test("sessions know nothing of each other") {
     note(new SeenSnapshots, people, version(3))
     note(new SeenSnapshots, people, version(1))

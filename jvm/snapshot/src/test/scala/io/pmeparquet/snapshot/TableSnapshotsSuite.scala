@@ -469,6 +469,17 @@ class TableSnapshotsSuite extends TableSuite {
       refused(NotAuthentic, "'pii'", "'footer'")(reader(root, "footerKey" -> "footer").chosen())
   }
 
+  table.test("a pinned digest pins the key of its version, which must be there") { root =>
+    val first = publish(root, Seq(day1, day2))
+    val forged = publish(root, Seq(day1), policy = pii, sealer = hmac("pii"))
+    def pinned(options: (String, String)*) = reader(root, options :+ ("minSnapshot" -> first.digest): _*)
+    refused(NotAuthentic, "did not confirm")(pinned().requireOwnHistory(forged))
+    directoryOf(root).deleteManifest(1)
+    assertEquals(pinned().chosen(), Some(forged), "its chain of digests leads to the pinned one")
+    refused(NotAuthentic, "only the digest is left", "footerKey")(pinned().requireOwnHistory(forged))
+    pinned("footerKey" -> "pii").requireOwnHistory(forged)
+  }
+
   table.test("the holder of the key before can change the key of HMACs") { root =>
     val first = publish(root, Seq(day1, day2))
     val second = publish(root, Seq(day1, day2), policy = pii, sealer = hmac("pii", Some("footer")))

@@ -2,16 +2,30 @@ package io.pmeparquet.parquet.file
 
 import org.apache.hadoop.fs.Path
 
-/** What a table's snapshot says of its files. ''Crosses the wire.'' */
+/**
+ * What a table's snapshot says of its files. Each method fails with `PME_SNAPSHOT_MISMATCH` if the file is not the one that
+ * the snapshot lists. ''Crosses the wire.''
+ */
 trait FileSeal extends Serializable {
 
   /**
-   * Called for each file when its footer has been opened, before any page is.
+   * Called before a file is opened.
    *
    * @param length of the file, in bytes
-   * @param footerSha256 of the footer, its length and the magic
-   * @param footerKey the master key of the footer's key
-   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH` if the file is not the one that the snapshot lists
    */
-  def require(path: Path, length: Long, footerSha256: Array[Byte], footerKey: Option[String]): Unit
+  def requireLength(path: Path, length: Long): Unit
+
+  /**
+   * Called before anything of a footer is parsed.
+   *
+   * @param sha256 of the footer, its length and the magic; empty for a file that has none
+   */
+  def requireFooter(path: Path, sha256: Array[Byte]): Unit
+
+  /**
+   * Called when the footer has been opened, before any page is.
+   *
+   * @param footerKey the master key of the footer's key; none for a file without encryption
+   */
+  def requireKey(path: Path, footerKey: Option[String]): Unit
 }

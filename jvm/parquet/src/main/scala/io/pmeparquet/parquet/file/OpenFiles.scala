@@ -2,7 +2,7 @@ package io.pmeparquet.parquet.file
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.{PmeErrors, RecentValues}
+import io.pmeparquet.{PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.admission.FooterPolicy
 import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes, ReadCounters}
@@ -19,14 +19,46 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
   def apply(scope: ReadScope, version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile =
     scope.cache(OpenFiles).get(version)(read(scope, version, conf, counters))
 
+  /**
+   * As [[apply]], for a file that a snapshot lists.
+   *
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH` if it is another one
+   */
+  def asSealed(
+      scope: ReadScope,
+      version: FileVersion,
+      conf: Configuration,
+      counters: ReadCounters,
+      seal: FileSeal
+  ): OpenFile = {
+    seal.requireLength(version.path, version.length)
+    def opened = read(scope, version, conf, counters, Some(seal))
+    val cache = scope.cache(OpenFiles)
+    val known = cache.get(version)(opened)
+    val file =
+      try {
+        seal.requireFooter(version.path, known.footerSha256)
+        known
+      } catch {
+        // Another file of this length and time was there when a read without this seal opened it.
+        case _: PmeException =>
+          val now = opened
+          cache.put(version, now, scope.settings.kekLifetimeMillis)
+          now
+      }
+    seal.requireKey(version.path, file.footerMasterKey)
+    file
+  }
+
   /** As [[apply]], but reads the file as it is now and ignores this JVM's cache. */
   def read(
       scope: ReadScope,
       version: FileVersion,
       conf: Configuration,
-      counters: ReadCounters
+      counters: ReadCounters,
+      seal: Option[FileSeal] = None
   ): OpenFile = {
-    val file = unjudged(scope, version, conf, counters)
+    val file = unjudged(scope, version, conf, counters, seal)
     file.deviations(scope).headOption.foreach { case (_, refused) => throw refused }
     file
   }
@@ -36,13 +68,21 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       scope: ReadScope,
       version: FileVersion,
       conf: Configuration,
-      counters: ReadCounters
+      counters: ReadCounters,
+      seal: Option[FileSeal] = None
   ): OpenFile = {
     val file = version.path.toString
     val bytes = new FileBytes(version, conf, counters)
     try {
       counters.footers.increment()
-      val footer = FooterBytes.read(bytes)
+      val footer =
+        try FooterBytes.read(bytes)
+        catch {
+          case damaged: PmeException =>
+            seal.foreach(_.requireFooter(version.path, Array.emptyByteArray))
+            throw damaged
+        }
+      seal.foreach(_.requireFooter(version.path, footer.sha256))
       FileTail.of(footer, file) match {
         case FileTail.Plaintext =>
           if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(file)

@@ -49,9 +49,9 @@ final class SplitReader private[file] (
     this(scope, path, conf, scope.counters, seal)
 
   def path: Path = version.path
-  private val file = OpenFiles(scope, version, conf, counters)
-  // Before any page is read.
-  seal.foreach(_.require(path, file.version.length, file.footerSha256, file.footerMasterKey))
+  private val file = seal.fold(OpenFiles(scope, version, conf, counters)) {
+    OpenFiles.asSealed(scope, version, conf, counters, _)
+  }
   private val input = new FileInput(file, conf, counters)
 
   private def isSet(name: String, otherwise: Boolean) = conf.getBoolean(name, otherwise)

@@ -76,8 +76,8 @@ abstract class EncryptedTable private[spark] (
     val reads = new SnapshotReads(session, new ConfResolver(session, origin), options)
     val listed = fileIndex.allFiles()
     val files = listed.iterator.map(_.getPath).toSet
-    val tables = reads.tables(fileIndex.rootPaths, files.contains)
-    reads.require(tables, fileIndex.rootPaths, listed, catalog = None)
+    val tables = reads.tables(fileIndex.rootPaths, files.contains, files)
+    reads.require(tables, fileIndex, catalog = None, isStream = false)
     tables
   }
 }

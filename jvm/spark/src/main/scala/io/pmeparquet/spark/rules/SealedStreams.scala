@@ -29,8 +29,7 @@ private[spark] object SealedStreams {
     val paths = source.paths ++ options.collect { case (name, path) if name.equalsIgnoreCase("path") => path }
     val origin =
       source.catalogTable.fold[OptionOrigin](OptionOrigin.Frame)(OptionOrigin.of(_, hasMore = true))
-    // A pattern of paths: each batch looks at the whole table.
-    paths.distinct.filterNot(_.exists(Pattern.contains(_))).foreach { path =>
+    paths.distinct.foreach { path =>
       new SnapshotReads(session, new ConfResolver(session, origin), options).requireWhole(new Path(path))
     }
   }
@@ -38,6 +37,4 @@ private[spark] object SealedStreams {
   private def sourceOf(leaf: LogicalPlan): Option[DataSource] = leaf.productIterator.collectFirst {
     case source: DataSource if FormatName.names(source.className) => source
   }
-
-  private val Pattern = "*?[{".toSet
 }

@@ -41,7 +41,23 @@ private[spark] object SessionSetup extends SessionRules {
         TableFunctions.install(session)
       }
       takeNestedFilters(SparkAccess.sqlConf(session))
+      leaveOut(SparkAccess.sqlConf(session), MetadataOnly)
     }
+  }
+
+  /**
+   * With `spark.sql.optimizer.metadataOnly`, this rule of Spark's answers a query from the names of directories, before our
+   * rules run and any file is opened: whoever can make a directory could add a row.
+   */
+  private val MetadataOnly = "org.apache.spark.sql.execution.OptimizeMetadataOnlyQuery"
+
+  private def leaveOut(conf: SQLConf, rule: String): Unit = {
+    val excluded = conf.getConf(SQLConf.OPTIMIZER_EXCLUDED_RULES).toSeq.flatMap(_.split(",")).map(_.trim)
+    if (!excluded.contains(rule))
+      conf.setConfString(
+        SQLConf.OPTIMIZER_EXCLUDED_RULES.key,
+        (excluded.filter(_.nonEmpty) :+ rule).mkString(",")
+      )
   }
 
   // Only if "parquet" is in the list: a user who removed it wants no such filters.

@@ -56,10 +56,17 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     val reads = new SnapshotReads(session, resolver, ConfResolver.spelled(files.options))
     // A catalog can say that partitions are elsewhere, but not that the table has no snapshot.
     val own = relation.catalogTable.flatMap(_.storage.locationUri).map(new Path(_))
+    val found = filesOf(files.location)
     val tables =
-      reads.tables(files.location.rootPaths ++ own.map(qualified(session, _)), filesOf(files.location))
+      reads.tables(files.location.rootPaths ++ own.map(qualified(session, _)), found.contains, found)
     val catalog = relation.catalogTable
-    val index = new SealedIndex(files.location, reads, skippingOf(session, files, tables, store), catalog)
+    val index = new SealedIndex(
+      files.location,
+      reads,
+      skippingOf(session, files, tables, store),
+      catalog,
+      relation.isStreaming
+    )
     if (tables.isEmpty && store.isEmpty)
       PlanFields.withFormat(relation)(_.withSeal(SealState.Unsealed))
     else if (tables.isEmpty)
@@ -102,11 +109,9 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     new Skipping(tables, files.location.rootPaths, judge, store)
   }
 
-  /** Whether a root is a file. Spark has listed the roots of a read by path. */
-  private def filesOf(index: FileIndex) = index match {
-    case listed: PartitioningAwareFileIndex =>
-      val files = listed.allFiles().iterator.map(_.getPath).toSet
-      files.contains _
-    case _ => (_: Path) => false
+  /** The files below the roots of a read by path, which Spark has listed. A root may be one of them. */
+  private def filesOf(index: FileIndex): Set[Path] = index match {
+    case listed: PartitioningAwareFileIndex => listed.allFiles().iterator.map(_.getPath).toSet
+    case _ => Set.empty
   }
 }

@@ -53,16 +53,20 @@ private[spark] object NothingSkipped {
  * @param isWhole whether a file of no such table is refused
  */
 private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)], isWhole: Boolean) extends FileSeal {
-  override def require(
-      path: Path,
-      length: Long,
-      footerSha256: Array[Byte],
-      footerKey: Option[String]
-  ): Unit = {
-    val own = seals.filter { case (table, _) => SealedFiles.relative(table, path).isDefined }
-    if (isWhole && own.isEmpty) throw PmeErrors.outsideSealedTable(path.toString)
-    own.foreach { case (_, seal) => seal.require(path, length, footerSha256, footerKey) }
+  private def own(path: Path) = {
+    val found = seals.collect { case (table, seal) if SealedFiles.relative(table, path).isDefined => seal }
+    if (isWhole && found.isEmpty) throw PmeErrors.outsideSealedTable(path.toString)
+    found
   }
+
+  override def requireLength(path: Path, length: Long): Unit =
+    own(path).foreach(_.requireLength(path, length))
+
+  override def requireFooter(path: Path, sha256: Array[Byte]): Unit =
+    own(path).foreach(_.requireFooter(path, sha256))
+
+  override def requireKey(path: Path, footerKey: Option[String]): Unit =
+    own(path).foreach(_.requireKey(path, footerKey))
 }
 
 /**
@@ -72,7 +76,10 @@ private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)], isWhole: B
 private[spark] final class UnsealedOnly(conf: Broadcast[SerializableConfiguration]) extends FileSeal {
   @transient private lazy val checked = java.util.concurrent.ConcurrentHashMap.newKeySet[Path]()
 
-  override def require(path: Path, length: Long, footerSha256: Array[Byte], footerKey: Option[String]): Unit =
+  override def requireFooter(path: Path, sha256: Array[Byte]): Unit = ()
+  override def requireKey(path: Path, footerKey: Option[String]): Unit = ()
+
+  override def requireLength(path: Path, length: Long): Unit =
     if (!checked.contains(path.getParent)) {
       requireNone(path, conf.value.value)
       checked.add(path.getParent)

@@ -1,6 +1,6 @@
 package io.pmeparquet.spark.snapshots
 
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{
@@ -12,18 +12,21 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.PmeErrors
 
 /**
  * The files of a relation that is read by snapshots. Spark lists and prunes as it does without; this compares what it has
  * listed with the snapshots, and leaves out files that their indexes prove to hold no row. ''Driver only.''
  *
  * @param spark Spark's own index
+ * @param isStream whether this is a batch of a stream
  */
 private[spark] final class SealedIndex(
     val spark: FileIndex,
     reads: SnapshotReads,
     skipping: Skipping,
-    catalog: Option[CatalogTable]
+    catalog: Option[CatalogTable],
+    isStream: Boolean
 ) extends FileIndex {
   private[snapshots] def digests: Seq[String] = skipping.digests
 
@@ -32,6 +35,7 @@ private[spark] final class SealedIndex(
   override def refresh(): Unit = {
     spark.refresh()
     skipping.refresh()
+    requireListed()
   }
   override def sizeInBytes: Long = spark.sizeInBytes
   override def partitionSchema: StructType = spark.partitionSchema
@@ -52,19 +56,21 @@ private[spark] final class SealedIndex(
     case lazily: CatalogFileIndex =>
       // The catalog's partitions that the filters leave, with their paths.
       val left = lazily.filterPartitions(partitionFilters)
-      require(left.rootPaths, left.allFiles())
+      require(left)
       left.listFiles(Nil, dataFilters)
     case _ => spark.listFiles(partitionFilters, dataFilters)
   }
 
   /** Compares the files now, where Spark has listed them. */
   def requireListed(): Unit = spark match {
-    case listed: PartitioningAwareFileIndex => require(listed.rootPaths, listed.allFiles())
-    case _ => ()
+    case listed: PartitioningAwareFileIndex => require(listed)
+    case _: CatalogFileIndex => ()
+    case _ if digests.isEmpty => ()
+    case other => throw PmeErrors.unknownListing(other.getClass.getName)
   }
 
-  private def require(roots: Seq[Path], files: Seq[FileStatus]): Unit = PmeSparkException.translated {
-    reads.require(skipping.tables, roots, files, catalog)
+  private def require(listed: PartitioningAwareFileIndex): Unit = PmeSparkException.translated {
+    reads.require(skipping.tables, listed, catalog, isStream)
   }
 
   // Spark plans equal scans only once.

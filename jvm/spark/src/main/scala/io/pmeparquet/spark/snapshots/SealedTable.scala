@@ -2,11 +2,17 @@ package io.pmeparquet.spark.snapshots
 
 import java.io.FileNotFoundException
 import java.util.concurrent.ConcurrentHashMap
+import java.util.Objects
 
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode, Literal}
+import org.apache.spark.sql.catalyst.util.{CaseInsensitiveMap, DateTimeUtils}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StringType
 
 import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.summary.ColumnSummary
@@ -45,34 +51,84 @@ private[spark] final class SealedTable(
   def holds(file: Path): Boolean = relative(file).isDefined
 
   /**
-   * Compares files of the table that were listed with the snapshot's. Anybody can write the listings that Spark trusts, as
-   * `_spark_metadata`: neither a name that the snapshot lacks nor a second copy of one is read.
+   * Requires that a read gets exactly what it asks for of the snapshot's list. Anybody can write what Spark takes for a
+   * listing, as `_spark_metadata`, directories and modification times, and who may change a catalog can lead its partitions
+   * to any directory. So the list and the read's options alone say which files are read, each once, and in which partition.
    *
-   * @param roots of the read: a file that lies below two of them is read twice, as the reader asked
-   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH` for the first that the snapshot does not list, or lists
-   *   with another length
+   * @param found what Spark reads below its roots, and how it found it
+   * @param catalog what a catalog says of the table, if the read is of a catalog's table
+   * @param stream for a batch of a stream, directories of which one is its source
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH`
    */
-  def requireListed(files: Seq[FileStatus], roots: Seq[Path], conf: Configuration): Unit = {
-    files.foreach { file =>
-      def mismatch(why: String) = now(file.getPath, conf) match {
-        // Spark has listed the table before somebody else changed and sealed it.
-        case there if there != Some(file.getLen) && isAsSealed(file.getPath, there) =>
-          PmeErrors.changedSinceListed(directory.toString)
-        case _ => PmeErrors.snapshotMismatch(file.getPath.toString, why)
-      }
-      val sealedFile = relative(file.getPath)
-        .flatMap(snapshot.byPath.get)
-        .getOrElse(throw mismatch(s"the file is not in the list of version ${snapshot.version.number}"))
-      if (sealedFile.length != file.getLen)
-        throw mismatch(
-          s"the file is ${file.getLen} bytes long, and was ${sealedFile.length} bytes long when it was sealed"
+  def require(
+      found: FoundFiles,
+      catalog: Option[CatalogTable],
+      stream: Option[Seq[Path]],
+      conf: Configuration
+  ): Unit = {
+    val read = found.read.filter(one => holds(one.file.getPath))
+    val files = (found.listed.filter(file => holds(file.getPath)) ++ read.map(_.file)).map(one =>
+      one -> listed(one, conf)
+    )
+    val names = files.iterator.map { case (status, file) => status -> file.path }.toMap
+    val isRead = read.iterator.map(one => names(one.file)).toSet
+    requireOnce(read.map(_.file.getPath), found.roots)
+    files.foreach { case (status, file) =>
+      if (isRead(file.path) && !found.filters.accept(statusOf(file)))
+        throw PmeErrors.snapshotMismatch(
+          status.getPath.toString,
+          "the file has another modification time than when it was sealed, and this read chooses files by it"
         )
     }
-    files.groupBy(_.getPath).foreach { case (path, same) =>
-      if (same.size > roots.count(SealedFiles.isAtOrBelow(_, path)).max(1))
-        throw PmeErrors.snapshotMismatch(path.toString, "the file was listed twice")
+    val asked = snapshot.files.filter { file =>
+      found.isBelowRoot(pathOf(file)) && found.filters.accept(statusOf(file))
+    }
+    asked.find(file => !isRead(file.path)).foreach(file => throw isMissing(file, conf))
+    stream match {
+      case Some(sources) => requireWhole(sources, conf)
+      case None => requireOthers(snapshot.files.filterNot(file => isRead(file.path)), found, catalog, conf)
+    }
+    catalog match {
+      case Some(table) => requireValues(read, found, table, conf)
+      case None => requirePartitions(found)
     }
   }
+
+  /**
+   * What the list says of a file that Spark has found.
+   *
+   * @throws io.pmeparquet.PmeException if the list has no file of exactly this path and length
+   */
+  private def listed(file: FileStatus, conf: Configuration): SealedFile = {
+    def mismatch(why: String) = now(file.getPath, conf) match {
+      // Spark has listed the table before somebody else changed and sealed it.
+      case there if there != Some(file.getLen) && isAsSealed(file.getPath, there) =>
+        PmeErrors.changedSinceListed(directory.toString)
+      case _ => PmeErrors.snapshotMismatch(file.getPath.toString, why)
+    }
+    val sealedFile = relative(file.getPath)
+      .flatMap(snapshot.byPath.get)
+      .getOrElse(throw mismatch(s"the file is not in the list of version ${snapshot.version.number}"))
+    if (sealedFile.length != file.getLen)
+      throw mismatch(
+        s"the file is ${file.getLen} bytes long, and was ${sealedFile.length} bytes long when it was sealed"
+      )
+    // As "file:/table/a#x", which opens the same file.
+    if (pathOf(sealedFile) != file.getPath)
+      throw mismatch(s"the file was listed under another name than ${pathOf(sealedFile)}")
+    sealedFile
+  }
+
+  /** @param roots of the read: a file that lies below two of them is read twice, as the reader asked */
+  private def requireOnce(read: Seq[Path], roots: Seq[Path]): Unit =
+    read.groupBy(identity).foreach { case (path, same) =>
+      if (same.size > 1 && same.size > roots.count(SealedFiles.isAtOrBelow(_, path)))
+        throw PmeErrors.snapshotMismatch(path.toString, "the file was listed twice")
+    }
+
+  /** A file as its sealer saw it, for Spark's filters of names and times. */
+  private def statusOf(file: SealedFile) =
+    new FileStatus(file.length, false, 1, 1, file.modified, pathOf(file))
 
   /** The length that a file has now; none if it is gone. */
   private def now(file: Path, conf: Configuration): Option[Long] =
@@ -83,32 +139,58 @@ private[spark] final class SealedTable(
   private def isAsSealed(file: Path, length: Option[Long]): Boolean =
     relative(file).flatMap(snapshot.byPath.get).map(_.length) == length
 
+  /** Requires that files which this read does not ask for are there, as far as it sees where they should be. */
+  private def requireOthers(
+      missing: Seq[SealedFile],
+      found: FoundFiles,
+      catalog: Option[CatalogTable],
+      conf: Configuration
+  ): Unit = if (missing.nonEmpty) {
+    // A pattern that chooses files has become a list of those that are there.
+    val roots = found.roots.filterNot(root => relative(root).exists(snapshot.byPath.contains))
+    val choosesFiles = found.filters.areAny || roots.size < found.roots.size
+    // A catalog says which partitions the table has: files in others are not looked for.
+    if (catalog.exists(_.tracksPartitionsInCatalog)) {
+      if (choosesFiles)
+        requireFiles(missing.filter(file => found.isBelowRoot(pathOf(file))), conf)
+    } else if (choosesFiles) requireFiles(missing, conf)
+    else requireDirectories(missing, conf)
+  }
+
   /**
-   * Requires that a read has every file of the snapshot that it asks for, and that the others are there.
-   *
-   * @param listed the files that Spark listed
-   * @param below paths that are read; a file of the table counts as one
-   * @param isFiltered whether the read's options leave files out by name or time
-   * @param isOfCatalog whether a catalog says which partitions the table has: files in others are not looked for
+   * Requires that Spark took partition columns from directories of the list only: another one could change the type of a
+   * column, or hide the files of a table without partitions.
    */
-  def requireComplete(
-      listed: Seq[FileStatus],
-      below: Seq[Path],
-      isFiltered: Boolean,
-      isOfCatalog: Boolean,
+  private def requirePartitions(found: FoundFiles): Unit =
+    found.partitions.filter(holds).filterNot(directories).foreach { other =>
+      throw PmeErrors.snapshotMismatch(
+        other.toString,
+        s"version ${snapshot.version.number} lists no file in this directory, and Spark takes it for a partition"
+      )
+    }
+
+  private lazy val directories: Set[Path] = snapshot.files.iterator.map(pathOf(_).getParent).toSet
+
+  /** Requires that a catalog gives each file the partition values that its path has, which the list states. */
+  private def requireValues(
+      read: Seq[FoundFiles.Read],
+      found: FoundFiles,
+      catalog: CatalogTable,
       conf: Configuration
   ): Unit = {
-    val names = listed.iterator.flatMap(file => relative(file.getPath)).toSet
-    val missing = snapshot.files.filterNot(file => names(file.path))
-    if (missing.nonEmpty) {
-      // A pattern that chooses files has become a list of those that are there.
-      val roots = below.filterNot(root => relative(root).exists(snapshot.byPath.contains))
-      val (asked, others) = missing.partition(file => roots.exists(SealedFiles.isAtOrBelow(_, pathOf(file))))
-      if (!isFiltered) asked.headOption.foreach(file => throw isMissing(file, conf))
-      val choosesFiles = isFiltered || roots.size < below.size
-      if (choosesFiles && !isOfCatalog) requireFiles(missing, conf)
-      else if (choosesFiles) requireFiles(asked, conf)
-      else if (!isOfCatalog) requireDirectories(others, conf)
+    val zone = CaseInsensitiveMap(catalog.storage.properties)
+      .getOrElse(DateTimeUtils.TIMEZONE_OPTION, SQLConf.get.sessionLocalTimeZone)
+    for (one <- read; (column, at) <- found.columns.zipWithIndex) {
+      val stated = listed(one.file, conf).partition.collectFirst {
+        case (name, value) if name.equalsIgnoreCase(column.name) =>
+          Cast(Literal.create(value.orNull, StringType), column.dataType, Some(zone), EvalMode.TRY).eval()
+      }
+      // Java's equality: NaN is a value of a partition, too.
+      if (!stated.exists(Objects.equals(_, one.values.get(at, column.dataType))))
+        throw PmeErrors.snapshotMismatch(
+          one.file.getPath.toString,
+          s"the catalog gives the file another value of partition column '${column.name}' than its directory has"
+        )
     }
   }
 
@@ -118,9 +200,9 @@ private[spark] final class SealedTable(
     pathOf(file).toString,
     s"version ${snapshot.version.number} lists the file, and " +
       (if (now(pathOf(file), conf).contains(file.length))
-         "this read does not, because it was added after this table was loaded (load the table again), or the log of a " +
-           "stream (_spark_metadata) leaves it out"
-       else "it is missing")
+         "this read does not, because it was added after this table was loaded (load the table again), or somebody hid it: " +
+           "by a log of a stream (_spark_metadata), another modification time, or a directory that looks like a partition"
+       else "it is missing (if an overwrite of the table was interrupted, overwrite it again)")
   )
 
   /** Requires files that a read did not list: those that a pattern or a filter chose tell nothing of one that was removed. */
@@ -152,6 +234,40 @@ private[spark] final class SealedTable(
   private def namesIn(parent: Path, conf: Configuration): Set[String] =
     parent.getFileSystem(conf).listStatus(parent).iterator.filter(_.isDirectory).map(_.getPath.getName).toSet
 
-  /** Requires every file of the snapshot, for a stream, whose batches have only the files that are there. */
-  def requireWhole(conf: Configuration): Unit = requireFiles(snapshot.files, conf)
+  /**
+   * For a stream, whose batches have only files that are there, that its source's log of another stream lists, and that are
+   * not much older than others: everything that decides about this must be as it was sealed.
+   *
+   * @param sources directories of which one is the stream's source
+   */
+  def requireWhole(sources: Seq[Path], conf: Configuration): Unit = {
+    val modified = mutable.HashMap.empty[String, Long]
+    val found = directory.getFileSystem(conf).listFiles(directory, /* recursive= */ true)
+    while (found.hasNext) {
+      val file = found.next()
+      relative(file.getPath).foreach(modified.put(_, file.getModificationTime))
+    }
+    snapshot.files.foreach { file =>
+      val time = modified.getOrElse(file.path, throw isMissing(file, conf))
+      def refused(why: String) = PmeErrors.snapshotMismatch(
+        pathOf(file).toString,
+        s"the file has $why, and a stream leaves out files that are older than others (maxFileAge)"
+      )
+      if (time != file.modified) throw refused("another modification time than when it was sealed")
+      if (time > System.currentTimeMillis + SealedTable.ClockDifference)
+        throw refused("a modification time in the future")
+    }
+    (directory +: sources).map(new Path(_, SealedTable.StreamLog)).foreach { log =>
+      if (log.getFileSystem(conf).exists(log)) throw PmeErrors.logOfSealedTable(log.toString)
+    }
+  }
+}
+
+private object SealedTable {
+
+  /** Where Spark's file sink writes which files its batches made. Where it is, a stream reads these and no others. */
+  val StreamLog = "_spark_metadata"
+
+  /** Between this host and a storage, in milliseconds. */
+  private val ClockDifference = 3600L * 1000
 }

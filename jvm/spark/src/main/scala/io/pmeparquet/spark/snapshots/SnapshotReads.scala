@@ -2,8 +2,9 @@ package io.pmeparquet.spark.snapshots
 
 import scala.collection.mutable
 
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
@@ -34,9 +35,10 @@ private[spark] final class SnapshotReads(
    *
    * @param roots the paths of the read
    * @param isFile whether a path is a file
+   * @param found the files below the roots, if they are known: a root may be above a table
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…` if a snapshot is not acceptable, or a required one is missing
    */
-  def tables(roots: Seq[Path], isFile: Path => Boolean): Seq[SealedTable] =
+  def tables(roots: Seq[Path], isFile: Path => Boolean, found: Iterable[Path] = Nil): Seq[SealedTable] =
     if (snapshots.settings.isOff) {
       if (snapshots.settings.hasVerifyKey)
         log.warn(s"${roots.mkString(", ")}: snapshot=off of this read turns off the verifyKey of its session")
@@ -44,13 +46,27 @@ private[spark] final class SnapshotReads(
     } else {
       val candidates = roots.map(root => TableDirectories.of(root, isFile(root))).distinct
       val listings = new Listings
-      val found = candidates.map(directories).distinct.map(one => one -> listings.table(one))
-      requireNone(found.collect { case (named, None) => named.map(listings.directory) })
+      val ofRoots = candidates.map(directories).distinct.map(one => one -> listings.table(one))
+      requireNone(ofRoots.collect { case (named, None) => named.map(listings.directory) })
       // Many paths can be of one table, and each has other candidates.
-      found.flatMap(_._2).distinct.toVector.map { table =>
+      (ofRoots.flatMap(_._2) ++ below(roots, found, listings)).distinct.toVector.map { table =>
         sealedTable(listings.directory(table), listings.versions(table))
       }
     }
+
+  /** The sealed tables of files that lie below a root that is above these tables. */
+  private def below(roots: Seq[Path], files: Iterable[Path], listings: Listings): Seq[Path] =
+    if (snapshots.settings.location.isDefined) Nil
+    else {
+      val directories =
+        files.iterator.map(_.getParent).toSet[Path].map(TableDirectories.of(_, isFile = false).last)
+      val others = (directories -- roots.map(qualified)).toVector
+      val (withVersions, without) = others.partition(listings.versions(_).nonEmpty)
+      without.foreach(table => remembered.seen.requireNone(listings.directory(table)))
+      withVersions
+    }
+
+  private def qualified(path: Path) = path.getFileSystem(snapshots.conf).makeQualified(path)
 
   /** The versions of tables that may be those of a read. Each directory is listed once. */
   private final class Listings {
@@ -86,8 +102,11 @@ private[spark] final class SnapshotReads(
     // There are versions, so the settings choose one or refuse all.
     val version = reader.chosen(versions).get
     if (snapshots.settings.isNewest) note(reader, version)
+    else if (!snapshots.settings.isDigest)
+      remembered.seen.requireKin(directory, version, reader.requireOwnHistory)(reader.continues)
     val list = remembered.files(version, snapshots.scope)(reader.files(version))
-    new SealedTable(directory.table, list, contentOf(reader, list, _))
+    // The log of a stream gives a root as the user wrote it.
+    new SealedTable(qualified(directory.table), list, contentOf(reader, list, _))
   }
 
   private def contentOf(
@@ -124,47 +143,70 @@ private[spark] final class SnapshotReads(
     }
 
   /**
-   * Compares what Spark has listed with the snapshots.
+   * Compares what Spark has found with the snapshots.
    *
-   * @param roots the paths of the read
-   * @param listed the files below them
    * @param catalog what a catalog says of the table, if the read is of a catalog's table
+   * @param isStream whether this is a batch of a stream, which read other files before
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH`
    */
   def require(
       tables: Seq[SealedTable],
-      roots: Seq[Path],
-      listed: Seq[FileStatus],
-      catalog: Option[CatalogTable]
-  ): Unit = {
+      index: PartitioningAwareFileIndex,
+      catalog: Option[CatalogTable],
+      isStream: Boolean
+  ): Unit = if (tables.nonEmpty) {
+    val found = FoundFiles.of(index, options)
     // A catalog can say that a partition is elsewhere.
-    if (catalog.isDefined && tables.nonEmpty)
-      listed.find(file => !tables.exists(_.holds(file.getPath))).foreach { file =>
-        throw PmeErrors.outsideSealedTable(file.getPath.toString)
+    if (catalog.isDefined)
+      (found.listed ++ found.read.map(_.file)).find(file => !tables.exists(_.holds(file.getPath))).foreach {
+        file =>
+          throw PmeErrors.outsideSealedTable(file.getPath.toString)
       }
-    tables.foreach { table =>
-      val own = listed.filter(file => table.holds(file.getPath))
-      table.requireListed(own, roots, snapshots.conf)
-      val isOfCatalog = catalog.exists(_.tracksPartitionsInCatalog)
-      table.requireComplete(own, roots, isFiltered, isOfCatalog, snapshots.conf)
-    }
+    val stream = if (isStream) Some(base.toSeq) else None
+    tables.foreach(_.require(found, catalog, stream, snapshots.conf))
+  }
+
+  /** The source of a batch of a stream. */
+  private def base = options.collectFirst {
+    case (name, path) if name.equalsIgnoreCase("basePath") => new Path(path)
   }
 
   /**
-   * Requires every file of the sealed tables of a stream's source before it begins: if none is left, it reads no batch that
+   * Requires the sealed tables of a stream's source before it begins: if none of their files is left, it reads no batch that
    * could notice it.
+   *
+   * @param source a directory, or a pattern of paths
    */
   def requireWhole(source: Path): Unit = {
-    val table = source.getFileSystem(snapshots.conf).makeQualified(source)
-    tables(Seq(table), _ => false).foreach(_.requireWhole(snapshots.conf))
+    val named = qualified(source)
+    val directory = SnapshotReads.withoutPattern(named)
+    if (directory == named || mayBeOfTable(directory))
+      tables(Seq(directory), _ => false).foreach(_.requireWhole(Seq(directory), snapshots.conf))
+    else
+      snapshots.settings.requiredBy.filter(_ => findsNothing(named)).foreach { option =>
+        throw PmeErrors.noSnapshot(named.toString, option)
+      }
   }
 
-  private def isFiltered: Boolean = options.keys.exists(name => Filters.exists(_.equalsIgnoreCase(name)))
+  private def findsNothing(pattern: Path) =
+    Option(pattern.getFileSystem(snapshots.conf).globStatus(pattern)).forall(_.isEmpty)
+
+  /** Whether a directory is that of a table with snapshots, or with some that this session has seen, or a part of one. */
+  private def mayBeOfTable(directory: Path) = TableDirectories.of(directory, isFile = false).exists { table =>
+    val there = snapshots.directory(table)
+    there.versions.nonEmpty || remembered.seen.knows(there)
+  }
 }
 
 private[spark] object SnapshotReads {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  /** Spark's options that leave files out of a listing. */
-  private val Filters = Seq("pathGlobFilter", "modifiedBefore", "modifiedAfter")
+  /** The directory below which a pattern looks; the path itself if it is no pattern. */
+  private def withoutPattern(path: Path): Path = Iterator
+    .iterate(path)(_.getParent)
+    .takeWhile(_ != null)
+    .filter(above => !above.toUri.getPath.exists(Pattern.contains(_)))
+    .next()
+
+  private val Pattern = "*?[{".toSet
 }
