@@ -14,6 +14,7 @@ import io.pmeparquet.spark.rules.{
   HudiRules,
   KnowReaders,
   NoteStatements,
+  OptionsOfNames,
   OrcOfFrames,
   OtherFormats,
   RedactConditions,
@@ -36,11 +37,12 @@ import io.pmeparquet.spark.rules.{
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TableFunctions.ofExtension.foreach(extensions.injectTableFunction)
+    extensions.injectHintResolutionRule(new OptionsOfNames(_))
     extensions.injectResolutionRule(new CheckBeforeAppend(_))
     extensions.injectResolutionRule(_ => OrcOfFrames)
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
     extensions.injectPostHocResolutionRule(new RedactConditions(_))
-    extensions.injectPostHocResolutionRule(_ => KnowReaders)
+    extensions.injectPostHocResolutionRule(new KnowReaders(_))
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)
       SessionKeys.remember(session)
