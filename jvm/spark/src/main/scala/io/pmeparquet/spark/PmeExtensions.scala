@@ -37,7 +37,7 @@ import io.pmeparquet.spark.rules.{
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TableFunctions.ofExtension.foreach(extensions.injectTableFunction)
-    extensions.injectHintResolutionRule(new OptionsOfNames(_))
+    injectBeforeResolution(extensions, new OptionsOfNames(_))
     extensions.injectResolutionRule(new CheckBeforeAppend(_))
     extensions.injectResolutionRule(_ => OrcOfFrames)
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
@@ -53,6 +53,15 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
       HudiRules.check(session, plan)
     }
   }
+
+  /** Among the rules for hints, which run before names are resolved. Spark 3.5 lets nobody add one. */
+  private def injectBeforeResolution(
+      extensions: SparkSessionExtensions,
+      rule: SparkSession => Rule[LogicalPlan]
+  ): Unit =
+    extensions.getClass.getMethods
+      .find(_.getName == "injectHintResolutionRule")
+      .foreach(_.invoke(extensions, rule))
 }
 
 /**

@@ -61,7 +61,7 @@ private[spark] final class OptionsOfNames(session: SparkSession) extends Rule[Lo
 
   /** The name in the catalog of the session, if it is one. */
   private def identifier(name: Seq[String]): Option[TableIdentifier] = {
-    def isCurrent = session.sessionState.catalogManager.currentCatalog.name == SessionCatalog
+    def isCurrent = session.catalog.currentCatalog() == SessionCatalog
     name match {
       case Seq(table) if isCurrent => Some(TableIdentifier(table))
       case Seq(database, table) if isCurrent => Some(TableIdentifier(table, Some(database)))

@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.rules
 
+import java.lang.reflect.Modifier
 import java.util.concurrent.ConcurrentHashMap
 import java.util.UUID
 
@@ -115,9 +116,10 @@ private[spark] object PlanFields {
   /** Replaces the version of Spark that made the table of a relation. */
   def withCreateVersion(relation: HiveTableRelation, version: String): LogicalPlan = {
     def changed(table: CatalogTable): AnyRef = {
-      // In the order of the fields, of which each version has more.
+      // Each version of Spark has more fields. Those that are not final hold lazy values.
+      val names = table.getClass.getDeclaredFields.filter(field => Modifier.isFinal(field.getModifiers))
       val fields = table.productIterator.map(_.asInstanceOf[AnyRef]).toArray
-      fields(table.getClass.getDeclaredFields.map(_.getName).indexOf("createVersion")) = version
+      fields(names.map(_.getName).indexOf("createVersion")) = version
       val maker = table.getClass.getConstructors.filter(_.getParameterCount == fields.length).head
       maker.newInstance(fields: _*).asInstanceOf[AnyRef]
     }
