@@ -22,6 +22,7 @@ from tests.delta.delta_tables import (
     attempt,
     new_table,
     session,
+    without_factory,
     without_setting,
 )
 from tests.support.session import SPARK_VERSION
@@ -63,7 +64,7 @@ def frames(job: Job, spark: SparkSession, name: str) -> None:
     """Give the options of an Encryption to a frame and to a stream, for tables that exist and tables that do not."""
     place = job.work / "tables"
     made = f"frames_{name}"
-    job.sql(f"CREATE TABLE {made} {COLUMNS} USING delta")
+    spark.sql(f"CREATE TABLE {made} {COLUMNS} USING delta")
     for keys, encryption in OF_FRAMES.items():
         options = encryption.options()
         frame = spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
@@ -223,6 +224,11 @@ def no_factory(job: Job) -> None:
     job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})")
     job.sql(f"CREATE TABLE {plain} {COLUMNS} USING delta TBLPROPERTIES ({SHOWN_NEVER}, {OFTEN})")
     with without_setting(job.spark, FACTORY_NAME) as spark:
+        # With keys: the session asks for encryption, and nothing would encrypt.
+        half = Job(spark, job.work, job.done)
+        half.note("half insert", f"INSERT INTO {plain} VALUES (1, '{CANARY}')")
+        half.note("half create", f"CREATE TABLE {made} USING delta AS SELECT '{CANARY}' AS ssn")
+    with without_factory(job.spark) as spark:
         named = Job(spark, job.work, job.done)
         for step, statement in (without_rows(table) | with_first_keys(made, plain)).items():
             named.note(f"openly {step}", statement)
@@ -284,8 +290,8 @@ def main() -> None:
         without_footer_key(job)
     other_factory(job)
     no_factory(job)
-    with without_setting(job.spark, FACTORY_NAME):
-        frames(job, job.spark.newSession(), "without")
+    with without_factory(job.spark) as spark:
+        frames(job, spark, "without")
     job.spark.stop()
     sys.stdout.write(json.dumps(job.done) + "\n")
 

@@ -1,4 +1,4 @@
-"""Cached data of one session never answers another that could not read it, whatever names the keys and whatever reads."""
+"""Cached data of one session never answers another that could not read it, whatever names the keys."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.isolation.conftest import Shared
+    from tests.support.source import Conf
 
 FACTORY = {"parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFactory"}
 SPARKS_V2 = {"spark.sql.sources.useV1SourceList": ""}
@@ -57,17 +58,15 @@ def test_equal_options_that_refer_to_a_secret_of_one_session_are_read_each_for_i
         assert is_cached(rows(having(spark, {setting: LISTED})))
 
 
-def test_a_v2_scan_of_spark_is_read_again_after_its_session_has_changed(spark: SparkSession, shared: Shared) -> None:
-    changing = having(spark, SPARKS_V2 | alone(shared.options(ALL)))
-
+def test_a_v2_scan_of_spark_is_read_again_after_its_session_has_changed(
+    spark: SparkSession, shared: Shared, conf: Conf
+) -> None:
     def rows() -> DataFrame:
-        return changing.read.schema(SCHEMA).parquet(shared.path)
+        return spark.read.schema(SCHEMA).parquet(shared.path)
 
-    with filled(rows()):
+    with conf(SPARKS_V2 | alone(shared.options(ALL))), filled(rows()):
         assert is_cached(rows())
-        for name, value in alone(shared.options(FEW)).items():
-            changing.conf.set(name, value)
-        with refused("PME_KEY_NOT_FOUND", "'pii'"):
+        with conf(alone(shared.options(FEW))), refused("PME_KEY_NOT_FOUND", "'pii'"):
             rows().select("ssn").collect()
 
 

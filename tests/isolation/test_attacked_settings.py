@@ -1,9 +1,8 @@
-"""Names that ask for encryption where nothing reads them: each is refused, whatever way they come and whatever writes."""
+"""Names that ask for encryption where nothing reads them are refused, whatever way they come and whatever writes."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -14,6 +13,7 @@ from tests.support.expect import refused, untouched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -90,13 +90,15 @@ def test_properties_that_end_like_a_setting_of_ours_pass(
     assert find_canaries(target, [CANARY])
 
 
+TWICE = f"{OURS}COLUMNKEYS"
+
 # Settings that are not where our format looks for them.
 UNHEARD = {
     "of the name for ORC": ("spark.datasource.pme-orc.columnKeys", UNKNOWN),
     "of a name with _": ("spark.datasource.pme_parquet.columnKeys", UNKNOWN),
     "of Hadoop for our session": (f"spark.hadoop.{OURS}columnKeys", UNKNOWN),
     "of Hadoop, too late": ("spark.hadoop.parquet.encryption.column.keys", BAD),
-    "twice": (f"{OURS}COLUMNKEYS", BAD),
+    "twice": (TWICE, BAD),
 }
 
 
@@ -104,7 +106,11 @@ UNHEARD = {
 def test_a_setting_that_our_format_does_not_hear_is_refused(
     conf: Conf, frame: DataFrame, enc: pme.Encryption, target: str, name: str, condition: str
 ) -> None:
-    given = {name: COLUMN_KEYS, f"{OURS}columnKeys": "pay: ssn"} if name.isupper() or "KEYS" in name else {name: COLUMN_KEYS}
+    given = (
+        {name: COLUMN_KEYS, f"{OURS}columnKeys": "pay: ssn"}
+        if name.isupper() or "KEYS" in name
+        else {name: COLUMN_KEYS}
+    )
     with conf(given), untouched(target), refused(condition, "columnKeys" if condition == UNKNOWN else ""):
         frame.write.format("pme-parquet").options(**enc.options()).save(target)
 
@@ -117,9 +123,7 @@ def test_a_setting_of_our_session_in_hadoop_s_configuration_is_refused(
 
 
 @pytest.mark.parametrize("name", [f"{OURS}columnKeys", "spark.hadoop.parquet.encryption.column.keys"])
-def test_a_name_of_a_setting_is_no_option(
-    frame: DataFrame, enc: pme.Encryption, target: str, name: str
-) -> None:
+def test_a_name_of_a_setting_is_no_option(frame: DataFrame, enc: pme.Encryption, target: str, name: str) -> None:
     with untouched(target):
         with refused(UNKNOWN, f"'{name}'"):
             frame.write.format("pme-parquet").options(**enc.options()).option(name, COLUMN_KEYS).save(target)
