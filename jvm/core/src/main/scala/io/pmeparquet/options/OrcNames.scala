@@ -2,26 +2,27 @@ package io.pmeparquet.options
 
 import java.util.Locale
 
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{PmeErrors, Spelling}
 
 /** Names of ORC's own settings that ask for encryption. ORC looks for exact names and ignores all others. */
 object OrcNames {
   val Encrypt = "orc.encrypt"
-  private val Known = Seq(Encrypt, "orc.key.provider", "orc.mask")
-  private val Beginnings = Known.map(_.dropRight(1))
+  private val Mask = "orc.mask"
+  private val Known = Seq(Encrypt, "orc.key.provider", Mask)
 
   /** Whether a setting asks for encryption, in any letters, with or without Spark's prefix. */
-  def concerns(name: String): Boolean = {
-    val text = SettingNames.bare(name).toLowerCase(Locale.ROOT)
-    text.startsWith("orc.") && Beginnings.exists(text.startsWith)
+  def concerns(name: String): Boolean = meant(SettingNames.bare(name)).isDefined
+
+  /** @throws io.pmeparquet.PmeException for a name that ORC does not read, and that is almost one that it reads */
+  def check(name: String): Unit = if (!Known.contains(name))
+    meant(name).foreach(right => throw PmeErrors.unknownOption("setting", name, right))
+
+  private def meant(name: String): Option[String] = {
+    val text = name.toLowerCase(Locale.ROOT)
+    if (text.startsWith("orc.")) Known.find(known => text.startsWith(known) || isNear(text, known)) else None
   }
 
-  /** @throws io.pmeparquet.PmeException for a name that ORC does not read */
-  def check(name: String): Unit = if (!Known.contains(name))
-    Known.find(known => concerns(name) && begins(name, known)).foreach { right =>
-      throw PmeErrors.unknownOption("setting", name, right)
-    }
-
-  private def begins(name: String, known: String) =
-    name.toLowerCase(Locale.ROOT).startsWith(known.dropRight(1))
+  // Short names are near too many others.
+  private def isNear(text: String, known: String) =
+    known != Mask && math.abs(text.length - known.length) <= 2 && Spelling.distance(text, known) <= 2
 }
