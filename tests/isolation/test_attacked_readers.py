@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.isolation.test_sessions import ALL, FEW, SCHEMA, filled, is_cached, session
+from tests.support.cached import filled, having, is_cached
 from tests.support.expect import refused
 
 if TYPE_CHECKING:
@@ -19,18 +19,14 @@ if TYPE_CHECKING:
     from tests.isolation.conftest import Shared
     from tests.support.source import Conf
 
+ALL = ("footer", "pii", "pay")
+FEW = ("footer", "pay")
+SCHEMA = "id bigint, ssn string, salary double"
 FACTORY = {"parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFactory"}
 SPARKS_V2 = {"spark.sql.sources.useV1SourceList": ""}
 LISTED = "\n".join(
     f"{name}={base64.b64encode(hashlib.sha256(f'isolation {name}'.encode()).digest()).decode()}" for name in ALL
 )
-
-
-def having(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
-    made = spark.newSession()
-    for name, value in settings.items():
-        made.conf.set(name, value)
-    return made
 
 
 def alone(options: Mapping[str, str]) -> dict[str, str]:
@@ -71,8 +67,11 @@ def test_a_v2_scan_of_spark_is_read_again_after_its_session_has_changed(
 
 
 def test_settings_of_spark_sql_do_not_part_sessions(spark: SparkSession, shared: Shared) -> None:
-    few = session(spark, shared.options(ALL))
-    few.conf.set("spark.sql.shuffle.partitions", "3")
-    first = session(spark, shared.options(ALL)).read.format("pme-parquet").load(shared.path)
-    with filled(first):
-        assert is_cached(few.read.format("pme-parquet").load(shared.path))
+    own = {f"spark.datasource.pme-parquet.{name}": value for name, value in shared.options(ALL).items()}
+
+    def rows(settings: Mapping[str, str]) -> DataFrame:
+        return having(spark, own | dict(settings)).read.format("pme-parquet").load(shared.path)
+
+    with filled(rows({})):
+        assert is_cached(rows({"spark.sql.shuffle.partitions": "3"}))
+        assert not is_cached(rows({"any.other": "3"}))
