@@ -11,7 +11,6 @@ from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, builder, sessi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -89,9 +88,26 @@ def without_setting(spark: SparkSession, name: str) -> Iterator[SparkSession]:
         conf.set(name, value)
 
 
-def without_factory(spark: SparkSession) -> AbstractContextManager[SparkSession]:
-    """Let a session write plaintext. An empty name is not none: parquet-java looks for that class."""
-    return without_setting(spark, FACTORY_NAME)
+@contextmanager
+def without_factory(spark: SparkSession) -> Iterator[SparkSession]:
+    """Let a new session write plaintext, which must have neither factory nor keys.
+
+    An empty name of a factory is not none: parquet-java looks for that class.
+    """
+    context: Any = spark.sparkContext
+    conf = context._jsc.hadoopConfiguration()
+    prefix = "pme-parquet."
+    names = [FACTORY_NAME, *(prefix + name for name in conf.getPropsWithPrefix(prefix))]
+    values = {name: conf.get(name) for name in names}
+    made = spark.newSession()
+    for name in names:
+        conf.unset(name)
+        made.conf.unset(f"spark.hadoop.{name}")
+    try:
+        yield made
+    finally:
+        for name, value in values.items():
+            conf.set(name, value)
 
 
 def clear_logs(spark: SparkSession) -> None:

@@ -144,6 +144,10 @@ def test_without_a_factory_every_commit_to_a_table_with_keys_is_refused(ran: Ran
     assert len(ran.done["nothing changed"]) == 1
 
 
+def test_keys_without_a_factory_write_no_table_without_keys(ran: Ran) -> None:
+    assert ran.refused("half", "PME_BAD_OPTION", "parquet.crypto.factory.class") == ["insert", "create"]
+
+
 def test_no_value_is_readable_anywhere(ran: Ran) -> None:
     assert find_canaries(ran.work / "tables", [delta_tables.CANARY]) == []
 

@@ -22,6 +22,7 @@ from tests.delta.delta_tables import (
     attempt,
     new_table,
     session,
+    without_factory,
     without_setting,
 )
 from tests.support.session import SPARK_VERSION
@@ -63,7 +64,7 @@ def frames(job: Job, spark: SparkSession, name: str) -> None:
     """Give the options of an Encryption to a frame and to a stream, for tables that exist and tables that do not."""
     place = job.work / "tables"
     made = f"frames_{name}"
-    job.sql(f"CREATE TABLE {made} {COLUMNS} USING delta")
+    spark.sql(f"CREATE TABLE {made} {COLUMNS} USING delta")
     for keys, encryption in OF_FRAMES.items():
         options = encryption.options()
         frame = spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
@@ -223,6 +224,11 @@ def no_factory(job: Job) -> None:
     job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {OFTEN})")
     job.sql(f"CREATE TABLE {plain} {COLUMNS} USING delta TBLPROPERTIES ({SHOWN_NEVER}, {OFTEN})")
     with without_setting(job.spark, FACTORY_NAME) as spark:
+        # With keys: the session asks for encryption, and nothing would encrypt.
+        half = Job(spark, job.work, job.done)
+        half.note("half insert", f"INSERT INTO {plain} VALUES (1, '{CANARY}')")
+        half.note("half create", f"CREATE TABLE {made} USING delta AS SELECT '{CANARY}' AS ssn")
+    with without_factory(job.spark) as spark:
         named = Job(spark, job.work, job.done)
         for step, statement in (without_rows(table) | with_first_keys(made, plain)).items():
             named.note(f"openly {step}", statement)
@@ -245,31 +251,41 @@ def other_factory(job: Job) -> None:
     job.sql(f"CREATE TABLE {plain} {COLUMNS} USING delta TBLPROPERTIES ({SHOWN_NEVER}, {OFTEN})")
     made, parquet = new_table(job, "others_made"), str(job.work / "parquet")
     job.spark.range(1).write.parquet(parquet)
-    named = own(job, **factory)
-    frame = named.spark.sql(f"SELECT 3L AS id, '{CANARY}-3' AS ssn")
-    stream = streamed(named.spark, job.work / "streams" / "others")
-    place = str(job.work / "tables" / "others")
-    attempt(job, "other properties save", partial(frame.write.format("delta").mode("append").save, place))
-    attempt(job, "other properties stream", partial(finish, stream.start, place))
-    for step, statement in {
-        "insert": f"INSERT INTO {table} VALUES (2, '{CANARY}-2')",
-        "merge": f"MERGE INTO {table} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
-        "delete": f"DELETE FROM {table} WHERE id = 1",
-        "optimize": f"OPTIMIZE {table}",
-        "restore": f"RESTORE TABLE {table} TO VERSION AS OF 0",
-        "clone": f"CREATE TABLE {made} SHALLOW CLONE {table}",
-        "select": f"CREATE TABLE {made} USING delta TBLPROPERTIES ({NAMED}, {SILENT}) AS SELECT 1L id, 'x' ssn",
-        **without_rows(table),
-        **with_first_keys(made, plain),
-    }.items():
-        named.note(f"other properties {step}", statement)
-    for keys in (OF_COLUMNS["java"], UNIFORM["java"]):
-        session = own(job, **factory, **{keys: "pii: ssn" if keys == OF_COLUMNS["java"] else "pii"})
-        session.note(f"other session {keys}", f"INSERT INTO {plain} VALUES (1, '{CANARY}')")
-        session.note(f"other convert {keys}", f"CONVERT TO DELTA parquet.`{parquet}`")
-    # Without keys, there is nothing to protect.
-    named.note("no keys", f"INSERT INTO {plain} VALUES (1, 'x')")
-    named.note("no keys rows", f"SELECT * FROM {plain}")
+
+    def java(**settings: str) -> Job:
+        """Return a session without names that only our factory reads."""
+        made = own(job, **settings)
+        for name, _ in job.spark.sparkContext.getConf().getAll():
+            if name.startswith("spark.hadoop.pme-parquet.") or name.endswith(FACTORY_NAME):
+                made.spark.conf.unset(name)
+        return made
+
+    with without_factory(job.spark):
+        named = java(**factory)
+        frame = named.spark.sql(f"SELECT 3L AS id, '{CANARY}-3' AS ssn")
+        stream = streamed(named.spark, job.work / "streams" / "others")
+        place = str(job.work / "tables" / "others")
+        attempt(job, "other properties save", partial(frame.write.format("delta").mode("append").save, place))
+        attempt(job, "other properties stream", partial(finish, stream.start, place))
+        for step, statement in {
+            "insert": f"INSERT INTO {table} VALUES (2, '{CANARY}-2')",
+            "merge": f"MERGE INTO {table} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+            "delete": f"DELETE FROM {table} WHERE id = 1",
+            "optimize": f"OPTIMIZE {table}",
+            "restore": f"RESTORE TABLE {table} TO VERSION AS OF 0",
+            "clone": f"CREATE TABLE {made} SHALLOW CLONE {table}",
+            "select": f"CREATE TABLE {made} USING delta TBLPROPERTIES ({NAMED}, {SILENT}) AS SELECT 1L id, 'x' ssn",
+            **without_rows(table),
+            **with_first_keys(made, plain),
+        }.items():
+            named.note(f"other properties {step}", statement)
+        for keys in (OF_COLUMNS["java"], UNIFORM["java"]):
+            session = java(**factory, **{keys: "pii: ssn" if keys == OF_COLUMNS["java"] else "pii"})
+            session.note(f"other session {keys}", f"INSERT INTO {plain} VALUES (1, '{CANARY}')")
+            session.note(f"other convert {keys}", f"CONVERT TO DELTA parquet.`{parquet}`")
+        # Without keys, there is nothing to protect.
+        named.note("no keys", f"INSERT INTO {plain} VALUES (1, 'x')")
+        named.note("no keys rows", f"SELECT * FROM {plain}")
 
 
 def main() -> None:
@@ -284,8 +300,8 @@ def main() -> None:
         without_footer_key(job)
     other_factory(job)
     no_factory(job)
-    with without_setting(job.spark, FACTORY_NAME):
-        frames(job, job.spark.newSession(), "without")
+    with without_factory(job.spark) as spark:
+        frames(job, spark, "without")
     job.spark.stop()
     sys.stdout.write(json.dumps(job.done) + "\n")
 

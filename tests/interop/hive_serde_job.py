@@ -204,6 +204,32 @@ def planted(hive: Hive, owner: Hive) -> None:
     owner.note("not trusted", "SELECT count(id) FROM plain")
 
 
+def sessions(hive: Hive, owner: Hive) -> None:
+    """Cache what the owner reads, and read the same as somebody without keys, and as the owner without them."""
+    whole, stranger = hive.user(FACTORY, **KEYS), hive.user({})
+    whole.spark.table("people").cache().count()
+    stranger.note("cached by another", "SELECT ssn FROM people")
+    whole.note("cached by itself", "SELECT count(ssn) FROM people")
+    whole.spark.conf.set("pme-parquet.columnKeys", "other: ssn")
+    whole.note("cached with other keys", "SELECT id FROM people")
+    whole.spark.catalog.clearCache()
+    # Spark drops options of a table of Hive.
+    given = {**FACTORY, **OWN, "counting.kms.log": str(owner.log.path)}
+    try:
+        owner.done["options of a read"] = stranger.spark.read.options(**given).table("plain").count()
+    except Exception as error:  # noqa: BLE001 - any outcome is compared
+        owner.done["options of a read"] = metastore.said(error)
+    listed = ", ".join(f"`{name}` = '{value}'" for name, value in given.items())
+    columns = "SELECT id, ssn, salary FROM source"
+    stranger.note("options of an insert", f"INSERT INTO plain WITH ({listed}) {columns}")
+    orc = f"CREATE TABLE of_orc STORED AS ORC AS {columns}"
+    for convert in ("false", "true"):
+        owner.spark.conf.set("spark.sql.hive.convertMetastoreOrc", convert)
+        owner.note(f"orc {convert}", orc)
+    owner.note("orc directory", f"INSERT OVERWRITE DIRECTORY '{owner.place('orc')}' STORED AS ORC {columns}")
+    owner.done["orc left"] = [owner.place("of_orc").exists(), owner.place("orc").exists()]
+
+
 def listing(given: Mapping[str, str]) -> str:
     return ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
 
@@ -219,6 +245,7 @@ def main() -> None:
     owner = hive.user(FACTORY, **KEYS)
     written(owner)
     refused(hive, owner)
+    sessions(hive, owner)
     properties(hive, owner)
     hive.spark.stop()
     sys.stdout.write(json.dumps(hive.done) + "\n")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.cached import filled, having, is_cached
 from tests.support.expect import refused
-from tests.support.kms.denied import caching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -26,27 +25,12 @@ PREFIX = "spark.datasource.pme-parquet."
 
 def session(spark: SparkSession, options: Mapping[str, str]) -> SparkSession:
     """Return another session of the application with these options of ours."""
-    made = spark.newSession()
-    for name, value in options.items():
-        made.conf.set(PREFIX + name, value)
-    return made
+    return having(spark, {PREFIX + name: value for name, value in options.items()})
 
 
 def read(of: SparkSession, path: str, schema: str = "", name: str = "pme-parquet") -> DataFrame:
     reader = of.read.format(name)
     return (reader.schema(schema) if schema else reader).load(path)
-
-
-def is_cached(frame: DataFrame) -> bool:
-    return "InMemoryTableScan" in frame._jdf.queryExecution().executedPlan().toString()
-
-
-@contextmanager
-def filled(frame: DataFrame) -> Iterator[None]:
-    with caching(frame):
-        frame.count()
-        assert is_cached(frame)
-        yield
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, ""], ids=["given", "found"])

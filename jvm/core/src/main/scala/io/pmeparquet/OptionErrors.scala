@@ -152,6 +152,38 @@ private[pmeparquet] trait OptionErrors extends ErrorTexts {
       "Start the stream into an empty directory, or append batches with foreachBatch."
     )
 
+  /** For a setting of a session that somebody put into Hadoop's configuration. */
+  def sessionsInHadoop(setting: String): PmeException =
+    contradiction(
+      setting,
+      "it is in Hadoop's configuration, where nothing reads it",
+      "Set it in the session, with spark.conf.set or before Spark starts, without spark.hadoop. in front."
+    )
+
+  /** For names of keys that are set to nothing, which parquet-java's own factory takes for no encryption. */
+  def emptyKeys(statement: String, settings: Seq[String]): PmeException =
+    fail(
+      BadOption,
+      s"$statement: settings ask for encryption (${listed(settings)}), and name no key; the data would be in plaintext. " +
+        "Set them to names of master keys, or remove them."
+    )
+
+  /** For a write of ORC in a session whose Parquet is to be encrypted. */
+  def orcInPlaintext(statement: String, settings: Seq[String]): PmeException =
+    fail(
+      BadOption,
+      s"$statement: options or settings ask for encryption (${listed(settings)}), and ORC does not read them; the data " +
+        "would be in plaintext. Write with format(\"pme-orc\") or as Parquet, set orc.encrypt, or remove these settings."
+    )
+
+  /** For properties of a table that are meant as its options. */
+  def propertiesNotHeard(table: String, names: Seq[String]): PmeException =
+    fail(
+      BadOption,
+      s"$table: its properties (${listed(names)}) look like options, and nothing reads them; the data would not be " +
+        "protected as they say. Give them in OPTIONS, not in TBLPROPERTIES, or give the properties other names."
+    )
+
   /** For a read in which Spark would skip files that are refused. */
   def skippedFiles(setting: String, where: String): PmeException =
     unsupported(

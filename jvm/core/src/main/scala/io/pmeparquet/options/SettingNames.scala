@@ -19,6 +19,11 @@ object SettingNames {
   private val Prefixes = Seq(PmeOptions.FactoryPrefix, PmeOptions.ParquetPrefix, CryptoPrefix)
   private val ours: Seq[String] = PmeOptions.all.map(_.name)
   private val javas: Seq[String] = PmeOptions.all.flatMap(ParquetNames.of(_)).distinct :+ FactoryClass
+  private val full: Seq[String] = ours.map(PmeOptions.FactoryPrefix + _) ++ javas
+
+  /** The names by which parquet-java finds keys. */
+  val OfKeys: Seq[String] =
+    Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey).flatMap(ParquetNames.of(_))
 
   /** The name without Spark's prefix. */
   def bare(name: String): String =
@@ -26,8 +31,14 @@ object SettingNames {
 
   def hasSparkPrefix(name: String): Boolean = name.regionMatches(true, 0, SparkPrefix, 0, SparkPrefix.length)
 
-  /** Whether a setting asks for encryption, in any letters, with or without Spark's prefix. */
-  def concerns(name: String): Boolean = Prefixes.exists(begins(bare(name), _))
+  /**
+   * Whether a setting asks for encryption, in any letters, with or without Spark's prefix. A name that begins almost
+   * right asks, too.
+   */
+  def concerns(name: String): Boolean = {
+    val text = bare(name)
+    Prefixes.exists(begins(text, _)) || meant(text).isDefined
+  }
 
   /** Whether only our crypto factory reads the setting, or what the setting was meant to be. */
   def isFactorys(name: String): Boolean = begins(bare(name), PmeOptions.FactoryPrefix)
@@ -38,28 +49,51 @@ object SettingNames {
    * @param name without Spark's prefix
    * @throws io.pmeparquet.PmeException for a name that nobody reads, and that is almost one that somebody reads
    */
-  def check(name: String): Unit = Prefixes.find(begins(name, _)).foreach { prefix =>
-    val rest = name.drop(prefix.length)
-    val right = prefix + rest
-    if (prefix == PmeOptions.FactoryPrefix) {
-      if (!UnknownOptions.isKnown(rest)) throw misspelt(name, prefix + nearest(rest, ours))
-      if (name != right) throw misspelt(name, right)
-    } else
-      javas.find(_.equalsIgnoreCase(name)) match {
-        case Some(known) => if (name != known && name != lower(known)) throw misspelt(name, known)
-        case None =>
-          javas.find(isNear(name, _)).foreach(known => throw misspelt(name, known))
-          if (name != right) throw misspelt(name, right)
-      }
+  def check(name: String): Unit = Prefixes.find(begins(name, _)) match {
+    case None => meant(name).foreach(right => throw misspelt(name, right))
+    case Some(prefix) =>
+      val rest = name.drop(prefix.length)
+      val right = prefix + rest
+      if (prefix == PmeOptions.FactoryPrefix) {
+        if (!UnknownOptions.isKnown(rest)) throw misspelt(name, prefix + nearest(rest, ours))
+        if (name != right) throw misspelt(name, right)
+      } else
+        javas.find(_.equalsIgnoreCase(name)) match {
+          case Some(known) => if (name != known && name != lower(known)) throw misspelt(name, known)
+          case None =>
+            javas.find(isNear(name, _)).foreach(known => throw misspelt(name, known))
+            if (name != right) throw misspelt(name, right)
+        }
   }
+
+  /**
+   * The name that is meant by one that does not begin right: `pme_parquet.footerKey`, `parquet.encrypton.footer.key`,
+   * `spark.sql.parquet.crypto.factory.class`. Other names that end so, such as Delta's defaults for properties, pass.
+   */
+  private def meant(name: String): Option[String] =
+    if (!lower(name).contains("parquet")) None
+    else {
+      val text = name.trim.replaceFirst("^(?i)((spark|hadoop|sql)\\.)+", "")
+      def isMeant(known: String) =
+        math.abs(text.length - known.length) <= MostSlips && Spelling.distance(text, known) <= MostSlips
+      full.find(_.equalsIgnoreCase(text)).orElse(full.find(isMeant))
+    }
 
   private def misspelt(name: String, right: String) = PmeErrors.unknownOption("setting", name, right)
 
   private def nearest(name: String, names: Seq[String]) = Spelling.nearest(name, names).head
 
-  private def isNear(name: String, known: String) =
-    (math.abs(name.length - known.length) <= MostSlips && Spelling.distance(name, known) <= MostSlips) ||
-      words(name) == words(known)
+  private def isNear(name: String, known: String) = kindOf(known).forall(kindOf(name).contains(_)) &&
+    ((math.abs(name.length - known.length) <= MostSlips && Spelling.distance(name, known) <= MostSlips) ||
+      words(name) == words(known))
+
+  /** Whose setting it is among the KMSs of ours. A KMS class of the user's has settings of the same form. */
+  private def kindOf(name: String): Option[String] = lower(name).split('.') match {
+    case Array("parquet", "encryption", "kms", kind, _, _*) if Kinds.contains(kind) => Some(kind)
+    case _ => None
+  }
+
+  private val Kinds = ClientKind.all.map(_.name).toSet
 
   /** `column_key` and `columnKeys` are meant to be `column.keys`. */
   private def words(name: String) = lower(name).filter(_.isLetter).replace("s", "")

@@ -33,13 +33,22 @@ object TellingOptions {
   def among(names: Iterable[String], parquetEncrypts: Boolean): Seq[String] =
     names.filter(name => asks(lower(name), parquetEncrypts)).toSeq.distinct.sorted
 
+  /** Names of keys: in the properties of a table, which may have any names, only these show what was meant. */
+  def ofKeys(names: Iterable[String]): Seq[String] = names.filter(name => keys.contains(lower(name))).toSeq
+
+  private val keys: Set[String] =
+    Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey)
+      .map(option => lower(option.name))
+      .toSet
+
   /** Those that only our crypto factory reads, where parquet-java has it. */
   def ofFactory(names: Iterable[String]): Seq[String] =
     names.filter(name => lower(name).startsWith(PmeOptions.FactoryPrefix)).toSeq.distinct.sorted
 
   private def asks(name: String, parquetEncrypts: Boolean) = {
     val namesKms = name == lower(PmeOptions.Kms.name) || name.startsWith(lower(PmeOptions.Kms.name) + ".")
-    if (parquetEncrypts) ours.contains(name) && !namesKms
+    if (SessionNames.optionOf(name).isDefined) true
+    else if (parquetEncrypts) ours.contains(name) && !namesKms
     else ours.contains(name) || namesKms || javas.contains(name) || name.startsWith(PmeOptions.FactoryPrefix)
   }
 

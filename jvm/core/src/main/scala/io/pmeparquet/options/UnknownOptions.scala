@@ -27,6 +27,10 @@ object UnknownOptions {
     // The factory's prefix means nothing to the format, which would ignore the option.
     if (text.startsWith(PmeOptions.FactoryPrefix))
       throw unknown("option", name, name.drop(PmeOptions.FactoryPrefix.length))
+    // Settings are no options, with whatever prefix.
+    SessionNames.optionOf(name).foreach(option => throw unknown("option", name, option))
+    if (SettingNames.hasSparkPrefix(name) && SettingNames.concerns(name))
+      throw PmeErrors.unknownOption("option", name, SettingNames.bare(name))
     SettingNames.check(name)
     if (!known.contains(text) && !Namesakes.contains(text) && !text.startsWith(OfOrc)) {
       val isOurs = text.startsWith("kms")

@@ -14,6 +14,7 @@ import io.pmeparquet.spark.rules.{
   HudiRules,
   KnowReaders,
   NoteStatements,
+  OptionsOfNames,
   OrcOfFrames,
   OtherFormats,
   QuotedFormats,
@@ -39,11 +40,12 @@ import io.pmeparquet.spark.session.FormatName
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TableFunctions.ofExtension.foreach(extensions.injectTableFunction)
+    injectBeforeResolution(extensions, new OptionsOfNames(_))
     extensions.injectResolutionRule(new CheckBeforeAppend(_))
     extensions.injectResolutionRule(_ => OrcOfFrames)
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
     extensions.injectPostHocResolutionRule(new RedactConditions(_))
-    extensions.injectPostHocResolutionRule(_ => KnowReaders)
+    extensions.injectPostHocResolutionRule(new KnowReaders(_))
     extensions.injectPostHocResolutionRule(_ => QuotedFormats)
     extensions.injectCheckRule { session => plan =>
       SessionSetup.install(session)
@@ -56,6 +58,15 @@ final class PmeExtensions extends (SparkSessionExtensions => Unit) {
       HudiRules.check(session, plan)
     }
   }
+
+  /** Among the rules for hints, which run before names are resolved. Spark 3.5 lets nobody add one. */
+  private def injectBeforeResolution(
+      extensions: SparkSessionExtensions,
+      rule: SparkSession => Rule[LogicalPlan]
+  ): Unit =
+    extensions.getClass.getMethods
+      .find(_.getName == "injectHintResolutionRule")
+      .foreach(_.invoke(extensions, rule))
 }
 
 /**

@@ -86,7 +86,8 @@ private[alone] object ConfigurationIdentity {
       "delta."
     )
 
-  // Delta reads its checkpoints with some of these, and writes with the last one on Spark 4.2.
+  // Delta reads its checkpoints with some of these, and writes with the one before the last on Spark 4.2. A rule of ours
+  // marks relations with the last one.
   private val OfStatements = Set(
     "returning_batch",
     "ignorecorruptfiles",
@@ -94,7 +95,8 @@ private[alone] object ConfigurationIdentity {
     "mergeschema",
     "datetimerebasemode",
     "int96rebasemode",
-    "writepartitioncolumns"
+    "writepartitioncolumns",
+    "relation.reader"
   )
 
   private val OfKms: Set[OptionSpec] =

@@ -6,7 +6,14 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.{PmeOptions, SecretOptions, SettingNames, UnknownOptions}
+import io.pmeparquet.options.{
+  PmeOptions,
+  PrefixedOptions,
+  SecretOptions,
+  SessionNames,
+  SettingNames,
+  UnknownOptions
+}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -22,18 +29,32 @@ private[options] final class OptionSources(session: SparkSession) {
       case (name, value) if UnknownOptions.isKnown(name) && value != null => lower(name) -> value
     }
 
+  /** Fails for names that were meant for us, and that nobody reads. */
   def ofSession: Map[String, String] = {
     val prefix = FormatName.SessionPrefix
-    SparkAccess.sqlConf(session).getAllConfs.collect {
-      case (name, value) if lower(name).startsWith(prefix) =>
-        val option = name.substring(prefix.length)
+    val own = SparkAccess.sqlConf(session).getAllConfs.toSeq.flatMap { case (name, value) =>
+      SessionNames.optionOf(name).map { option =>
+        if (!SessionNames.isRead(name)) throw PmeErrors.unknownOption("session conf", name, prefix + option)
         if (!UnknownOptions.isKnown(option)) throw UnknownOptions.unknownSessionConf(name, option)
-        lower(option) -> value
+        option -> value
+      }
     }
+    PrefixedOptions.once(own, prefix)
+  }
+
+  /** Settings of the session that are in Hadoop's configuration, where nobody reads them, or came there too late. */
+  private def requireHeard(): Unit = {
+    session.sparkContext.hadoopConfiguration.iterator.asScala.map(_.getKey).foreach { name =>
+      if (SessionNames.optionOf(name).isDefined) throw PmeErrors.sessionsInHadoop(name)
+    }
+    val late = LateSettings(session, isJavas).of(session.sparkContext.hadoopConfiguration)
+    if (late.nonEmpty)
+      throw PmeErrors.settingsNotHeard("pme-parquet", late, LateSettings.Why, LateSettings.Remedy)
   }
 
   // Rules and reads ask often, and a copy of Hadoop's configuration takes a millisecond. Most sessions have none of these.
-  def ofHadoop: Map[String, String] =
+  def ofHadoop: Map[String, String] = {
+    requireHeard()
     if (!SparkAccess.hadoopNames(session).exists(isJavas)) Map.empty
     else {
       SparkAccess.hadoopNames(session).filter(isJavas).foreach(SettingNames.check)
@@ -41,6 +62,7 @@ private[options] final class OptionSources(session: SparkSession) {
       val below = conf.getPropsWithPrefix(PmeOptions.ParquetPrefix).asScala.toMap
       below.map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
     }
+  }
 
   /** Fails if an option is unknown or holds a secret. Catalogs keep options before anything uses them. */
   def checkNames(options: Map[String, String]): Unit = {

@@ -68,6 +68,9 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
   private[spark] def insteadOfSparks(asker: Asker): OrcFormat =
     of(OrcState.of(FormatOrigin(asker)).copy(isSparks = true))
 
+  /** Whether it reads or writes in place of Spark's own `orc`. */
+  private[spark] def isInsteadOfSparks: Boolean = state.isSparks
+
   private[spark] override def whose: FormatOrigin = state.whose
 
   private[spark] override def withWhose(other: FormatOrigin): OrcFormat = of(state.copy(whose = other))

@@ -11,6 +11,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.Asker
 import io.pmeparquet.spark.session.{SparkAccess, SparkVersions}
+import io.pmeparquet.spark.snapshots.SessionSnapshots
 
 /**
  * Under which settings the files of a relation are read. Spark answers a query of one session by what another has
@@ -55,8 +56,9 @@ private[spark] object ReaderIdentity {
   }
 
   /**
-   * A digest of all settings of a session and its Hadoop configuration: a KMS client may look at any of them. Settings of
-   * Spark SQL and Hive do not count. The random salt keeps a digest from telling a secret among the settings.
+   * A digest of all settings of a session and its Hadoop configuration: a KMS client may look at any of them, and a secret
+   * may be in any of them. Those that Spark SQL itself knows, and that a session may change, do not count, nor what Spark
+   * changes in Hadoop's configuration when it first needs Hive. The random salt keeps a digest from telling a secret.
    */
   def digest(session: SparkSession): String = {
     val hash = MessageDigest.getInstance("SHA-256")
@@ -67,19 +69,26 @@ private[spark] object ReaderIdentity {
     }
     hash.update(salt)
     val hadoop = session.sparkContext.hadoopConfiguration
-    val values = hadoop.iterator().asScala.map(entry => entry.getKey -> entry.getValue).toMap ++
-      SparkAccess.sqlConf(session).getAllConfs
-    values.toSeq.filterNot { case (name, _) => Others.exists(name.startsWith) }.sorted.foreach {
-      case (name, value) =>
-        add(name)
-        add(value)
+    val conf = SparkAccess.sqlConf(session)
+    val values = hadoop
+      .iterator()
+      .asScala
+      .map(entry => entry.getKey -> entry.getValue)
+      .filterNot(_._1.startsWith(OfHive))
+      .toMap ++ conf.getAllConfs.filterNot { case (name, _) =>
+      (name.startsWith(OfSql) && conf.isModifiable(name)) || name == SessionSnapshots.Id
+    }
+    values.toSeq.sorted.foreach { case (name, value) =>
+      add(name)
+      add(value)
     }
     add(UserGroupInformation.getCurrentUser.getUserName)
     add(System.identityHashCode(hadoop.getClassLoader).toString)
     hash.digest().take(Length).map(byte => f"$byte%02x").mkString
   }
 
-  private val Others = Seq("spark.sql.", "hive.")
+  private val OfSql = "spark.sql."
+  private val OfHive = "hive."
   private val Length = 11
   private val salt = new SecureRandom().generateSeed(16)
 }

@@ -258,7 +258,7 @@ private final class DeltaRules(session: SparkSession) {
   private def requireFactory(table: DeltaTable): Unit = {
     if (table.keys.nonEmpty && settings.factory.isEmpty) throw PmeErrors.deltaWithoutFactory(table.name)
     requireOurFactory(table.name, table.keys.nonEmpty)
-    resolved.requireHeard(s"write to '${table.name}'")
+    resolved.requireSession(table.name)
   }
 
   /** Another factory than ours gets the keys of a table for its data only, and these rules do not know its protected columns. */

@@ -12,12 +12,18 @@ import org.apache.spark.sql.execution.command._
 import org.apache.spark.sql.execution.datasources.{CreateTable => _, _}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
+import org.apache.spark.sql.execution.datasources.v2.{
+  DataSourceV2Relation,
+  DataSourceV2ScanRelation,
+  FileTable
+}
+import org.apache.spark.sql.execution.datasources.v2.orc.OrcTable
 import org.apache.spark.sql.execution.streaming.sources.{
   WriteToMicroBatchDataSource,
   WriteToMicroBatchDataSourceV1
 }
 
+import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.{OurFormat, OurTable}
 import io.pmeparquet.spark.session.FormatName
 
@@ -29,6 +35,7 @@ import io.pmeparquet.spark.session.FormatName
  * @param stores whether Spark itself reads or writes files of Parquet or ORC
  * @param reaches whether the options reach the Hadoop configuration of the files
  * @param isDeltas whether the files are Delta's, which has rules of its own
+ * @param isOrc whether Spark itself or Hive reads or writes ORC
  * @param isOurs whether the format is ours; evaluated only if options of ours are among these
  */
 private[rules] final class FormatOptions(
@@ -37,7 +44,8 @@ private[rules] final class FormatOptions(
     val isParquet: Boolean,
     val stores: Boolean = false,
     val reaches: Boolean = true,
-    val isDeltas: Boolean = false
+    val isDeltas: Boolean = false,
+    val isOrc: Boolean = false
 )(
     isOurs: => Boolean
 ) {
@@ -84,6 +92,8 @@ private[rules] object FormatOptions {
         case _ => relation.catalogTable.map(ofTable).toSeq
       }
     case relation: DataSourceV2Relation => ofV2(relation, Map.empty)
+    // What the optimizer has made of it: only sessions without our extension are judged so late.
+    case scan: DataSourceV2ScanRelation => ofV2(scan.relation, Map.empty)
     case relation: HiveTableRelation => Seq(ofTable(relation.tableMeta))
     // Spark has moved the class of a stream's relation between versions, so this does not name it.
     case leaf: LeafNode => leaf.productIterator.collect { case source: DataSource => ofSource(source) }.toSeq
@@ -97,11 +107,21 @@ private[rules] object FormatOptions {
       options,
       format.isInstanceOf[ParquetFileFormat],
       stores = !isDeltas && isFileFormat(format),
-      isDeltas = isDeltas
+      isDeltas = isDeltas,
+      isOrc = isSparksOrc(format)
     )(
       format.isInstanceOf[OurFormat] || (UseOrcKeys.isSparks(format) && UseOrcKeys.asksUs(options))
     )
   }
+
+  /** Also if our format has taken its place for the keys. */
+  private def isSparksOrc(format: FileFormat) = format match {
+    case ours: OrcFormat => ours.isInsteadOfSparks
+    case other => UseOrcKeys.isSparks(other)
+  }
+
+  private def isOrcName(name: String) =
+    name.toLowerCase(Locale.ROOT).split("[^a-z]+").exists(_.startsWith("orc"))
 
   private def isFileFormat(format: FileFormat) =
     format.isInstanceOf[ParquetFileFormat] || isFileName(format.getClass.getSimpleName)
@@ -113,14 +133,20 @@ private[rules] object FormatOptions {
       .split("[^a-z]+")
       .exists(word => word.contains("parquet") || word.startsWith("orc"))
 
-  private def isHiveFile(storage: CatalogStorageFormat) =
-    Seq(storage.serde, storage.inputFormat, storage.outputFormat).flatten.exists(isFileName)
+  private def classesOf(storage: CatalogStorageFormat) =
+    Seq(storage.serde, storage.inputFormat, storage.outputFormat).flatten
 
   private def ofOther(format: String, options: Map[String, String]) =
     new FormatOptions(format, options, isParquet = true)(false)
 
   private def ofHive(storage: CatalogStorageFormat) =
-    new FormatOptions("hive", storage.properties, isParquet = true, stores = isHiveFile(storage))(false)
+    new FormatOptions(
+      "hive",
+      storage.properties,
+      isParquet = true,
+      stores = classesOf(storage).exists(isFileName),
+      isOrc = classesOf(storage).exists(isOrcName)
+    )(false)
 
   private def ofSource(source: DataSource) = ofProvider(source.className, source.options)
 
@@ -132,7 +158,13 @@ private[rules] object FormatOptions {
     }
 
   private def ofProvider(provider: String, options: Map[String, String]) =
-    new FormatOptions(provider, options, isParquet = true, stores = isFileName(provider))(
+    new FormatOptions(
+      provider,
+      options,
+      isParquet = true,
+      stores = isFileName(provider),
+      isOrc = isOrc(provider)
+    )(
       FormatName.names(provider) || (isOrc(provider) && UseOrcKeys.asksUs(options))
     )
 
@@ -151,9 +183,13 @@ private[rules] object FormatOptions {
   private def ofV2(relation: LogicalPlan, options: Map[String, String]): Seq[FormatOptions] = relation match {
     case v2: DataSourceV2Relation =>
       Seq(options, v2.options.asCaseSensitiveMap().asScala.toMap).map { found =>
-        new FormatOptions(FormatLabel.of(v2.table), found, isParquet = true, stores = isFile(v2.table))(
-          isOurs(v2.table)
-        )
+        new FormatOptions(
+          FormatLabel.of(v2.table),
+          found,
+          isParquet = true,
+          stores = isFile(v2.table),
+          isOrc = v2.table.isInstanceOf[OrcTable]
+        )(isOurs(v2.table))
       }
     case _ => Seq(ofOther("of the table", options))
   }
@@ -164,7 +200,8 @@ private[rules] object FormatOptions {
       options,
       isParquet = true,
       stores = StreamSinks.formats(sink).exists(isFileFormat),
-      reaches = false
+      reaches = false,
+      isOrc = StreamSinks.formats(sink).exists(isSparksOrc)
     )(StreamSinks.isOurs(sink))
 
   private def isFile(table: Table): Boolean = table match {

@@ -4,12 +4,22 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand
+import org.apache.spark.sql.execution.command.{
+  CreateDataSourceTableAsSelectCommand,
+  CreateDataSourceTableCommand
+}
 import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.{PmeOptions, SettingNames, TellingOptions}
+import io.pmeparquet.options.{
+  OrcNames,
+  PmeOptions,
+  SessionNames,
+  SettingNames,
+  TellingOptions,
+  UnknownOptions
+}
 import io.pmeparquet.spark.options.TrustedTables
 import io.pmeparquet.spark.read.OurFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
@@ -28,7 +38,35 @@ private[spark] object HiveTables {
   private val OfHadoop = Seq("hadoop.", "dfs.")
 
   def check(session: => SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
-    (plan +: plan.subqueriesAll).foreach(_.foreach(judge(session, _)))
+    (plan +: plan.subqueriesAll).foreach(_.foreach { node =>
+      writtenBy(node).foreach(requireNoNames)
+      judge(session, node)
+    })
+  }
+
+  private def writtenBy(node: LogicalPlan): Seq[CatalogTable] = node match {
+    case write: InsertIntoHadoopFsRelationCommand => write.catalogTable.toSeq
+    case create: CreateDataSourceTableAsSelectCommand => Seq(create.table)
+    case create: CreateDataSourceTableCommand => Seq(create.table)
+    case HiveCommands(made @ _*) => made.collect { case table: CatalogTable => table }
+    case _ => Nil
+  }
+
+  /**
+   * Refuses properties of a table that are meant as its options. Properties have any names, so for another format only
+   * names of keys show what was meant. For Spark's ORC it is ORC's own names: Spark hands over options and no properties.
+   */
+  private def requireNoNames(table: CatalogTable): Unit = {
+    val isOurs = table.provider.exists(FormatName.names)
+    val isOrc = table.provider.exists(_.equalsIgnoreCase("orc"))
+    val keys = TellingOptions.ofKeys(table.properties.keys).toSet
+    val names = table.properties.keys.filter { name =>
+      keys.contains(name) || (isOrc && OrcNames.concerns(name) && !table.storage.properties.contains(name)) ||
+      (isOurs && (UnknownOptions.isKnown(name) || SettingNames
+        .concerns(name) || SessionNames.optionOf(name).isDefined))
+    }
+    if (names.nonEmpty)
+      throw PmeErrors.propertiesNotHeard(table.identifier.unquotedString, names.toSeq.sorted)
   }
 
   private def judge(session: => SparkSession, node: LogicalPlan): Unit = node match {

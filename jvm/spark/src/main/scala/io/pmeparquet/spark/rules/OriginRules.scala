@@ -1,12 +1,14 @@
 package io.pmeparquet.spark.rules
 
+import java.lang.reflect.Modifier
 import java.util.concurrent.ConcurrentHashMap
 import java.util.UUID
 
+import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{
@@ -16,6 +18,8 @@ import org.apache.spark.sql.execution.datasources.{
   InsertIntoHadoopFsRelationCommand,
   LogicalRelation
 }
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
@@ -100,6 +104,29 @@ private[spark] object PlanFields {
       case write: InsertIntoHadoopFsRelationCommand => write.copy(options = change(write.options))
       case _ => withRelation(node)(changed)
     }
+  }
+
+  /** Replaces the options of a relation of a V2 table. */
+  def withV2Options(relation: DataSourceV2Relation, options: Map[String, String]): LogicalPlan =
+    relation.makeCopy(relation.productIterator.map {
+      case _: CaseInsensitiveStringMap => new CaseInsensitiveStringMap(options.asJava)
+      case other => other.asInstanceOf[AnyRef]
+    }.toArray)
+
+  /** Replaces the version of Spark that made the table of a relation. */
+  def withCreateVersion(relation: HiveTableRelation, version: String): LogicalPlan = {
+    def changed(table: CatalogTable): AnyRef = {
+      // Each version of Spark has more fields. Those that are not final hold lazy values.
+      val names = table.getClass.getDeclaredFields.filter(field => Modifier.isFinal(field.getModifiers))
+      val fields = table.productIterator.map(_.asInstanceOf[AnyRef]).toArray
+      fields(names.map(_.getName).indexOf("createVersion")) = version
+      val maker = table.getClass.getConstructors.filter(_.getParameterCount == fields.length).head
+      maker.newInstance(fields: _*).asInstanceOf[AnyRef]
+    }
+    relation.makeCopy(relation.productIterator.map {
+      case table: CatalogTable => changed(table)
+      case other => other.asInstanceOf[AnyRef]
+    }.toArray)
   }
 
   /** Replaces the format for encrypted Parquet. */

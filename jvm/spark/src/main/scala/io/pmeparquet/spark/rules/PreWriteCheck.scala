@@ -1,16 +1,19 @@
 package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.{SaveMode, SparkSession}
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.catalog.{BucketSpec, CatalogTable}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.{
   CreateDataSourceTableAsSelectCommand,
   CreateDataSourceTableCommand
 }
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 import org.apache.spark.sql.types.{StructField, StructType}
 
+import io.pmeparquet.columns.ColumnKeys
+import io.pmeparquet.parquet.alone.ConfiguredKeys
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.options.{ConfResolver, PreparedWrite}
 import io.pmeparquet.spark.orc.OrcFormat
@@ -49,6 +52,13 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
             )
           }
           write
+        case other: ParquetFileFormat if !DeltaTable.isDeltas(other) =>
+          checkNames(
+            ConfResolver.spelled(write.options),
+            write.partitionColumns.map(_.name),
+            write.bucketSpec
+          )
+          write
         case _ => plan
       }
     case create: CreateDataSourceTableCommand => checkTable(create.table); plan
@@ -59,8 +69,25 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     case _ => plan
   }
 
+  /** For Spark's own `parquet` with our crypto factory, which sees neither partitions nor buckets. */
+  private def checkNames(
+      options: Map[String, String],
+      partitions: Seq[String],
+      buckets: Option[BucketSpec]
+  ): Unit = if (partitions.nonEmpty || buckets.isDefined) PmeSparkException.translated {
+    val session = SparkSession.active
+    val conf = SparkAccess.hadoopConf(session, options)
+    if (CryptoFactory.isOurs(conf)) {
+      val keys = ConfiguredKeys.of(conf).columns.map(ColumnKeys.parse(_))
+      ColumnPlan.checkPartitions(session, partitions, keys)
+      ColumnPlan.checkBuckets(session, buckets, keys)
+    }
+  }
+
   private def checkTable(table: CatalogTable): Unit =
-    if (table.provider.exists(FormatName.names))
+    if (table.provider.exists(_.equalsIgnoreCase("parquet")))
+      checkNames(table.storage.properties, table.partitionColumnNames, table.bucketSpec)
+    else if (table.provider.exists(FormatName.names))
       PmeSparkException.translated {
         val resolver = new ConfResolver(SparkSession.active)
         resolver.checkNames(table.storage.properties)

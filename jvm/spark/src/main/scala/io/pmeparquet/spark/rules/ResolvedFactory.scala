@@ -6,8 +6,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.{DecryptionPropertiesFactory, EncryptionPropertiesFactory}
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.SettingNames
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.options.{OrcNames, SettingNames, UnknownOptions}
+import io.pmeparquet.spark.options.{ConfResolver, LateSettings}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -30,40 +30,73 @@ private[rules] final class ResolvedFactory(session: => SparkSession) {
     ofHadoop.toMap ++ ofSql
   }
 
-  def requireWrite(found: FormatOptions): Unit =
+  def requireWrite(found: FormatOptions): Unit = {
+    if (found.isOrc) requireOrc(found, "write")
     if (found.stores && !found.ours) new Judgement(found, "write").requireFit()
+  }
+
+  /**
+   * ORC has settings of its own. Those of a crypto factory it does not read, so that a session which has them would write
+   * plaintext.
+   */
+  private def requireOrc(found: FormatOptions, verb: String): Unit = {
+    val statement = s"$verb of '${found.format}'"
+    (SparkAccess.hadoopNames(session) ++ ConfResolver.spelled(found.options).keys)
+      .filter(OrcNames.concerns)
+      .foreach(name => OrcNames.check(SettingNames.bare(name)))
+    lazy val resolved = SparkAccess.hadoopConf(session, if (found.reaches) found.options else Map.empty)
+    if (SparkAccess.sqlConf(session).getAllConfs.keys.exists(name => OrcNames.concerns(name)))
+      refuseUnheard(LateSettings(session, OrcNames.concerns).of(resolved), statement, ofLate)
+    if (verb == "write") {
+      val names = (ofSession.keys ++ asking(found).keys).toSeq.distinct.sorted
+      if (names.nonEmpty && resolved.get(OrcNames.Encrypt, "").trim.isEmpty)
+        throw PmeErrors.orcInPlaintext(statement, names)
+    }
+  }
 
   def requireRead(found: FormatOptions): Unit =
     if ((found.stores || found.isDeltas) && !found.ours) {
+      if (found.isOrc) requireOrc(found, "read")
       val judgement = new Judgement(found, "read")
       // Rules of its own judge Delta's settings, and not whether Spark skips its files.
       if (!found.isDeltas) judgement.requireFit()
       judgement.requireNoneSkipped()
     }
 
-  /** Refuses settings of the session that nobody hears, for a format whose own rules judge the others. */
-  def requireHeard(statement: String): Unit = if (ofSession.nonEmpty) {
-    ofSession.keys.map(SettingNames.bare).foreach(SettingNames.check)
-    refuseUnheard(lateIn(SparkAccess.hadoopConf(session, Map.empty)), statement, ofLate)
-  }
+  /** Judges the settings of the session, for a write of a format that hears no options. */
+  def requireSession(format: String): Unit =
+    new Judgement(new FormatOptions(format, Map.empty, isParquet = true, stores = true)(false), "write")
+      .requireFit()
 
-  /** Spark takes its prefix away only from what was set before it started. */
-  private def lateIn(resolved: Configuration): Iterable[String] = ofSession.collect {
-    case (name, value)
-        if SettingNames.hasSparkPrefix(name) && resolved.getRaw(SettingNames.bare(name)) != value &&
-          session.sparkContext.getConf.get(name, null) != value =>
-      name
-  }
+  private def lateIn(resolved: Configuration): Seq[String] = LateSettings(session, asks).of(resolved)
 
   /**
    * Options that Spark drops: those of `saveAsTable` in mode append give way to those of the table.
    *
    * @param kept the options of the table
    */
-  def requireKept(found: FormatOptions, kept: FormatOptions): Unit = if (kept.stores && !found.ours) {
-    val resolved = SparkAccess.hadoopConf(session, kept.options)
-    val lost = asking(found).collect { case (name, value) if resolved.getRaw(name) != value => name }
+  def requireKept(found: FormatOptions, kept: FormatOptions): Unit = {
+    lazy val resolved = SparkAccess.hadoopConf(session, kept.options)
+    val options = ConfResolver.spelled(found.options).filter(_._2 != null)
+    val lost = options.collect {
+      case (name, value) if kept.stores && isOfConfiguration(name, found) && resolved.getRaw(name) != value =>
+        name
+      case (name, value) if found.ours && UnknownOptions.isKnown(name) && !isKept(name, value, kept) => name
+    }
     refuseUnheard(lost, s"write to '${kept.format}'", ofAppend)
+  }
+
+  private def isOfConfiguration(name: String, found: FormatOptions) =
+    OrcNames.concerns(name) || (asks(name) && !found.ours)
+
+  /** Whether the table or the session has the value of an option of ours. */
+  private def isKept(name: String, value: String, kept: FormatOptions) = {
+    val conf = SparkAccess.sqlConf(session)
+    val ofTable = kept.options.collectFirst { case (other, said) if other.equalsIgnoreCase(name) => said }
+    val ofSession = conf.getAllConfs.collectFirst {
+      case (other, said) if other.equalsIgnoreCase(FormatName.SessionPrefix + name) => said
+    }
+    ofTable.orElse(ofSession).contains(value)
   }
 
   private final class Judgement(found: FormatOptions, verb: String) {
@@ -84,6 +117,7 @@ private[rules] final class ResolvedFactory(session: => SparkSession) {
         statement,
         if (found.reaches) ofLate else ofSink
       )
+      if (verb == "write" && !factory.contains(FormatName.CryptoFactoryClass)) requireNotEmpty()
       val fits = factory.exists { name =>
         (!names.exists(SettingNames.isFactorys) || name == FormatName.CryptoFactoryClass) && loads(name)
       }
@@ -94,6 +128,13 @@ private[rules] final class ResolvedFactory(session: => SparkSession) {
           factory,
           FormatName.CryptoFactoryClass
         )
+    }
+
+    /** parquet-java's own factory takes an empty key for none, and would write plaintext. */
+    private def requireNotEmpty(): Unit = {
+      val set = SettingNames.OfKeys.filter(resolved.getRaw(_) != null)
+      if (set.nonEmpty && set.forall(name => resolved.get(name).trim.isEmpty))
+        throw PmeErrors.emptyKeys(statement, set)
     }
 
     def requireNoneSkipped(): Unit = if (names.nonEmpty && isOfOurs)
@@ -126,10 +167,7 @@ private object ResolvedFactory {
     "ignoreMissingFiles" -> "spark.sql.files.ignoreMissingFiles"
   )
 
-  private val ofLate = (
-    "Spark takes spark.hadoop. away only from settings that it has when it starts",
-    "Set them without spark.hadoop. in a running session, or before Spark starts, or remove them."
-  )
+  private val ofLate = (LateSettings.Why, LateSettings.Remedy)
   private val ofSink = (
     "the file sink of a stream does not pass its options on",
     "Write with format(\"pme-parquet\"), or set them in the session."

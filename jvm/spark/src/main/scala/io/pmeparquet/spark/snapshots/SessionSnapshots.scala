@@ -91,7 +91,7 @@ private[spark] object SessionSnapshots {
     }
   )
 
-  // Beginning with spark.sql, so that it does not tell readers apart (ReaderIdentity).
-  private val Id = "spark.sql.pmeparquet.session"
+  // It does not tell readers apart (ReaderIdentity).
+  private[spark] val Id = "spark.sql.pmeparquet.session"
   private val byId = new ConcurrentHashMap[String, WeakReference[SessionSnapshots]]
 }
