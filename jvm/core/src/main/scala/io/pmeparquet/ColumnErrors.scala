@@ -99,8 +99,8 @@ private[pmeparquet] trait ColumnErrors extends ErrorTexts {
     fail(
       KeyDenied,
       s"$where: a condition of this query uses it, but its master key '$key' was refused, so the condition would see NULL " +
-        "for every value. Remove the column from filters, joins, GROUP BY, generators, DISTINCT, CASE, coalesce, orders that choose, and functions that " +
-        "Spark cannot analyse, or set deniedPredicates=null.",
+        "for every value. Remove the column from filters, joins, GROUP BY, generators, DISTINCT, CASE, coalesce, orders that " +
+        "choose, and functions that Spark cannot analyse, or set deniedPredicates=null.",
       denied
     )
 

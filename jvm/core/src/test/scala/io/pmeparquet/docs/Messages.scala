@@ -103,7 +103,8 @@ private object Messages {
         case ("Option", "unknown") => None
         case ("Option", _) => Some(name)
         case ("Condition", _) => Condition.NotAuthentic
-        case ("PmeException", _) | ("Throwable", _) => null
+        case ("PmeException", _) => new PmeException(Condition.KeyDenied, name)
+        case ("Throwable", _) => null
         case (other, _) => throw new IllegalStateException(s"no placeholder for a $other")
       }
     }
