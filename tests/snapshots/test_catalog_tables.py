@@ -274,3 +274,15 @@ def test_a_stream_of_a_table_of_the_catalog_reads_by_its_snapshot(spark: SparkSe
     assert run() == list(range(20))
     append(ours)
     assert outcome(run, innermost_condition) == MISMATCH
+
+
+def test_a_table_may_store_that_its_writes_seal_it(spark: SparkSession, ours: Source, conf: Conf) -> None:
+    ours.writer(spark.table("pme_people"), snapshot="update", path=ours.path).saveAsTable(ours.table)
+    spark.sql(f"INSERT INTO {ours.table} SELECT id + 100, name, country FROM pme_people")
+    assert pme.snapshots(ours.path)[-1].version == 2
+    for setting in ({}, {"spark.datasource.pme-parquet.snapshot": "require"}):
+        with conf(setting):
+            assert len(read(ours)) == 40
+    shutil.rmtree(Path(ours.path) / "_pme_snapshots")
+    with conf({"spark.datasource.pme-parquet.snapshot": "require"}), refused(MISMATCH):
+        read(ours)

@@ -20,6 +20,9 @@ object OfTable {
   /** It determines what a reader accepts, or what a write leaves readable: only the default, or the value of the session. */
   case object UnlessSessionSays extends OfTable
 
+  /** One value, if the session has none of its own or one of these, which it does not weaken; or the session's value. */
+  final case class Only(value: String, beside: Set[String]) extends OfTable
+
   /** It describes the files, or selects one of several equivalent ways. */
   case object Yes extends OfTable
 }

@@ -10,8 +10,9 @@ private[options] trait SnapshotOptions {
     "Whether a table is read by its newest snapshot, the sealed list of its files. `auto`: if it has one. `require`: a " +
       "table without one is refused. `off`: snapshots are ignored. A version number, or the digest of a version: " +
       "only that version is read. `update`, on write: the write seals the table again after its commit; a read with it " +
-      "is `auto`.",
-    default = Some("auto")
+      "is as its session says, or `auto`.",
+    default = Some("auto"),
+    ofTable = OfTable.Only("update", beside = Set("auto", "require", "update", "off"))
   )
   val SnapshotLocation = OptionSpec(
     "snapshotLocation",

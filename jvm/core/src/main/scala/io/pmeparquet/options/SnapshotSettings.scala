@@ -102,7 +102,16 @@ object SnapshotSettings {
 
   /** @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for a value that is not valid, or contradicts another */
   def of(values: OptionValues): SnapshotSettings = {
-    val choice = SnapshotChoice.parse(textOf(values))
+    val choice = SnapshotChoice.parse(textOf(values)) match {
+      // `update` is about writes. It takes back nothing that the session requires of reads.
+      case other @ SnapshotChoice.Auto if sealsAfterWrite(values) =>
+        values
+          .textOfSession(PmeOptions.Snapshot)
+          .map(SnapshotChoice.parse)
+          .filter(_ == SnapshotChoice.Required)
+          .getOrElse(other)
+      case other => other
+    }
     val minimum = values.text(PmeOptions.MinSnapshot).map(MinimumSnapshot.parse)
     choice match {
       case SnapshotChoice.Version(number) if minimum.flatMap(_.number).exists(_ > number) =>

@@ -77,11 +77,14 @@ final class StoredOptions(table: Option[String], session: OptionValues, hadoop: 
   private def checkOurs(name: String, option: OptionSpec, value: String): Unit = {
     val said = ParquetNames.ofName(name, option, value)
     val ofSession = session.textOfSession(option).map(_.trim)
+    def isAsWithout =
+      ofSession.orElse(option.default).orElse(option.values.headOption).exists(isSame(option, _, said))
     val allowed = option.ofTable match {
       case OfTable.Yes => true
       case OfTable.UnlessSessionSays => ofSession.forall(isSame(option, _, said)) || isFirst(option, said)
-      case OfTable.No =>
-        ofSession.orElse(option.default).orElse(option.values.headOption).exists(isSame(option, _, said))
+      case OfTable.Only(value, beside) =>
+        (value.equalsIgnoreCase(said) && ofSession.forall(own => beside.exists(own.equalsIgnoreCase))) || isAsWithout
+      case OfTable.No => isAsWithout
     }
     if (!allowed) throw refusal(name -> option)
   }

@@ -29,8 +29,20 @@ class StoredOptionsSuite extends FunSuite {
     val expected =
       "aadPrefix,algorithm,clearLevels,columnKeys,dataKeyBits,deniedColumns,deniedPredicates,doubleWrapping," +
         "footerKey,kekBits,keyMaterial,minSnapshot,orcMasks,orcMasterKeys,plaintextFiles,plaintextFooter,reader,scan," +
-        "snapshotLocation,storeAadPrefix,uniformKey,unlistedColumns"
+        "snapshot,snapshotLocation,storeAadPrefix,uniformKey,unlistedColumns"
     assertEquals(allowed.mkString(","), expected)
+  }
+
+  test("a definition may let writes seal the table, and takes back nothing that the session requires of reads") {
+    assertEquals(refused(Map("snapshot" -> "update")), None)
+    assertEquals(refused(Map("SNAPSHOT" -> "Update"), Map("snapshot" -> "require")), None)
+    assert(refused(Map("snapshot" -> "update"), Map("snapshot" -> "7")).isDefined)
+    Seq("off", "require", "7").foreach(value => assert(refused(Map("snapshot" -> value)).isDefined, value))
+    val values = new OptionValues(
+      Map(Level.Option -> Map("snapshot" -> "update"), Level.SessionConf -> Map("snapshot" -> "require"))
+    )
+    assertEquals(SnapshotSettings.of(values).choice, SnapshotChoice.Required)
+    assert(SnapshotSettings.sealsAfterWrite(values))
   }
 
   test("every option of a KMS is refused, under each of its names and in any case") {
