@@ -83,7 +83,9 @@ final class StoredOptions(table: Option[String], session: OptionValues, hadoop: 
       case OfTable.Yes => true
       case OfTable.UnlessSessionSays => ofSession.forall(isSame(option, _, said)) || isFirst(option, said)
       case OfTable.Only(value, beside) =>
-        (value.equalsIgnoreCase(said) && ofSession.forall(own => beside.exists(own.equalsIgnoreCase))) || isAsWithout
+        (value.equalsIgnoreCase(said) && ofSession.forall(own =>
+          beside.exists(own.equalsIgnoreCase)
+        )) || isAsWithout
       case OfTable.No => isAsWithout
     }
     if (!allowed) throw refusal(name -> option)

@@ -33,7 +33,9 @@ class StoredOptionsSuite extends FunSuite {
     assertEquals(allowed.mkString(","), expected)
   }
 
-  test("a definition may let writes seal the table, and takes back nothing that the session requires of reads") {
+  test(
+    "a definition may let writes seal the table, and takes back nothing that the session requires of reads"
+  ) {
     assertEquals(refused(Map("snapshot" -> "update")), None)
     assertEquals(refused(Map("SNAPSHOT" -> "Update"), Map("snapshot" -> "require")), None)
     assert(refused(Map("snapshot" -> "update"), Map("snapshot" -> "7")).isDefined)

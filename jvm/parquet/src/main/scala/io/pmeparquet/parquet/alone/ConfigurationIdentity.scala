@@ -86,8 +86,7 @@ private[alone] object ConfigurationIdentity {
       "delta."
     )
 
-  // Delta reads its checkpoints with some of these, and writes with the one before the last on Spark 4.2. A rule of ours
-  // marks relations with the last one.
+  // Delta reads its checkpoints with some of these, and writes with the last one on Spark 4.2.
   private val OfStatements = Set(
     "returning_batch",
     "ignorecorruptfiles",
@@ -95,8 +94,7 @@ private[alone] object ConfigurationIdentity {
     "mergeschema",
     "datetimerebasemode",
     "int96rebasemode",
-    "writepartitioncolumns",
-    "relation.reader"
+    "writepartitioncolumns"
   )
 
   private val OfKms: Set[OptionSpec] =

@@ -113,6 +113,9 @@ private[spark] final class KnowReaders(session: SparkSession) extends Rule[Logic
 
 private object KnowReaders {
 
-  /** Has no meaning: options that differ make relations differ. */
-  private val Mark = "relation.reader"
+  /**
+   * Has no meaning: options that differ make relations differ. It is in the configuration of the files as well, where
+   * settings of Spark's do not count in what tells one KMS from another.
+   */
+  private val Mark = "spark.sql.relation.reader"
 }
