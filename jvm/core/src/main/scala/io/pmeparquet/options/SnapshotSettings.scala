@@ -104,12 +104,12 @@ object SnapshotSettings {
   def of(values: OptionValues): SnapshotSettings = {
     val choice = SnapshotChoice.parse(textOf(values)) match {
       // `update` is about writes. It takes back nothing that the session requires of reads.
-      case other @ SnapshotChoice.Auto if sealsAfterWrite(values) =>
+      case SnapshotChoice.Auto if sealsAfterWrite(values) =>
         values
           .textOfSession(PmeOptions.Snapshot)
           .map(SnapshotChoice.parse)
           .filter(_ == SnapshotChoice.Required)
-          .getOrElse(other)
+          .getOrElse(SnapshotChoice.Auto)
       case other => other
     }
     val minimum = values.text(PmeOptions.MinSnapshot).map(MinimumSnapshot.parse)
@@ -149,7 +149,7 @@ object SnapshotSettings {
     if (isOfRead(PmeOptions.MinSnapshot).contains(true) && !isOwn)
       throw PmeErrors.contradiction(
         "snapshot and minSnapshot",
-        "snapshot=off of the session accepts any files, and minSnapshot of this read asks for a snapshot",
+        "the session's snapshot=off accepts any files, and this read's minSnapshot asks for a snapshot",
         "Remove one of them, or set snapshot=require for this read."
       )
   }

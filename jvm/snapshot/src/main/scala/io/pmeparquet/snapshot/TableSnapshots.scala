@@ -179,7 +179,7 @@ final class TableSnapshots(
     if (!directory.versions.contains(number))
       throw PmeErrors.oldSnapshot(
         table,
-        s"minSnapshot=$prefix names a version of which only the digest is left, so it is not known which key seals must " +
+        s"minSnapshot=$prefix names a version, and only the digest is left of it, so it is not known which key seals must " +
           "be under. Name that key (footerKey), or the digest of a later version"
       )
     val before = unverified(number)

@@ -9,9 +9,9 @@ import org.apache.parquet.schema.Type.Repetition
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.types._
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.file.SplitReader
 import io.pmeparquet.parquet.schema.SchemaColumns
-import io.pmeparquet.PmeErrors
 
 /**
  * Chooses the column that tells where a struct is NULL, if a query needs no value of the struct. Every column of the
@@ -35,14 +35,19 @@ private[spark] final class StructNulls(
 
   def choose(): Unit = if (required.exists(field => hasStruct(field.dataType))) {
     val asked = inFile(requested(AskedColumns(conf, required), file.metadata.getSchema))
-    if (file.withOwnKey(asked).nonEmpty) {
-      val found = structs
+    if (isDenied(file.withOwnKey(asked))) {
+      val found = structs(asked)
       found.foreach(struct => settle(struct, found.filter(isWithin(_, struct)), asked))
     }
   }
 
+  /** Whether this reader does not get a key of these columns. If it gets them all, Spark reads what it would. */
+  private def isDenied(columns: Seq[Seq[String]]): Boolean =
+    columns.nonEmpty && (try file.refused(columns).nonEmpty
+    catch { case _: PmeException => true })
+
   /** The structs, as paths of their groups, of which one column is enough, whichever. */
-  private def structs: Seq[Seq[String]] = {
+  private def structs(asked: Seq[Seq[String]]): Seq[Seq[String]] = {
     // With a field that each struct of the query and of the file has, Spark finds every struct, and no column that the
     // query does not select.
     val probed = Probe.in(required)
@@ -50,14 +55,17 @@ private[spark] final class StructNulls(
     copy.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, probed.json)
     val all = requested(AskedColumns(copy, probed), Probe.in(file.metadata.getSchema))
     val (probes, selected) = all.getColumns.asScala.map(_.getPath.toSeq).toSeq.partition(_.last == Probe.Name)
-    val groups = probes.map(_.init).filterNot(isRepeated)
+    val groups = probes.map(_.init).filterNot(path => isRepeated(path) || isOfVariant(path))
     val named = groups.map(path => path -> fieldsOf(path, all, probed))
     val checked = nullChecks.toSeq.flatMap(check =>
       outermost(named.collect { case (path, name) if name.startsWith(check) => path })
     )
     val others = groups.filterNot(path => checked.exists(path.startsWith(_)))
     val needed = inFile(selected)
-    val missing = others.filterNot(group => needed.exists(_.startsWith(group)))
+    // Spark reads one column for such a struct, or none. Where it reads more, the field has changed what it takes the struct
+    // for, as with a variant, and then it needs values of it.
+    val missing =
+      others.filterNot(group => needed.exists(_.startsWith(group)) || asked.count(_.startsWith(group)) > 1)
     (checked ++ missing.filterNot(group => missing.exists(isWithin(_, group)))).distinct
   }
 
@@ -103,8 +111,11 @@ private[spark] final class StructNulls(
     paths.filter(present)
   }
 
-  private def isOneValue(path: Seq[String]): Boolean = isRepeated(path) || {
-    val field = file.metadata.getSchema.getType(path: _*)
+  private def isOneValue(path: Seq[String]): Boolean = isRepeated(path) || isOfVariant(path)
+
+  /** Whether the group is a variant, or part of one, whose columns are read together. */
+  private def isOfVariant(path: Seq[String]): Boolean = prefixes(path, 0).exists { prefix =>
+    val field = file.metadata.getSchema.getType(prefix: _*)
     !field.isPrimitive && isVariant(field.asGroupType)
   }
 
