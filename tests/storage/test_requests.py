@@ -100,6 +100,21 @@ def test_a_write_of_many_files_asks_once_more_than_sparks_own(spark: SparkSessio
     assert counted[FORMAT] - counted["parquet"] <= SEALED
 
 
+def test_an_append_looks_once_for_a_seal_and_once_for_partitions(
+    spark: SparkSession, both: dict[str, InBucket]
+) -> None:
+    frame = spark.range(0, 10, 1, 1).toDF("id")
+    for name, place in both.items():
+        write(frame, name, place)
+
+    def append(name: str, place: InBucket) -> None:
+        options = UNIFORM.options() if name == FORMAT else {}
+        frame.write.format(name).options(**options).mode("append").save(place.path)
+
+    counted = {name: by_task(place, lambda: append(name, place)) for name, place in both.items()}  # noqa: B023 called at once
+    assert counted[FORMAT] == counted["parquet"] + SEALED + Counter(LIST=1)
+
+
 def test_key_material_in_a_file_of_its_own_costs_a_head_and_a_get(
     spark: SparkSession, both: dict[str, InBucket]
 ) -> None:

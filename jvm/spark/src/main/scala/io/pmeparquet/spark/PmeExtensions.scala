@@ -17,6 +17,7 @@ import io.pmeparquet.spark.rules.{
   OptionsOfNames,
   OrcOfFrames,
   OtherFormats,
+  PlanFields,
   QuotedFormats,
   RedactConditions,
   RowsAtRisk,
@@ -81,7 +82,7 @@ private[spark] final class CheckBeforeAppend(session: SparkSession) extends Rule
       appended
         .flatMap(_.provider)
         .filter(isEqual(_, table))
-        .fold(create)(name => create.copy(tableDesc = QuotedFormats.withProvider(table, name)))
+        .fold(create)(name => create.copy(tableDesc = PlanFields.copied(table, "provider", Some(name))))
     case other => other
   }
 

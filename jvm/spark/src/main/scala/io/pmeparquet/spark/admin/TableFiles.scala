@@ -27,7 +27,7 @@ private[admin] final case class TableFiles(
     passedOver: Seq[FileStatus]
 )
 
-private[admin] object TableFiles {
+private[spark] object TableFiles {
 
   def qualified(path: String, conf: Configuration): Path = {
     val named = new Path(path)
@@ -127,7 +127,7 @@ private[admin] object TableFiles {
   private def isLeftover(file: FileStatus) = file.getPath.getName.startsWith(FileRotation.LeftoverPrefix)
 
   // Like Spark: the directory of a partition may begin with an underscore.
-  private def isHidden(file: FileStatus) = {
+  private[spark] def isHidden(file: FileStatus) = {
     val name = file.getPath.getName
     name.startsWith(".") || (name.startsWith("_") && !name.contains("=")) || name.endsWith("._COPYING_")
   }

@@ -3,6 +3,7 @@ package io.pmeparquet.spark.admin
 import org.apache.hadoop.fs.{FileSystem, Path}
 
 import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.spark.snapshots.SealedTable
 
 /**
  * A log that records the lengths of a table's files: of a streaming sink, Delta or Hudi, or Iceberg's metadata. If the
@@ -31,7 +32,7 @@ private[admin] final case class TableLog(path: Path, table: Path) {
 }
 
 private[admin] object TableLog {
-  private val OfSpark = "_spark_metadata"
+  private val OfSpark = SealedTable.StreamLog
   private val OfDelta = "_delta_log"
   private val OfHudi = ".hoodie"
   private val Names = Set(OfSpark, OfDelta, OfHudi)

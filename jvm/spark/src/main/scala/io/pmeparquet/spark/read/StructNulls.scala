@@ -44,7 +44,10 @@ private[spark] final class StructNulls(
   /** Whether this reader does not get a key of these columns. If it gets them all, Spark reads what it would. */
   private def isDenied(columns: Seq[Seq[String]]): Boolean =
     columns.nonEmpty && (try file.refused(columns).nonEmpty
-    catch { case _: PmeException => true })
+    catch {
+      // A key that the KMS does not have, for example. What is read in the end fails as it should.
+      case _: PmeException => true
+    })
 
   /** The structs, as paths of their groups, of which one column is enough, whichever. */
   private def structs(asked: Seq[Seq[String]]): Seq[Seq[String]] = {

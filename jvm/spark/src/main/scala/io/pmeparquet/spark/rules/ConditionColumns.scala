@@ -66,12 +66,14 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
 
   private def withConditions(leaf: LogicalRelation, columns: Set[String]): LogicalPlan =
     ours(leaf.relation).fold[LogicalPlan](leaf) { case (files, format) =>
-      val unbucketed = files.copy(bucketSpec = None)(files.sparkSession)
-      LeafField.withFormat(leaf, unbucketed, format.withConditions(columns))
+      val known = format.withConditions(columns)
+      PlanFields.withRelation(leaf)(_ =>
+        files.copy(bucketSpec = None, fileFormat = known)(files.sparkSession)
+      )
     }
 
   private def withConditions(leaf: DataSourceV2ScanRelation, columns: Set[String]): LogicalPlan =
-    ours(leaf).fold[LogicalPlan](leaf)(scan => LeafField.withScan(leaf, scan.withConditions(columns)))
+    ours(leaf).fold[LogicalPlan](leaf)(scan => PlanFields.withScan(leaf, scan.withConditions(columns)))
 
   /** How a scan in the plan of cached data masks refused columns, and which columns it has masked. */
   private def ours(node: SparkPlan): Option[(Masking, MaskedColumns)] = node match {

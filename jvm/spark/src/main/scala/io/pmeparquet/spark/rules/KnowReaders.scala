@@ -99,7 +99,7 @@ private[spark] final class KnowReaders(session: SparkSession) extends Rule[Logic
       if (table.createVersion.endsWith(mark)) relation
       else {
         val version = table.createVersion.split(s" $Mark=").headOption.getOrElse("") + mark
-        PlanFields.withCreateVersion(relation, version)
+        PlanFields.withTable(relation, PlanFields.copied(table, "createVersion", version))
       }
     }
   }

@@ -23,27 +23,24 @@ private[spark] object NullChecks extends Rule[LogicalPlan] {
       def checked(leaf: LogicalPlan) =
         leaf.output.filter(hasParts).flatMap(column => uses.checkedIn(column).map(column.name +: _)).toSet
       plan.transformUpWithSubqueries {
-        case leaf: LogicalRelation =>
-          ours(leaf).fold[LogicalPlan](leaf) { case (files, format) =>
-            LeafField.withFormat(leaf, files, format.withNullChecks(checked(leaf)))
-          }
+        case leaf: LogicalRelation if isOurs(leaf) =>
+          PlanFields.withFormat(leaf)(_.withNullChecks(checked(leaf)))
         case leaf: DataSourceV2ScanRelation =>
           ours(leaf).fold[LogicalPlan](leaf) { scan =>
-            LeafField.withScan(leaf, scan.copy(nullChecks = checked(leaf)))
+            PlanFields.withScan(leaf, scan.copy(nullChecks = checked(leaf)))
           }
       }
     }
 
   private def concerns(leaf: LeafNode): Boolean = leaf.output.exists(hasParts) && (leaf match {
-    case relation: LogicalRelation => ours(relation).isDefined
+    case relation: LogicalRelation => isOurs(relation)
     case relation: DataSourceV2ScanRelation => ours(relation).isDefined
     case _ => false
   })
 
-  private def ours(leaf: LogicalRelation): Option[(HadoopFsRelation, EncryptedFormat)] = leaf.relation match {
-    case files: HadoopFsRelation =>
-      Some(files.fileFormat).collect { case format: EncryptedFormat => files -> format }
-    case _ => None
+  private def isOurs(leaf: LogicalRelation): Boolean = leaf.relation match {
+    case files: HadoopFsRelation => files.fileFormat.isInstanceOf[EncryptedFormat]
+    case _ => false
   }
 
   private def ours(leaf: DataSourceV2ScanRelation): Option[PmeScan] =

@@ -1,29 +1,24 @@
 package io.pmeparquet.spark.rules
 
-import java.lang.reflect.Modifier
 import java.util.concurrent.ConcurrentHashMap
 import java.util.UUID
 
-import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
-import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{
   DataSource,
-  FileFormat,
   HadoopFsRelation,
   InsertIntoHadoopFsRelationCommand,
   LogicalRelation
 }
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
-import io.pmeparquet.spark.read.{EncryptedFormat, OurFormat}
+import io.pmeparquet.spark.read.OurFormat
 
 /**
  * Sets the origin of the options on each relation and write of ours, from the catalog table that Spark keeps with it.
@@ -80,77 +75,6 @@ private[spark] final class NoteStatements(session: SparkSession) extends Rule[Lo
   private def forget(relation: LogicalRelation): Unit =
     for (table <- relation.catalogTable)
       session.sessionState.catalog.invalidateCachedTable(table.identifier)
-}
-
-/**
- * Replaces the format in Spark's case classes. They have more fields in each version, so this finds fields by their
- * type.
- */
-private[spark] object PlanFields {
-
-  /** Replaces the files of a relation. */
-  def withRelation(node: LogicalPlan)(change: HadoopFsRelation => HadoopFsRelation): LogicalPlan =
-    node.makeCopy(node.productIterator.map {
-      case files: HadoopFsRelation => change(files)
-      case other => other.asInstanceOf[AnyRef]
-    }.toArray)
-
-  /** Replaces the options of a relation or a write. */
-  def withOptions(
-      node: LogicalPlan
-  )(change: Map[String, String] => Map[String, String]): LogicalPlan = {
-    def changed(files: HadoopFsRelation) = files.copy(options = change(files.options))(files.sparkSession)
-    node match {
-      case write: InsertIntoHadoopFsRelationCommand => write.copy(options = change(write.options))
-      case _ => withRelation(node)(changed)
-    }
-  }
-
-  /** Replaces the options of a relation of a V2 table. */
-  def withV2Options(relation: DataSourceV2Relation, options: Map[String, String]): LogicalPlan =
-    relation.makeCopy(relation.productIterator.map {
-      case _: CaseInsensitiveStringMap => new CaseInsensitiveStringMap(options.asJava)
-      case other => other.asInstanceOf[AnyRef]
-    }.toArray)
-
-  /** Replaces the version of Spark that made the table of a relation. */
-  def withCreateVersion(relation: HiveTableRelation, version: String): LogicalPlan = {
-    def changed(table: CatalogTable): AnyRef = {
-      // Each version of Spark has more fields. Those that are not final hold lazy values.
-      val names = table.getClass.getDeclaredFields.filter(field => Modifier.isFinal(field.getModifiers))
-      val fields = table.productIterator.map(_.asInstanceOf[AnyRef]).toArray
-      fields(names.map(_.getName).indexOf("createVersion")) = version
-      val maker = table.getClass.getConstructors.filter(_.getParameterCount == fields.length).head
-      maker.newInstance(fields: _*).asInstanceOf[AnyRef]
-    }
-    relation.makeCopy(relation.productIterator.map {
-      case table: CatalogTable => changed(table)
-      case other => other.asInstanceOf[AnyRef]
-    }.toArray)
-  }
-
-  /** Replaces the format for encrypted Parquet. */
-  def withFormat(node: LogicalPlan)(change: EncryptedFormat => EncryptedFormat): LogicalPlan =
-    withFormats(node) { case format: EncryptedFormat => change(format) }
-
-  /** Replaces a format of this project. */
-  def withOurs(node: LogicalPlan)(change: OurFormat => OurFormat): LogicalPlan =
-    withFormats(node) { case format: OurFormat => change(format) }
-
-  /** Replaces formats. */
-  def withFormats(node: LogicalPlan)(change: PartialFunction[FileFormat, FileFormat]): LogicalPlan = {
-    def changed(format: FileFormat) = if (change.isDefinedAt(format)) change(format) else format
-    val fields = node.productIterator.map(_.asInstanceOf[AnyRef]).toArray
-    val others = fields.map {
-      case files: HadoopFsRelation =>
-        val other = changed(files.fileFormat)
-        if (other eq files.fileFormat) files else files.copy(fileFormat = other)(files.sparkSession)
-      case format: FileFormat => changed(format)
-      case other => other
-    }
-    val isSame = fields.indices.forall(place => fields(place) eq others(place))
-    if (isSame) node else node.makeCopy(others)
-  }
 }
 
 /** Where the options of a stream come from. When Spark reads a batch, it no longer knows the table of the options. */

@@ -13,17 +13,15 @@ private[spark] object QuotedFormats extends Rule[LogicalPlan] {
     case show: ShowCreateTable =>
       show.child match {
         case resolved: ResolvedTable =>
-          quoted(resolved.table).fold(plan)(table =>
-            show.withNewChildren(Seq(resolved.makeCopy(replaced(resolved, resolved.table, table).toArray)))
-          )
+          quoted(resolved.table).fold(plan) { table =>
+            val fields = resolved.productIterator.map(_.asInstanceOf[AnyRef])
+            val changed = fields.map(field => if (field eq resolved.table) table else field)
+            show.withNewChildren(Seq(resolved.makeCopy(changed.toArray)))
+          }
         case _ => plan
       }
     case _ => plan
   }
-
-  /** `table.copy(provider = …)`, which has other parameters in other versions of Spark. */
-  def withProvider(table: CatalogTable, name: String): CatalogTable =
-    rebuilt(table, replaced(table, table.provider, Some(name)))
 
   // Spark's table of its own catalog is not public, and has one field.
   private def quoted(table: AnyRef): Option[AnyRef] = table match {
@@ -32,15 +30,10 @@ private[spark] object QuotedFormats extends Rule[LogicalPlan] {
         case Seq(kept: CatalogTable) =>
           kept.provider
             .filter(name => name.contains('-') && FormatName.inSql(name).isDefined)
-            .map(name => rebuilt(table, Seq(withProvider(kept, s"`$name`"))))
+            .map(name => PlanFields.copied(kept, "provider", Some(s"`$name`")))
+            .map(table.getClass.getConstructor(classOf[CatalogTable]).newInstance(_))
         case _ => None
       }
     case _ => None
   }
-
-  private def replaced(of: Product, old: AnyRef, value: AnyRef): Seq[AnyRef] =
-    of.productIterator.map(_.asInstanceOf[AnyRef]).map(field => if (field eq old) value else field).toSeq
-
-  private def rebuilt[T <: AnyRef](like: T, fields: Seq[AnyRef]): T =
-    like.getClass.getConstructors.head.newInstance(fields: _*).asInstanceOf[T]
 }

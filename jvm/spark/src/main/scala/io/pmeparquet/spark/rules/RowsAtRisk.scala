@@ -20,6 +20,7 @@ import org.apache.spark.sql.execution.datasources.{
 }
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation, FileScan}
 
+import io.pmeparquet.spark.admin.TableFiles
 import io.pmeparquet.spark.read.OurScan
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -82,7 +83,7 @@ private[spark] object RowsAtRisk {
    */
   private def layout(fs: FileSystem, directory: Path): Option[Seq[String]] =
     entries(fs, directory)
-      .filterNot(entry => isHidden(entry.getPath.getName))
+      .filterNot(TableFiles.isHidden)
       .flatMap { entry =>
         columnOf(entry) match {
           case Some(column) => layout(fs, entry.getPath).map(column +: _)
@@ -97,9 +98,6 @@ private[spark] object RowsAtRisk {
     val end = name.indexOf('=')
     if (entry.isDirectory && end > 0) Some(ExternalCatalogUtils.unescapePathName(name.take(end))) else None
   }
-
-  /** As Spark decides: `InMemoryFileIndex.shouldFilterOutPathName`. */
-  private def isHidden(name: String) = name.startsWith(".") || (name.startsWith("_") && !name.contains("="))
 
   private def entries(fs: FileSystem, directory: Path): Iterator[FileStatus] =
     try {

@@ -9,6 +9,7 @@ import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.pmeparquet.spark.read.OurFormat
+import io.pmeparquet.spark.snapshots.SealedTable
 import io.pmeparquet.PmeErrors
 
 /**
@@ -29,7 +30,7 @@ private[spark] object StreamSinks {
 
   /** The directory of the list of files that a sink of ours keeps beside them. */
   def log(sink: AnyRef): Path = fields(sink)
-    .collectFirst { case path: Path if path.getName == "_spark_metadata" => path }
+    .collectFirst { case path: Path if path.getName == SealedTable.StreamLog => path }
     .getOrElse(throw new IllegalStateException("internal error: this Spark's sink keeps its path elsewhere"))
 
   /**

@@ -263,7 +263,7 @@ private[spark] final class SealedTable(
   }
 }
 
-private object SealedTable {
+private[spark] object SealedTable {
 
   /** Where Spark's file sink writes which files its batches made. Where it is, a stream reads these and no others. */
   val StreamLog = "_spark_metadata"
