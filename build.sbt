@@ -152,7 +152,11 @@ def connector(line: SparkLine, scala: String, suffix: String, layers: Project*) 
     .settings(
       moduleName := s"pme-parquet-spark-${line.name}",
       publish / skip := false,
-      libraryDependencies += "org.apache.spark" %% "spark-sql" % line.version % Provided,
+      libraryDependencies ++= Seq(
+        "org.apache.spark" %% "spark-sql" % line.version % Provided,
+        // The interface of its log's stores, which has no dependency that is not Spark's.
+        ("io.delta" % "delta-storage" % Versions.delta % Provided).intransitive()
+      ),
       // By which a jar tells what it is, also where there are two of them on a class path.
       Compile / resourceGenerators += Def.task {
         val told = (Compile / resourceManaged).value / "io" / "pmeparquet" / "spark" / "connector.properties"

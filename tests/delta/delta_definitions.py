@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tests.delta.delta_tables import CANARY, SILENT, Job, attempt, new_table
+from tests.delta.delta_tables import CANARY, SILENT, Job, attempt, collected, new_table, without_factory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,21 +44,23 @@ def statistics(job: Job) -> None:
     """Write to tables whose log would have statistics."""
     made = partial(new_table, job)
     place = job.work / "tables"
-    job.note("statistics create", f"CREATE TABLE {made('loud')} {COLUMNS} USING delta {KEYS})")
+    for name, more in {"created": "", "named": f", {SHOWN}"}.items():
+        job.sql(f"CREATE TABLE {made(name)} {COLUMNS} USING delta {KEYS}{more})")
+        job.note(f"statistics {name}", f"INSERT INTO {made(name)} VALUES (1, '{CANARY}')")
     job.note("statistics select", f"CREATE TABLE {made('loud')} USING delta {KEYS}) AS SELECT 1L AS id, 'x' AS ssn")
-    job.note("statistics named", f"CREATE TABLE {made('loud')} {COLUMNS} USING delta {KEYS}, {SHOWN})")
     table = made("late_keys")
     job.sql(f"CREATE TABLE {table} (id LONG, ssn STRING) USING delta")
     job.sql(f"INSERT INTO {table} VALUES (1, 'x')")
     job.note("late_keys", f"ALTER TABLE {table} SET TBLPROPERTIES {ONLY_KEYS})")
     job.note("statistics insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
-    job.note("statistics optimize", f"OPTIMIZE {table}")
+    job.note("statistics optimize", f"OPTIMIZE {table} ZORDER BY (id)")
     rows = job.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
     attempt(job, "statistics save", partial(saved, rows, place / "late_keys"))
     job.note("mended", f"ALTER TABLE {table} SET TBLPROPERTIES ({SILENT})")
     job.note("mended insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
     job.note("mended optimize", f"OPTIMIZE {table} ZORDER BY (id)")
-    job.note("kept statistics", f"ALTER TABLE {table} UNSET TBLPROPERTIES ('delta.dataSkippingStatsColumns')")
+    job.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('delta.dataSkippingStatsColumns')")
+    job.note("statistics unset", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
     at_once = made("at_once")
     job.sql(f"CREATE TABLE {at_once} {COLUMNS} USING delta")
     job.note(
@@ -77,7 +79,8 @@ def frames(job: Job) -> None:
     attempt(job, "statistics session", partial(saved, rows, place / "loud"))
     attempt(job, "partition save", lambda: saved(rows, place / "loud", by=["ssn"], indexed="0"))
     attempt(job, "saved silently", lambda: saved(rows, place / "saved", indexed="1"))
-    stream = own.readStream.format("rate").load().selectExpr("value AS id", "'x' AS ssn").writeStream.format("delta")
+    stream = own.readStream.format("rate-micro-batch").option("rowsPerBatch", "2").load()
+    stream = stream.selectExpr("value AS id", "'x' AS ssn").writeStream.format("delta")
     stream = stream.option("checkpointLocation", str(job.work / "loud-stream")).trigger(once=True)
     attempt(job, "statistics stream", lambda: stream.start(str(place / "loud")).awaitTermination())
     framed = "CREATE TABLE {} USING delta OPTIONS ('parquet.encryption.footer.key' = 'footer') AS SELECT 1L AS id"
@@ -143,7 +146,9 @@ def clones(job: Job) -> None:
     job.sql(f"INSERT INTO {source} VALUES (1, 'x')")
     clone = f"CREATE TABLE {made('clone')} SHALLOW CLONE"
     job.note("clone keys", f"{clone} {source} {KEYS}, {SILENT})")
-    job.note("clone statistics", f"{clone} {kept} TBLPROPERTIES ({SHOWN})")
+    shown = made("clone-shown")
+    job.sql(f"CREATE TABLE {shown} SHALLOW CLONE {kept} TBLPROPERTIES ({SHOWN})")
+    job.note("statistics clone", f"INSERT INTO {shown} VALUES (5, '{CANARY}-5', true, 'x')")
     job.note("clone replaced", f"CREATE OR REPLACE TABLE {kept} SHALLOW CLONE {source}")
     job.note("clone version", f"{clone} {made('late_keys')} VERSION AS OF 1")
     job.note("clone_same", f"{clone} {kept}", f"INSERT INTO {made('clone')} VALUES (5, '{CANARY}-5', true, 'x')")
@@ -166,7 +171,10 @@ def tags(job: Job) -> None:
     """Give a table properties that nothing reads."""
     made = partial(new_table, job)
     table, setting = made("tagged"), "spark.datasource.pme-parquet.deltaProperties"
-    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ('team.owner' = 'me', 'fs.owner' = 'me')")
+    create = f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ('team.owner' = 'me', 'fs.owner' = 'me')"
+    job.note("tags create", create)
+    with without_factory(job.spark) as openly:
+        collected(openly, create)
     insert = f"INSERT INTO {table} VALUES (6, 'a')"
     job.note("tags unlisted", insert)
     for name, listed in {"prefix": "team.*", "no_prefix": "fs.own, team.*", "listed": "team.*, fs.owner"}.items():

@@ -10,11 +10,12 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tests.delta.delta_definitions import clones, connectors, definitions, frames, partitions, statistics, tags
 from tests.delta.delta_evolutions import changes, checked, evolutions, mapped_operations, stream
-from tests.delta.delta_redactions import origins, redactions
-from tests.delta.delta_tables import CANARY, KEYS, SILENT, Job, attempt, collected, new_table, session
+from tests.delta.delta_redactions import PREDICATES, redactions
+from tests.delta.delta_tables import CANARY, KEYS, SILENT, Job, attempt, collected, new_table, session, without_factory
 from tests.delta.delta_versions import constraints, spellings, versions
 
 
@@ -23,61 +24,70 @@ def conditions(job: Job) -> None:
     table = job.table("conditions")
     job.spark.sql(f"CREATE TEMP VIEW shown AS SELECT * FROM {table}")
     job.spark.sql("CREATE TEMP VIEW wanted AS SELECT 1L AS id, 'canary-4711-1' AS ssn, 'delete' AS what")
-    value = f"'{CANARY}-1'"
+    value, other = f"'{CANARY}-1'", f"'{CANARY}-2'"
     for name, where in {
         "equal": f"ssn = {value}",
         "in": f"ssn IN ({value}, 'b')",
-        "like": f"ssn LIKE '{CANARY}%'",
-        "like any": f"ssn LIKE ANY ('{CANARY}%', 'b%')",
-        "rlike": f"ssn RLIKE '{CANARY}'",
-        "function": f"startswith(ssn, '{CANARY}')",
+        "like any": f"ssn LIKE ANY ('{CANARY}-9%', 'b%')",
+        "rlike": f"ssn RLIKE '{CANARY}-9'",
+        "function": f"startswith(ssn, '{CANARY}-9')",
         "case": f"CASE WHEN ssn = {value} THEN true ELSE false END",
-        "boolean": "sick",
-        "not": "NOT sick AND id = 77",
-        "length": "length(ssn) = 99",
+        "boolean": "NOT sick",
         "nested": f"id = 77 AND (name = 'y' OR coalesce(ssn, '') = {value})",
-        "between": f"ssn BETWEEN 'a' AND {value}",
+        "between": f"ssn BETWEEN 'a' AND '{CANARY}'",
         "array": f"array_contains(array({value}), ssn)",
     }.items():
         job.note(f"delete {name}", f"DELETE FROM {table} WHERE {where}")
-    job.note("update", f"UPDATE {table} SET name = 'z' WHERE ssn = {value}")
-    job.note("delete view", f"DELETE FROM shown WHERE ssn = {value}")
-    job.note("update view", f"UPDATE shown SET name = 'z' WHERE ssn = {value}")
+    job.note("update", f"UPDATE {table} SET name = 'z' WHERE ssn = {other}")
+    job.note("update view", f"UPDATE shown SET name = 'z' WHERE ssn = {other}")
     merge = f"MERGE INTO {table} t USING wanted s ON"
+    update = "THEN UPDATE SET name = 'm'"
     job.note("merge", f"{merge} t.ssn = s.ssn AND t.ssn = {value} WHEN MATCHED THEN DELETE")
-    job.note("merge linked", f"{merge} t.ssn = s.ssn AND s.ssn = {value} WHEN MATCHED THEN DELETE")
-    job.note("merge clause", f"{merge} t.id = s.id WHEN MATCHED AND t.ssn = {value} THEN DELETE")
+    job.note("merge clause", f"{merge} t.id = s.id + 1 WHEN MATCHED AND t.ssn = {other} {update}")
     itself = f"MERGE INTO {table} t USING (SELECT id, upper(ssn) AS other FROM {table}) s ON t.id = s.id"
-    job.note("merge itself", f"{itself} AND s.other = {value} WHEN MATCHED THEN DELETE")
+    job.note("merge itself", f"{itself} AND s.other <> {value} WHEN MATCHED {update}")
     cte = f"MERGE INTO {table} t USING (WITH c AS (SELECT id, ssn AS k FROM {table}) SELECT * FROM c) s ON t.id = s.id"
-    job.note("merge cte", f"{cte} WHEN MATCHED AND s.k = {value} THEN DELETE")
-    job.note("replace", f"INSERT INTO {table} REPLACE WHERE ssn = {value} SELECT 9L, {value}, true, 'x'")
+    job.note("merge cte", f"{cte} WHEN MATCHED AND s.k = {other} {update}")
+    rows = job.spark.sql(f"SELECT 9L AS id, '{CANARY}-9' AS ssn, true AS sick, 'x' AS name")
+    write = rows.write.format("delta").mode("overwrite").option("replaceWhere", f"ssn = '{CANARY}-9'")
+    attempt(job, "replaceWhere", lambda: write.save(job.place("conditions")))
+    replaced = f"SELECT 9L, '{CANARY}-9', true, 'y'"
+    job.note("replace", f"INSERT INTO {table} REPLACE WHERE ssn = '{CANARY}-9' {replaced}")
+    job.note("left by value", f"SELECT id, name FROM {table} ORDER BY id")
+    # Texts of the table's definition.
     job.note("constraint", f"ALTER TABLE {table} ADD CONSTRAINT c CHECK (ssn <> {value})")
-    rows = job.spark.sql(f"SELECT 9L AS id, {value} AS ssn, true AS sick, 'x' AS name")
-    place = str(job.work / "tables" / "conditions")
-    write = rows.write.format("delta").mode("overwrite").option("replaceWhere", f"ssn = {value}")
-    attempt(job, "replaceWhere", lambda: write.save(place))
-    for name, text in {"star": "to_json(struct(*)) LIKE '%1%'", "subquery": f"id IN (SELECT id FROM {table})"}.items():
-        write = rows.write.format("delta").mode("overwrite").option("replaceWhere", text)
-        attempt(job, f"replaceWhere {name}", partial(write.save, place))
-    job.note("constraint star", f"ALTER TABLE {table} ADD CONSTRAINT d CHECK (to_json(struct(*)) <> {value})")
+    job.note("constraint function", f"ALTER TABLE {table} ADD CONSTRAINT d CHECK (length(concat(ssn, {value})) > 0)")
     job.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')")
     job.note("default", f"ALTER TABLE {table} ALTER COLUMN ssn SET DEFAULT {value}")
     job.note("default_of_another", f"ALTER TABLE {table} ALTER COLUMN name SET DEFAULT 'y'")
-    job.note("unharmed", f"SELECT count(*) FROM {table}")
-    # What shows no value.
-    job.note("other column", f"DELETE FROM {table} WHERE id = 3 AND ssn IS NOT NULL")
-    job.note("joined", f"{merge} t.ssn = s.ssn AND s.what = 'delete' WHEN MATCHED THEN DELETE")
-    job.note("left", f"SELECT id FROM {table}")
-    other = job.table("allowed")
-    job.spark.conf.set("spark.datasource.pme-parquet.deltaPredicates", "allow")
-    job.note("allowed", f"DELETE FROM {other} WHERE ssn = {value}", f"SELECT id FROM {other}")
-    job.spark.conf.set("spark.datasource.pme-parquet.DELTAPREDICATES", "refuse")
-    job.note("strictest", f"DELETE FROM {other} WHERE ssn = {value}")
+    # A commit that no statement and no code of ours names, with a text that a user may give to any.
+    job.spark.conf.set(USER_METADATA, f"because of {CANARY}-2")
+    attempt(job, "invented", partial(invented, job, "conditions", "INVENTED STATEMENT"))
+    job.spark.conf.unset(USER_METADATA)
+    history = job.spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").select("operation", "userMetadata")
+    job.done["history"] = [str(tuple(row)) for row in history.collect()]
+    allowed = job.table("allowed")
+    job.spark.conf.set(PREDICATES, "allow")
+    job.note("allowed", f"DELETE FROM {allowed} WHERE ssn = {value}", f"SELECT id FROM {allowed}")
+    stricter, perhaps = job.table("stricter"), job.table("perhaps")
+    job.spark.conf.set(
+        PREDICATES.upper().replace("SPARK.DATASOURCE.PME-PARQUET", "spark.datasource.pme-parquet"), "redact"
+    )
+    job.note("stricter", f"DELETE FROM {stricter} WHERE ssn = {value}", f"SELECT id FROM {stricter}")
     job.spark.conf.unset("spark.datasource.pme-parquet.DELTAPREDICATES")
-    job.spark.conf.set("spark.datasource.pme-parquet.deltaPredicates", "perhaps")
-    job.note("perhaps", f"DELETE FROM {other} WHERE ssn = {value}")
-    job.spark.conf.unset("spark.datasource.pme-parquet.deltaPredicates")
+    job.spark.conf.set(PREDICATES, "perhaps")
+    job.note("perhaps", f"DELETE FROM {perhaps} WHERE ssn = {value}")
+    job.spark.conf.unset(PREDICATES)
+
+
+def invented(job: Job, name: str, operation: str) -> None:
+    """Commit by Delta's classes alone, as a command that is written later would."""
+    jvm: Any = job.spark._jvm
+    delta = jvm.org.apache.spark.sql.delta
+    log = delta.DeltaLog.forTable(job.spark._jsparkSession, job.place(name))
+    transaction = log.startTransaction()
+    none = jvm.scala.collection.immutable.List.empty()
+    transaction.commit(none, delta.DeltaOperations.TestOperation(operation, jvm.scala.Option.apply(None)))
 
 
 def properties(job: Job) -> None:
@@ -90,7 +100,10 @@ def properties(job: Job) -> None:
         "credentials": "'hadoop.security.credential.provider.path' = 'x'",
     }.items():
         made = f"delta.`{job.work / 'tables' / name}`"
-        job.note(f"{name} made", f"CREATE TABLE {made} (id LONG, ssn STRING) USING delta TBLPROPERTIES ({planted})")
+        create = f"CREATE TABLE {made} (id LONG, ssn STRING) USING delta TBLPROPERTIES ({planted})"
+        job.note(f"{name} create", create)
+        with without_factory(job.spark) as openly:
+            collected(openly, create)
         job.note(f"{name} insert", f"INSERT INTO {made} VALUES (1, 'a')")
         job.note(f"{name} delete", f"DELETE FROM {made} WHERE id = 1")
         job.note(f"{name} optimize", f"OPTIMIZE {made}")
@@ -100,6 +113,7 @@ def properties(job: Job) -> None:
     table = job.table("kept")
     job.note("unset", f"ALTER TABLE {table} UNSET TBLPROPERTIES ('parquet.encryption.column.keys')")
     job.note("set", f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.dataSkippingStatsColumns' = 'ssn')")
+    job.note("loud insert", f"INSERT INTO {table} VALUES (8, '{CANARY}-8', true, 'x')")
     job.note("same", f"ALTER TABLE {table} SET TBLPROPERTIES ({SILENT})")
     job.note("tag", f"ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'me')")
     late = f"delta.`{job.work / 'tables' / 'late'}`"
@@ -182,14 +196,31 @@ def mapping(job: Job) -> None:
         keys = f"'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pii: {physical}'"
         job.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({keys})")
         job.note(f"{mode} rows", f"INSERT INTO {made} VALUES (1, '{CANARY}-1')", f"SELECT count(*) FROM {made}")
-        job.note(f"{mode} refused", f"DELETE FROM {made} WHERE ssn = '{CANARY}-1'")
+        job.note(f"{mode} deleted", f"DELETE FROM {made} WHERE ssn = '{CANARY}-1'")
         job.note(f"{mode} renamed", f"ALTER TABLE {made} RENAME COLUMN ssn TO other")
-        job.note(f"{mode} refused again", f"DELETE FROM {made} WHERE other = '{CANARY}-1'")
-        job.note(f"{mode} allowed", f"DELETE FROM {made} WHERE id = 7")
+        job.note(f"{mode} deleted again", f"DELETE FROM {made} WHERE other = '{CANARY}-1'")
+        job.note(f"{mode} other", f"DELETE FROM {made} WHERE id = 7")
 
 
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 CREATED = (partitions, statistics, frames, definitions, constraints, clones, tags, connectors, spellings, versions)
-OTHERS = (operations, checkpoints, mapping, mapped_operations, evolutions, redactions, origins)
+OTHERS = (operations, checkpoints, mapping, mapped_operations, evolutions, redactions)
+BY_VALUE = [
+    *(f"delete {name}" for name in ("equal", "in", "like any", "rlike", "function", "case", "boolean", "nested")),
+    *("delete between", "delete array", "update", "update view", "merge", "merge clause", "merge itself", "merge cte"),
+]
+# Those that find rows, and so make a commit, with the invented one.
+COMMITTED = [
+    "delete equal",
+    "update",
+    "update view",
+    "merge clause",
+    "merge itself",
+    "merge cte",
+    "replaceWhere",
+    "replace",
+    "invented",
+]
 PARTS = {part.__name__: part for part in (conditions, properties, *CREATED, *OTHERS)}
 
 

@@ -49,7 +49,7 @@ class Ran:
         self.done: dict[str, Any] = result_of(delta_job, str(work), *parts, patience=patience)
         self.tables = work / "tables"
         steps = {step: outcome for step, outcome in self.done.items() if step.startswith("step ")}
-        assert steps == dict.fromkeys(steps, "done")
+        assert steps == dict.fromkeys(steps, "done"), steps
 
     def refused(self, prefix: str, text: str) -> list[str]:
         """Return the steps with such a name, each of which must have been refused with the text."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tests.delta.delta_definitions import COLUMNS, KEYS, ONLY_KEYS, SHOWN
-from tests.delta.delta_tables import CANARY, SILENT, Job, attempt, collected, new_table, without_factory
+from tests.delta.delta_definitions import COLUMNS, KEYS, ONLY_KEYS
+from tests.delta.delta_tables import CANARY, SILENT, Job, attempt, clear_logs, collected, new_table, without_factory
 
 CHECK = f"'delta.constraints.c' = 'ssn <> \\'{CANARY}\\''"
 DEFAULTS = "spark.databricks.delta.properties.defaults."
@@ -16,26 +16,37 @@ def spellings(job: Job) -> None:
     """Name the session's keys, and a default, in other letters."""
     own = Job(job.spark.newSession(), job.work, job.done)
     own.spark.conf.set("pme-parquet.COLUMNkeys", "pii: ssn")
-    own.note("spelled create", f"CREATE TABLE {new_table(own, 'loud')} {COLUMNS} USING delta")
+    own.sql(f"CREATE TABLE {new_table(own, 'spelled-loud')} {COLUMNS} USING delta")
+    own.note("spelled insert", f"INSERT INTO {new_table(own, 'spelled-loud')} VALUES (1, '{CANARY}')")
     table = new_table(own, "spelled")
     own.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({SILENT})")
     own.note("spelled_insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
-    own.note("spelled delete", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
+    own.note("spelled_delete", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
     java = Job(job.spark.newSession(), job.work, job.done)
     java.spark.conf.set("parquet.encryption.column.keys", "pii: ssn")
-    java.note("spelled delete by Java's name", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
+    java.note("spelled_delete by Java's name", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
     # Delta does not see a default in other letters, and so would write statistics.
     loud = Job(job.spark.newSession(), job.work, job.done)
     loud.spark.conf.set(f"{DEFAULTS}dataskippingnumindexedcols", "0")
     loud.note(
         "statistics default",
-        f"CREATE TABLE {new_table(job, 'loud')} USING delta {KEYS}) AS SELECT 1L id, 'x' ssn",
+        f"CREATE TABLE {new_table(job, 'loud-default')} USING delta {KEYS}) AS SELECT 1L id, 'x' ssn",
     )
     # Nor does the factory see a prefix in other letters.
     table = new_table(job, "prefix")
-    other = "'PARQUET.encryption.column.keys' = 'pii: ssn', 'delta.dataSkippingNumIndexedCols' = '0'"
-    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({other})")
+    job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '0')")
+    planted(job, "prefix", "PARQUET.encryption.column.keys", "pii: ssn")
     job.note("prefix insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
+
+
+def planted(job: Job, name: str, key: str, value: str) -> None:
+    """Give a table a property, as somebody with the storage does."""
+    log = job.work / "tables" / name / "_delta_log"
+    first = log / f"{0:020}.json"
+    first.write_text(first.read_text().replace('"configuration":{', f'"configuration":{{"{key}":"{value}",'))
+    for checksum in (*log.glob("*.crc"), *log.glob(".*.crc")):
+        checksum.unlink(missing_ok=True)
+    clear_logs(job.spark)
 
 
 def constraints(job: Job) -> None:
@@ -43,11 +54,10 @@ def constraints(job: Job) -> None:
     made = partial(new_table, job)
     place = job.work / "tables"
     listed = f"{COLUMNS} USING delta"
-    row = f"AS SELECT 1L AS id, '{CANARY}' AS ssn"
+    row = f"AS SELECT 1L AS id, '{CANARY}-1' AS ssn"
     job.note("check created", f"CREATE TABLE {made('checked')} {listed} {KEYS}, {SILENT}, {CHECK})")
-    job.note("check selected", f"CREATE TABLE {made('checked')} USING delta {KEYS}, {SILENT}, {CHECK}) {row}")
+    job.note("check selected", f"CREATE TABLE {made('checked-selected')} USING delta {KEYS}, {SILENT}, {CHECK}) {row}")
     job.note("check options", f"CREATE TABLE {made('checked')} {listed} OPTIONS ({CHECK}) {KEYS}, {SILENT})")
-    job.note("statistics options", f"CREATE TABLE {made('loud')} {listed} OPTIONS ({SHOWN}) {KEYS}, {SILENT})")
     table = job.table("constrained")
     job.note("check altered", f"ALTER TABLE {table} SET TBLPROPERTIES ({CHECK.replace('constraints', 'CONSTRAINTS')})")
     job.note("check cloned", f"CREATE TABLE {made('checked')} SHALLOW CLONE {table} TBLPROPERTIES ({CHECK})")

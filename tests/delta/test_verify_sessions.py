@@ -139,6 +139,7 @@ def test_deltalake_says_the_same_as_the_session(ran: Ran) -> None:
 def test_a_session_with_factory_extension_and_footer_key_is_healthy(ran: Ran) -> None:
     assert ran.not_ok("doctor") == {}
     assert set(ran.checks("doctor")) == {
+        "Delta commit guard",
         "Delta crypto factory",
         "Delta extensions",
         "Delta checkpoints",

@@ -84,8 +84,11 @@ def test_data_and_checkpoints_are_encrypted(ran: Ran, step: str, name: str) -> N
 @pytest.mark.parametrize("keys", STATISTICS)
 def test_a_write_that_would_log_statistics_is_refused(ran: Ran, keys: str) -> None:
     assert ran.refused(f"loud {keys}", "PME_UNSUPPORTED", "minimum and maximum")
-    assert not ran.table("loud").exists()
-    assert_nothing_written(ran, f"{keys.replace(' ', '_')}_loud")
+    table = ran.table(f"{keys.replace(' ', '_')}_loud")
+    # The files of a refused commit stay until VACUUM.
+    files = [file for file in files_under(table) if file.suffix == ".parquet"]
+    assert {file.read_bytes()[-MAGIC_LENGTH:] for file in files} == {ENCRYPTED_FOOTER}
+    assert find_canaries(table, [delta_tables.CANARY]) == []
 
 
 @pytest.mark.parametrize("keys", ["properties", *ways_job.OF_COLUMNS])
@@ -97,8 +100,10 @@ def test_without_a_footer_key_in_the_session_every_write_is_refused(ran: Ran, ke
 
 
 def test_with_another_factory_writes_with_keys_are_refused(ran: Ran) -> None:
+    # That factory cannot open the checkpoint of the table to clone.
+    assert ran.done.pop("other properties clone")[1].startswith("Unspecified parquet.encryption.kms")
     steps = ran.refused("other", "PME_UNSUPPORTED", "the session's crypto factory is")
-    kinds = ("save", "stream", "insert", "merge", "delete", "optimize", "restore", "clone", "select")
+    kinds = ("save", "stream", "insert", "merge", "delete", "optimize", "restore", "select")
     names = (ways_job.OF_COLUMNS["java"], ways_job.UNIFORM["java"])
     of_session = [f"{what} {name}" for name in names for what in ("session", "convert")]
     assert steps == [*(f"properties {kind}" for kind in (*kinds, *NO_ROWS, *FIRST_KEYS)), *of_session]
@@ -120,7 +125,10 @@ def test_with_factory_and_footer_key_statements_without_rows_run_and_their_check
 
 
 def test_a_table_with_keys_is_not_replaced_by_its_place_under_another_name(ran: Ran) -> None:
-    assert ran.refused("by its place", "PME_UNSUPPORTED", "its replacement") == ["by its place"]
+    if SPARK_VERSION >= (4, 0):
+        assert ran.refused("by its place", "PME_UNSUPPORTED", "keep the table's columns encrypted") == ["by its place"]
+    else:
+        assert "truncate in batch mode" in ran.done["by its place"][1]
 
 
 def test_a_table_that_a_query_creates_or_replaces_is_encrypted(ran: Ran) -> None:

@@ -125,7 +125,6 @@ def uniform(job: Job) -> None:
     for name, setting in UNIFORM.items():
         named = own(job, **{setting: "pii"})
         filled(named, f"uniform {name}", f"uniform_{name}", f"{SHOWN_NEVER}, {OFTEN}")
-        named.note(f"loud uniform {name} create", f"CREATE TABLE {new_table(job, 'loud')} {COLUMNS} USING delta")
         loud = new_table(job, f"uniform_{name}_loud")
         own(job).sql(f"CREATE TABLE {loud} {COLUMNS} USING delta")
         named.note(f"loud uniform {name}", f"INSERT INTO {loud} VALUES (1, '{CANARY}')")

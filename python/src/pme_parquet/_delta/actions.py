@@ -39,7 +39,7 @@ _NAMING = frozenset(
 )
 _EXPRESSIONS = ("default", "delta.constraints", "expression")
 _EMPTY = frozenset({"", "[]", "true", '["true"]', "null"})
-# In place of a condition (`RedactConditions`), and what may be around it.
+# In place of a condition (`CommitHistory`), and what may be around it.
 _REDACTED = "redacted_by_pme_parquet()"
 _AROUND = re.compile(r'(?:[\[\]{}(),"\s]|"predicate":|"actionType":"(?:delete|insert|update)"|AND|OR|NOT)*')
 _NAMES_ONLY = frozenset({"delta.clustering"})
@@ -162,7 +162,7 @@ class Search:
             if name == "operationParameters" and isinstance(value, dict):
                 for parameter, text in value.items():
                     self._parameter(file, str(parameter), text)
-            elif name == "userMetadata" and value:
+            elif name == "userMetadata" and value and not _is_redacted(str(value)):
                 self._text(file, name, value)
                 self._findings.add("free text", "note", file, "it has userMetadata, which may contain anything")
             elif name not in {"engineInfo", "clientVersion", "operation"}:
@@ -193,7 +193,7 @@ class Search:
 
 
 def _is_redacted(text: str) -> bool:
-    """Whether a session with `deltaPredicates=redact` has left nothing else of a condition."""
+    """Whether the guard of commits has left nothing else of a text."""
     return _REDACTED in text and _AROUND.fullmatch(text.replace(_REDACTED, "")) is not None
 
 

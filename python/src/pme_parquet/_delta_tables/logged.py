@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
 from pme_parquet._delta.columns import joined
-from pme_parquet._spark.driver import frame_of
+from pme_parquet._spark.driver import frame_of, method_of
 from pme_parquet.errors import BadOptionError, PmeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import PathLike
 
-_CATALOG = "spark_catalog"
 # Delta refuses to order by a column without statistics, and an encrypted one has none.
 _WITHOUT_STATISTICS = "spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled"
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -148,19 +147,10 @@ class LoggedTable:
     def alter(self, changed: Mapping[str, str], removed: Sequence[str] = ()) -> None:
         """Changes properties, each of the two kinds in one commit.
 
-        Not by a statement: our rules refuse those for the keys of a table.
+        The guard of commits lets no statement change the keys of a table.
         """
-        connector = self._jvm.org.apache.spark.sql.connector.catalog
-        gateway: Any = self.spark.sparkContext._gateway  # noqa: SLF001 as PySpark does
-        namespace = gateway.new_array(self._jvm.java.lang.String, 1)
-        namespace[0] = "delta"
-        changes = [connector.TableChange.removeProperty(name) for name in removed]
-        changes += [connector.TableChange.setProperty(name, value) for name, value in changed.items()]
-        listed = gateway.new_array(connector.TableChange, len(changes))
-        for at, change in enumerate(changes):
-            listed[at] = change
-        catalog = self._session.sessionState().catalogManager().catalog(_CATALOG)
-        catalog.alterTable(connector.Identifier.of(namespace, self.path), listed)
+        change = method_of(self.spark, "DeltaKeys", "change", self._where)
+        change(self.path, dict(changed), list(removed))
 
     def rewrite(self, order: str | None, text: str) -> tuple[int, int]:
         """Rewrites all live files in one commit, which changes no row.

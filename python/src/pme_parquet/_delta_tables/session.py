@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._delta_tables.settings import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
+from pme_parquet._delta_tables.settings import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, GUARD, JAVA, OUR_FACTORY, PREFIX
 from pme_parquet._encryption import encryption_of
 from pme_parquet._spark import jars
 from pme_parquet._spark.session import EXTENSIONS, JARS, already_set, connected, runs_elsewhere
@@ -95,6 +95,7 @@ def settings(enc: Encryption) -> dict[str, str]:
     own = {name: value for name, value in enc.options().items() if name not in CARRIED} | {FOOTER: footer}
     return {
         CATALOG[0]: CATALOG[1],
+        GUARD[0]: GUARD[1],
         f"{_HADOOP}{FACTORY}": OUR_FACTORY,
         **{f"{_HADOOP}{name if name.lower().startswith(JAVA) else PREFIX + name}": one for name, one in own.items()},
     }

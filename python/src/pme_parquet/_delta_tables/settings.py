@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FACTORY = "parquet.crypto.factory.class"
 OUR_FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
+GUARD = ("spark.delta.logStore.class", "io.pmeparquet.delta.PmeLogStore")
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 PREFIX = "pme-parquet."
@@ -46,6 +47,11 @@ def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]
         raise UnsupportedError(
             f"{where}: this session has no {EXTENSION} in {EXTENSIONS}, which refuses statements that would "
             f"make protected columns readable. {_DOCS}"
+        )
+    if table.spark.sparkContext.getConf().get(GUARD[0]) != GUARD[1]:
+        raise UnsupportedError(
+            f"{where}: Delta commits without the guard that keeps values of protected columns out of its log. Start the "
+            f"application with {GUARD[0]}={GUARD[1]}, or with {EXTENSION} in its first session. {_DOCS}"
         )
     own = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(PREFIX)).items()}
     java = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(JAVA)).items()}

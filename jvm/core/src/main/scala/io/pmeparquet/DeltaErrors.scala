@@ -3,15 +3,31 @@ package io.pmeparquet
 /** Delta tables, whose log everybody with the storage can read. */
 private[pmeparquet] trait DeltaErrors extends ErrorTexts {
 
-  /** @param command the class of Delta's command */
-  def deltaPredicate(table: String, command: String, columns: Seq[String]): PmeException =
+  /** @param what the commit has, and the guard does not know */
+  def deltaUnknown(table: String, what: String): PmeException =
     refused(
       table,
-      s"Delta writes the condition of $command as text into the table's log, and the condition compares protected columns " +
-        s"(${listed(columns)}) with values, which would be readable there",
-      "Put the values into a table or temporary view, and join with it in MERGE. Or set " +
-        "spark.datasource.pme-parquet.deltaPredicates in the session: with redact, DELETE, UPDATE and the SQL statement " +
-        "MERGE run without their text in the log; with allow, the values are readable."
+      s"Delta's log would get something that this version of pme-parquet does not know: $what. It could show values of " +
+        "protected columns",
+      "If a table feature or a setting of Delta brings it, turn that off for this table. Otherwise please report it."
+    )
+
+  /** @param store the class that guards commits */
+  def deltaWithoutGuard(table: String, store: String): PmeException =
+    refused(
+      table,
+      "the table or the session names keys, and Delta does not commit to the table through the guard of its log, which " +
+        "keeps values of protected columns out of it",
+      s"Start the application with spark.delta.logStore.class=$store, and with io.pmeparquet.spark.PmeExtensions in its " +
+        "first session."
+    )
+
+  /** @param store the class that a setting names */
+  def deltaStore(store: String): PmeException =
+    fail(
+      Condition.BadOption,
+      s"Delta's log: $store is no io.delta.storage.LogStore that this application has, so the guard of commits cannot " +
+        "write through it. Correct spark.delta.logStore.*, and restart the application."
     )
 
   /** @param what the statement puts into the log */
@@ -61,32 +77,24 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
   def deltaStatistics(table: String, columns: Seq[String]): PmeException =
     refused(
       table,
-      s"Delta would write minimum and maximum of protected columns (${listed(columns)}) into the table's log",
+      s"the commit would put minimum and maximum of protected columns (${listed(columns)}) into the table's log",
       "Set the table's property delta.dataSkippingStatsColumns to columns that are not protected, or " +
-        "delta.dataSkippingNumIndexedCols to 0, with ALTER TABLE ... SET TBLPROPERTIES."
+        "delta.dataSkippingNumIndexedCols to 0, with ALTER TABLE ... SET TBLPROPERTIES. RESTORE and CLONE take the " +
+        "statistics of their version: use one from after the files were rewritten."
     )
 
-  /** @param statement that takes an older version's files */
-  def deltaOldStatistics(table: String, statement: String, columns: Seq[String]): PmeException =
+  /** @param file one of those that the commit would make part of the table */
+  def deltaOldFiles(table: String, file: String): PmeException =
     refused(
       table,
-      s"$statement would write minimum and maximum of protected columns (${listed(columns)}) into the log again, which that " +
-        "version has of its files",
-      Rewritten
-    )
-
-  /** @param file one of those that the statement would make part of the table */
-  def deltaOldFiles(table: String, statement: String, file: String): PmeException =
-    refused(
-      table,
-      s"$statement would make files part of the table that are plaintext, or that cannot be read, though that version's " +
-        s"properties name keys: $file is one of them",
+      s"the commit would make files part of the table that are plaintext, though keys protect its columns: $file is one of " +
+        "them",
       Rewritten
     )
 
   private val Rewritten =
-    "Use a version from after its files were rewritten. For older rows, read the version in a session with " +
-      "pme-parquet.plaintextFiles=allow, and write them with INSERT OVERWRITE."
+    "To RESTORE or CLONE, use a version from after the files were rewritten. For older rows, read the version in a " +
+      "session with pme-parquet.plaintextFiles=allow, and write them with INSERT OVERWRITE."
 
   def deltaConnector(table: String): PmeException =
     refused(
@@ -127,10 +135,10 @@ private[pmeparquet] trait DeltaErrors extends ErrorTexts {
         "spark.hadoop.pme-parquet.footerKey to a master key."
     )
 
-  def deltaUnprotected(table: String, what: String): PmeException =
+  def deltaUnprotected(table: String): PmeException =
     refused(
       table,
-      s"$what would change or drop properties that keep the table's columns encrypted and out of its log",
+      "the commit would change or drop properties that keep the table's columns encrypted",
       "To end the encryption of a table, copy its rows to another one."
     )
 }

@@ -195,12 +195,10 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   val DeltaPredicates = OptionSpec(
     "deltaPredicates",
     Write,
-    "Session setting only, with `PmeExtensions`: what happens to a condition of DELETE, UPDATE, MERGE and `replaceWhere` " +
-      "that compares a protected column of a Delta table with a value. Delta writes such conditions as text into its log. " +
-      "`refuse`: the statement fails before it runs. `redact`: DELETE, UPDATE and MERGE run, and the log has " +
-      "`redacted_by_pme_parquet()` in place of such a comparison, which then cannot skip files or join by hash; " +
-      "`replaceWhere` fails.",
-    values = Seq("refuse", "redact", "allow")
+    "Session setting only: what the log of a Delta table with keys has of texts. Delta writes conditions and " +
+      "`userMetadata` into its log. `redact`: the log has `redacted_by_pme_parquet()` instead. `allow`: it has the texts; " +
+      "constraints and defaults of protected columns are not refused either.",
+    values = Seq("redact", "allow")
   )
 
   val DeltaProperties = OptionSpec(

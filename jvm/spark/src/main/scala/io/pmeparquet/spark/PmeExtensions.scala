@@ -5,11 +5,12 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.CreateTable
+import org.apache.spark.SparkEnv
 
 import io.pmeparquet.spark.admin.TableFunctions
+import io.pmeparquet.spark.delta.DeltaRules
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.rules.{
-  DeltaRules,
   HiveTables,
   HudiRules,
   KnowReaders,
@@ -19,12 +20,11 @@ import io.pmeparquet.spark.rules.{
   OtherFormats,
   PlanFields,
   QuotedFormats,
-  RedactConditions,
   RowsAtRisk,
   SealedStreams,
   SessionSetup
 }
-import io.pmeparquet.spark.session.FormatName
+import io.pmeparquet.spark.session.{FormatName, GuardSetting}
 
 /**
  * For applications with several sessions, and for sessions that call our SQL functions before they use the format:
@@ -34,18 +34,19 @@ import io.pmeparquet.spark.session.FormatName
  * Without it, the format adds its rules to the session that is active at its first use, and a DataFrame may belong to
  * another session. With it, every session has the rules before it runs its first statement, and refuses to give options
  * of ours to another format ([[OtherFormats]]), to take settings of the crypto factory from a table of Hive
- * ([[HiveTables]]), or to make protected columns of a Delta or a Hudi table readable ([[DeltaRules]], [[HudiRules]]).
+ * ([[HiveTables]]), or to make protected columns of a Hudi table readable ([[HudiRules]]). Delta commits through
+ * [[io.pmeparquet.delta.PmeLogStore]] then, and [[DeltaRules]] refuses what that would see too late.
  *
  * ''Driver only.''
  */
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    Option(SparkEnv.get).foreach(env => GuardSetting.install(env.conf))
     TableFunctions.ofExtension.foreach(extensions.injectTableFunction)
     injectBeforeResolution(extensions, new OptionsOfNames(_))
     extensions.injectResolutionRule(new CheckBeforeAppend(_))
     extensions.injectResolutionRule(_ => OrcOfFrames)
     extensions.injectPostHocResolutionRule(new NoteStatements(_))
-    extensions.injectPostHocResolutionRule(new RedactConditions(_))
     extensions.injectPostHocResolutionRule(new KnowReaders(_))
     extensions.injectPostHocResolutionRule(_ => QuotedFormats)
     extensions.injectCheckRule { session => plan =>

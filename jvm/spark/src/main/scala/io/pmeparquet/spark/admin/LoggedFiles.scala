@@ -1,20 +1,17 @@
 package io.pmeparquet.spark.admin
 
-import java.io.FileNotFoundException
 import java.net.URI
 
 import scala.collection.JavaConverters._
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileUse
-import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
-import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.Condition
 
 /** What protects each column of files that a log lists, such as the live files of a Delta table. ''Driver only.'' */
@@ -79,33 +76,6 @@ object LoggedFiles {
         StructField("plaintext", names, nullable = false)
       )
     )
-  }
-
-  /**
-   * A file that does not end as one with an encrypted footer does, so that it may be plaintext. One that is gone shows
-   * nothing.
-   *
-   * @param files with the columns `path` and `size`, as above
-   */
-  private[spark] def firstReadable(session: SparkSession, table: String, files: DataFrame): Option[String] = {
-    val listed = files.select("path", "size").distinct().collect().toSeq.map { row =>
-      at(table, row.getString(0)) -> row.getLong(1)
-    }
-    FileJob
-      .each(session, SparkAccess.hadoopConf(session, Map.empty), listed)(endsEncrypted)
-      .collectFirst { case ((path, _), found) if !found.fold(isGone, identity) => path }
-  }
-
-  private def isGone(failed: FileFailure) = failed.condition == classOf[FileNotFoundException].getName
-
-  private def endsEncrypted(file: (String, Long), conf: Configuration): Boolean = {
-    val path = new Path(file._1)
-    val input = path.getFileSystem(conf).open(path)
-    try {
-      val end = new Array[Byte](ParquetFileWriter.EFMAGIC.length)
-      input.readFully(file._2 - end.length, end)
-      end.sameElements(ParquetFileWriter.EFMAGIC)
-    } finally input.close()
   }
 
   private def at(table: String, path: String) = {

@@ -5,7 +5,7 @@ import org.apache.hadoop.conf.Configuration
 import io.pmeparquet.spark.session.FormatName
 
 /** Which crypto factory parquet-java finds in a Hadoop configuration. */
-private[rules] object CryptoFactory {
+private[spark] object CryptoFactory {
 
   /** The name of its class. */
   def of(conf: Configuration): Option[String] =

@@ -25,7 +25,7 @@ import org.apache.spark.sql.execution.streaming.sources.{
 
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.{OurFormat, OurTable}
-import io.pmeparquet.spark.session.FormatName
+import io.pmeparquet.spark.session.{DeltaClasses, FormatName}
 
 /**
  * The options that a node of a plan gives to a format. ''Driver only.''
@@ -38,7 +38,7 @@ import io.pmeparquet.spark.session.FormatName
  * @param isOrc whether Spark itself or Hive reads or writes ORC
  * @param isOurs whether the format is ours; evaluated only if options of ours are among these
  */
-private[rules] final class FormatOptions(
+private[spark] final class FormatOptions(
     label: => String,
     val options: Map[String, String],
     val isParquet: Boolean,
@@ -54,7 +54,7 @@ private[rules] final class FormatOptions(
 }
 
 /** Finds in each node of a plan which options it gives to which format. ''Driver only.'' */
-private[rules] object FormatOptions {
+private[spark] object FormatOptions {
 
   /** What a node writes, by format. */
   def writes(node: LogicalPlan): Seq[FormatOptions] = node match {
@@ -88,7 +88,7 @@ private[rules] object FormatOptions {
     case relation: LogicalRelation =>
       relation.relation match {
         case files: HadoopFsRelation =>
-          Seq(ofFiles(files.fileFormat, files.options, DeltaTable.isDeltas(files.location)))
+          Seq(ofFiles(files.fileFormat, files.options, DeltaClasses.isDeltas(files.location)))
         case _ => relation.catalogTable.map(ofTable).toSeq
       }
     case relation: DataSourceV2Relation => ofV2(relation, Map.empty)
@@ -101,7 +101,7 @@ private[rules] object FormatOptions {
   }
 
   private def ofFiles(format: FileFormat, options: Map[String, String], isOfDelta: Boolean = false) = {
-    val isDeltas = isOfDelta || DeltaTable.isDeltas(format)
+    val isDeltas = isOfDelta || DeltaClasses.isDeltas(format)
     new FormatOptions(
       FormatLabel.of(format),
       options,

@@ -33,7 +33,7 @@ import io.pmeparquet.PmeErrors
  */
 private[spark] object HiveTables {
   private val Hive = "hive"
-  private val KeyNames = Set(DeltaTable.FooterKeyName, DeltaTable.ColumnKeysName, DeltaTable.UniformKeyName)
+  private val KeyNames = SettingNames.OfKeys.toSet
   // Where Hadoop's KMS and its files of credentials are.
   private val OfHadoop = Seq("hadoop.", "dfs.")
 

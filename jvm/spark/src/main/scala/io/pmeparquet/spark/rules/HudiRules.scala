@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, UnlistedColumns}
 import io.pmeparquet.options.NamedKeys
 import io.pmeparquet.parquet.alone.ConfiguredKeys
-import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.session.{DeltaClasses, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -77,7 +77,7 @@ private final class HudiRules(session: SparkSession) {
   private def judgeCommand(command: LogicalPlan): Unit = {
     val name = command.getClass.getSimpleName
     if (name == "CallProcedureHoodieCommand") {
-      val procedure = DeltaTable.ask(command, "procedure").getClass.getSimpleName
+      val procedure = DeltaClasses.ask(command, "procedure").getClass.getSimpleName
       if (!SilentProcedures.exists(procedure.startsWith)) throw PmeErrors.hudiUnknown(procedure)
     } else if (name == "CreateIndexCommand")
       throw PmeErrors.hudiReadable(

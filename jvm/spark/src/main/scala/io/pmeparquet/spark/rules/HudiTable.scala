@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}
 
 /**
  * What is known of a Hudi table before a write. Hudi is not on the compile class path, so its classes are known by their
@@ -86,7 +86,7 @@ private[rules] object HudiTable {
 
   /** The table that one of Hudi's commands writes; none if it is not known. */
   def of(session: SparkSession, command: LogicalPlan): Option[HudiTable] =
-    DeltaTable.first(command, Members).flatMap(catalogTable(session, _)).map { table =>
+    DeltaClasses.first(command, Members).flatMap(catalogTable(session, _)).map { table =>
       // Hudi does not know its own in other letters there, so they switch nothing off.
       val own = SparkAccess
         .sqlConf(session)
@@ -109,7 +109,7 @@ private[rules] object HudiTable {
     case name: TableIdentifier => Some(session.sessionState.catalog.getTableMetadata(name))
     case plan: LogicalPlan =>
       plan.collect { case relation: LogicalRelation => relation }.headOption.flatMap(ofRelation)
-    case hudis if isHudis(hudis) => catalogTable(session, DeltaTable.ask(hudis, "table"))
+    case hudis if isHudis(hudis) => catalogTable(session, DeltaClasses.ask(hudis, "table"))
     case _ => None
   }
 

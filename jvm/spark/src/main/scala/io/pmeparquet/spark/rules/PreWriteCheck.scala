@@ -18,7 +18,7 @@ import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.options.{ConfResolver, PreparedWrite}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedFormat
-import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.session.{DeltaClasses, FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.write.ColumnPlan
 import io.pmeparquet.PmeErrors
 
@@ -52,7 +52,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
             )
           }
           write
-        case other: ParquetFileFormat if !DeltaTable.isDeltas(other) =>
+        case other: ParquetFileFormat if !DeltaClasses.isDeltas(other) =>
           checkNames(
             ConfResolver.spelled(write.options),
             write.partitionColumns.map(_.name),

@@ -18,7 +18,7 @@ import io.pmeparquet.PmeErrors
  * plaintext, or not authenticated, and nobody would know. Settings of our formats (`spark.datasource.pme-parquet.*`) do not
  * count. ''Driver only.''
  */
-private[rules] final class ResolvedFactory(session: => SparkSession) {
+private[spark] final class ResolvedFactory(session: => SparkSession) {
   import ResolvedFactory._
 
   /** What the session asks for: names as they are spelt, and values. */

@@ -26,6 +26,9 @@ private[spark] object FormatName {
   val CryptoFactorySetting = "parquet.crypto.factory.class"
   val ExtensionsClass = "io.pmeparquet.spark.PmeExtensions"
 
+  /** The store that guards Delta's commits, by its name, because it links only where Delta is. */
+  val LogStoreClass = "io.pmeparquet.delta.PmeLogStore"
+
   /** Whether the provider in `USING` or `format(…)` is a source of ours: a name of it, or one of its classes. */
   def names(provider: String): Boolean = inSql(provider).isDefined
 

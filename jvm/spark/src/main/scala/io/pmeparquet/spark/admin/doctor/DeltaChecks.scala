@@ -13,7 +13,7 @@ import io.pmeparquet.parquet.alone.LogTrial
 import io.pmeparquet.parquet.scope.KeyCalls
 import io.pmeparquet.spark.admin.job.FileJob
 import io.pmeparquet.spark.keys.SessionKeys
-import io.pmeparquet.spark.session.{FormatName, SparkAccess}
+import io.pmeparquet.spark.session.{FormatName, GuardSetting, SparkAccess}
 
 /** What a session with Delta does with keys. Without Delta, there are no checks. ''Driver only.'' */
 private[admin] object DeltaChecks {
@@ -27,7 +27,8 @@ private[admin] object DeltaChecks {
       val extensions = session.sparkContext.getConf.get(StaticSQLConf.SPARK_SESSION_EXTENSIONS.key, "")
       val hasRules = extensions.split(',').map(_.trim).contains(FormatName.ExtensionsClass)
       Seq(ofFactory(factory, hasRules)) ++
-        (if (factory.isEmpty) Nil else Seq(ofExtensions(hasRules))) ++
+        (if (factory.isEmpty) Nil
+         else Seq(ofExtensions(hasRules), ofGuard(GuardSetting.isSet(session.sparkContext.getConf)))) ++
         ofPredicates(SparkAccess.sqlConf(session).getAllConfs) ++
         (if (ours) new FactoryTrial(session, hasRules).checks else Nil)
     }
@@ -60,9 +61,20 @@ private[admin] object DeltaChecks {
     if (hasRules) Check.ok(ExtensionsName, "PmeExtensions refuses what would make protected columns readable")
     else {
       val found =
-        "without PmeExtensions: values in conditions of DELETE, UPDATE and MERGE go into the log, and properties of a " +
-          "table may choose where keys go"
+        "without PmeExtensions: nothing refuses writes that would be plaintext, and properties of a table may choose " +
+          "where keys go"
       Check.problem(ExtensionsName, found, s"Add ${FormatName.ExtensionsClass} to spark.sql.extensions.")
+    }
+
+  def ofGuard(isSet: Boolean): Check =
+    if (isSet) Check.ok(GuardName, "PmeLogStore")
+    else {
+      val found = "Delta commits without PmeLogStore: values of protected columns may get into the log"
+      Check.problem(
+        GuardName,
+        found,
+        s"Start the application with ${GuardSetting.Name}=${FormatName.LogStoreClass}."
+      )
     }
 
   private def ofPredicates(settings: Map[String, String]) = {
@@ -70,7 +82,8 @@ private[admin] object DeltaChecks {
     val values = settings.collect { case (key, value) if key.equalsIgnoreCase(name) => value }.toSeq
     if (values.isEmpty || values.exists(_ != "allow")) Nil
     else {
-      val found = s"$name=allow: values of protected columns in conditions are readable in the log"
+      val found =
+        s"$name=allow: conditions and constraints with values of protected columns are readable in the log"
       Seq(Check.warning("Delta predicates", found, "Unset it, unless these values may be readable."))
     }
   }
@@ -82,6 +95,7 @@ private[admin] object DeltaChecks {
   private val Deltas = "org.apache.spark.sql.delta."
   private val FactoryName = "Delta crypto factory"
   private val ExtensionsName = "Delta extensions"
+  private val GuardName = "Delta commit guard"
 }
 
 /**

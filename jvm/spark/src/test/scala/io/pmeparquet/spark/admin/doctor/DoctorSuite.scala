@@ -198,7 +198,14 @@ class DoctorSuite extends munit.FunSuite {
     "a session with Delta that has a factory and no extension is a problem, and one without both is a warning"
   ) {
     val ours = "io.pmeparquet.parquet.PmeCryptoFactory"
-    assertCheck(DeltaChecks.ofExtensions(hasRules = false), "problem", "go into the log", "PmeExtensions")
+    assertCheck(DeltaChecks.ofExtensions(hasRules = false), "problem", "nothing refuses", "PmeExtensions")
+    assertCheck(
+      DeltaChecks.ofGuard(isSet = false),
+      "problem",
+      "without PmeLogStore",
+      "spark.delta.logStore.class="
+    )
+    assertCheck(DeltaChecks.ofGuard(isSet = true), "ok", "PmeLogStore", "")
     assertCheck(DeltaChecks.ofExtensions(hasRules = true), "ok", "PmeExtensions", "")
     assertCheck(
       DeltaChecks.ofFactory(None, hasRules = false),

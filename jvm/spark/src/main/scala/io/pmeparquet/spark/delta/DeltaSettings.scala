@@ -1,24 +1,28 @@
-package io.pmeparquet.spark.rules
+package io.pmeparquet.spark.delta
+
+import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.{OptionSpec, PmeOptions}
 import io.pmeparquet.parquet.alone.ConfiguredKeys
-import io.pmeparquet.spark.session.{FormatName, SparkAccess}
+import io.pmeparquet.spark.rules.CryptoFactory
+import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.PmeErrors
 
-/** What a session says of its Delta tables: their keys, and what their logs may show. ''Driver only.'' */
-private[rules] final class DeltaSettings(session: SparkSession) {
+/**
+ * What a session says of its Delta tables: their keys, and what their logs may show. ''Driver only.''
+ *
+ * @param conf the session's Hadoop configuration, which has its SQL settings as well
+ */
+private[delta] final class DeltaSettings(conf: Configuration) {
   import DeltaSettings._
 
-  private lazy val conf = SparkAccess.hadoopConf(session, Map.empty)
-
   /** The class of the session's crypto factory. */
-  lazy val factory: Option[String] = CryptoFactory.of(conf)
+  val factory: Option[String] = CryptoFactory.of(conf)
 
   /** Whether the factory is ours. */
-  lazy val encrypts: Boolean = CryptoFactory.isOurs(conf)
+  val encrypts: Boolean = CryptoFactory.isOurs(conf)
 
   /** Whether the configuration has keys by the names that parquet-java's own factory reads. */
   lazy val namesKeysOfOthers: Boolean =
@@ -54,14 +58,8 @@ private[rules] final class DeltaSettings(session: SparkSession) {
       keysIn(both)
     }
 
-  /** Whether texts in the log may name protected columns. */
-  def allowsText: Boolean = predicates == Allow
-
-  /** Whether conditions that would show values of protected columns run without their text. */
-  def redacts: Boolean = predicates == Redact
-
-  /** What happens to these conditions. The strictest value of the setting counts. */
-  private lazy val predicates: String = {
+  /** Whether texts in the log may name protected columns. The strictest value of the setting counts. */
+  lazy val allowsText: Boolean = {
     val valid = PmeOptions.DeltaPredicates.values
     val found = values(PmeOptions.DeltaPredicates)
     found.find(!valid.contains(_)).foreach { value =>
@@ -71,8 +69,11 @@ private[rules] final class DeltaSettings(session: SparkSession) {
         valid.mkString("one of: ", ", ", "")
       )
     }
-    valid.find(found.contains).getOrElse(valid.head)
+    found.nonEmpty && found.forall(_ == Allow)
   }
+
+  /** @throws io.pmeparquet.PmeException if a setting for tables with keys has a wrong value */
+  def requireValid(): Unit = if (allowsText || allowed.nonEmpty) ()
 
   /** The names that the setting allows: one set for each of its spellings. */
   private lazy val allowed: Seq[Seq[String]] = values(PmeOptions.DeltaProperties).map { text =>
@@ -100,9 +101,10 @@ private[rules] final class DeltaSettings(session: SparkSession) {
   def protectedOf(table: DeltaTable): Set[String] = {
     val counts = keysOf(table)
     val both = Seq(table.keys, keys)
-    val named = both.filter(DeltaTable.namesColumns)
+    val named = both.filter(_.contains(DeltaTable.ColumnKeysName))
     // A uniform key of the session overrides the columns that a table names.
-    val all = if (named.isEmpty) both else if (DeltaTable.namesColumns(counts)) Nil else Seq(counts)
+    val all =
+      if (named.isEmpty) both else if (counts.contains(DeltaTable.ColumnKeysName)) Nil else Seq(counts)
     (named ++ all).flatMap(table.protectedBy).toSet
   }
 
@@ -113,30 +115,13 @@ private[rules] final class DeltaSettings(session: SparkSession) {
   def namesKeys(table: DeltaTable): Boolean =
     table.keys.nonEmpty || keys.keys.exists(_ != DeltaTable.FooterKeyName)
 
-  /** What Delta adds to the properties of a new table. Defaults it does not know in other letters. */
-  def defaultProperties: Map[String, String] =
-    SparkAccess
-      .sqlConf(session)
-      .getAllConfs
-      .collect {
-        case (name, value) if name.startsWith(DefaultsPrefix) =>
-          s"delta.${name.drop(DefaultsPrefix.length)}" -> value
-      }
-      .filter { case (name, _) => !DeltaTable.isStatistics(name) || DeltaStatistics.isExact(name) }
-
   // Names of settings differ in case.
   private def values(option: OptionSpec): Seq[String] =
-    SparkAccess
-      .sqlConf(session)
-      .getAllConfs
-      .collect { case (name, value) if name.equalsIgnoreCase(nameOf(option)) => value }
-      .toSeq
+    conf.iterator.asScala.map(_.getKey).filter(_.equalsIgnoreCase(nameOf(option))).map(conf.get).toList
 }
 
-private[rules] object DeltaSettings {
-  private val Redact = "redact"
+private[delta] object DeltaSettings {
   private val Allow = "allow"
-  private val DefaultsPrefix = "spark.databricks.delta.properties.defaults."
   private val AllowedName = """[^\s*,.][^\s*,]*(\.\*)?"""
 
   private def nameOf(option: OptionSpec) = FormatName.SessionPrefix + option.name

@@ -1,0 +1,42 @@
+package io.pmeparquet.spark.admin
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog, TableChange}
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.spark.session.PmeSparkException
+
+/**
+ * The changes of a Delta table's keys that `encrypt_table` and `rotate` make. No other commit may change them: the guard
+ * of commits asks whether one of these is under way on its thread. ''Driver only.''
+ */
+object DeltaKeys {
+  private val allowed = new ThreadLocal[Path]
+  // Delta's catalog, which also knows tables by their path.
+  private val Catalog = "spark_catalog"
+
+  private[spark] def isAllowed(table: Path): Boolean =
+    Option(allowed.get).exists(_.toUri.getPath == table.toUri.getPath)
+
+  /**
+   * For Python: changes properties of the table at a path, each of the two kinds in one commit.
+   *
+   * @param changed the values by name
+   * @param removed the names of others
+   */
+  def change(
+      session: SparkSession,
+      path: String,
+      changed: java.util.Map[String, String],
+      removed: java.util.List[String]
+  ): Unit = PmeSparkException.translated {
+    val changes = removed.asScala.map(TableChange.removeProperty) ++
+      changed.asScala.map { case (name, value) => TableChange.setProperty(name, value) }
+    val catalog = session.sessionState.catalogManager.catalog(Catalog).asInstanceOf[TableCatalog]
+    allowed.set(new Path(path))
+    try catalog.alterTable(Identifier.of(Array("delta"), path), changes.toSeq: _*)
+    finally allowed.remove()
+  }
+}

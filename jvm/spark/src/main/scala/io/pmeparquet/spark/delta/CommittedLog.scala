@@ -1,0 +1,121 @@
+package io.pmeparquet.spark.delta
+
+import java.io.{FileNotFoundException, IOException}
+import java.net.URI
+import java.util.concurrent.{Callable, Executors}
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.parquet.file.EncryptedFiles
+import io.pmeparquet.spark.admin.DeltaKeys
+import io.pmeparquet.spark.rules.ResolvedFactory
+import io.pmeparquet.spark.session.DeltaClasses
+
+/**
+ * One file that Delta writes through [[io.pmeparquet.delta.PmeLogStore]]: a commit, a checkpoint in JSON, or a note of
+ * Delta's own. ''Driver only.''
+ *
+ * @param conf the configuration of the session that writes
+ */
+private[pmeparquet] final class CommittedLog(file: Path, conf: Configuration) {
+  import CommittedLog._
+
+  /**
+   * @return the lines to write
+   * @throws io.pmeparquet.PmeException as [[CommitGuard]], and for a file that nobody knows, or a table that cannot be read
+   */
+  def checked(lines: Seq[String]): Seq[String] = {
+    val log = ancestors.find(_.getName == Log)
+    (log.map(_.getParent), file.getName) match {
+      // Outside the log are only lists of the names of data files (GENERATE symlink_format_manifest).
+      case (None, _) if ancestors.exists(_.getName == Manifests) => lines
+      // They have numbers, and names of files and columns.
+      case (Some(_), "_last_checkpoint" | "_last_vacuum_info") if isIn(log) => lines
+      case (Some(table), Commit(version)) if isIn(log) => guarded(table, lines, Some(version.toLong))
+      case (Some(table), Checkpoint()) if isIn(log) => guarded(table, lines, None)
+      case (table, _) =>
+        val settings = new DeltaSettings(conf)
+        if (table.fold(settings.encrypts)(at => settings.namesKeys(DeltaTable.at(session(at), at.toString))))
+          throw PmeErrors.deltaUnknown(file.toString, "this file")
+        lines
+    }
+  }
+
+  private def ancestors = Iterator.iterate(file.getParent)(_.getParent).takeWhile(_ != null)
+
+  private def isIn(log: Option[Path]) = log.contains(file.getParent)
+
+  private def session(table: Path) = SparkSession.getActiveSession
+    .orElse(SparkSession.getDefaultSession)
+    .getOrElse(throw PmeErrors.deltaUnknown(table.toString, "a writer without a Spark session"))
+
+  private def guarded(table: Path, lines: Seq[String], version: Option[Long]) = {
+    new ResolvedFactory(session(table)).requireSession(table.toString)
+    val guard = new CommitGuard(
+      new DeltaSettings(conf),
+      before(session(table), table, version),
+      DeltaKeys.isAllowed(table),
+      files => firstReadable(table, files)
+    )
+    try guard.checked(lines, version)
+    catch { case refused: PmeException if version.contains(0L) => removeEmptyLog(); throw refused }
+  }
+
+  /** Delta has made directories by now, and would take a table without a version for a damaged one. */
+  private def removeEmptyLog(): Unit = {
+    val system = file.getFileSystem(conf)
+    val log = file.getParent
+    // No store deletes a directory that has files, so that a commit of another session stays.
+    try {
+      val inside = system.listStatus(log).toSeq.filter(_.isDirectory).map(_.getPath)
+      (inside ++ Seq(log, log.getParent)).foreach(system.delete(_, false))
+    } catch { case _: IOException => () }
+  }
+
+  /** Delta has the version before in memory, except when other commits came first. */
+  private def before(session: SparkSession, table: Path, version: Option[Long]): DeltaTable = {
+    val known = Option(DeltaClasses.ask(DeltaClasses.logAt(session, table), "unsafeVolatileSnapshot"))
+    known
+      .filter(one => version.exists(_ - 1 == DeltaClasses.ask(one, "version").asInstanceOf[Long]))
+      .fold(DeltaTable.at(session, table.toString))(DeltaTable.ofSnapshot(table.toString, _))
+  }
+
+  /** A file that is gone shows nothing. */
+  private def firstReadable(table: Path, files: Seq[(String, Long)]): Option[String] = {
+    def isReadable(path: Path, length: Long) =
+      try !EncryptedFiles.isEncrypted(conf, path, length)
+      catch { case _: FileNotFoundException => false }
+    val at = files.map { case (path, length) =>
+      val named = new Path(new URI(path))
+      (if (named.isAbsolute) named else new Path(table, named)) -> length
+    }
+    if (at.size < 2) at.collectFirst { case (path, length) if isReadable(path, length) => path.toString }
+    else {
+      val threads = Executors.newFixedThreadPool(Threads.min(at.size))
+      try
+        threads
+          .invokeAll(at.map { case (path, length) =>
+            new Callable[Option[String]] {
+              override def call(): Option[String] = Some(path.toString).filter(_ => isReadable(path, length))
+            }
+          }.asJava)
+          .asScala
+          .flatMap(_.get)
+          .headOption
+      finally threads.shutdownNow()
+    }
+  }
+}
+
+private object CommittedLog {
+  private val Log = "_delta_log"
+  private val Manifests = "_symlink_format_manifest"
+  private val Commit = """(\d{20})\.json""".r
+  private val Checkpoint = """\d{20}\.checkpoint\.[0-9a-f-]{36}\.json""".r
+  private val Threads = 16
+}

@@ -1,0 +1,192 @@
+package io.pmeparquet.spark.delta
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.datasources.{
+  DataSourceUtils,
+  InsertIntoDataSourceCommand,
+  SaveIntoDataSourceCommand
+}
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.spark.rules.{FormatOptions, ResolvedFactory}
+import io.pmeparquet.spark.session.{DeltaClasses, FormatName, GuardSetting, PmeSparkException, SparkAccess}
+import io.pmeparquet.PmeErrors
+
+/**
+ * What the guard of Delta's commits cannot see, or sees too late: files are written before the commit. So each command on a
+ * Delta table is refused before it runs if the session would write its files, or names of directories, in plaintext, if
+ * the table's properties choose where keys go, or if the guard is not there ([[CommitGuard]] does the rest). Every command
+ * counts, also one that nobody knows, except those that change nothing. ''Driver only.''
+ */
+private[spark] object DeltaRules {
+  // Spark's and Delta's commands that write nothing to a table, or remove what must not be there.
+  private val Harmless = Seq(
+    "Cache",
+    "Describe",
+    "Drop",
+    "Explain",
+    "Refresh",
+    "Show",
+    "Uncache",
+    "UnsetTableProperties"
+  )
+
+  def check(session: SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
+    val rules = new DeltaRules(session)
+    (plan +: plan.subqueriesAll).foreach(_.foreach(rules.check))
+  }
+}
+
+private final class DeltaRules(session: SparkSession) {
+  import DeltaRules._
+
+  private lazy val settings = new DeltaSettings(SparkAccess.hadoopConf(session, Map.empty))
+  private lazy val protection = new DeltaProtection(settings)
+
+  def check(node: LogicalPlan): Unit = node match {
+    case write: V2WriteCommand => DeltaTable.of(write.table).foreach(requireWrite(_, write))
+    case into: InsertIntoDataSourceCommand =>
+      DeltaTable.of(into.logicalRelation).foreach(requireWrite(_, into))
+    case save: SaveIntoDataSourceCommand if DeltaTable.isTable(save.dataSource) =>
+      valueOf(save.options, "path").foreach(path => requireWrite(saved(path, save), save))
+    case stream: WriteToStream => streamed(stream).foreach(requireWrite(_, stream))
+    case create: V2CreateTablePlan => planned(create).foreach(requireCreation(_, create))
+    case other if isCommand(other) => targetsOf(other).foreach(requireSession)
+    case _ => ()
+  }
+
+  private def requireWrite(table: DeltaTable, node: LogicalPlan): Unit = {
+    requireNoKeys(node)
+    requireSession(table)
+    protection.requireSilentPartitions(table)
+  }
+
+  private def requireCreation(table: DeltaTable, create: V2CreateTablePlan): Unit = {
+    requireNoKeys(create)
+    protection.requireOwnProperties(table)
+    protection.requireSilentPartitions(table)
+    if (create.isInstanceOf[V2CreateTableAsSelectPlan]) requireSession(table)
+    else requireGuarded(table)
+  }
+
+  private def requireSession(table: DeltaTable): Unit = {
+    if (
+      table.planted.exists(name =>
+        name.equalsIgnoreCase(FormatName.CryptoFactorySetting) && !settings.allowsProperty(name)
+      )
+    )
+      throw PmeErrors.deltaProperties(table.name, table.planted)
+    protection.requireOwnProperties(table)
+    requireGuarded(table)
+    protection.requireLogKey(table.name)
+  }
+
+  private def requireGuarded(table: DeltaTable): Unit = {
+    protection.requireFactory(table)
+    new ResolvedFactory(session).requireSession(table.name)
+    if (settings.namesKeys(table)) {
+      settings.requireValid()
+      if (table.isKernels) throw PmeErrors.deltaConnector(table.name)
+      if (!isGuarded(table)) throw PmeErrors.deltaWithoutGuard(table.name, FormatName.LogStoreClass)
+    }
+  }
+
+  /** Whether Delta commits to the table through the guard: by the store that it has, and not by settings. */
+  private def isGuarded(table: DeltaTable) = table.log match {
+    case None => GuardSetting.isSet(session.sparkContext.getConf)
+    case Some(log) =>
+      val store = DeltaClasses.ask(log, "store")
+      val path = DeltaClasses.ask(log, "logPath")
+      val ofScheme =
+        store.getClass.getMethods.find(_.getName == "getDelegate").fold(store)(_.invoke(store, path))
+      val behind = DeltaClasses.first(ofScheme, Seq("logStoreImpl")).getOrElse(ofScheme)
+      behind.getClass.getName == FormatName.LogStoreClass
+  }
+
+  /** Delta gives properties to its files' writers, and no options. */
+  private def requireNoKeys(node: LogicalPlan): Unit = {
+    val names = FormatOptions.writes(node).flatMap(_.options.keys)
+    val keys = names.filter(name => DeltaTable.lower(name).startsWith(PmeOptions.ParquetPrefix))
+    if (keys.nonEmpty) throw PmeErrors.deltaOptions(keys.distinct.sorted)
+  }
+
+  private def isCommand(node: LogicalPlan) =
+    (node.isInstanceOf[Command] || DeltaTable.isTable(node)) &&
+      !Harmless.exists(node.getClass.getSimpleName.startsWith) &&
+      // VACUUM … DRY RUN only counts.
+      !DeltaClasses.first(node, Seq("dryRun")).contains(java.lang.Boolean.TRUE)
+
+  /** The tables that a command changes: its target, or all tables that it names, except what a MERGE reads. */
+  private def targetsOf(command: LogicalPlan): Seq[DeltaTable] = {
+    val source = DeltaClasses.first(command, Seq("source"))
+    val members = command.productIterator.toSeq ++ command.children
+    members
+      .flatMap {
+        case Some(one: AnyRef) => Seq(one)
+        case one: AnyRef => Seq(one)
+        case _ => Nil
+      }
+      .filterNot(one => source.exists(_ eq one))
+      .flatMap {
+        case plan: LogicalPlan => plan.collect { case one => DeltaTable.of(one) }.flatten
+        case table: Table if DeltaTable.isTable(table) => Seq(DeltaTable.ofTable(table))
+        case _ => Nil
+      }
+  }
+
+  /** The table that a statement creates or replaces, if it is Delta's. */
+  private def planned(create: V2CreateTablePlan): Option[DeltaTable] = {
+    val spec = create match {
+      case one: CreateTable => Some(one.tableSpec)
+      case one: ReplaceTable => Some(one.tableSpec)
+      case one: CreateTableAsSelect => Some(one.tableSpec)
+      case one: ReplaceTableAsSelect => Some(one.tableSpec)
+      case _ => None
+    }
+    spec
+      .filter(
+        _.provider.getOrElse(SparkAccess.sqlConf(session).defaultDataSourceName).equalsIgnoreCase("delta")
+      )
+      .map { spec =>
+        val columns = create.partitioning.flatMap(_.references).map(_.fieldNames.head)
+        new DeltaTable("new table", spec.properties, create.tableSchema, columns)
+      }
+  }
+
+  /** The table that a DataFrame is saved to, as it is or as it will be created. */
+  private def saved(path: String, save: SaveIntoDataSourceCommand): DeltaTable = {
+    val columns = valueOf(save.options, DataSourceUtils.PARTITIONING_COLUMNS_KEY).toSeq
+      .flatMap(DataSourceUtils.decodePartitioningColumns)
+    written(DeltaTable.at(session, path), save.query, columns)
+  }
+
+  private def streamed(stream: WriteToStream): Option[DeltaTable] = stream.sink match {
+    case table: Table if DeltaClasses.isKernels(table) => Some(DeltaTable.ofTable(table))
+    case sink if DeltaClasses.isDeltas(sink) =>
+      val columns = DeltaClasses.ask(sink, "partitionColumns").asInstanceOf[scala.collection.Seq[String]]
+      val path = DeltaClasses.ask(sink, "path") match {
+        case path: Path => path.toString
+        case text => text.toString
+      }
+      Some(written(DeltaTable.at(session, path), stream.inputQuery, columns.toSeq))
+    case _ => None
+  }
+
+  private def written(table: DeltaTable, query: LogicalPlan, columns: Seq[String]) =
+    if (table.schema.nonEmpty && columns.isEmpty) table
+    else
+      new DeltaTable(
+        table.name,
+        table.properties,
+        if (table.schema.nonEmpty) table.schema else query.schema,
+        columns,
+        table.log
+      )
+
+  private def valueOf(options: Map[String, String], wanted: String) =
+    options.collectFirst { case (name, value) if name.equalsIgnoreCase(wanted) => value }
+}

@@ -1,0 +1,37 @@
+package io.pmeparquet.spark.delta
+
+import io.delta.storage.{AzureLogStore, GCSLogStore, HDFSLogStore, LogStore, S3SingleDriverLogStore}
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.SparkEnv
+
+import io.pmeparquet.spark.session.GuardSetting
+import io.pmeparquet.PmeErrors
+
+/** Which store is behind the guard of Delta's commits: that which Delta would take without it. ''Driver only.'' */
+private[pmeparquet] object LogStores {
+
+  /**
+   * The store of a scheme: the one that the session named, or Delta's default.
+   *
+   * @throws io.pmeparquet.PmeException if the named class is not one
+   */
+  def below(scheme: String, conf: Configuration): LogStore =
+    Option(SparkEnv.get).flatMap(env => GuardSetting.storeBelow(env.conf, scheme)) match {
+      case Some(name) => made(name, conf)
+      case None =>
+        scheme match {
+          case "s3" | "s3a" | "s3n" => new S3SingleDriverLogStore(conf)
+          case "abfs" | "abfss" | "adl" | "wasb" | "wasbs" => new AzureLogStore(conf)
+          case "gs" => new GCSLogStore(conf)
+          case _ => new HDFSLogStore(conf)
+        }
+    }
+
+  private def made(name: String, conf: Configuration): LogStore = {
+    val found =
+      try Class.forName(name, true, Thread.currentThread.getContextClassLoader)
+      catch { case _: ClassNotFoundException | _: LinkageError => throw PmeErrors.deltaStore(name) }
+    if (!classOf[LogStore].isAssignableFrom(found)) throw PmeErrors.deltaStore(name)
+    found.getConstructor(classOf[Configuration]).newInstance(conf).asInstanceOf[LogStore]
+  }
+}

@@ -1,0 +1,40 @@
+package io.pmeparquet.spark.session
+
+import java.lang.reflect.InvocationTargetException
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+
+/** Table formats are not on the compile class path, so their classes are known by package, and asked by reflection. */
+private[spark] object DeltaClasses {
+  private val Package = "org.apache.spark.sql.delta."
+  // Databricks has Delta under another name.
+  private val Packages = Seq(Package, "com.databricks.sql.transaction.tahoe.")
+  private val KernelsPackage = "io.delta."
+
+  def isDeltas(found: AnyRef): Boolean = found != null && Packages.exists(found.getClass.getName.startsWith)
+
+  /** Whether the object is a table, or a source, of the connector that Delta builds on Delta Kernel. */
+  def isKernels(found: AnyRef): Boolean = found != null && found.getClass.getName.startsWith(KernelsPackage)
+
+  /** Delta's log of the table at a path, whether there is a table or not. */
+  def logAt(session: SparkSession, table: Path): AnyRef = {
+    val logs = Class.forName(s"${Package}DeltaLog", true, Thread.currentThread.getContextClassLoader)
+    unwrapped(
+      logs.getMethod("forTable", classOf[SparkSession], classOf[Path]).invoke(null, session, table)
+    )
+  }
+
+  /** The value of one of the members, if the object has one with such a name. */
+  def first(of: AnyRef, names: Seq[String]): Option[AnyRef] =
+    names.find(has(of, _)).map(ask(of, _))
+
+  def has(of: AnyRef, name: String): Boolean =
+    of.getClass.getMethods.exists(one => one.getName == name && one.getParameterCount == 0)
+
+  def ask(of: AnyRef, name: String): AnyRef = unwrapped(of.getClass.getMethod(name).invoke(of))
+
+  private def unwrapped(call: => AnyRef): AnyRef =
+    try call
+    catch { case failed: InvocationTargetException => throw failed.getCause }
+}
