@@ -23,17 +23,15 @@ final class OpenedOrc(val path: Path, val length: Long, conf: Configuration) ext
    * @param partLength its bytes
    * @throws io.pmeparquet.PmeException if a footer is damaged or contradicts the file's
    */
-  def checkStripes(start: Long, partLength: Long): Unit = {
-    StripeCheck.footers(tail, tail.stripesIn(start, partLength), bytes)(_ => ())
-    ()
-  }
+  def checkStripes(start: Long, partLength: Long): Unit =
+    StripeCheck.requireFooters(tail, tail.stripesIn(start, partLength), bytes)
 
   /**
-   * Checks the statistics of stripes that everybody can read ([[StripeStatisticsCheck]]).
+   * Checks the statistics of stripes that everybody can read ([[StripeCheck]]).
    *
    * @throws io.pmeparquet.PmeException if they are damaged, or not of all stripes and columns
    */
-  def checkStripeStatistics(): Unit = StripeStatisticsCheck.check(tail, bytes)
+  def checkStripeStatistics(): Unit = StripeCheck.requireStatistics(tail, bytes)
 
   /** The columns that have Bloom filters in the first stripe, by their ids. */
   def bloomColumns: Set[Int] = StripeCheck.bloomColumns(tail, bytes)

@@ -33,9 +33,6 @@ final case class OrcCompression private[tail] (kind: String, blockSize: Int) {
 private[tail] object OrcCompression {
   val None = "NONE"
 
-  /** As the format numbers them. */
-  val Kinds: Seq[String] = Seq(None, "ZLIB", "SNAPPY", "LZO", "LZ4", "ZSTD", "BROTLI")
-
   private def withCodec[A](kind: String)(use: CompressionCodec => A): A = {
     val known = CompressionKind.values.find(_.name == kind)
     val codec =
