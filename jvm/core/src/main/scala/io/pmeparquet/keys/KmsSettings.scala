@@ -1,5 +1,7 @@
 package io.pmeparquet.keys
 
+import java.security.MessageDigest
+
 /**
  * How to reach the master keys, with all secrets resolved. Prints no secret. Two settings are equal if they lead to the
  * same keys for the same user: caches are keyed by them, so each implementation needs equality by value. Each KMS client
@@ -22,3 +24,14 @@ trait KmsSettings extends Serializable {
  * @param route how executors reach the driver, which then calls the KMS; none if executors call it themselves
  */
 final case class KmsUse(settings: KmsSettings, route: Option[KeyRoute])
+
+/** The bytes of a keystore or certificate file, as read on the driver. Prints none of them. */
+final class FileContent(private val bytes: Array[Byte]) extends Serializable {
+  def insecureBytes: Array[Byte] = bytes
+  override def equals(other: Any): Boolean = other match {
+    case that: FileContent => MessageDigest.isEqual(bytes, that.bytes)
+    case _ => false
+  }
+  override def hashCode(): Int = bytes.length
+  override def toString: String = s"FileContent(${bytes.length} bytes)"
+}

@@ -1,10 +1,11 @@
 package io.pmeparquet.material
 
 import java.security.SecureRandom
+import java.util.concurrent.atomic.AtomicLong
 import java.util.Base64
 
-import io.pmeparquet.keys.{KekSource, KeySource, KmsSource}
-import io.pmeparquet.AesKey
+import io.pmeparquet.{AesKey, RecentValues}
+import io.pmeparquet.keys.{KekSource, KeySource, KmsSource, LentKek}
 
 /** Wraps the data keys of files (envelope encryption). One per write job. */
 trait DataKeyWrapper {
@@ -85,4 +86,52 @@ object JobKeks {
     }
     new JobKeks(keks.toMap, instance)
   }
+}
+
+/**
+ * Counts how often this JVM has encrypted with one key and a random nonce of 96 bits. The specification (§4.1.3, from NIST
+ * SP 800-38D §8.3) allows 2^32 times in total; beyond that a nonce may repeat, which breaks GCM. This is for keys that wrap
+ * keys; parquet-java counts for keys that encrypt the modules of a file.
+ */
+final class Invocations(limit: Long = Invocations.Limit) {
+  private val used = new AtomicLong
+
+  def total: Long = used.get()
+
+  /** @param where what is being encrypted, for the message */
+  def count(where: String): Unit =
+    if (used.incrementAndGet() > limit)
+      throw new IllegalStateException(s"internal error: $where: a key was used more than $limit times")
+}
+
+object Invocations {
+  val Limit: Long = 1L << 32
+}
+
+/**
+ * Makes one key-encryption key for each master key and length, for the writes of several processes. ''Driver only.''
+ *
+ * @param lifetimeMillis how long new writes begin with the same key
+ */
+final class SharedKeks(
+    source: KeySource,
+    lifetimeMillis: Long,
+    now: () => Long = RecentValues.monotonicMillis
+) extends KekSource {
+  private val made = new RecentValues[(String, Int), LentKek](SharedKeks.MaxKept, lifetimeMillis, now)
+  private val random = new SecureRandom
+
+  override def kek(masterKeyId: String, bits: Int, where: String): LentKek = made.get(masterKeyId -> bits) {
+    val key = AesKey.random(bits, random)
+    val id = new Array[Byte](KeyMaterial.KekIdBytes)
+    random.nextBytes(id)
+    new LentKek(id, key, source.wrap(key, masterKeyId, where))
+  }
+
+  /** Forgets expired keys. */
+  def sweep(): Unit = made.sweep()
+}
+
+private object SharedKeks {
+  val MaxKept = 10000
 }

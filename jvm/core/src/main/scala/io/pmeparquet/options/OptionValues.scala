@@ -2,7 +2,7 @@ package io.pmeparquet.options
 
 import java.util.Locale
 
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{PmeErrors, SecretReference}
 
 /** The source of a value, highest precedence first. */
 sealed abstract class Level
@@ -87,4 +87,94 @@ object OptionValues {
   final case class Found(value: String, level: Level, parquetName: Boolean)
 
   private val KeyGroup = Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey)
+}
+
+/** parquet-java's names of options, and its spelling of values, where they differ from ours. */
+private[pmeparquet] object ParquetNames {
+
+  /** The full name of an option among those of parquet-java, if it has one. */
+  def of(option: OptionSpec): Option[String] =
+    option.parquetName
+      .map(PmeOptions.ParquetPrefix + _)
+      .orElse(Some(option.name).filter(_.startsWith(PmeOptions.ParquetPrefix)))
+      // Its client would find it by this name, too, so it is also checked by this name.
+      .orElse(
+        Some(PmeOptions.ParquetPrefix + option.name)
+          .filter(_ =>
+            option == PmeOptions.ClientProperties || ClientKind.all.exists(_.options.contains(option))
+          )
+      )
+
+  /** Our name of a value, for an option set by our name or parquet-java's. */
+  def ofName(name: String, option: OptionSpec, value: String): String =
+    if (name.equalsIgnoreCase(option.name)) value.trim else translate(option, value)
+
+  def translate(option: OptionSpec, value: String): String = option match {
+    case PmeOptions.Unlisted => fromTruth(option, value, "footerKey", "plaintext")
+    case PmeOptions.KeyMaterial => fromTruth(option, value, "internal", "external")
+    case _ => value.trim
+  }
+
+  private def fromTruth(option: OptionSpec, value: String, whenTrue: String, whenFalse: String): String =
+    value.trim.toLowerCase(Locale.ROOT) match {
+      case "true" => whenTrue
+      case "false" => whenFalse
+      case _ =>
+        throw PmeErrors.badOption(
+          of(option).getOrElse(option.name),
+          value,
+          "one of: true, false"
+        )
+    }
+}
+
+/** Options behind a prefix of ours, where every name must be ours: in a Hadoop configuration, or in a catalog. */
+private[pmeparquet] object PrefixedOptions {
+
+  /**
+   * @param set names without the prefix, and values
+   * @return the values by lower-case names
+   * @throws io.pmeparquet.PmeException for a name that is not ours, one that is set twice, and a secret as a value
+   */
+  def of(set: Seq[(String, String)], prefix: String): Map[String, String] = {
+    val own = once(set, prefix)
+    own.keys
+      .filterNot(UnknownOptions.isKnown)
+      .foreach(name => throw UnknownOptions.unknown("setting", prefix + name, name))
+    SecretOptions.requireReferences(own, prefix)
+    own
+  }
+
+  /**
+   * The values by lower-case names.
+   *
+   * @param prefix what messages put before a name
+   * @throws io.pmeparquet.PmeException for a name that is set twice: which value counts would be chance
+   */
+  def once(set: Seq[(String, String)], prefix: String = ""): Map[String, String] = {
+    val own = set.map { case (name, value) => lower(name) -> value }.toMap
+    set.filter { case (name, value) => own(lower(name)) != value }.foreach { case (name, _) =>
+      throw PmeErrors.contradiction(prefix + name, "it is set twice, in other letters", "Set it once.")
+    }
+    own
+  }
+
+  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+}
+
+/** The options whose values must be references to secrets. */
+private[pmeparquet] object SecretOptions {
+
+  /**
+   * Checks the options of every KMS, also of those not chosen, because Spark shows all values.
+   *
+   * @param values by lower-case names of ours
+   * @param prefix of the names in messages
+   * @throws io.pmeparquet.PmeException `PME_SECRET_IN_OPTION`
+   */
+  def requireReferences(values: Map[String, String], prefix: String = ""): Unit =
+    for {
+      option <- PmeOptions.all if option.secret
+      value <- values.get(option.name.toLowerCase(Locale.ROOT)) if !option.default.contains(value)
+    } SecretReference.parse(prefix + option.name, value)
 }

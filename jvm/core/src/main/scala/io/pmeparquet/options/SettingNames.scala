@@ -104,3 +104,45 @@ object SettingNames {
 
   private def lower(name: String) = name.toLowerCase(Locale.ROOT)
 }
+
+/** Names of settings of the formats in a session: `spark.datasource.pme-parquet.<option>`, for all formats of ours. */
+object SessionNames {
+  val Prefix = "spark.datasource.pme-parquet."
+
+  // Spark gives each data source a prefix of its name, so people try these.
+  private val Ours = "(?i)(spark\\.hadoop\\.)?spark\\.datasource\\.pme[-_]?(parquet|orc)\\.(.*)".r
+
+  /** The option of a setting that was meant for a format of ours. */
+  def optionOf(name: String): Option[String] = name match {
+    // Each read asks for all names of Hadoop's configuration, of which few begin so.
+    case other if !other.regionMatches(true, 0, "spark.", 0, "spark.".length) => None
+    case Ours(_, _, option) => Some(option)
+    case _ => None
+  }
+
+  /** Whether a format of ours reads the setting, if the session has it. */
+  def isRead(name: String): Boolean = name.regionMatches(true, 0, Prefix, 0, Prefix.length)
+}
+
+/** Names of ORC's own settings that ask for encryption. ORC looks for exact names and ignores all others. */
+object OrcNames {
+  val Encrypt = "orc.encrypt"
+  private val Mask = "orc.mask"
+  private val Known = Seq(Encrypt, "orc.key.provider", Mask)
+
+  /** Whether a setting asks for encryption, in any letters, with or without Spark's prefix. */
+  def concerns(name: String): Boolean = meant(SettingNames.bare(name)).isDefined
+
+  /** @throws io.pmeparquet.PmeException for a name that ORC does not read, and that is almost one that it reads */
+  def check(name: String): Unit = if (!Known.contains(name))
+    meant(name).foreach(right => throw PmeErrors.unknownOption("setting", name, right))
+
+  private def meant(name: String): Option[String] = {
+    val text = name.toLowerCase(Locale.ROOT)
+    if (text.startsWith("orc.")) Known.find(known => text.startsWith(known) || isNear(text, known)) else None
+  }
+
+  // Short names are near too many others.
+  private def isNear(text: String, known: String) =
+    known != Mask && math.abs(text.length - known.length) <= 2 && Spelling.distance(text, known) <= 2
+}

@@ -55,3 +55,17 @@ object EncryptionAlgorithm {
 
   def of(name: String): EncryptionAlgorithm = if (name == AesGcmV1.name) AesGcmV1 else AesGcmCtrV1
 }
+
+/**
+ * The keys that options name, before anybody knows the columns of a file, or whether a write can use them. Values of a
+ * level that a higher one overrides are not among them.
+ *
+ * @param columns the text of `columnKeys`
+ * @param unlisted what happens to columns that no key names
+ */
+private[pmeparquet] final case class NamedKeys(
+    footer: Option[String],
+    columns: Option[String],
+    uniform: Option[String],
+    unlisted: UnlistedColumns
+)

@@ -5,9 +5,9 @@ import java.util.Locale
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.keys.{Kms, KmsSettings}
-import io.pmeparquet.kms.client.{ClientClassKms, ClientClassOptions, ClientClassSettings, DriverValues}
-import io.pmeparquet.kms.local.{KeystoreKms, KeystoreOptions, KeystoreSettings, StaticKms, StaticSettings}
-import io.pmeparquet.kms.vault.{VaultKms, VaultOptions, VaultSettings}
+import io.pmeparquet.kms.client.{ClientClassKms, ClientClassSettings, DriverValues}
+import io.pmeparquet.kms.local.{KeystoreKms, KeystoreSettings, StaticKms, StaticSettings}
+import io.pmeparquet.kms.vault.{VaultKms, VaultSettings}
 import io.pmeparquet.options.{ClientKind, PmeOptions}
 import io.pmeparquet.PmeErrors
 
@@ -19,9 +19,9 @@ object KmsAccess {
 
   /** The KMSs that need code of their own here, by the value of option `kms`. Each has a case in `open`. */
   private val own: Seq[(String, DriverValues => KmsSettings)] = Seq(
-    "keystore" -> (KeystoreOptions.settings(_)),
-    "static" -> (KeystoreOptions.static(_)),
-    "vault" -> (VaultOptions.settings(_))
+    "keystore" -> (KeystoreSettings.of(_)),
+    "static" -> (StaticSettings.of(_)),
+    "vault" -> (VaultSettings.of(_))
   )
 
   /** Every short name that the option `kms` takes. */
@@ -36,8 +36,8 @@ object KmsAccess {
     val kms = values.text(PmeOptions.Kms).get.trim
     own
       .collectFirst { case (name, make) if name == kms.toLowerCase(Locale.ROOT) => make(values) }
-      .orElse(ClientKind.named(kms).map(ClientClassOptions.ofKind(_, values)))
-      .orElse(if (kms.contains('.')) Some(ClientClassOptions.ofClass(kms, values)) else None)
+      .orElse(ClientKind.named(kms).map(ClientClassSettings.ofKind(_, values)))
+      .orElse(if (kms.contains('.')) Some(ClientClassSettings.ofClass(kms, values)) else None)
       .getOrElse {
         throw PmeErrors.badOption(
           PmeOptions.Kms.name,

@@ -24,6 +24,6 @@
  *
  * A KMS that gives out master keys, or wraps several keys in one call, needs code of its own, as Vault and the
  * keystore have. Then steps 2 and 3 are: a folder here with its settings (a `KmsSettings`), what makes them from
- * options (as `vault/VaultOptions`) and its `Kms`; and two entries in `KmsAccess`, in `own` and in `open`.
+ * options (as `vault/VaultSettings`) and its `Kms`; and two entries in `KmsAccess`, in `own` and in `open`.
  */
 package io.pmeparquet.kms;

@@ -49,7 +49,7 @@ object OrcUsage {
         Some(tail.rows),
         only.toList,
         None,
-        dataKeyBits = Some(key.algorithm.keyBytes * 8)
+        dataKeyBits = Some(key.algorithm.keyLength * 8)
       )
     }
     val plain = readable.map(_.column.leaf.display).toList

@@ -8,7 +8,7 @@ import io.pmeparquet.spark.rules.SessionSetup
 /**
  * The V1 side of encrypted ORC, which Spark looks up by name: all writes, SQL, streaming, and reads by default. Spark's
  * own `orc` reads and writes; [[OrcFormat]] gives it keys and looks at files first. From there: `OrcRead`,
- * `io.pmeparquet.orc.OrcGate`, and `io.pmeparquet.orc.keys.PmeKeyProvider`, which ORC asks for keys.
+ * `io.pmeparquet.orc.OrcAdmission`, and `io.pmeparquet.orc.keys.PmeKeyProvider`, which ORC asks for keys.
  *
  * ''Driver only''; the functions that it returns cross the wire.
  */

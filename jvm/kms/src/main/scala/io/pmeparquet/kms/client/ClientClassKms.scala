@@ -1,6 +1,6 @@
 package io.pmeparquet.kms.client
 
-import java.security.PrivilegedAction
+import java.security.{PrivilegedAction, PublicKey}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
@@ -183,4 +183,27 @@ object ClientClassKms {
       case KmsFailure.Kind.BAD_SETTING =>
         PmeErrors.contradiction(told.option, told.getMessage, "Correct this setting.")
     }
+}
+
+/**
+ * A key that a [[SigningClient]] signs with.
+ *
+ * @param signed calls the client
+ */
+private[client] final class ClientSigningKey(
+    id: String,
+    client: String,
+    override val publicKey: PublicKey,
+    signed: (Array[Byte], String) => Array[Byte]
+) extends SigningKey {
+  override val algorithm: String = PublicKeys.algorithmOf(publicKey).get
+
+  override def describe: String = s"key '$id' of $client"
+
+  override def sign(message: Array[Byte], where: String): Array[Byte] = {
+    val signature = signed(message, where)
+    if (signature == null || !PublicKeys.verifies(publicKey, message, signature))
+      throw PmeErrors.kmsUnavailable(where, s"a signature by $describe does not match its public key")
+    signature
+  }
 }

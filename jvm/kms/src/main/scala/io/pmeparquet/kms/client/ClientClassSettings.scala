@@ -1,7 +1,8 @@
 package io.pmeparquet.kms.client
 
 import io.pmeparquet.keys.KmsSettings
-import io.pmeparquet.options.ClientKind
+import io.pmeparquet.kms.http.ServerAddress
+import io.pmeparquet.options.{ClientKind, OptionSpec, PmeOptions}
 import io.pmeparquet.Secret
 
 /**
@@ -32,4 +33,37 @@ final case class ClientClassSettings(
 
   /** The artifact of ours that holds the class, if it is not in the connector's jar. */
   def jar: Option[String] = known.flatMap(_.jar)
+}
+
+/** Makes the settings of a KMS that is reached by a class. ''Driver only.'' */
+object ClientClassSettings {
+
+  /** @throws io.pmeparquet.PmeException for an address or a time of no use */
+  def ofKind(kind: ClientKind, values: DriverValues): ClientClassSettings = {
+    kind.addresses.foreach(option => values.text(option).foreach(ServerAddress.parse(option, _)))
+    values.millis(PmeOptions.KmsTimeout)
+    settings(kind.className, values, kind.options :+ PmeOptions.KmsTimeout)
+  }
+
+  /** @param name of the class */
+  def ofClass(name: String, values: DriverValues): ClientClassSettings =
+    settings(name, values, Seq(PmeOptions.ClientProperties))
+
+  /** @param handed options that the client is to find in its configuration */
+  private def settings(name: String, values: DriverValues, handed: Seq[OptionSpec]): ClientClassSettings =
+    ClientClassSettings(
+      name,
+      values.text(PmeOptions.InstanceId).get,
+      values.text(PmeOptions.InstanceUrl).get,
+      values.accessToken,
+      values.identity,
+      handed
+        .filter(values.isSet)
+        .flatMap(option => valueOf(option, values).map(PmeOptions.ParquetPrefix + option.name -> _))
+        .toMap,
+      values.withheld
+    )
+
+  private def valueOf(option: OptionSpec, values: DriverValues): Option[Secret] =
+    if (option.secret) values.secret(option) else values.text(option).map(text => new Secret(text.trim))
 }

@@ -1,6 +1,6 @@
 /**
- * `kms=hadoop`: Hadoop KMS, by Hadoop's own client. `HadoopKmsAddress` decides where it may go, `HadoopKmsCalls`
- * limits the time of a call, `HadoopWrapped` is the form of a wrapped key. All of it is here but
- * `kms.HadoopKmsClient`, the public name and the place to start.
+ * `kms=hadoop`: Hadoop KMS, by Hadoop's own client. `HadoopKmsCalls` decides where it may go and limits the time
+ * of a call, `HadoopWrapped` is the form of a wrapped key. All of it is here but `kms.HadoopKmsClient`, the public name
+ * and the place to start.
  */
 package io.pmeparquet.kms.hadoop;

@@ -1,12 +1,34 @@
 package io.pmeparquet.kms.http
 
-import java.io.IOException
-import java.net.http.{HttpClient, HttpTimeoutException}
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, IOException}
+import java.net.{URI, URISyntaxException}
+import java.net.http.{HttpClient, HttpHeaders, HttpRequest, HttpResponse, HttpTimeoutException}
+import java.net.http.HttpResponse.{BodyHandler, BodySubscriber}
+import java.nio.ByteBuffer
+import java.security.cert.{
+  CertPathBuilderException,
+  CertPathValidatorException,
+  CertificateException,
+  CertificateFactory
+}
+import java.security.KeyStore
 import java.time.Duration
-import java.util.concurrent.{ExecutionException, ThreadLocalRandom, TimeUnit, TimeoutException}
-import javax.net.ssl.SSLException
+import java.util
+import java.util.concurrent.{
+  CompletableFuture,
+  CompletionStage,
+  ExecutionException,
+  Flow,
+  ThreadLocalRandom,
+  TimeUnit,
+  TimeoutException
+}
+import javax.net.ssl.{SSLContext, SSLException, TrustManagerFactory}
 
 import scala.annotation.tailrec
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.node.MissingNode
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
@@ -156,4 +178,154 @@ private[pmeparquet] object JsonHttp {
 
   private def nameOf(failed: Throwable) =
     PmeException.causes(failed).lastOption.fold("")(_.getClass.getSimpleName)
+}
+
+/**
+ * @param headers may contain a token, and are never part of a message
+ * @param body makes the request a POST; without it, it is a GET
+ * @param sentOn whether the server may redirect it to another one, which also gets the headers
+ */
+private[pmeparquet] final class Request(
+    uri: URI,
+    headers: Seq[(String, String)],
+    body: Option[Body],
+    sentOn: Boolean = true
+) {
+  def to(other: URI): Request = new Request(other, headers, body, sentOn)
+
+  /** Whether it is as safe as this address. */
+  def maySendOnTo(other: URI): Boolean =
+    sentOn && ServerAddress.isSafe(other) && (other.getScheme == "https" || uri.getScheme == "http")
+
+  def toJdk(timeoutMillis: Long): HttpRequest = {
+    val builder = HttpRequest
+      .newBuilder(uri)
+      .timeout(Duration.ofMillis(timeoutMillis))
+    headers.foreach { case (name, value) =>
+      // The message of the client would repeat the value.
+      try builder.header(name, value)
+      catch {
+        case _: IllegalArgumentException => throw new IllegalStateException(s"internal error: header $name")
+      }
+    }
+    body.foreach { sent =>
+      builder.header("Content-Type", sent.contentType)
+      builder.POST(HttpRequest.BodyPublishers.ofByteArray(sent.bytes))
+    }
+    builder.build()
+  }
+}
+
+/** @param bytes may contain a secret */
+private[pmeparquet] final class Body(val contentType: String, val bytes: Array[Byte])
+
+private[pmeparquet] object Body {
+  def json(node: JsonNode): Body = new Body("application/json", Json.mapper.writeValueAsBytes(node))
+}
+
+/** @param body none if the answer is not JSON, or too long for an answer of a KMS */
+private[pmeparquet] final class Answer(
+    val status: Int,
+    val body: JsonNode,
+    val retryAfterMillis: Option[Long],
+    val location: Option[URI]
+) {
+  def text(path: String*): Option[String] =
+    Some(path.foldLeft(body)(_.path(_))).filter(_.isTextual).map(_.asText)
+}
+
+private[pmeparquet] object Answer {
+  def of(response: HttpResponse[Array[Byte]]): Answer = new Answer(
+    response.statusCode(),
+    Json.parsed(response.body()),
+    millisOf(header(response.headers(), "Retry-After")),
+    uriOf(header(response.headers(), "Location"))
+  )
+
+  private def header(all: HttpHeaders, name: String) = all.firstValue(name).orElse("")
+
+  private def uriOf(location: String): Option[URI] =
+    try Some(new URI(location)).filter(_.isAbsolute)
+    catch { case _: URISyntaxException => None }
+
+  /** A number of seconds; dates are ignored. */
+  private def millisOf(retryAfter: String): Option[Long] =
+    Some(retryAfter).filter(_.matches("\\d{1,6}")).map(_.toLong * 1000)
+}
+
+private[pmeparquet] object Json {
+  val mapper = new ObjectMapper
+
+  /** No node where the bytes are no JSON. */
+  def parsed(body: Array[Byte]): JsonNode =
+    try mapper.readTree(body)
+    catch { case _: IOException => MissingNode.getInstance }
+}
+
+/** The body of an answer, unless it is longer than answers of a KMS. */
+private final class LimitedBody extends BodySubscriber[Array[Byte]] {
+  private val body = new CompletableFuture[Array[Byte]]
+  private val bytes = new ByteArrayOutputStream
+  private var subscription: Flow.Subscription = _
+
+  override def getBody: CompletionStage[Array[Byte]] = body
+
+  override def onSubscribe(to: Flow.Subscription): Unit = {
+    subscription = to
+    to.request(Long.MaxValue)
+  }
+
+  override def onNext(parts: util.List[ByteBuffer]): Unit = parts.forEach { part =>
+    if (bytes.size + part.remaining > LimitedBody.MostBytes) {
+      subscription.cancel()
+      body.complete(Array.emptyByteArray)
+    } else {
+      val read = new Array[Byte](part.remaining)
+      part.get(read)
+      bytes.write(read)
+    }
+    ()
+  }
+
+  override def onError(failed: Throwable): Unit = { body.completeExceptionally(failed); () }
+  override def onComplete(): Unit = { body.complete(bytes.toByteArray); () }
+}
+
+private object LimitedBody {
+  val MostBytes: Int = 4 * 1024 * 1024
+
+  val Handler: BodyHandler[Array[Byte]] = _ => new LimitedBody
+}
+
+/** Whose certificates a KMS may show. */
+private[http] object Authorities {
+
+  /** @param pem certificates that are trusted in place of the JVM's */
+  def trusting(pem: Array[Byte], kms: String): SSLContext = {
+    val certificates =
+      try CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(pem))
+      catch {
+        case bad: CertificateException => throw unusable(kms, bad)
+      }
+    if (certificates.isEmpty) throw unusable(kms, null)
+    val store = KeyStore.getInstance(KeyStore.getDefaultType)
+    store.load(null, null)
+    certificates.forEach(certificate =>
+      store.setCertificateEntry(certificate.hashCode.toHexString, certificate)
+    )
+    val managers = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
+    managers.init(store)
+    val context = SSLContext.getInstance("TLS")
+    context.init(null, managers.getTrustManagers, null)
+    context
+  }
+
+  private def unusable(kms: String, cause: Throwable) =
+    PmeErrors.kmsUnavailable(kms, "the CA file has no certificates in PEM", cause)
+
+  /** Whether the certificate was the reason. */
+  def isUntrusted(failed: SSLException): Boolean = PmeException.causes(failed).exists {
+    case _: CertificateException | _: CertPathBuilderException | _: CertPathValidatorException => true
+    case _ => false
+  }
 }

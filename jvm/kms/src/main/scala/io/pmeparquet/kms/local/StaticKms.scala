@@ -4,8 +4,10 @@ import java.security.SecureRandom
 import java.util.Base64
 
 import io.pmeparquet.{AesKey, PmeErrors, Secret}
-import io.pmeparquet.keys.Kms
+import io.pmeparquet.keys.{Kms, KmsSettings}
+import io.pmeparquet.kms.client.ClientValues
 import io.pmeparquet.material.LocalWrap
+import io.pmeparquet.options.PmeOptions
 
 /** `kms=static`: master keys in a secret, as lines `name=base64key`. For tests and first steps. */
 final class StaticKms(keys: Map[String, AesKey]) extends Kms {
@@ -63,4 +65,17 @@ object StaticKms {
       throw unusable(s"holds ${bytes.length} bytes; an AES key has 16, 24 or 32")
     name -> AesKey.of(bytes, s"$KeysOption line $number")
   }
+}
+
+/** `kms=static`: the keys themselves. */
+final case class StaticSettings(keys: Secret) extends KmsSettings {
+  override def kind: String = "static"
+  override def isInProcess: Boolean = true
+}
+
+object StaticSettings {
+
+  /** @throws io.pmeparquet.PmeException without keys */
+  def of(values: ClientValues): StaticSettings =
+    StaticSettings(values.requiredSecret(PmeOptions.StaticKeys, "with kms=static"))
 }

@@ -1,7 +1,10 @@
 package io.pmeparquet.kms.vault
 
+import io.pmeparquet.{PmeErrors, Secret}
 import io.pmeparquet.keys.{FileContent, KmsSettings}
-import io.pmeparquet.Secret
+import io.pmeparquet.kms.client.ClientValues
+import io.pmeparquet.kms.http.{ServerAddress, UrlPath}
+import io.pmeparquet.options.PmeOptions
 
 /**
  * How to reach the transit engine of HashiCorp Vault or OpenBao.
@@ -41,4 +44,61 @@ object VaultLogin {
   /** A file, which the cluster replaces before the token expires: read at each login. */
   final case class JwtFile(path: String) extends Jwt
   final case class JwtText(value: Secret) extends Jwt
+}
+
+/** Builds the settings of `kms=vault`. */
+object VaultSettings {
+  import PmeOptions._
+
+  /** @throws io.pmeparquet.PmeException if a setting is missing, invalid or unsafe */
+  def of(values: ClientValues): VaultSettings = {
+    val url = ServerAddress.parse(VaultUrl, values.requiredText(VaultUrl, "with kms=vault"))
+    VaultSettings(
+      url.toString,
+      UrlPath.parse(VaultMount, values.requiredText(VaultMount, "with kms=vault")),
+      values.text(VaultNamespace).map(_.trim).filter(_.nonEmpty).map(UrlPath.parse(VaultNamespace, _)),
+      login(values),
+      values.file(VaultCaCert),
+      values.millis(KmsTimeout)
+    )
+  }
+
+  private def jwt(values: ClientValues, why: String): VaultLogin.Jwt =
+    values.text(VaultJwt).map(_.trim).filter(_.startsWith(FileReference)) match {
+      case Some(file) => VaultLogin.JwtFile(file.stripPrefix(FileReference).stripPrefix("//"))
+      case None => VaultLogin.JwtText(values.requiredToken(VaultJwt, why))
+    }
+
+  private val FileReference = "file:"
+
+  private def login(values: ClientValues): VaultLogin = {
+    val auth = values.text(VaultAuth).getOrElse(VaultAuth.values.head)
+    val why = s"with kms.vault.auth=$auth"
+    Seq(VaultToken -> "token", VaultSecretId -> "approle", VaultJwt -> "kubernetes").foreach {
+      case (option, other) =>
+        if (other != auth && values.isSet(option))
+          throw PmeErrors.contradiction(
+            s"${VaultAuth.name} and ${option.name}",
+            s"${option.name} is only for ${VaultAuth.name}=$other",
+            "Remove one of them."
+          )
+    }
+    def mount = values.text(VaultAuthMount).map(UrlPath.parse(VaultAuthMount, _)).getOrElse(auth)
+    auth match {
+      case "token" => VaultLogin.Token(values.requiredToken(VaultToken, why))
+      case "kubernetes" =>
+        VaultLogin.Kubernetes(
+          values.requiredText(VaultRole, why),
+          jwt(values, why),
+          mount
+        )
+      case "approle" =>
+        VaultLogin.AppRole(
+          values.requiredText(VaultRole, why),
+          values.requiredToken(VaultSecretId, why),
+          mount
+        )
+      case other => throw PmeErrors.badOption(VaultAuth.name, other, s"one of: ${VaultAuth.allowed}")
+    }
+  }
 }

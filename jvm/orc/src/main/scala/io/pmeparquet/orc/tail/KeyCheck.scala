@@ -4,6 +4,12 @@ import java.security.GeneralSecurityException
 import javax.crypto.{Cipher, SecretKey}
 import javax.crypto.spec.IvParameterSpec
 
+import scala.collection.JavaConverters._
+
+import org.apache.orc.protobuf.Descriptors.FieldDescriptor.JavaType
+import org.apache.orc.protobuf.Message
+import org.apache.orc.OrcProto
+
 import io.pmeparquet.PmeErrors
 
 /**
@@ -46,38 +52,65 @@ object KeyCheck {
     val what = "the block of encrypted statistics"
     val clear = decrypted(tail, variant, key)
     val bytes = tail.compression.decompress(clear, what, OrcLimits.StatisticsBytes)
-    val wire = Wire.of(bytes, what)
+    val found = OrcMessages.parse(OrcProto.FileStatistics.getDefaultInstance, bytes, what)
+    Damage.require(!hasUnknown(found), s"$what has a field which the format does not have")
+    // Random bytes that happen to parse are mostly none that ORC would write for it.
+    Damage.require(found.toByteArray.sameElements(bytes), s"$what is not as ORC writes it")
     val root = tail.types(variant.root)
-    var column = root.id
-    while (wire.next()) {
-      Damage.require(wire.field == 1, s"$what has field ${wire.field}, which the format does not have")
-      Damage.require(column <= root.maximumId, s"$what has more entries than columns")
-      requireFit(OrcStatistics.parse(wire.message(what), strict = true), tail.types(column), tail.rows)
-      column += 1
+    val columns = root.maximumId - root.id + 1
+    Damage.require(found.getColumnCount <= columns, s"$what has more entries than columns")
+    Damage.require(found.getColumnCount == columns, s"$what has fewer entries than columns")
+    found.getColumnList.asScala.zipWithIndex.foreach { case (one, index) =>
+      requireFit(one, tail.types(root.id + index), tail.rows)
     }
-    Damage.require(column == root.maximumId + 1, s"$what has fewer entries than columns")
   }
 
-  private def requireFit(found: OrcStatistics, column: OrcType, rows: Long): Unit = {
+  private def hasUnknown(message: Message): Boolean =
+    !message.getUnknownFields.asMap.isEmpty || message.getAllFields.values.asScala.exists {
+      case one: Message => hasUnknown(one)
+      case several: java.util.List[_] =>
+        several.asScala.exists {
+          case one: Message => hasUnknown(one)
+          case _ => false
+        }
+      case _ => false
+    }
+
+  private def requireFit(found: OrcProto.ColumnStatistics, column: OrcType, rows: Long): Unit = {
+    val typed = found.getAllFields.keySet.asScala.filter(_.getJavaType == JavaType.MESSAGE).map(_.getNumber)
+    Damage.require(typed.size <= 1, "the statistics of a column are of two types")
     Damage.require(
-      OrcStatistics.fits(found, column),
+      typed.forall(KindsOf.getOrElse(_, Set.empty[String])(column.kind)),
       "the statistics of a column are not of its type"
     )
-    val values =
-      found.values.getOrElse(throw Damage("the statistics of a column do not say how many values it has"))
+    Damage.require(found.hasNumberOfValues, "the statistics of a column do not say how many values it has")
     Damage.require(
-      column.repeated || values <= rows,
+      column.repeated || found.getNumberOfValues <= rows,
       "the statistics of a column count more values than the file has rows"
     )
-    Damage.require(found.hasNull.isDefined, "the statistics of a column do not say whether it has nulls")
+    Damage.require(found.hasHasNull, "the statistics of a column do not say whether it has nulls")
   }
 
+  /** The kinds of columns that typed statistics are for, by the number of their field. */
+  private val KindsOf: Map[Int, Set[String]] = Map(
+    2 -> Set("BYTE", "SHORT", "INT", "LONG"),
+    3 -> Set("FLOAT", "DOUBLE"),
+    4 -> Set("STRING", "CHAR", "VARCHAR"),
+    5 -> Set("BOOLEAN"),
+    6 -> Set("DECIMAL"),
+    7 -> Set("DATE"),
+    8 -> Set("BINARY"),
+    9 -> Set("TIMESTAMP", "TIMESTAMP_INSTANT"),
+    12 -> Set("LIST", "MAP"),
+    13 -> Set("GEOMETRY", "GEOGRAPHY")
+  )
+
   private def decrypted(tail: OrcTail, variant: OrcVariant, key: SecretKey): Array[Byte] = {
-    val bits = variant.key.algorithm.keyBytes * 8
+    val bits = variant.key.algorithm.keyLength * 8
     val encoded = key.getEncoded
     Damage.require(
       encoded != null && encoded.length * 8 == bits,
-      s"${variant.key.algorithm} needs a key of $bits bits"
+      s"${variant.key.algorithm.name} needs a key of $bits bits"
     )
     val cipher = Cipher.getInstance("AES/CTR/NoPadding")
     try {

@@ -1,9 +1,9 @@
 package io.pmeparquet.orc.tail
 
-import java.io.Closeable
+import java.io.{Closeable, EOFException}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker, Path}
 
 /**
  * An ORC file that is open to be looked at: it is opened once for its end and the footers of its stripes. For one thread.
@@ -23,17 +23,15 @@ final class OpenedOrc(val path: Path, val length: Long, conf: Configuration) ext
    * @param partLength its bytes
    * @throws io.pmeparquet.PmeException if a footer is damaged or contradicts the file's
    */
-  def checkStripes(start: Long, partLength: Long): Unit = {
-    StripeCheck.footers(tail, tail.stripesIn(start, partLength), bytes)(_ => ())
-    ()
-  }
+  def checkStripes(start: Long, partLength: Long): Unit =
+    StripeCheck.requireFooters(tail, tail.stripesIn(start, partLength), bytes)
 
   /**
-   * Checks the statistics of stripes that everybody can read ([[StripeStatisticsCheck]]).
+   * Checks the statistics of stripes that everybody can read ([[StripeCheck]]).
    *
    * @throws io.pmeparquet.PmeException if they are damaged, or not of all stripes and columns
    */
-  def checkStripeStatistics(): Unit = StripeStatisticsCheck.check(tail, bytes)
+  def checkStripeStatistics(): Unit = StripeCheck.requireStatistics(tail, bytes)
 
   /** The columns that have Bloom filters in the first stripe, by their ids. */
   def bloomColumns: Set[Int] = StripeCheck.bloomColumns(tail, bytes)
@@ -49,4 +47,28 @@ object OpenedOrc {
     try use(file)
     finally file.close()
   }
+}
+
+/** Reads parts of one file; the caller has bounded their lengths. For one thread. */
+private[tail] final class OrcBytes(path: Path, fileLength: Long, conf: Configuration) extends Closeable {
+  private var stream: FSDataInputStream = _
+
+  def read(offset: Long, length: Int): Array[Byte] = {
+    if (offset < 0 || length < 0 || offset > fileLength - length)
+      throw Damage(s"the file has $fileLength bytes, but refers to $length bytes from $offset on")
+    if (stream == null) stream = path.getFileSystem(conf).open(path)
+    val bytes = new Array[Byte](length)
+    try fill(offset, bytes)
+    catch { case cut: EOFException => throw new Damage("the data ends too early", cause = cut) }
+    bytes
+  }
+
+  private def fill(offset: Long, bytes: Array[Byte]): Unit =
+    // Hadoop's checksummed file systems reopen the file and its checksums for each read by position.
+    if (stream.getWrappedStream.isInstanceOf[FSInputChecker]) {
+      stream.seek(offset)
+      stream.readFully(bytes)
+    } else stream.readFully(offset, bytes)
+
+  override def close(): Unit = if (stream != null) stream.close()
 }

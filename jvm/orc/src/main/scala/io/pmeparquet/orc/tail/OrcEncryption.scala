@@ -1,30 +1,18 @@
 package io.pmeparquet.orc.tail
 
+import scala.collection.JavaConverters._
+
+import org.apache.orc.{EncryptionAlgorithm, OrcProto}
+
 /**
  * A master key that a file names. Equal in all its fields means: the same key.
  *
  * @param algorithm `AES_CTR_128` or `AES_CTR_256`, which every local key under it is for
  */
-final case class OrcKey private[tail] (name: String, version: Int, algorithm: OrcAlgorithm) {
+final case class OrcKey private[tail] (name: String, version: Int, algorithm: EncryptionAlgorithm) {
 
   /** As messages and reports name it: `pii@0`. */
   def display: String = s"$name@$version"
-}
-
-/** @param keyBytes the length of a local key */
-sealed abstract class OrcAlgorithm(val name: String, val keyBytes: Int) extends Serializable {
-  override def toString: String = name
-}
-
-object OrcAlgorithm {
-  case object AesCtr128 extends OrcAlgorithm("AES_CTR_128", 16)
-  case object AesCtr256 extends OrcAlgorithm("AES_CTR_256", 32)
-
-  private[tail] def of(number: Int): OrcAlgorithm = number match {
-    case 1 => AesCtr128
-    case 2 => AesCtr256
-    case other => throw Damage.unknown(s"it names an unknown encryption algorithm, number $other")
-  }
 }
 
 /**
@@ -58,57 +46,26 @@ final class OrcVariant private[tail] (
 /**
  * What the footer says of encryption.
  *
- * @param provider the kind of key provider that wrote it: `UNKNOWN`, `HADOOP`, `AWS`, `GCP`, `AZURE`
  * @param variants in the order in which ORC's reader tries them
  */
 final case class OrcEncryption private[tail] (
     keys: IndexedSeq[OrcKey],
     masks: Seq[OrcMask],
-    variants: IndexedSeq[OrcVariant],
-    provider: String
+    variants: IndexedSeq[OrcVariant]
 )
 
 private[tail] object OrcEncryption {
-  private val Providers = IndexedSeq("UNKNOWN", "HADOOP", "AWS", "GCP", "AZURE")
-  private val StripeStatistics = 100
-
-  /** A variant before its key is known: the order of the parts in the message is free. */
-  private final case class RawVariant(
-      root: Int,
-      key: Int,
-      encryptedKey: Option[Array[Byte]],
-      statisticsColumns: Seq[Int],
-      statisticsBytes: Seq[Long],
-      fileStatistics: Array[Byte]
-  )
-
-  def parse(wire: Wire): IndexedSeq[OrcType] => OrcEncryption = {
-    val masks = Seq.newBuilder[OrcMask]
-    val keys = IndexedSeq.newBuilder[OrcKey]
-    val variants = IndexedSeq.newBuilder[RawVariant]
-    var provider = 0
-    wire.fields {
-      case 1 => masks += mask(wire.message("a mask"))
-      case 2 => keys += key(wire.message("an encryption key"))
-      case 3 => variants += variant(wire.message("an encryption variant"))
-      case 4 => provider = wire.once.int()
-    }
-    types => {
-      val known = keys.result()
-      val found = variants.result()
-      Damage.require(
-        found.size <= OrcLimits.VariantsOfColumn * types.size,
-        s"it has ${found.size} encryption variants for ${types.size} columns"
-      )
-      val placed = found.zipWithIndex.map { case (raw, id) => checked(raw, id, known, types) }
-      requireWork(placed, types)
-      OrcEncryption(
-        known,
-        masks.result().map(checked(_, types)),
-        placed,
-        Providers.lift(provider).getOrElse(s"number $provider")
-      )
-    }
+  def of(stated: OrcProto.Encryption, types: IndexedSeq[OrcType]): OrcEncryption = {
+    val count = stated.getVariantsCount
+    Damage.require(
+      count <= OrcLimits.VariantsOfColumn * types.size,
+      s"it has $count encryption variants for ${types.size} columns"
+    )
+    val keys = stated.getKeyList.asScala.map(key).toVector
+    val masks = stated.getMaskList.asScala.map(mask(_, types)).toVector
+    val variants = Vector.tabulate(count)(id => variant(stated.getVariants(id), id, keys, types))
+    requireWork(variants, types)
+    OrcEncryption(keys, masks, variants)
   }
 
   /** Whoever compares columns with their variants has as many pairs. */
@@ -123,76 +80,71 @@ private[tail] object OrcEncryption {
     )
   }
 
-  private def mask(wire: Wire): OrcMask = {
-    var name = ""
-    val parameters = Seq.newBuilder[String]
-    val columns = Seq.newBuilder[Int]
-    wire.fields {
-      case 1 => name = wire.once.text()
-      case 2 => parameters += wire.text()
-      case 3 => wire.ints(columns += _)
+  private def key(stated: OrcProto.EncryptionKey): OrcKey = {
+    Damage.require(stated.hasKeyName, "an encryption key has no name")
+    val number = OrcMessages
+      .unknownValue(stated, OrcProto.EncryptionKey.ALGORITHM_FIELD_NUMBER)
+      .getOrElse(stated.getAlgorithm.getNumber.toLong)
+    val algorithm = EncryptionAlgorithm.values.find(_.getSerialization.toLong == number).getOrElse {
+      throw Damage.unknown(s"it names an unknown encryption algorithm, number $number")
     }
-    OrcMask(name, parameters.result(), columns.result())
+    OrcKey(OrcMessages.text(stated.getKeyNameBytes), stated.getKeyVersion, algorithm)
   }
 
-  private def key(wire: Wire): OrcKey = {
-    var name = Option.empty[String]
-    var version, algorithm = 0
-    wire.fields {
-      case 1 => name = Some(wire.once.text())
-      case 2 => version = wire.once.int()
-      case 3 => algorithm = wire.once.int()
+  private def mask(stated: OrcProto.DataMask, types: IndexedSeq[OrcType]): OrcMask = {
+    val name = OrcMessages.text(stated.getNameBytes)
+    val parameters =
+      Vector.tabulate(stated.getMaskParametersCount)(at =>
+        OrcMessages.text(stated.getMaskParametersBytes(at))
+      )
+    val columns = stated.getColumnsList.asScala.map(_.toInt).toVector
+    columns.find(_ >= types.size).foreach { id =>
+      throw Damage(s"mask '$name' is for column $id, which does not exist")
     }
-    OrcKey(
-      name.getOrElse(throw Damage("an encryption key has no name")),
-      version,
-      OrcAlgorithm.of(algorithm)
-    )
+    OrcMask(name, parameters, columns)
   }
 
-  private def variant(wire: Wire): RawVariant = {
-    var root, key = 0
-    var encrypted = Option.empty[Array[Byte]]
-    val streams = Seq.newBuilder[OrcStream]
-    var statistics = Array.emptyByteArray
-    wire.fields {
-      case 1 => root = wire.once.int()
-      case 2 => key = wire.once.int()
-      case 3 => encrypted = Some(wire.once.blob(OrcLimits.LocalKeyBytes))
-      case 4 => streams += OrcStream.parse(wire.message("a stream of statistics"))
-      case 5 => statistics = wire.once.blob(OrcLimits.StatisticsBytes)
-    }
-    val found = streams.result()
-    found.foreach { one =>
-      Damage.require(one.kind == StripeStatistics, s"a stream of statistics has the kind ${one.kind}")
-    }
-    RawVariant(root, key, encrypted, found.map(_.column), found.map(_.length), statistics)
-  }
-
-  private def checked(mask: OrcMask, types: IndexedSeq[OrcType]): OrcMask = {
-    mask.columns.find(_ >= types.size).foreach { id =>
-      throw Damage(s"mask '${mask.name}' is for column $id, which does not exist")
-    }
-    mask
-  }
-
-  private def checked(
-      raw: RawVariant,
+  private def variant(
+      stated: OrcProto.EncryptionVariant,
       id: Int,
       keys: IndexedSeq[OrcKey],
       types: IndexedSeq[OrcType]
   ): OrcVariant = {
-    val root = types.lift(raw.root).getOrElse {
-      throw Damage(s"encryption variant $id is for column ${raw.root}, which does not exist")
+    val root = types.lift(stated.getRoot).getOrElse {
+      throw Damage(s"encryption variant $id is for column ${stated.getRoot}, which does not exist")
     }
-    val key = keys.lift(raw.key).getOrElse {
-      throw Damage(s"encryption variant $id has key number ${raw.key}, which does not exist")
+    val key = keys.lift(stated.getKey).getOrElse {
+      throw Damage(s"encryption variant $id has key number ${stated.getKey}, which does not exist")
     }
-    raw.statisticsColumns.find(!root.holds(_)).foreach { column =>
-      throw Damage(s"encryption variant $id of column ${raw.root} has statistics of column $column")
+    val statistics = stated.getStripeStatisticsList.asScala.toVector
+    statistics.foreach { one =>
+      Damage.require(
+        one.getKind == OrcProto.Stream.Kind.STRIPE_STATISTICS,
+        s"a stream of statistics has the kind ${one.getKind}"
+      )
+      Damage.require(
+        root.holds(one.getColumn),
+        s"encryption variant $id of column ${root.id} has statistics of column ${one.getColumn}"
+      )
     }
-    val encrypted = raw.encryptedKey.getOrElse(throw Damage(s"encryption variant $id has no local key"))
-    Damage.require(encrypted.nonEmpty, s"encryption variant $id has an empty local key")
-    new OrcVariant(id, raw.root, key, encrypted, raw.statisticsBytes, raw.fileStatistics)
+    Damage.require(stated.hasEncryptedKey, s"encryption variant $id has no local key")
+    val local = stated.getEncryptedKey
+    Damage.require(!local.isEmpty, s"encryption variant $id has an empty local key")
+    Damage.require(
+      local.size <= OrcLimits.LocalKeyBytes,
+      s"the local key of encryption variant $id has ${local.size} bytes, and at most ${OrcLimits.LocalKeyBytes} are accepted"
+    )
+    Damage.require(
+      stated.getFileStatistics.size <= OrcLimits.StatisticsBytes,
+      s"the statistics of encryption variant $id have ${stated.getFileStatistics.size} bytes"
+    )
+    new OrcVariant(
+      id,
+      root.id,
+      key,
+      local.toByteArray,
+      statistics.map(_.getLength),
+      stated.getFileStatistics.toByteArray
+    )
   }
 }

@@ -25,7 +25,7 @@ private[tail] object OrcLimits {
   /** Writers fill each compressed chunk of a footer, so many chunks mean that somebody wants to keep a reader busy. */
   val Chunks: Int = 64 * 1024
 
-  /** Messages, texts and byte strings of a protobuf structure, each of which takes about a hundred bytes. */
+  /** Messages, texts, byte strings and unknown fields of a structure, each of which takes about a hundred bytes. */
   val Objects: Int = fraction(800, Int.MaxValue)
 
   /** A table of ten thousand columns is very wide. `inspect` has the same limit. */
@@ -46,9 +46,9 @@ private[tail] object OrcLimits {
   /** Our own provider keeps the key material of a local key in it. */
   val LocalKeyBytes: Int = 4 * 1024
 
-  val NameChars: Int = 64 * 1024
+  val NameBytes: Int = 64 * 1024
 
-  val TimeZoneChars = 256
+  val TimeZoneBytes = 256
 
   /** Spark parses the attribute with its type by a parser that calls itself for each level. */
   val SparkTypeChars = 1024

@@ -1,5 +1,7 @@
 package io.pmeparquet.orc.tail
 
+import org.apache.orc.OrcProto
+
 /**
  * Where a stripe is, and its keys.
  *
@@ -22,33 +24,7 @@ final class OrcStripe private[tail] (
   def end: Long = footerOffset + footerLength
 }
 
-/** What the footer says of one stripe. */
-private[tail] final case class RawStripe(
-    offset: Long,
-    indexLength: Long,
-    dataLength: Long,
-    footerLength: Long,
-    rows: Long,
-    encryptionId: Option[Long],
-    encryptedKeys: IndexedSeq[Array[Byte]]
-)
-
 private[tail] object OrcStripe {
-  def parse(wire: Wire): RawStripe = {
-    var offset, index, data, footer, rows = 0L
-    var encryptionId = Option.empty[Long]
-    val keys = IndexedSeq.newBuilder[Array[Byte]]
-    wire.fields {
-      case 1 => offset = wire.once.long()
-      case 2 => index = wire.once.long()
-      case 3 => data = wire.once.long()
-      case 4 => footer = wire.once.long()
-      case 5 => rows = wire.once.long()
-      case 6 => encryptionId = Some(wire.once.long())
-      case 7 => keys += wire.blob(OrcLimits.LocalKeyBytes)
-    }
-    RawStripe(offset, index, data, footer, rows, encryptionId, keys.result())
-  }
 
   /**
    * The stripes, which follow each other between the file's magic and `bodyEnd`.
@@ -56,38 +32,39 @@ private[tail] object OrcStripe {
    * @param variants how many there are
    * @param stride the rows of a row group, 0 if there are none
    */
-  def all(raw: Seq[RawStripe], bodyEnd: Long, variants: Int, stride: Int): IndexedSeq[OrcStripe] = {
-    Damage.require(raw.size < OrcLimits.Id, s"it has ${raw.size} stripes")
+  def all(
+      stated: Seq[OrcProto.StripeInformation],
+      bodyEnd: Long,
+      variants: Int,
+      stride: Int
+  ): IndexedSeq[OrcStripe] = {
+    Damage.require(stated.size < OrcLimits.Id, s"it has ${stated.size} stripes")
     val stripes = IndexedSeq.newBuilder[OrcStripe]
-    var end = PostScript.Magic.length.toLong
+    var end = TailReader.Magic.length.toLong
     var encryptionId = 0L
     var keys = IndexedSeq.empty[Array[Byte]]
-    raw.zipWithIndex.foreach { case (one, id) =>
+    stated.zipWithIndex.foreach { case (one, id) =>
       requirePlace(one, id, end, bodyEnd)
       requireRows(one, id, stride)
-      end = one.offset + one.indexLength + one.dataLength + one.footerLength
-      encryptionId = one.encryptionId.getOrElse(encryptionId + 1)
+      end = one.getOffset + one.getIndexLength + one.getDataLength + one.getFooterLength
+      encryptionId = if (one.hasEncryptStripeId) one.getEncryptStripeId else encryptionId + 1
       Damage.require(
         encryptionId >= 1 && encryptionId <= OrcLimits.Id,
         s"stripe $id has the encryption id $encryptionId"
       )
       // What a stripe inherits was tested where it is from.
-      if (one.encryptedKeys.nonEmpty) {
-        keys = one.encryptedKeys
-        val empty = keys.indexWhere(_.isEmpty)
-        Damage.require(empty < 0, s"local key $empty of stripe $id is empty")
-      }
+      if (one.getEncryptedLocalKeysCount > 0) keys = localKeys(one, id)
       Damage.require(
         keys.size == variants,
         s"stripe $id has ${keys.size} local keys, but the file has $variants encryption variants"
       )
       stripes += new OrcStripe(
         id,
-        one.offset,
-        one.indexLength,
-        one.dataLength,
-        one.footerLength.toInt,
-        one.rows,
+        one.getOffset,
+        one.getIndexLength,
+        one.getDataLength,
+        one.getFooterLength.toInt,
+        one.getNumberOfRows,
         encryptionId,
         keys
       )
@@ -95,44 +72,39 @@ private[tail] object OrcStripe {
     stripes.result()
   }
 
-  private def requirePlace(one: RawStripe, id: Int, from: Long, until: Long): Unit = {
+  private def localKeys(one: OrcProto.StripeInformation, id: Int): IndexedSeq[Array[Byte]] =
+    Vector.tabulate(one.getEncryptedLocalKeysCount) { variant =>
+      val key = one.getEncryptedLocalKeys(variant)
+      Damage.require(!key.isEmpty, s"local key $variant of stripe $id is empty")
+      Damage.require(
+        key.size <= OrcLimits.LocalKeyBytes,
+        s"local key $variant of stripe $id has ${key.size} bytes, and at most ${OrcLimits.LocalKeyBytes} are accepted"
+      )
+      key.toByteArray
+    }
+
+  private def requirePlace(one: OrcProto.StripeInformation, id: Int, from: Long, until: Long): Unit = {
     Damage.require(
-      one.footerLength <= OrcLimits.StripeFooterBytes,
-      s"the length of the footer of stripe $id is ${one.footerLength} bytes; with this heap size at most " +
+      one.getFooterLength <= OrcLimits.StripeFooterBytes,
+      s"the length of the footer of stripe $id is ${one.getFooterLength} bytes; with this heap size at most " +
         s"${OrcLimits.StripeFooterBytes} are parsed"
     )
     // Each by itself first, so that the sum cannot overflow.
-    val lengths = Seq(one.indexLength, one.dataLength, one.footerLength)
-    val room = until - one.offset
+    val lengths = Seq(one.getIndexLength, one.getDataLength, one.getFooterLength)
+    val room = until - one.getOffset
     Damage.require(
-      one.offset >= from && room >= 0 && lengths.forall(_ <= room) && lengths.sum <= room,
-      s"stripe $id cannot have ${lengths.mkString(", ")} bytes from ${one.offset} on, where bytes $from to $until are free"
+      one.getOffset >= from && room >= 0 && lengths.forall(_ <= room) && lengths.sum <= room,
+      s"stripe $id cannot have ${lengths.mkString(", ")} bytes from ${one.getOffset} on, where bytes $from to $until are free"
     )
   }
 
-  private def requireRows(one: RawStripe, id: Int, stride: Int): Unit = {
-    Damage.require(one.rows <= Int.MaxValue, s"stripe $id has ${one.rows} rows")
+  private def requireRows(one: OrcProto.StripeInformation, id: Int, stride: Int): Unit = {
+    val rows = one.getNumberOfRows
+    Damage.require(rows <= Int.MaxValue, s"stripe $id has $rows rows")
     Damage.require(
-      stride == 0 || one.rows / stride < OrcLimits.RowGroups,
-      s"stripe $id has ${one.rows} rows in groups of $stride, and with this heap size at most " +
+      stride == 0 || rows / stride < OrcLimits.RowGroups,
+      s"stripe $id has $rows rows in groups of $stride, and with this heap size at most " +
         s"${OrcLimits.RowGroups} groups are accepted"
     )
-  }
-}
-
-/** A stream of a stripe, or of statistics: its kind is the format's number. */
-private[tail] final case class OrcStream(kind: Int, column: Int, length: Long)
-
-private[tail] object OrcStream {
-  def parse(wire: Wire): OrcStream = {
-    var kind = Option.empty[Int]
-    var column = 0
-    var length = 0L
-    wire.fields {
-      case 1 => kind = Some(wire.once.int())
-      case 2 => column = wire.once.int()
-      case 3 => length = wire.once.long()
-    }
-    OrcStream(kind.getOrElse(throw Damage("a stream has no kind")), column, length)
   }
 }

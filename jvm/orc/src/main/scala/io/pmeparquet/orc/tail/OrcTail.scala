@@ -6,11 +6,10 @@ import org.apache.hadoop.fs.Path
 /**
  * What an ORC file states about itself: its columns, stripes and encryption. Nothing authenticates it.
  *
- * Our own parser reads it, which bounds every length before ORC's reader meets the file.
+ * It is read ([[TailReader]]) with a bound for every length before ORC's reader meets the file.
  *
  * @param length of the file, in bytes
  * @param version of the format: `0.11`, `0.12`
- * @param writer who wrote it: the format's numbers, and the version as text if there is one
  * @param types all columns, in the order of their ids; the first is the root
  * @param rowIndexStride the rows of a row group, 0 if there are none
  * @param userMetadata what writers add: `org.apache.spark.version`, `hive.acid.key.index`
@@ -21,7 +20,6 @@ final class OrcTail private[tail] (
     val rows: Long,
     val compression: OrcCompression,
     val version: String,
-    val writer: OrcWriter,
     val types: IndexedSeq[OrcType],
     val stripes: IndexedSeq[OrcStripe],
     val encryption: Option[OrcEncryption],
@@ -58,16 +56,7 @@ final class OrcTail private[tail] (
     s"$file: ${types.size} columns, ${stripes.size} stripes, $rows rows, ${variants.size} encryption variants"
 }
 
-/**
- * @param implementation 0 ORC's in Java, 1 in C++, 2 Presto, 3 Go, 4 Trino, 5 cuDF
- * @param version of the implementation, by which readers know its mistakes
- */
-final case class OrcWriter private[tail] (implementation: Int, version: Int, software: Option[String])
-
 object OrcTail {
-
-  /** One read mostly has it all; ORC's reader begins with as much. */
-  private val FirstBytes = 16 * 1024
 
   /**
    * @param length of the file, in bytes, as listed: ORC's reader must be given the same
@@ -77,7 +66,7 @@ object OrcTail {
     OpenedOrc.using(path, length, conf)(_.tail)
 
   private[tail] def read(path: Path, length: Long, bytes: OrcBytes): OrcTail =
-    Damage.of(path.toString)(if (length == 0) empty(path) else parse(path, length, bytes))
+    Damage.of(path.toString)(if (length == 0) empty(path) else new TailReader(path, length, bytes).read())
 
   /** Hive writes such files for tables without rows, and ORC's reader accepts them. */
   private def empty(path: Path) = new OrcTail(
@@ -86,7 +75,6 @@ object OrcTail {
     0,
     OrcCompression(OrcCompression.None, 0),
     "0.12",
-    OrcWriter(0, 0, None),
     OrcTypes.empty,
     IndexedSeq.empty,
     None,
@@ -95,33 +83,35 @@ object OrcTail {
     0,
     0
   )
+}
 
-  private def parse(path: Path, length: Long, bytes: OrcBytes): OrcTail = {
-    Damage.require(length > PostScript.Magic.length + 1, s"it is $length bytes long")
-    val first = length.min(FirstBytes.toLong).toInt
-    val end = bytes.read(length - first, first)
-    val postScript = PostScript.of(postScriptOf(end, bytes, length), length)
-    if (postScript.compression.kind == "SNAPPY") BoundedSnappy.use()
-    val from = length - postScript.ownBytes - postScript.footerBytes
-    val at = (from - (length - first)).toInt
-    val stored =
-      if (at >= 0) java.util.Arrays.copyOfRange(end, at, at + postScript.footerBytes)
-      else bytes.read(from, postScript.footerBytes)
-    val footer = postScript.compression.decompress(stored, "its footer", OrcLimits.FooterBytes)
-    new OrcFooter(Wire.of(footer, "its footer")).tail(path, length, postScript)
-  }
+/** @param keys each of which opens the column: mostly one, none if it is not encrypted */
+final case class OrcProtection private[tail] (column: OrcType, keys: Seq[OrcKey])
 
-  private def postScriptOf(end: Array[Byte], bytes: OrcBytes, length: Long): Array[Byte] = {
-    val own = end.last & 0xff
-    Damage.require(
-      own > PostScript.Magic.length && own < end.length,
-      s"its postscript cannot be $own bytes long"
-    )
-    val found = java.util.Arrays.copyOfRange(end, end.length - 1 - own, end.length - 1)
-    // The first version of the format has its magic at the beginning only.
-    def begins = bytes.read(0, PostScript.Magic.length.min(length.toInt)).sameElements(PostScript.Magic)
-    if (!found.endsWith(PostScript.Magic) && !begins)
-      throw Damage("it neither begins nor ends with ORC, so it is no ORC file")
-    found
+/**
+ * The encrypted copies of a column with their keys. Columns with the same copies share one object.
+ *
+ * @param variants in the order in which ORC's reader tries them
+ */
+private[tail] final class OrcCopies(val variants: IndexedSeq[OrcVariant]) {
+  val keys: Seq[OrcKey] = variants.map(_.key).distinct
+}
+
+private[tail] object OrcCopies {
+
+  /** Those of each column. The work is as much as [[OrcLimits.VariantColumns]] bounds, and one look at each column. */
+  def of(types: IndexedSeq[OrcType], byRoot: Map[Int, IndexedSeq[OrcVariant]]): IndexedSeq[OrcCopies] = {
+    val none = new OrcCopies(IndexedSeq.empty)
+    // Roots that the next column may be in, the innermost first, each with its last column.
+    var open = List.empty[(Int, OrcCopies)]
+    types.map { column =>
+      open = open.dropWhile { case (last, _) => last < column.id }
+      val outer = open.headOption.fold(none)(_._2)
+      byRoot.get(column.id).fold(outer) { own =>
+        val all = new OrcCopies((outer.variants ++ own).sortBy(_.id))
+        open = (column.maximumId, all) :: open
+        all
+      }
+    }
   }
 }

@@ -1,5 +1,9 @@
 package io.pmeparquet.orc.tail
 
+import scala.collection.JavaConverters._
+
+import org.apache.orc.OrcProto
+
 import io.pmeparquet.columns.LeafColumn
 
 /**
@@ -37,82 +41,53 @@ final case class OrcType private[tail] (
   def leaf: LeafColumn = LeafColumn(orcName, name)
 }
 
-/** What one message of the footer says of a type. */
-private[tail] final case class RawType(
-    kind: String,
-    children: IndexedSeq[Int],
-    fieldNames: IndexedSeq[String],
-    maximumLength: Option[Int],
-    precision: Option[Int],
-    scale: Option[Int],
-    attributes: Map[String, String]
-)
-
 private[tail] object OrcTypes {
-
-  /** As the format numbers them. */
-  private val Kinds = IndexedSeq(
-    "BOOLEAN",
-    "BYTE",
-    "SHORT",
-    "INT",
-    "LONG",
-    "FLOAT",
-    "DOUBLE",
-    "STRING",
-    "BINARY",
-    "TIMESTAMP",
-    "LIST",
-    "MAP",
-    "STRUCT",
-    "UNION",
-    "DECIMAL",
-    "DATE",
-    "VARCHAR",
-    "CHAR",
-    "TIMESTAMP_INSTANT",
-    "GEOMETRY",
-    "GEOGRAPHY"
-  )
 
   /** The number of children, where the kind says it; the others but STRUCT and UNION have none. */
   private val Children = Map("LIST" -> 1, "MAP" -> 2)
   private val Groups = Set("STRUCT", "UNION")
 
   /** The type of a file of 0 bytes, with which Hive means a table without rows. */
-  val empty: IndexedSeq[OrcType] =
-    tree(IndexedSeq(RawType("STRUCT", IndexedSeq.empty, IndexedSeq.empty, None, None, None, Map.empty)))
+  def empty: IndexedSeq[OrcType] =
+    of(IndexedSeq(OrcProto.Type.newBuilder.setKind(OrcProto.Type.Kind.STRUCT).build()))
 
-  def parse(wire: Wire, id: Int): RawType = {
-    Damage.require(id < OrcLimits.Columns, tooMany)
-    var kind = Option.empty[Int]
-    val children = IndexedSeq.newBuilder[Int]
-    val names = IndexedSeq.newBuilder[String]
-    var length, precision, scale = Option.empty[Int]
-    var attributes = Map.empty[String, String]
-    wire.fields {
-      case 1 => kind = Some(wire.once.int())
-      case 2 => wire.ints(children += _)
-      case 3 => names += wire.text()
-      case 4 => length = Some(wire.once.int())
-      case 5 => precision = Some(wire.once.int())
-      case 6 => scale = Some(wire.once.int())
-      case 7 => attributes += attribute(wire.message("an attribute of a type"))
-    }
-    val number = kind.getOrElse(throw Damage(s"column $id has no type"))
-    val name =
-      Kinds.lift(number).getOrElse(throw Damage.unknown(s"column $id has an unknown type, number $number"))
-    checked(RawType(name, children.result(), names.result(), length, precision, scale, attributes), id)
+  /** The columns with what follows from their place. Each is a child of exactly one, and follows it. */
+  def of(stated: IndexedSeq[OrcProto.Type]): IndexedSeq[OrcType] = {
+    Damage.require(stated.nonEmpty, "it has no columns")
+    Damage.require(stated.size <= OrcLimits.Columns, s"it has more than ${OrcLimits.Columns} columns")
+    val tree = new OrcTree(stated.zipWithIndex.map { case (one, id) => column(one, id) })
+    tree.walk()
+    tree.columns
   }
 
-  private def tooMany = s"it has more than ${OrcLimits.Columns} columns"
-
-  private def attribute(wire: Wire): (String, String) = {
-    var key, value = ""
-    wire.fields {
-      case 1 => key = wire.once.text()
-      case 2 => value = wire.once.text()
+  /** A column without what follows from its place. */
+  private def column(one: OrcProto.Type, id: Int): OrcType = {
+    OrcMessages.unknownValue(one, OrcProto.Type.KIND_FIELD_NUMBER).foreach { number =>
+      throw Damage.unknown(s"column $id has an unknown type, number $number")
     }
+    Damage.require(one.hasKind, s"column $id has no type")
+    val kind = one.getKind.name
+    val children = one.getSubtypesList.asScala.iterator.map(_.toInt).toVector
+    val names = Vector.tabulate(one.getFieldNamesCount)(at => OrcMessages.text(one.getFieldNamesBytes(at)))
+    requireChildren(id, kind, children.size, names)
+    OrcType(
+      id,
+      kind,
+      children,
+      names,
+      id,
+      Nil,
+      Nil,
+      repeated = false,
+      if (one.hasMaximumLength) Some(one.getMaximumLength) else None,
+      if (one.hasPrecision) Some(one.getPrecision) else None,
+      if (one.hasScale) Some(one.getScale) else None,
+      one.getAttributesList.asScala.map(attribute).toMap
+    )
+  }
+
+  private def attribute(one: OrcProto.StringPair): (String, String) = {
+    val (key, value) = (OrcMessages.text(one.getKeyBytes), OrcMessages.text(one.getValueBytes))
     Damage.require(
       key != "spark.sql.catalyst.type" || value.length <= OrcLimits.SparkTypeChars,
       s"the name of a Spark type has ${value.length} characters"
@@ -120,35 +95,21 @@ private[tail] object OrcTypes {
     key -> value
   }
 
-  private def checked(raw: RawType, id: Int): RawType = {
-    val count = raw.children.size
-    val fits = Children.get(raw.kind).fold(count == 0 || Groups(raw.kind))(_ == count)
-    Damage.require(fits, s"column $id of type ${raw.kind} has $count children")
+  private def requireChildren(id: Int, kind: String, count: Int, names: Seq[String]): Unit = {
+    val fits = Children.get(kind).fold(count == 0 || Groups(kind))(_ == count)
+    Damage.require(fits, s"column $id of type $kind has $count children")
     Damage.require(
-      raw.fieldNames.size == (if (raw.kind == "STRUCT") count else 0),
-      s"column $id of type ${raw.kind} has $count children, but ${raw.fieldNames.size} names of fields"
+      names.size == (if (kind == "STRUCT") count else 0),
+      s"column $id of type $kind has $count children, but ${names.size} names of fields"
     )
     // Java's set stays fast with names that an attacker chose to have the same hash.
-    val names = new java.util.HashSet[String]
-    Damage.require(
-      raw.fieldNames.forall(names.add),
-      s"column $id has two fields of the same name"
-    )
-    raw
-  }
-
-  /** The columns with what follows from their place. Each is a child of exactly one, and follows it. */
-  def tree(raw: IndexedSeq[RawType]): IndexedSeq[OrcType] = {
-    Damage.require(raw.nonEmpty, "it has no columns")
-    Damage.require(raw.size <= OrcLimits.Columns, tooMany)
-    val built = new OrcTree(raw)
-    built.walk()
-    built.columns
+    val seen = new java.util.HashSet[String]
+    Damage.require(names.forall(seen.add), s"column $id has two fields of the same name")
   }
 }
 
 /** One walk over the types of a file, in their order and without recursion: the file decides how deep they are. */
-private final class OrcTree(raw: IndexedSeq[RawType]) {
+private final class OrcTree(stated: IndexedSeq[OrcType]) {
 
   /** A column whose children follow, the innermost first. */
   private final class Open(
@@ -162,10 +123,10 @@ private final class OrcTree(raw: IndexedSeq[RawType]) {
 
   private var open = List.empty[Open]
   private var depth = 0
-  private val last = new Array[Int](raw.size)
-  private val places = new Array[Open](raw.size)
+  private val last = new Array[Int](stated.size)
+  private val places = new Array[Open](stated.size)
 
-  def walk(): Unit = raw.indices.foreach { id =>
+  def walk(): Unit = stated.indices.foreach { id =>
     val place = open match {
       case parent :: _ => child(parent, id)
       case Nil =>
@@ -184,14 +145,14 @@ private final class OrcTree(raw: IndexedSeq[RawType]) {
 
   /** Ends the columns whose last child is this one. */
   private def close(id: Int): Unit =
-    while (open.headOption.exists(one => one.next == raw(one.id).children.size)) {
+    while (open.headOption.exists(one => one.next == stated(one.id).children.size)) {
       last(open.head.id) = id
       open = open.tail
       depth -= 1
     }
 
   private def child(parent: Open, id: Int): Open = {
-    val of = raw(parent.id)
+    val of = stated(parent.id)
     val index = parent.next
     Damage.require(
       of.children(index) == id,
@@ -210,21 +171,13 @@ private final class OrcTree(raw: IndexedSeq[RawType]) {
 
   def columns: IndexedSeq[OrcType] = {
     Damage.require(open.isEmpty, s"column ${open.head.id} has a child that does not exist")
-    raw.indices.map { id =>
-      val (of, place) = (raw(id), places(id))
-      OrcType(
-        id,
-        of.kind,
-        of.children,
-        of.fieldNames,
-        last(id),
-        place.name,
-        place.orcName,
-        place.repeated,
-        of.maximumLength,
-        of.precision,
-        of.scale,
-        of.attributes
+    stated.map { column =>
+      val place = places(column.id)
+      column.copy(
+        maximumId = last(column.id),
+        name = place.name,
+        orcName = place.orcName,
+        repeated = place.repeated
       )
     }
   }

@@ -1,33 +1,164 @@
 package io.pmeparquet.orc.tail
 
+import scala.collection.mutable
+import scala.collection.JavaConverters._
+
+import org.apache.orc.OrcProto
+import org.apache.orc.OrcProto.ColumnEncoding.{Kind => Encodings}
+import org.apache.orc.OrcProto.Stream.{Kind => Streams}
+
 /**
- * Opens the footers of stripes before ORC's reader does, which takes lengths and numbers from them as they are.
+ * Opens the footers and statistics of stripes before ORC's reader does, which takes lengths and numbers from them as they
+ * are.
  *
  * After it, each stream lies in its stripe, each column has an encoding, and no dictionary states more entries than can
  * be. It does not open streams: lengths of values, which are in them, can still make ORC's reader allocate much.
  */
 private[tail] object StripeCheck {
+  private val BloomFilters = Set(Streams.BLOOM_FILTER, Streams.BLOOM_FILTER_UTF8)
 
   /** The columns that have Bloom filters in the first stripe, by their ids. */
-  def bloomColumns(tail: OrcTail, bytes: OrcBytes): Set[Int] =
-    footers(tail, tail.stripes.take(1), bytes) { footer =>
-      (footer.plain +: footer.variants).flatMap(_.streams).filter(one => BloomFilters(one.kind)).map(_.column)
-    }.flatten.toSet
-
-  /** The kinds of streams: Bloom filters of old writers, and those over UTF-8. */
-  private val BloomFilters = Set(7, 8)
+  def bloomColumns(tail: OrcTail, bytes: OrcBytes): Set[Int] = {
+    val footers = tail.stripes.take(1).map(footer(tail, _, bytes))
+    val streams = footers.flatMap { one =>
+      one.getStreamsList.asScala ++ one.getEncryptionList.asScala.flatMap(_.getStreamsList.asScala)
+    }
+    streams.filter(one => BloomFilters(one.getKind)).map(_.getColumn).toSet
+  }
 
   /** @throws io.pmeparquet.PmeException if a footer is damaged or contradicts the file's */
-  def footers[A](tail: OrcTail, stripes: Seq[OrcStripe], bytes: OrcBytes)(use: StripeFooter => A): Seq[A] =
-    stripes.map(stripe => use(footer(tail, stripe, bytes)))
+  def requireFooters(tail: OrcTail, stripes: Seq[OrcStripe], bytes: OrcBytes): Unit =
+    stripes.foreach(footer(tail, _, bytes))
 
-  private def footer(tail: OrcTail, stripe: OrcStripe, bytes: OrcBytes): StripeFooter =
+  private def footer(tail: OrcTail, stripe: OrcStripe, bytes: OrcBytes): OrcProto.StripeFooter =
     Damage.of(tail.file) {
       val stored = bytes.read(stripe.footerOffset, stripe.footerLength)
       try {
-        val found = StripeFooter.parse(tail.compression.decompress(stored, "it", OrcLimits.StripeFooterBytes))
-        found.requireFit(tail, stripe)
+        val clear = tail.compression.decompress(stored, "it", OrcLimits.StripeFooterBytes)
+        val found = OrcMessages.parse(OrcProto.StripeFooter.getDefaultInstance, clear, "its message")
+        new StripeFooterCheck(tail, stripe).require(found)
         found
       } catch { case found: Damage => throw found.in(s"the footer of stripe ${stripe.id}") }
     }
+
+  /**
+   * Opens the statistics that everybody can read.
+   *
+   * @throws io.pmeparquet.PmeException if they are damaged, or not of all stripes and columns
+   */
+  def requireStatistics(tail: OrcTail, bytes: OrcBytes): Unit = if (tail.statisticsBytes > 0) {
+    val what = "the statistics of its stripes"
+    Damage.of(tail.file) {
+      val stored = bytes.read(tail.statisticsAt, tail.statisticsBytes)
+      val clear = tail.compression.decompress(stored, what, OrcLimits.FooterBytes)
+      val found =
+        OrcMessages.parse(OrcProto.Metadata.getDefaultInstance, clear, what).getStripeStatsList.asScala
+      Damage.require(
+        found.isEmpty || found.size == tail.stripes.size,
+        s"it has ${tail.stripes.size} stripes, but statistics of ${found.size}"
+      )
+      found.zipWithIndex.foreach { case (one, stripe) =>
+        Damage.require(
+          one.getColStatsCount == tail.types.size,
+          s"it has ${tail.types.size} columns, but statistics of ${one.getColStatsCount} in stripe $stripe"
+        )
+      }
+    }
+  }
+}
+
+/** Compares the footer of a stripe with what the footer of the file says of the stripe. */
+private final class StripeFooterCheck(tail: OrcTail, stripe: OrcStripe) {
+  import StripeFooterCheck._
+
+  private val room = stripe.indexLength + stripe.dataLength
+
+  /** The bytes that the streams take, at most one more than there are. */
+  private var taken = 0L
+
+  def require(footer: OrcProto.StripeFooter): Unit = {
+    OrcMessages.text(footer.getWriterTimezoneBytes, OrcLimits.TimeZoneBytes)
+    val variants = footer.getEncryptionList.asScala
+    Damage.require(
+      variants.size == tail.variants.size,
+      s"it has streams of ${variants.size} encryption variants, where there are ${tail.variants.size}"
+    )
+    requireEncodings(tail.types.head, footer.getColumnsList.asScala)
+    requireStreams(tail.types.head, footer.getStreamsList.asScala)
+    variants.zip(tail.variants).foreach { case (one, variant) =>
+      requireEncodings(tail.types(variant.root), one.getEncodingList.asScala)
+      requireStreams(tail.types(variant.root), one.getStreamsList.asScala)
+    }
+    // ORC's reader finds a stream by adding up the lengths of those before.
+    Damage.require(
+      taken == room,
+      s"its streams have ${if (taken > room) "more than" else s"$taken of"} the $room bytes that the footer states"
+    )
+  }
+
+  private def requireEncodings(root: OrcType, encodings: Iterable[OrcProto.ColumnEncoding]): Unit = {
+    val count = root.maximumId - root.id + 1
+    Damage.require(
+      encodings.size == count,
+      s"it has encodings of ${encodings.size} columns, where there are $count"
+    )
+    encodings.zipWithIndex.foreach { case (one, index) =>
+      OrcMessages.unknownValue(one, OrcProto.ColumnEncoding.KIND_FIELD_NUMBER).foreach { number =>
+        throw Damage.unknown(s"it has an unknown encoding, number $number")
+      }
+      if (Dictionaries(one.getKind)) requireDictionary(one.getDictionarySize, tail.types(root.id + index))
+    }
+  }
+
+  private def requireDictionary(size: Int, column: OrcType): Unit = {
+    // Each entry has a row, unless a row has many values.
+    Damage.require(
+      column.repeated || size <= stripe.rows,
+      s"the dictionary of column ${column.id} has $size entries for ${stripe.rows} rows"
+    )
+    Damage.require(
+      size <= OrcLimits.DictionaryEntries,
+      s"the dictionary of column ${column.id} has $size entries; with this heap size at most " +
+        s"${OrcLimits.DictionaryEntries} are accepted"
+    )
+  }
+
+  private def requireStreams(root: OrcType, streams: Iterable[OrcProto.Stream]): Unit = {
+    val seen = mutable.HashSet.empty[(Int, Streams)]
+    streams.foreach { one =>
+      val kind = kindOf(one)
+      Damage.require(
+        root.holds(one.getColumn),
+        s"it has a stream of column ${one.getColumn}, which is not there"
+      )
+      if (!Placeholders(kind)) {
+        Damage.require(
+          seen.add((one.getColumn, kind)),
+          s"it has two streams of column ${one.getColumn} with kind $kind"
+        )
+        taken = if (one.getLength > room - taken) room + 1 else taken + one.getLength
+      }
+    }
+  }
+
+  private def kindOf(stream: OrcProto.Stream): Streams = {
+    val kind = stream.getKind
+    val unknown = OrcMessages.unknownValue(stream, OrcProto.Stream.KIND_FIELD_NUMBER)
+    unknown.orElse(Some(kind.getNumber.toLong).filter(_ => Statistics(kind))).foreach { number =>
+      throw Damage.unknown(s"it has a stream of an unknown kind, number $number")
+    }
+    Damage.require(stream.hasKind, "a stream has no kind")
+    kind
+  }
+}
+
+private object StripeFooterCheck {
+
+  /** Of data and of an index that are elsewhere: their lengths take no room. */
+  private val Placeholders = Set(Streams.ENCRYPTED_INDEX, Streams.ENCRYPTED_DATA)
+
+  /** Streams that are in no stripe. */
+  private val Statistics = Set(Streams.STRIPE_STATISTICS, Streams.FILE_STATISTICS)
+
+  private val Dictionaries = Set(Encodings.DICTIONARY, Encodings.DICTIONARY_V2)
 }

@@ -189,7 +189,7 @@ object OrcFiles {
         one.encryptedKeys.map(hex).mkString(",")
     }
     val encryption = tail.encryption.toSeq.flatMap { all =>
-      all.keys.map(key => s"${key.name} ${key.version} ${key.algorithm}") ++
+      all.keys.map(key => s"${key.name} ${key.version} ${key.algorithm.name}") ++
         all.masks.map(mask => s"${mask.name} ${mask.parameters.mkString(",")}") ++
         all.variants.map(one => s"${one.id} ${one.root} ${one.key.name} ${one.key.version}")
     }

@@ -4,6 +4,8 @@ import java.util.Random
 
 import munit.FunSuite
 import org.apache.hadoop.fs.Path
+import org.apache.orc.{EncryptionAlgorithm, OrcProto}
+import org.apache.orc.protobuf.ByteString
 
 /** How often parsing looks at what an attacker may make many of. */
 class TailWorkSuite extends FunSuite {
@@ -18,21 +20,25 @@ class TailWorkSuite extends FunSuite {
     }
   }
 
-  private def flat(count: Int) = OrcTypes.tree {
-    def raw(kind: String, children: Range) = RawType(
-      kind,
-      children.toVector,
-      children.map(id => s"f$id").toVector,
-      None,
-      None,
-      None,
-      Map.empty
-    )
-    raw("STRUCT", 1 until count) +: IndexedSeq.fill(count - 1)(raw("INT", 0 until 0))
+  private def struct(children: Seq[Int]): OrcProto.Type = {
+    val made = OrcProto.Type.newBuilder.setKind(OrcProto.Type.Kind.STRUCT)
+    children.foreach(child => made.addSubtypes(child).addFieldNames(s"f$child"))
+    made.build()
   }
 
+  private val leaf = OrcProto.Type.newBuilder.setKind(OrcProto.Type.Kind.INT).build()
+
+  private def flat(count: Int) = OrcTypes.of(struct(1 until count) +: IndexedSeq.fill(count - 1)(leaf))
+
   private def variant(id: Int, root: Int) =
-    new OrcVariant(id, root, OrcKey(s"k${id % 3}", 0, OrcAlgorithm.AesCtr128), Array[Byte](1), Nil, Array())
+    new OrcVariant(
+      id,
+      root,
+      OrcKey(s"k${id % 3}", 0, EncryptionAlgorithm.AES_CTR_128),
+      Array[Byte](1),
+      Nil,
+      Array()
+    )
 
   private def tail(types: IndexedSeq[OrcType], variants: IndexedSeq[OrcVariant]) = new OrcTail(
     new Path("a.orc"),
@@ -40,10 +46,9 @@ class TailWorkSuite extends FunSuite {
     0,
     OrcCompression(OrcCompression.None, 0),
     "0.12",
-    OrcWriter(0, 0, None),
     types,
     IndexedSeq.empty,
-    Some(OrcEncryption(IndexedSeq.empty, Nil, variants, "HADOOP")),
+    Some(OrcEncryption(IndexedSeq.empty, Nil, variants)),
     0,
     Map.empty,
     0,
@@ -57,12 +62,12 @@ class TailWorkSuite extends FunSuite {
   }
 
   test("local keys are looked at where a stripe has its own, not where it inherits them") {
-    val keys = new Counted(IndexedSeq.fill(100)(Array[Byte](1)))
-    def stripe(at: Int, own: IndexedSeq[Array[Byte]]) = RawStripe(3L + at, 0, 0, 1, 0, None, own)
-    val raw = stripe(0, keys) +: (1 until 100).map(stripe(_, IndexedSeq.empty))
-    val found = OrcStripe.all(raw, 200, 100, 0)
-    assert(found.forall(_.encryptedKeys eq keys))
-    assert(keys.looks <= 2 * 100, s"${keys.looks} looks")
+    def stripe(at: Int) = OrcProto.StripeInformation.newBuilder.setOffset(3L + at).setFooterLength(1)
+    val first = stripe(0)
+    (0 until 100).foreach(_ => first.addEncryptedLocalKeys(ByteString.copyFrom(Array[Byte](1))))
+    val found = OrcStripe.all((first +: (1 until 100).map(stripe)).map(_.build()), 200, 100, 0)
+    assertEquals(found.head.encryptedKeys.size, 100)
+    assert(found.forall(_.encryptedKeys eq found.head.encryptedKeys))
   }
 
   /** A tree of structs, the columns in their order. */
@@ -73,10 +78,7 @@ class TailWorkSuite extends FunSuite {
       val above = Iterator.iterate(id - 1)(parents(_)).takeWhile(_ > 0).toSeq :+ 0
       parents(id) = above(random.nextInt(above.size))
     }
-    OrcTypes.tree((0 until count).map { id =>
-      val children = (1 until count).filter(parents(_) == id).toVector
-      RawType("STRUCT", children, children.map(child => s"f$child"), None, None, None, Map.empty)
-    })
+    OrcTypes.of((0 until count).map(id => struct((1 until count).filter(parents(_) == id))))
   }
 
   test("a column has the variants of all columns that it is in, in the order of the file") {

@@ -4,9 +4,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{Condition, PmeErrors}
+import io.pmeparquet.orc.{OrcUsage, OrcVerification}
 import io.pmeparquet.orc.keys.OrcScope
-import io.pmeparquet.orc.verify.OrcVerification
-import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.verify.{FileVerification, Finding, Opened, Verified}
 

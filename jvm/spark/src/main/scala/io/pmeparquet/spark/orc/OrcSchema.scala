@@ -10,7 +10,7 @@ import org.apache.spark.util.SerializableConfiguration
 import io.pmeparquet.options.Masking
 import io.pmeparquet.orc.keys.OrcScope
 import io.pmeparquet.orc.tail.OrcTail
-import io.pmeparquet.orc.OrcGate
+import io.pmeparquet.orc.OrcAdmission
 import io.pmeparquet.spark.session.SparkAccess
 
 /** Infers the schema of ORC files, after a look at each file that Spark opens for it. ''Driver only.'' */
@@ -56,9 +56,9 @@ private[orc] object OrcSchema {
       caseSensitive: Boolean
   ): StructType = {
     val wanted = schema.fields.toSeq.zipWithIndex.map { case (field, position) =>
-      OrcGate.Wanted(field.name, position)
+      OrcAdmission.Wanted(field.name, position)
     }
-    val gate = new OrcGate(scope, wanted, caseSensitive)
+    val gate = new OrcAdmission(scope, wanted, caseSensitive)
     val refused = files.flatMap { file =>
       gate.refused(OrcTail.read(file.getPath, file.getLen, conf), file.getPath.toString)
     }

@@ -9,19 +9,19 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.orc.keys.OrcScope
-import io.pmeparquet.orc.OrcGate
+import io.pmeparquet.orc.OrcAdmission
 import io.pmeparquet.spark.read.SplitGate
 import io.pmeparquet.spark.session.{SharedConf, SparkAccess}
 
 /** The look at a split, with the keys of its read. ''Crosses the wire.'' */
 private[spark] final class OrcSplitGate private (
-    gate: OrcGate,
+    gate: OrcAdmission,
     scope: OrcScope,
     conf: Broadcast[SerializableConfiguration]
 ) extends SplitGate {
 
   /** @return the wanted columns whose keys this reader is refused, if the read accepts that */
-  def check(split: PartitionedFile): Seq[OrcGate.Refused] =
+  def check(split: PartitionedFile): Seq[OrcAdmission.Refused] =
     gate.check(split.toPath, split.start, split.length, split.fileSize, conf.value.value)
 
   override def pass(split: PartitionedFile): Unit =
@@ -51,11 +51,11 @@ private[spark] object OrcSplitGate {
     val byPosition = OrcConf.FORCE_POSITIONAL_EVOLUTION.getBoolean(conf)
     val columns = wanted.flatMap { field =>
       val position = dataSchema.fieldNames.indexOf(field.name)
-      fieldsOf(field.dataType).map(OrcGate.Wanted(field.name, position, _))
+      fieldsOf(field.dataType).map(OrcAdmission.Wanted(field.name, position, _))
     }
     val caseSensitive = SparkAccess.sqlConf(session).caseSensitiveAnalysis
     val shared = SharedConf.broadcast(session, conf)
-    new OrcSplitGate(new OrcGate(scope, columns.toList, caseSensitive, byPosition), scope, shared)
+    new OrcSplitGate(new OrcAdmission(scope, columns.toList, caseSensitive, byPosition), scope, shared)
   }
 
   /** The paths of a column's fields: Spark leaves out fields of structs that a query does not use. */

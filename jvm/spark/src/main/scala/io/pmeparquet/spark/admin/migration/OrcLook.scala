@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.orc.keys.{OrcKeyName, OrcScope}
 import io.pmeparquet.orc.tail.{OpenedOrc, OrcTail, OrcType}
-import io.pmeparquet.orc.OrcGate
+import io.pmeparquet.orc.OrcAdmission
 import io.pmeparquet.PmeErrors
 
 /**
@@ -51,9 +51,9 @@ private[migration] final class OrcLook(
     }
     // All columns of the file, whether or not the table has them.
     val wanted = tail.types.head.fieldNames.toList.zipWithIndex.map { case (name, at) =>
-      OrcGate.Wanted(name, at)
+      OrcAdmission.Wanted(name, at)
     }
-    val refused = new OrcGate(scope, wanted, caseSensitive).check(file, 0, file.length, conf)
+    val refused = new OrcAdmission(scope, wanted, caseSensitive).check(file, 0, file.length, conf)
     refused.headOption.foreach(one => throw one.denied)
   }
 

@@ -1,4 +1,6 @@
-package io.pmeparquet.orc.verify
+package io.pmeparquet.orc
+
+import javax.crypto.SecretKey
 
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
@@ -9,7 +11,7 @@ import org.apache.orc.{ColumnStatistics, OrcFile, Reader}
 import org.apache.orc.impl.KeyProvider
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.orc.tail.{OpenedOrc, OrcTail}
+import io.pmeparquet.orc.tail.{KeyCheck, OpenedOrc, OrcTail, OrcVariant}
 
 /**
  * What was found wrong in a file.
@@ -151,4 +153,42 @@ private final class OrcFindings(file: String) {
 
 private object OrcFindings {
   val MaxChars = 300
+}
+
+/**
+ * How ORC's reader sees the encrypted columns.
+ *
+ * @param masked the names of leaf columns whose masks it shows
+ * @param closed the ids of columns that its key does not open: it would read random bytes, which can take hours
+ */
+private final case class ColumnAccess(masked: Seq[String], closed: Set[Int])
+
+private object ColumnAccess {
+  def of(tail: OrcTail, reader: Reader, findings: OrcFindings): ColumnAccess = {
+    val keys = reader.getEncryptionVariants.toIndexedSeq.map { variant =>
+      // ORC's reader takes a failure for a missing key, and shows the mask.
+      findings.attempt(None)(Option(variant.getFileFooterKey)).flatten
+    }
+    val closed = tail.variants.filter { variant =>
+      val failed = keys(variant.id).flatMap(mismatch(tail, variant, _))
+      failed.foreach(findings.add(tail.types(variant.root).leaf.display, _))
+      failed.isDefined
+    }
+    val masked = tail.types.filter(_.isLeaf).filter { column =>
+      val variants = tail.variantsOf(column.id)
+      variants.nonEmpty && variants.forall(variant => keys(variant.id).isEmpty)
+    }
+    val ids = closed.flatMap(variant => variant.root to tail.types(variant.root).maximumId)
+    ColumnAccess(masked.map(_.leaf.display), ids.toSet)
+  }
+
+  private def mismatch(tail: OrcTail, variant: OrcVariant, key: java.security.Key): Option[PmeException] =
+    try {
+      key match {
+        case secret: SecretKey => KeyCheck.require(tail, variant, secret)
+        case other =>
+          throw PmeErrors.orcUnknown(tail.file, s"its key provider gave a ${other.getClass.getName}")
+      }
+      None
+    } catch { case failed: PmeException => Some(failed) }
 }

@@ -1,4 +1,4 @@
-package io.pmeparquet.orc.verify
+package io.pmeparquet.orc
 
 import org.apache.hadoop.hive.ql.exec.vector._
 import org.apache.orc._

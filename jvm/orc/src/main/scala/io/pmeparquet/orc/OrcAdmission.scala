@@ -20,13 +20,13 @@ import io.pmeparquet.orc.tail.{KeyCheck, OpenedOrc, OrcTail, OrcType, OrcVariant
  * @param wanted the columns that the read wants
  * @param byPosition whether the read takes columns by position whatever their names
  */
-final class OrcGate(
+final class OrcAdmission(
     scope: OrcScope,
-    wanted: Seq[OrcGate.Wanted],
+    wanted: Seq[OrcAdmission.Wanted],
     caseSensitive: Boolean,
     byPosition: Boolean = false
 ) extends Serializable {
-  import OrcGate._
+  import OrcAdmission._
 
   /**
    * @param start where the split starts, in bytes
@@ -160,7 +160,7 @@ final class OrcGate(
     if (found.isEmpty) OrcErrors.Plaintext else s"under ${found.map(key => s"'${key.text}'").mkString(", ")}"
 }
 
-object OrcGate {
+object OrcAdmission {
 
   /**
    * A top-level column that a read wants, or a field in it.

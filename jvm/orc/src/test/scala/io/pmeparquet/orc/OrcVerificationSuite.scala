@@ -1,4 +1,4 @@
-package io.pmeparquet.orc.verify
+package io.pmeparquet.orc
 
 import munit.FunSuite
 import org.apache.hadoop.fs.Path

@@ -1,15 +1,31 @@
 package io.pmeparquet.kms.local
 
+import io.pmeparquet.{PmeErrors, Secret}
+import io.pmeparquet.keys.{FileContent, KmsSettings}
 import io.pmeparquet.kms.client.ClientValues
 import io.pmeparquet.options.PmeOptions
-import io.pmeparquet.PmeErrors
 
-/** Makes the settings of `kms=keystore` and `kms=static`. */
-object KeystoreOptions {
+/**
+ * `kms=keystore`.
+ *
+ * @param timeoutMillis limit of one call to a PKCS#11 token
+ */
+final case class KeystoreSettings(
+    name: String,
+    storeType: String,
+    content: Option[FileContent],
+    password: Secret,
+    timeoutMillis: Long
+) extends KmsSettings {
+  override def kind: String = "keystore"
+  override def isInProcess: Boolean = true
+}
+
+object KeystoreSettings {
   import PmeOptions._
 
   /** @throws io.pmeparquet.PmeException for what is missing or of no use */
-  def settings(values: ClientValues): KeystoreSettings = {
+  def of(values: ClientValues): KeystoreSettings = {
     val storeType = values.text(KeystoreType).get
     val path = values.text(KeystorePath)
     if (path.isEmpty && !storeType.equalsIgnoreCase(Pkcs11Token.KeystoreType))
@@ -23,7 +39,4 @@ object KeystoreOptions {
       values.millis(KmsTimeout)
     )
   }
-
-  def static(values: ClientValues): StaticSettings =
-    StaticSettings(values.requiredSecret(StaticKeys, "with kms=static"))
 }
