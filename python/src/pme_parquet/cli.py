@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import used
 from pme_parquet._cli import exits
 from pme_parquet._cli.colours import write_error
 from pme_parquet._cli.looking import look, put
@@ -22,13 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: those of this process by default.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        code = _run(given)
-    except KeyboardInterrupt:
-        code = exits.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 a traceback tells a user nothing, and 1 would be a finding
-        _report(error, given)
-        code = exits.code(error)
+    with used("cli"):
+        try:
+            code = _run(given)
+        except KeyboardInterrupt:
+            code = exits.INTERRUPTED
+        except Exception as error:  # noqa: BLE001 a traceback tells a user nothing, and 1 would be a finding
+            _report(error, given)
+            code = exits.code(error)
     raise SystemExit(code)
 
 

@@ -2,6 +2,6 @@
 
 `looking`, `copying`, `rotating`, `sealing`, `verifying`, `advising` and `keystores` have the commands. Each reads its
 options with `given`, `parsing` and `shared`, and starts with `beginning`: `checking` checks what needs no Spark,
-`sessions` starts Spark (`starting`, `chatter`). `speech` puts messages into the command's words, `exits` has the exit
-codes.
+`sessions` starts Spark (`starting`, `chatter`). `exits` has the exit codes. Messages are in the words of
+`pme_parquet._audience`.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._cli.speech import spoken
 from pme_parquet._display.words import printable
 from pme_parquet.errors import (
     AadPrefixError,
@@ -70,7 +69,7 @@ def foreseen(error: Exception) -> bool:
 def message_of(error: Exception) -> str:
     """The text that a user sees for an error."""
     if foreseen(error):
-        return spoken(str(error))
+        return str(error)
     what = printable(str(error).strip().partition("\n")[0])
     return (
         f"pme-parquet: the command failed with an unexpected error, {type(error).__name__}: {what}. If this machine is "

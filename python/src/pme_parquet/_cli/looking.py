@@ -8,9 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._cli.exits import FINDING, WRONG_USE, CommandFailedError
-from pme_parquet._cli.speech import Spoken, spoken
 from pme_parquet._delta import check
-from pme_parquet._display.showable import Showable
 from pme_parquet._hudi import check as check_hudi
 from pme_parquet._iceberg import check as check_iceberg
 from pme_parquet._inspect import inspect
@@ -71,7 +69,6 @@ def print_result(shown: object, document: object, *, as_json: bool) -> None:
     if as_json:
         put(json.dumps(document))
         return
-    shown = Spoken(shown) if isinstance(shown, Showable) else spoken(str(shown))
     if sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415 slow to import
 

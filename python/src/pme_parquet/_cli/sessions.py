@@ -14,7 +14,6 @@ import typer
 
 from pme_parquet._cli.exits import FAILED, INTERRUPTED, WRONG_USE, CommandFailedError
 from pme_parquet._cli.parsing import pairs
-from pme_parquet._cli.speech import spoken
 from pme_parquet._cli.starting import Starting, is_interruption
 from pme_parquet._delta_tables.session import configure
 from pme_parquet.errors import PmeError, UnsupportedError
@@ -100,7 +99,7 @@ def session(choice: SparkChoice, more: Mapping[str, str] | None = None) -> Itera
                 spark.conf.set(name, value)
         yield spark
     except KeyboardInterrupt as stopped:
-        raise CommandFailedError(spoken(str(stopped)) or "Interrupted. Run it again.", INTERRUPTED) from None
+        raise CommandFailedError(str(stopped) or "Interrupted. Run it again.", INTERRUPTED) from None
     except Exception as failed:
         if isinstance(failed, PmeError) or not type(failed).__module__.startswith(("pyspark.", "py4j.")):
             raise

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
+from pme_parquet._audience import Words
 from pme_parquet._inspect.report import Inspection
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ def inspect(
     from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
     from pme_parquet._storage import storage  # noqa: PLC0415 as above
 
-    where = path_of(path, "pme.inspect")
-    reached = access(where, storage_options, spark, "pme.inspect")
+    where = path_of(path, Words("pme.inspect"))
+    reached = access(where, storage_options, spark, Words("pme.inspect"))
     files = storage(where, reached.options)
     # With options, the session may reach another storage.
     own = spark if storage_options is None else None

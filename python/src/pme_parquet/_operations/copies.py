@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import options_of, path_of
+from pme_parquet._audience import Words
 from pme_parquet._encryption import Encryption, encryption_of
 from pme_parquet._operations.copied import Copied
 from pme_parquet._operations.in_place import check_in_place, encrypt_in_place
@@ -53,8 +54,8 @@ def rekey(  # noqa: PLR0913 source and target, and their keys
     Raises:
         PmeError: something is wrong with the source, the keys or the target. No target is written then.
     """
-    writing = encryption_of(enc, "pme.rekey").options()
-    return _copied(spark, "rekey", progress, source, target, _reading(enc, kms, options, "pme.rekey"), writing)
+    writing = encryption_of(enc, Words("pme.rekey")).options()
+    return _copied(spark, "rekey", progress, source, target, _reading(enc, kms, options, Words("pme.rekey")), writing)
 
 
 def encrypt(  # noqa: PLR0913 as above
@@ -98,15 +99,18 @@ def encrypt(  # noqa: PLR0913 as above
     if enc is None:
         message = "encrypt: enc is missing. Give an Encryption, which names the keys."
         raise BadOptionError(message)
-    writing = encryption_of(enc, "pme.encrypt").options()
+    writing = encryption_of(enc, Words("pme.encrypt")).options()
     if in_place:
         check_in_place(source, target, kms)
-        reading = options_of(options, "pme.encrypt")
-        return encrypt_in_place(spark, path_of(source, "pme.encrypt"), reading, writing, progress)
+        reading = options_of(options, Words("pme.encrypt"))
+        return encrypt_in_place(spark, path_of(source, Words("pme.encrypt")), reading, writing, progress)
     if target is None:
-        message = "encrypt: there is no target, and in_place is not set. Name a target directory, or set in_place=True."
+        option = Words("set in_place=True", "give --in-place")
+        message = f"encrypt: there is no target, and in_place is not set. Name a target directory, or {option}."
         raise BadOptionError(message)
-    return _copied(spark, "encrypt", progress, source, target, _reading(enc, kms, options, "pme.encrypt"), writing)
+    return _copied(
+        spark, "encrypt", progress, source, target, _reading(enc, kms, options, Words("pme.encrypt")), writing
+    )
 
 
 def decrypt(  # noqa: PLR0913 as above
@@ -137,7 +141,7 @@ def decrypt(  # noqa: PLR0913 as above
         PmeError: something is wrong with the source, the keys or the target, or `write_plaintext` is not set. No target
             is written then.
     """
-    reading = _reading(Encryption(kms=kms), None, options, "pme.decrypt")
+    reading = _reading(Encryption(kms=kms), None, options, Words("pme.decrypt"))
     return _copied(spark, "decrypt", progress, source, target, reading, write_plaintext)
 
 
@@ -154,6 +158,6 @@ def _copied(
     target: PathLike,
     *arguments: Any,  # noqa: ANN401 arguments of py4j
 ) -> Copied:
-    copy = Operation(spark, f"pme.{what}", "TableCopies", what)
+    copy = Operation(spark, Words(f"pme.{what}"), "TableCopies", what)
     done = copy.run(copy.path(source), copy.path(target), *arguments, progress=progress, interrupted=_NO_TARGET)
     return Copied(done.files(), done.rows(), done.pages(), done.bytes())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import Words
 from pme_parquet._operations.copied import Copied, FailedFile
 from pme_parquet._operations.failed import error_of
 from pme_parquet._operations.operation import Operation
@@ -15,17 +16,18 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import KmsLike, PathLike
 
+_IN_PLACE = Words("in_place=True", "--in-place")
 _RESUMABLE = "each file is either encrypted or unchanged. Run it again with the same arguments to continue."
 
 
 def check_in_place(source: PathLike, target: PathLike | None, kms: KmsLike | None) -> None:
     """Refuses arguments for copies: a target, and a KMS for the source."""
     if target is not None and os.fspath(target) != os.fspath(source):
-        message = f"encrypt: in_place=True takes no target: files stay where they are. Remove {os.fspath(target)!r}."
+        message = f"encrypt: {_IN_PLACE} takes no target: files stay where they are. Remove {os.fspath(target)!r}."
         raise BadOptionError(message)
     if kms is not None:
         message = (
-            "encrypt: in_place=True takes no kms: it does not change files that are already encrypted. To give them "
+            f"encrypt: {_IN_PLACE} takes no kms: it does not change files that are already encrypted. To give them "
             "new keys, encrypt to a copy."
         )
         raise BadOptionError(message)
@@ -43,7 +45,7 @@ def encrypt_in_place(
     Raises:
         PmeError: some files failed; the `report` of the error lists them.
     """
-    encryption = Operation(spark, "pme.encrypt", "TableCopies", "encryptInPlace")
+    encryption = Operation(spark, Words("pme.encrypt"), "TableCopies", "encryptInPlace")
     done = encryption.run(source, reading, writing, progress=progress, interrupted=_RESUMABLE)
     made = done.made()
     failed = tuple(FailedFile(one.file(), one.condition(), one.message()) for one in done.failed())

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._audience import Words
 from pme_parquet._display.showable import Showable
 from pme_parquet._plan.parts import PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._spark.driver import method_of
@@ -68,7 +69,7 @@ def planned(df: DataFrame, options: dict[str, str], partition_by: list[str]) -> 
             "spark.read.parquet(…) of a table that is not encrypted yet."
         )
         raise BadOptionError(message)
-    of = method_of(df.sparkSession, "WritePlan", "of", "pme.plan")
+    of = method_of(df.sparkSession, "WritePlan", "of", Words("pme.plan"))
     made: Any = of(df._jdf.schema(), partition_by, options)  # noqa: SLF001 as PySpark does
     return plan_of(json.loads(made.json()))
 

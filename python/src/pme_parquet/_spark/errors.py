@@ -13,6 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
+from pme_parquet._audience import current
 from pme_parquet._spark.connector import misfit, misfit_in, unloadable
 from pme_parquet.errors import BY_CONDITION, NoKeyError, PmeError
 
@@ -91,7 +92,7 @@ def _found_in_classic(converted: Any, java: Any, *_: Any) -> tuple[str, Any] | N
     for cause in _causes(java):
         message = str(cause.getMessage())
         if message.startswith("[PME_") and str(cause.getClass().getName()).startswith("io.pmeparquet."):
-            return message, cause
+            return str(cause.textFor(current())), cause
     text = getattr(converted, "_desc", None) or getattr(converted, "desc", None) or ""
     return (
         _in_texts([text], java)
