@@ -105,7 +105,9 @@ def _found_in_connect(converted: Any, *args: Any) -> tuple[str, Any] | None:  # 
     """The message in the server's answer: from the chain of errors if it sends one, else from text and stack trace."""
     for error in (error for argument in args for error in getattr(argument, "errors", ())):
         if any(name.startswith("io.pmeparquet.") for name in error.error_type_hierarchy):
-            return str(error.message), None
+            # PySpark 3.5 has none.
+            parameters = getattr(getattr(error, "spark_throwable", None), "message_parameters", {})
+            return str(parameters.get("text.python") or error.message), None
     texts = [str(text) for name in ("_message", "message", "_stacktrace") if (text := getattr(converted, name, None))]
     misfit_there = _message_of(misfit_in("\n".join(texts), connect=True), None)
     return _in_texts(texts, None) or misfit_there or _without_keys(texts, None)

@@ -4,7 +4,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.SparkThrowable
 
-import io.pmeparquet.PmeException
+import io.pmeparquet.{Audience, PmeException}
 
 /** A [[PmeException]] that Spark, Spark Connect and PySpark can report. */
 final class PmeSparkException private (failure: PmeException)
@@ -13,8 +13,13 @@ final class PmeSparkException private (failure: PmeException)
   override def getCondition(): String = condition.name
   override def getErrorClass(): String = condition.name
   override def getSqlState(): String = condition.sqlState
-  override def getMessageParameters(): java.util.Map[String, String] = parameters.asJava
   override def isInternalError(): Boolean = false
+
+  /** With the text for Python, if it is another one: over Spark Connect, nothing but the message and these cross. */
+  override def getMessageParameters(): java.util.Map[String, String] = {
+    val python = textFor(Audience.Python.name)
+    (if (python == getMessage) parameters else parameters + ("text.python" -> python)).asJava
+  }
 }
 
 object PmeSparkException {
