@@ -20,7 +20,7 @@ from pme_parquet._operations import copies, migration
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from pme_parquet._operations.copied import Copied
+    from pme_parquet._operations.copies import Copied
 
 OPEN = "--write-plaintext"
 SOURCE_OPTION = "--source-option"

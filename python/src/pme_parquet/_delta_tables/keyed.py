@@ -15,7 +15,7 @@ from pme_parquet._audience import COLUMN_KEYS, UNLISTED, Words
 from pme_parquet._delta.columns import PHYSICAL, Field, Schemas, fields, fold, joined, split
 from pme_parquet._delta.protected import Protected, named
 from pme_parquet._display.words import printable
-from pme_parquet._plan.planned import plan_of
+from pme_parquet._plan import plan_of
 from pme_parquet._spark.driver import method_of
 from pme_parquet.errors import BY_CONDITION, BadOptionError, PmeError, UnknownColumnError, UnsupportedError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pme_parquet._delta_tables.logged import LoggedTable, Version
-    from pme_parquet._plan.planned import Plan
+    from pme_parquet._plan import Plan
 
 FOOTER = "parquet.encryption.footer.key"
 COLUMNS = "parquet.encryption.column.keys"

@@ -107,8 +107,7 @@ def _watched(each: Iterable[InspectedFile], total: int, *, progress: bool | None
     if total < _MANY:
         yield from each
         return
-    from pme_parquet._display.progress import chosen  # noqa: PLC0415 nothing that is not needed at import
-    from pme_parquet._display.step import Step  # noqa: PLC0415 as above
+    from pme_parquet._display.progress import Step, chosen  # noqa: PLC0415 only to show it
 
     with chosen(progress=progress) as form:
         for number, file in enumerate(each, start=1):

@@ -14,8 +14,7 @@ from pme_parquet._kms.secrets import SecretReference
 from pme_parquet._operations.operation import Operation
 from pme_parquet._operations.sealing import Sealed
 from pme_parquet._operations.sealing import seal as seal_table
-from pme_parquet._plan.parts import Refusal
-from pme_parquet._plan.planned import Plan, plan_of
+from pme_parquet._plan import Plan, Refusal, plan_of
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:

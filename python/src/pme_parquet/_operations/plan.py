@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pme_parquet._arguments import names_of, path_of
 from pme_parquet._audience import Words
 from pme_parquet._encryption import Encryption, encryption_of
-from pme_parquet._plan.planned import Plan, planned
+from pme_parquet._plan import Plan, planned
 from pme_parquet._spark.errors import install_errors
 from pme_parquet.errors import BadOptionError, NoKeyError
 
