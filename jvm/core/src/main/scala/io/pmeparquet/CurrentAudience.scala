@@ -1,6 +1,6 @@
 package io.pmeparquet
 
-/** The audience of this JVM's messages. A front end that starts or uses the JVM for somebody says so once. */
+/** The audience of this JVM's messages: whoever the last front end spoke for that used it. */
 private[pmeparquet] trait CurrentAudience {
   @volatile private var audience: Audience = Audience.Sql
 
