@@ -11,6 +11,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pme_parquet._display.showable import Showable
 from pme_parquet._display.words import printable
 from pme_parquet.errors import (
     AadPrefixError,
@@ -137,6 +138,7 @@ def print_result(shown: object, document: object, *, as_json: bool) -> None:
     if as_json:
         put(json.dumps(document))
         return
+    shown = shown if isinstance(shown, Showable) else str(shown)
     if sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415 slow to import
 
