@@ -68,6 +68,10 @@ val correttoJars = correttoPlatforms.foldLeft(
 
 def core(scala: String, suffix: String) = module("core", scala, suffix).settings(
   ivyConfigurations += Isolated,
+  Compile / sourceGenerators += Def.task {
+    val declared = (Compile / resourceDirectory).value / "io" / "pmeparquet" / "error-conditions.json"
+    ErrorConditions.sources(declared, (Compile / sourceManaged).value)
+  }.taskValue,
   Test / javaOptions += {
     val jars = update.value.select(configurationFilter(Isolated.name))
     s"-Dpme.test.isolated=${jars.mkString(java.io.File.pathSeparator)}"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 import pme_parquet as pme
+from pme_parquet import _audience
+from pme_parquet._audience import COLUMN_KEYS, UNLISTED, Words, used
 from pme_parquet._cli import checking, sessions
-from pme_parquet._cli.speech import spoken
 from pme_parquet._spark.connector import Connector, judged
 from pme_parquet.errors import KeyDeniedError
 from tests.cli.all_commands import COMMANDS
@@ -168,37 +169,34 @@ def test_the_version_is_printed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("words", "told"),
     [
-        ("Copy the table with pme.rekey, or", "Copy the table with pme-parquet rekey, or"),
-        ("Use pme.key_usage, which", "Use pme-parquet key-usage, which"),
-        ("option columnKeys: 'a' matches", "--column-key: 'a' matches"),
-        ("option kms.vault.url: 'a'", "option kms.vault.url: 'a'"),
-        ("Name one: pme.doctor(spark, kms=…).", "Name one: --kms NAME."),
-        ("allow it with allow_unused.", "allow it with --allow-unused."),
-        ("pme.Keystore: keytool", "pme-parquet: keytool"),
-        ("seal the table again (pme.seal).", "seal the table again (pme-parquet seal)."),
-        ("pme.snapshots lists the versions.", "pme-parquet snapshots lists the versions."),
-        ("file:/data/pme.rekey/part: 'pme.rotate'", "file:/data/pme.rekey/part: 'pme.rotate'"),
-        (
-            "In Python, pme.delta.encrypt_table and pme.delta.rotate do this as a commit of the table.",
-            "pme-parquet delta-encrypt and pme-parquet delta-rotate do this as a commit of the table.",
-        ),
-        ("its footer hides columns; check with spark= opens it", "its footer hides columns; --spark opens it"),
-        ('readable with unlisted_columns="plaintext".', "readable with -o unlistedColumns=plaintext."),
-        ("Use pme.delta.rotate to change", "Use pme-parquet delta-rotate to change"),
-        ("pme.delta.encrypt_table: 'a' of column_keys", "pme-parquet delta-encrypt: 'a' of --column-key"),
+        (Words("pme.rekey"), "pme-parquet rekey"),
+        (Words("pme.key_usage"), "pme-parquet key-usage"),
+        (Words("pme.delta.check"), "pme-parquet delta-check"),
+        (Words("pme.delta.encrypt_table"), "pme-parquet delta-encrypt"),
+        (Words("pme.Keystore"), "pme-parquet"),
+        (COLUMN_KEYS, "--column-key"),
+        (UNLISTED, "-o unlistedColumns=plaintext"),
     ],
 )
-def test_messages_use_the_words_of_the_command(said: str, told: str) -> None:
-    assert spoken(said) == told
+def test_messages_use_the_words_of_the_command(words: Words, told: str) -> None:
+    with used("cli"):
+        assert (f"{words}: no", str(words)) == (f"{told}: no", told)
+    assert f"{words}" == str(words) == words
+
+
+def test_every_command_that_messages_name_exists() -> None:
+    names = {" ".join(command) for command in COMMANDS}
+    assert {command.removeprefix("pme-parquet ") for command in _audience.COMMANDS.values()} <= names
 
 
 @pytest.mark.parametrize("connector", [None, Connector("0.1.0", "3.5", "2.12")])
 def test_connector_problems_are_reported_without_python_code(connector: Connector | None) -> None:
-    found = judged(connector, "4.1.3", "2.13.16", "0.1.0")
-    assert found is not None
-    told = spoken(str(found.error("pme.verify")))
+    with used("cli"):
+        found = judged(connector, "4.1.3", "2.13.16", "0.1.0")
+        assert found is not None
+        told = str(found.error(Words("pme.verify")))
     assert "pme-parquet verify" in told
     assert not any(words in told for words in ("pme.", "Python", "kernel", "spark.stop"))
     assert "--conf" in told or "run the command again" in told

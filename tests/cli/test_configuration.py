@@ -10,9 +10,8 @@ import pytest
 import typer
 
 import pme_parquet as pme
-from pme_parquet._cli import colours
-from pme_parquet._cli.configuration import VARIABLE, configured
-from pme_parquet._cli.given import Given
+from pme_parquet._cli import output
+from pme_parquet._cli.options import CONFIG_VARIABLE, Given, configured
 from tests.support.commands import run
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home directory, in which commands run."""
-    for name in (VARIABLE, "XDG_CONFIG_HOME", "PME_KMS", "PME_OPTIONS_FILE"):
+    for name in (CONFIG_VARIABLE, "XDG_CONFIG_HOME", "PME_KMS", "PME_OPTIONS_FILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -47,7 +46,7 @@ def test_the_users_configuration_file_applies_to_every_command_below_what_is_typ
     assert Given().options() == {}
     config(home / "other", kms="aws")
     assert Given().options() == {"kms": "aws"}
-    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setenv(CONFIG_VARIABLE, "")
     assert Given().options() == {}
 
 
@@ -63,7 +62,7 @@ def test_a_file_in_the_current_directory_is_never_used(home: Path, monkeypatch: 
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("HOME", ".")
     assert configured() == {}
-    monkeypatch.setenv(VARIABLE, "pme-parquet/config")
+    monkeypatch.setenv(CONFIG_VARIABLE, "pme-parquet/config")
     with pytest.raises(pme.BadOptionError, match="its path is not absolute"):
         configured()
 
@@ -78,12 +77,12 @@ def test_a_configuration_file_that_others_can_change_is_refused(home: Path) -> N
 def test_a_configuration_file_that_does_not_exist_or_holds_a_secret_is_an_error(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(home / "none"))
+    monkeypatch.setenv(CONFIG_VARIABLE, str(home / "none"))
     with pytest.raises(pme.BadOptionError, match="No such file"):
         configured()
     file = config(home / ".config")
     file.write_text('{"kms.keystore.password": "hunter2"}')
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(CONFIG_VARIABLE)
     with pytest.raises(pme.SecretInOptionError, match=r"pme-parquet/config") as caught:
         configured()
     assert "hunter2" not in str(caught.value)
@@ -119,13 +118,13 @@ def test_an_error_is_in_colour_at_a_terminal_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     message = "[PME_NO_KEY] write: no key is named."
-    colours.write_error(message)
+    output.write_error(message)
     assert capsys.readouterr().err == f"{message}\n"
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    colours.write_error(message)
+    output.write_error(message)
     assert capsys.readouterr().err == "\033[1;31m[PME_NO_KEY]\033[0m write: no key is named.\n"
     monkeypatch.setenv("NO_COLOR", "1")
-    colours.write_error(message)
+    output.write_error(message)
     assert capsys.readouterr().err == f"{message}\n"

@@ -64,7 +64,7 @@ def test_verbose_shows_where_an_unexpected_error_came_from(monkeypatch: pytest.M
     def fail(_: object) -> NoReturn:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("pme_parquet._cli.given.Given.options", fail)
+    monkeypatch.setattr("pme_parquet._cli.options.Given.options", fail)
     assert "Traceback" not in run("verify", "people").err
     done = run("verify", "people", "--verbose")
     assert (done.code, done.out) == (4, "")

@@ -11,8 +11,17 @@ import typer
 
 import pme_parquet as pme
 from pme_parquet._cli.checking import KMS
-from pme_parquet._cli.given import Given, WriteKeys, kms_options
-from pme_parquet._cli.parsing import SECRETS, column_keys, in_file, master_keys, merged, pairs
+from pme_parquet._cli.options import (
+    SECRETS,
+    Given,
+    WriteKeys,
+    column_keys,
+    in_file,
+    kms_options,
+    master_keys,
+    merged,
+    pairs,
+)
 from tests.support.markdown import ROOT
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from rich.console import Console
 
 import pme_parquet as pme
 from pme_parquet._display import progress as forms
-from pme_parquet._display.progress import Bar, Lines, Notebook, Nothing, chosen
-from pme_parquet._display.step import Clock, Step
+from pme_parquet._display.progress import Bar, Clock, Lines, Notebook, Nothing, Step, chosen
 from pme_parquet._operations.watching import watched
 from tests.cli.conftest import FILES
 from tests.support.canary import data_files
@@ -261,7 +260,7 @@ def test_a_line_is_printed_every_few_seconds_and_at_the_end(
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(forms, "monotonic", lambda: now[0])
-    monkeypatch.setattr("pme_parquet._display.step.monotonic", lambda: now[0])
+    monkeypatch.setattr("pme_parquet._display.progress.monotonic", lambda: now[0])
     printed = Lines()
     for second in range(12):
         now[0] = 100.0 + second
@@ -313,7 +312,7 @@ def test_an_ipython_kernel_counts_as_a_notebook(monkeypatch: pytest.MonkeyPatch)
 
 def test_time_left_is_shown_if_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([100.0, 103.0, 109.0])
-    monkeypatch.setattr("pme_parquet._display.step.monotonic", lambda: next(times))
+    monkeypatch.setattr("pme_parquet._display.progress.monotonic", lambda: next(times))
     clock = Clock()
     assert clock.left(Step("a", 0, 4, 0, 0)) == ""
     assert clock.left(Step("a", 1, 4, 0, 0)) == ", 9 s left"

@@ -71,9 +71,10 @@ def test_an_old_python_is_a_problem() -> None:
 
 def session(java: str, examine: Any = None) -> Any:
     """Return a stand-in for a classic session in which the connector is missing or fails."""
-    connector = SimpleNamespace(examine=examine)
+    admin = SimpleNamespace(Doctor=SimpleNamespace(examine=examine))
+    audience = SimpleNamespace(use=lambda _: None)
     jvm = SimpleNamespace(
-        io=SimpleNamespace(pmeparquet=SimpleNamespace(spark=SimpleNamespace(admin=SimpleNamespace(Doctor=connector)))),
+        io=SimpleNamespace(pmeparquet=SimpleNamespace(spark=SimpleNamespace(admin=admin), Audience=audience)),
         java=SimpleNamespace(
             lang=SimpleNamespace(System=SimpleNamespace(getProperty=lambda _: java)), util=SimpleNamespace(HashMap=dict)
         ),

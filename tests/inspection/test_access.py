@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 from pme_parquet._access import access, given
-from pme_parquet._cli.reaching import storage_options
+from pme_parquet._cli.options import storage_options
 from tests.inspection.command import run
 from tests.support.expect import assert_no_secret, refused
 from tests.support.files.tails import encrypted

@@ -87,7 +87,7 @@ class Anything:
 @pytest.fixture(autouse=True)
 def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop each function where it passes its arguments to Spark."""
-    for module in ("_operations.operation", "_plan.planned"):
+    for module in ("_operations.operation", "_plan"):
         monkeypatch.setattr(f"pme_parquet.{module}.method_of", lambda *_: stop)
     monkeypatch.setattr("pme_parquet._operations.operation.watched", lambda _, work, **__: work())
     monkeypatch.setattr("pme_parquet._doctor.python.checks", lambda _: ())

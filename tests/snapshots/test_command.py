@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._cli import exits, sealing
+from pme_parquet._cli import output, sealing
 from tests.support.commands import run
 from tests.support.files.manifests import PART, chain, content, manifest, put
 
@@ -173,4 +173,4 @@ def test_unusable_indexes_exit_with_2_and_nothing_is_sealed(
     ],
 )
 def test_errors_of_snapshots_have_exit_codes(error: type[pme.PmeError], code: int) -> None:
-    assert exits.code(error("people: it failed. Do this.")) == code
+    assert output.code(error("people: it failed. Do this.")) == code

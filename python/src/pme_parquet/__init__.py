@@ -17,8 +17,7 @@ from pme_parquet._kms.python import PythonKms
 from pme_parquet._kms.secrets import SecretReference, conf, env, file, hadoop_credential
 from pme_parquet._kms.static import Static
 from pme_parquet._kms.vault import Vault
-from pme_parquet._operations.copied import Copied
-from pme_parquet._operations.copies import decrypt, encrypt, rekey
+from pme_parquet._operations.copies import Copied, decrypt, encrypt, rekey
 from pme_parquet._operations.dropping import drop_index
 from pme_parquet._operations.expiry import ExpiredSnapshots, expire_snapshots
 from pme_parquet._operations.export import ExportedStore, export_xskipper
@@ -32,8 +31,7 @@ from pme_parquet._operations.rotation import RotatedFile, RotationReport, rotate
 from pme_parquet._operations.sealing import Sealed, seal
 from pme_parquet._operations.tables import DeltaFiles
 from pme_parquet._operations.verify import Opened, Sample, verify
-from pme_parquet._plan.parts import PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
-from pme_parquet._plan.planned import Plan
+from pme_parquet._plan import Plan, PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._report import report
 from pme_parquet._snapshots import Index, Indexes, Snapshots, SnapshotVersion, describe_index, snapshots
 from pme_parquet._spark.errors import install_errors

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._arguments import kind, kms_options, names_of
 from pme_parquet._display.brief import Brief
-from pme_parquet._plan.planned import Plan, planned
+from pme_parquet._plan import Plan, planned
 from pme_parquet._spark.errors import install_errors
 from pme_parquet.errors import BadOptionError
 

@@ -7,9 +7,10 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pme_parquet._cli import exits
-from pme_parquet._cli.colours import write_error
-from pme_parquet._cli.looking import look, put
+from pme_parquet._audience import used
+from pme_parquet._cli import output
+from pme_parquet._cli.looking import look
+from pme_parquet._cli.output import put, write_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,13 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: those of this process by default.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        code = _run(given)
-    except KeyboardInterrupt:
-        code = exits.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 a traceback tells a user nothing, and 1 would be a finding
-        _report(error, given)
-        code = exits.code(error)
+    with used("cli"):
+        try:
+            code = _run(given)
+        except KeyboardInterrupt:
+            code = output.INTERRUPTED
+        except Exception as error:  # noqa: BLE001 a traceback tells a user nothing, and 1 would be a finding
+            _report(error, given)
+            code = output.code(error)
     raise SystemExit(code)
 
 
@@ -47,12 +49,12 @@ def _run(arguments: list[str]) -> int:
 
 
 def _report(error: Exception, arguments: list[str]) -> None:
-    if "--verbose" in arguments and not exits.foreseen(error):
+    if "--verbose" in arguments and not output.foreseen(error):
         from traceback import print_exception  # noqa: PLC0415 slow to import
 
         print_exception(error)
-    if not (isinstance(error, exits.CommandFailedError) and error.shown):
-        write_error(exits.message_of(error))
+    if not (isinstance(error, output.CommandFailedError) and error.shown):
+        write_error(output.message_of(error))
     if "--json" in arguments:
-        with suppress(exits.CommandFailedError):  # stdout cannot be written, and stderr has the message
-            put(json.dumps(exits.document(error)))
+        with suppress(output.CommandFailedError):  # stdout cannot be written, and stderr has the message
+            put(json.dumps(output.document(error)))

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 import typer
 from typer.rich_utils import rich_format_error
 
-from pme_parquet._cli import advising, copying, delta, keystores, looking, migrating, rotating, sealing, verifying
-from pme_parquet._cli.exits import INTERRUPTED, WRONG_USE, CommandFailedError
-from pme_parquet._cli.groups import arrange, of_spark
-from pme_parquet._cli.reaching import StorageOptions, storage_options
-from pme_parquet._cli.shared import HELP, Json
+from pme_parquet._cli import copying, delta, keystores, looking, output, rotating, sealing, verifying
+from pme_parquet._cli.groups import HELP, Json, arrange, of_spark
+from pme_parquet._cli.options import StorageOptions, storage_options
+from pme_parquet._cli.output import INTERRUPTED, WRONG_USE, CommandFailedError
 from pme_parquet._version import __version__
 
 app = typer.Typer(
@@ -33,7 +32,7 @@ app.add_typer(keystores.app, name="keys")
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001 as typer calls it
     if asked:
-        looking.put(f"pme-parquet {__version__}")
+        output.put(f"pme-parquet {__version__}")
         raise typer.Exit
 
 
@@ -98,7 +97,7 @@ def iceberg_check(
     looking.look_at_iceberg(path, storage_options(storage_option), as_json=as_json)
 
 
-for module in (delta, verifying, copying, migrating, rotating, sealing, advising):
+for module in (delta, verifying, copying, rotating, sealing):
     module.add_to(app)
 arrange(app)
 

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pme_parquet._cli import partly
-from pme_parquet._cli.beginning import checked_session
-from pme_parquet._cli.given import Given, TypedKms, WriteKeys, kms_options
-from pme_parquet._cli.looking import print_result
-from pme_parquet._cli.parsing import merged, pairs
+from pme_parquet._cli import output
+from pme_parquet._cli.checking import checked_session
+from pme_parquet._cli.groups import Json, grouped
+from pme_parquet._cli.options import Given, TypedKms, WriteKeys, kms_options, merged, pairs
+from pme_parquet._cli.output import print_result
 from pme_parquet._cli.sessions import SparkChoice
-from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._display.causes import Grouped, by_cause
-from pme_parquet._display.words import number, size
-from pme_parquet._operations import copies
+from pme_parquet._display.words import number, printable, size
+from pme_parquet._operations import copies, migration
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from pme_parquet._operations.copied import Copied
+    from pme_parquet._operations.copies import Copied
 
 OPEN = "--write-plaintext"
 SOURCE_OPTION = "--source-option"
@@ -42,7 +41,7 @@ SourceOptions = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
-    for command in (encrypt, rekey, decrypt):
+    for command in (encrypt, rekey, decrypt, migrate_orc):
         app.command()(command)
 
 
@@ -78,7 +77,7 @@ def encrypt(
     except PmeError as failed:
         if failed.report is None:
             raise
-        partly.fail(failed, _text(where, failed.report), _document(where, failed.report), as_json=as_json)
+        output.fail_partly(failed, _text(where, failed.report), _document(where, failed.report), as_json=as_json)
     print_result(_text(where, done), _document(where, done), as_json=as_json)
 
 
@@ -149,3 +148,70 @@ def _text(where: str, done: Copied) -> str:
     already = f"; {number(done.already, 'file')} already encrypted" if done.already else ""
     failed = by_cause(Grouped(file.condition, file.file, file.message) for file in done.failed)
     return "\n".join([f"{where}: {counts}{already}", *failed])
+
+
+@grouped
+def migrate_orc(
+    source: Annotated[str, typer.Argument(help="Directory of the ORC table, or a file.")],
+    target: Annotated[str, typer.Argument(help="A new or empty directory.")],
+    keys: WriteKeys,
+    given: Given,
+    spark: SparkChoice,
+    source_option: SourceOptions = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and write nothing.")] = False,
+    bloom_filters: Annotated[
+        bool, typer.Option(help="Give columns with Bloom filters in ORC Bloom filters in Parquet.")
+    ] = True,
+    seal: Annotated[bool, typer.Option("--seal", help="Seal the target at the end.")] = False,
+    signing_key: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Key in the KMS that signs the seal. Only with --seal.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Move a table of encrypted ORC files to encrypted Parquet.
+
+    `pme-parquet migrate-orc people-orc people --footer-key footer --options-file kms.json`
+
+    Without --column-key, encrypted columns keep the names of their keys. The same command continues an interrupted
+    run. Exit 1 if a file of the source is damaged, or with --dry-run if it would fail; no target is written then.
+    """
+    enc = keys.encryption(given.options())
+    options = source_options(given, source_option)
+    with checked_session(spark, merged(options, given.options()), source, target=target) as running:
+        if dry_run:
+            plan = migration.migrate_orc(
+                running,
+                source,
+                target,
+                enc,
+                options=options,
+                bloom_filters=bloom_filters,
+                dry_run=True,
+                progress=spark.progress,
+            )
+            print_result(_shown(str(plan)), plan.to_dict(), as_json=as_json)
+            if plan.refusals:
+                raise SystemExit(output.of_findings(refusal.condition for refusal in plan.refusals))
+            return
+        done = migration.migrate_orc(
+            running,
+            source,
+            target,
+            enc,
+            options=options,
+            bloom_filters=bloom_filters,
+            seal=seal,
+            signing=signing_key,
+            progress=spark.progress,
+        )
+    print_result(_migrated_text(target, done), {"target": target} | asdict(done), as_json=as_json)
+
+
+def _migrated_text(target: str, done: migration.Migrated) -> str:
+    text = f"{target}: {number(done.files, 'file')}, {number(done.rows, 'row')}, {size(done.bytes)}"
+    text += f"; {number(done.already, 'file')} of an earlier run" if done.already else ""
+    return text if done.sealed is None else f"{text}\n{_shown(str(done.sealed))}"
+
+
+def _shown(text: str) -> str:
+    return "\n".join(map(printable, text.splitlines()))

@@ -15,14 +15,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pme_parquet import _delta_tables
-from pme_parquet._cli.beginning import checked_session
-from pme_parquet._cli.exits import FINDING
-from pme_parquet._cli.given import Given, Typed, TypedKms, WriteKeys, kms_options
-from pme_parquet._cli.looking import look_at_delta, print_result
-from pme_parquet._cli.parsing import merged, pairs
-from pme_parquet._cli.reaching import StorageOptions, storage_options
+from pme_parquet._cli.checking import checked_session
+from pme_parquet._cli.groups import Json, grouped
+from pme_parquet._cli.looking import look_at_delta
+from pme_parquet._cli.options import (
+    Given,
+    StorageOptions,
+    Typed,
+    TypedKms,
+    WriteKeys,
+    kms_options,
+    merged,
+    pairs,
+    storage_options,
+)
+from pme_parquet._cli.output import FINDING, print_result
 from pme_parquet._cli.sessions import SparkChoice
-from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._delta_tables.settings import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
 from pme_parquet._spark.session import EXTENSION, EXTENSIONS, already_set
 from pme_parquet.errors import BadOptionError

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pme_parquet._cli.looking import print_result
-from pme_parquet._cli.shared import HELP, Json, grouped
+from pme_parquet._cli.groups import HELP, Json, grouped
+from pme_parquet._cli.output import print_result
 from pme_parquet._kms.keystore import PASSWORD_VARIABLE, Keystore
 from pme_parquet._kms.secrets import parse_reference
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._cli.exits import FINDING, WRONG_USE, CommandFailedError
-from pme_parquet._cli.speech import Spoken, spoken
+from pme_parquet._cli.output import FINDING, print_result
 from pme_parquet._delta import check
-from pme_parquet._display.showable import Showable
 from pme_parquet._hudi import check as check_hudi
 from pme_parquet._iceberg import check as check_iceberg
 from pme_parquet._inspect import inspect
@@ -64,30 +59,3 @@ def _answer(found: DeltaCheck | HudiCheck | IcebergCheck, *, as_json: bool) -> N
     print_result(found, found.to_dict(), as_json=as_json)
     if not found.ok:
         raise SystemExit(FINDING)
-
-
-def print_result(shown: object, document: object, *, as_json: bool) -> None:
-    """Writes a result to stdout: one JSON document, rich's tables on a terminal, or text."""
-    if as_json:
-        put(json.dumps(document))
-        return
-    shown = Spoken(shown) if isinstance(shown, Showable) else spoken(str(shown))
-    if sys.stdout.isatty():
-        from rich.console import Console  # noqa: PLC0415 slow to import
-
-        Console().print(shown, markup=False, highlight=False, soft_wrap=isinstance(shown, str))
-    else:
-        put(str(shown))
-
-
-def put(text: str) -> None:
-    """Writes to stdout. A reader such as `head` may close it early: the exit code stays the same."""
-    try:
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
-    except OSError as failed:
-        # Otherwise Python complains at exit, when it writes the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(failed, BrokenPipeError):
-            message = f"pme-parquet: the result cannot be written to stdout: {failed.strerror}. Redirect it elsewhere."
-            raise CommandFailedError(message, WRONG_USE) from None

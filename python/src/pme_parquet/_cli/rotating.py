@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pme_parquet._cli import exits, partly
-from pme_parquet._cli.beginning import checked_session
-from pme_parquet._cli.given import Given, TypedKms, kms_options
-from pme_parquet._cli.looking import print_result
-from pme_parquet._cli.parsing import master_keys, merged, pairs
+from pme_parquet._cli import output
+from pme_parquet._cli.checking import checked_session
+from pme_parquet._cli.groups import Json, grouped
+from pme_parquet._cli.options import Given, TypedKms, kms_options, master_keys, merged, pairs
+from pme_parquet._cli.output import print_result
 from pme_parquet._cli.sessions import SparkChoice
-from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Path_
 from pme_parquet._display.content import Shown, Table
 from pme_parquet._display.showable import Showable
@@ -86,7 +85,7 @@ def rotate(
     except PmeError as failed:
         if failed.report is None:
             raise
-        partly.fail(failed, _printable(failed.report), _document(path, failed.report), as_json=as_json)
+        output.fail_partly(failed, _printable(failed.report), _document(path, failed.report), as_json=as_json)
     print_result(_printable(report), _document(path, report), as_json=as_json)
 
 
@@ -122,7 +121,7 @@ def key_usage(
         rows = [row.asDict() for row in usage_of(running, path, options=options, progress=spark.progress).collect()]
     print_result(Usage(path, rows), {"path": path, "keys": rows}, as_json=as_json)
     if problems := [problem for row in rows for problem in row["problems"]]:
-        raise SystemExit(exits.of_findings(problems))
+        raise SystemExit(output.of_findings(problems))
 
 
 @dataclass(frozen=True)

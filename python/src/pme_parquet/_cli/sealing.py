@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pme_parquet._cli.beginning import checked_session
-from pme_parquet._cli.exits import FINDING
-from pme_parquet._cli.given import Given
-from pme_parquet._cli.looking import print_result
-from pme_parquet._cli.parsing import column_keys, merged
-from pme_parquet._cli.reaching import StorageOptions, storage_options
+from pme_parquet._cli.checking import checked_session
+from pme_parquet._cli.groups import Json, grouped
+from pme_parquet._cli.options import Given, StorageOptions, column_keys, merged, storage_options
+from pme_parquet._cli.output import FINDING, print_result
 from pme_parquet._cli.sessions import SparkChoice
-from pme_parquet._cli.shared import Json, grouped
 from pme_parquet._cli.verifying import Path_
 from pme_parquet._display.words import number, printable
 from pme_parquet._kms.secrets import parse_reference

@@ -1,21 +1,24 @@
-"""The Spark session of a command: started only if a command needs it, and quiet."""
+"""The Spark session of a command: started only if a command needs it, quiet, and ended at once by Ctrl-C."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
-from contextlib import contextmanager
+import threading
+from collections import deque
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pme_parquet._cli.exits import FAILED, INTERRUPTED, WRONG_USE, CommandFailedError
-from pme_parquet._cli.parsing import pairs
-from pme_parquet._cli.speech import spoken
-from pme_parquet._cli.starting import Starting, is_interruption
+from pme_parquet._cli.options import pairs
+from pme_parquet._cli.output import FAILED, INTERRUPTED, WRONG_USE, CommandFailedError
 from pme_parquet._delta_tables.session import configure
 from pme_parquet.errors import PmeError, UnsupportedError
 
@@ -100,7 +103,7 @@ def session(choice: SparkChoice, more: Mapping[str, str] | None = None) -> Itera
                 spark.conf.set(name, value)
         yield spark
     except KeyboardInterrupt as stopped:
-        raise CommandFailedError(spoken(str(stopped)) or "Interrupted. Run it again.", INTERRUPTED) from None
+        raise CommandFailedError(str(stopped) or "Interrupted. Run it again.", INTERRUPTED) from None
     except Exception as failed:
         if isinstance(failed, PmeError) or not type(failed).__module__.startswith(("pyspark.", "py4j.")):
             raise
@@ -125,8 +128,6 @@ def _start(settings: dict[str, str], choice: SparkChoice) -> SparkSession:
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 slow to import
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415 as above
     from pyspark.sql import SparkSession  # noqa: PLC0415 as above
-
-    from pme_parquet._cli.chatter import Chatter  # noqa: PLC0415 as above
 
     _require_java()
     if not choice.quiet:
@@ -181,3 +182,104 @@ def _in_short(failed: Exception) -> str:
     java: Any = getattr(failed, "java_exception", None)
     text = str(failed) if java is None else str(java.toString())
     return text.strip().partition("\n")[0]
+
+
+_KEPT = 400
+
+
+class Chatter:
+    """Reads a pipe to its end.
+
+    Attributes:
+        file: the end of the pipe that the JVM gets.
+    """
+
+    def __init__(self, *, shown: bool) -> None:
+        ours, self.file = os.pipe()
+        self._shown = shown
+        self._kept: deque[str] = deque(maxlen=_KEPT)
+        self._lock = Lock()
+        Thread(target=self._read, args=(ours,), daemon=True).start()
+
+    def show(self) -> None:
+        """Shows what comes from now on. The JVM has its own copy of the pipe's end."""
+        os.close(self.file)
+        with self._lock:
+            self._shown = True
+
+    def last(self, most: int) -> list[str]:
+        """The last lines that contain a message, without frames of stack traces."""
+        with self._lock:
+            lines = [line.rstrip() for line in self._kept if not line.lstrip().startswith("at ") and line.strip()]
+        return lines[-most:]
+
+    def _read(self, ours: int) -> None:
+        with os.fdopen(ours, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                with self._lock:
+                    self._kept.append(line)
+                    if self._shown:
+                        sys.stderr.write(line)
+                        sys.stderr.flush()
+
+
+class Starting:
+    """The processes that PySpark starts while `watched`: a shell that becomes the JVM, and another JVM before it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Replaces Popen by one that reports the process at once: PySpark does so only when the JVM is ready."""
+        from pyspark import java_gateway  # noqa: PLC0415 slow to import
+
+        module: Any = java_gateway
+        plain = module.Popen
+        module.Popen = self._started
+        try:
+            yield
+        finally:
+            module.Popen = plain
+
+    def end(self) -> None:
+        """Kills the process and its children, which have a process group of their own."""
+        process = self._process
+        if process is None:
+            return
+        with _later(), suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+            process.wait()
+
+    def _started(self, command: list[str], **settings: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 as Popen
+        with _later():
+            self._process = subprocess.Popen(command, start_new_session=True, **settings)
+        return self._process
+
+
+def is_interruption(failed: BaseException | None) -> bool:
+    """Whether Ctrl-C caused the error: cleanup can fail, too, if Spark has not started completely."""
+    while failed is not None:
+        if isinstance(failed, KeyboardInterrupt):
+            return True
+        failed = failed.__cause__ or failed.__context__
+    return False
+
+
+@contextmanager
+def _later() -> Iterator[None]:
+    """Delays Ctrl-C until the block is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt

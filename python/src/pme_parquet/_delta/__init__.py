@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import names_of, path_of
+from pme_parquet._audience import Words
 from pme_parquet._delta.checked import DeltaCheck
 from pme_parquet._delta.findings import DeltaFinding
 from pme_parquet.errors import BadOptionError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DeltaCheck", "DeltaFinding", "check"]
 
-_WHERE = "pme.delta.check"
+_WHERE = Words("pme.delta.check")
 
 
 def check(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pme_parquet._audience import Words
 from pme_parquet._checks.modules import is_modules
 from pme_parquet._delta.bounds import bounds_of
 from pme_parquet._delta.columns import split
@@ -162,10 +163,11 @@ def _search_before(findings: Findings, file: DataFile, of: State, is_known: Call
     if file.opened:
         before = "not everything before it is in encrypted modules"
         seen = before if file.whole is False else "whether all before it is in encrypted modules was not looked at"
-        what = f"{of}: its footer has no plaintext column, but {seen}; pme.verify reads it"
+        what = f"{of}: its footer has no plaintext column, but {seen}; {Words('pme.verify')} reads it"
         findings.add("hidden columns", "unread", file.shown, what)
         return
-    why = f"; its footer did not open: {file.unopened}" if file.unopened else "; check with spark= opens it"
+    opens = Words("check with spark=", "--spark")
+    why = f"; its footer did not open: {file.unopened}" if file.unopened else f"; {opens} opens it"
     if file.whole is None:
         what = f"{of}: its footer is encrypted; whether all before it is was not looked at{why}"
         findings.unread(file.shown, what)

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._audience import Words
 from pme_parquet._delta import checkpoints
 from pme_parquet._delta.actions import DIRECTORIES, Search
 from pme_parquet._delta.checked import DeltaCheck
@@ -154,7 +155,8 @@ class _Check:
     def search(self, findings: Findings) -> None:
         """Adds all findings."""
         if not findings.protected:
-            what = "there is no protected column to look for: no live file encrypts one. Name them in columns"
+            name = Words("in columns", "with --column")
+            what = f"there is no protected column to look for: no live file encrypts one. Name them {name}"
             findings.add("nothing protected", "unread", "", what)
         if self.live.files is None:
             what = f"which files are live is not known: {self.live.problem}"

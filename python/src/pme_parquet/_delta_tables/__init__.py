@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import Words
 from pme_parquet._delta_tables.encrypted import EncryptedTable
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def encrypt_table(spark: SparkSession, table: PathLike, enc: Encryption) -> Encr
     from pme_parquet._delta_tables.encrypting import encrypted  # noqa: PLC0415 nothing that is not needed at import
     from pme_parquet._encryption import encryption_of  # noqa: PLC0415 as above
 
-    where = "pme.delta.encrypt_table"
+    where = Words("pme.delta.encrypt_table")
     return encrypted(spark, table, encryption_of(enc, where), where)
 
 
@@ -76,5 +77,5 @@ def rotate(spark: SparkSession, table: PathLike, enc: Encryption) -> EncryptedTa
     from pme_parquet._delta_tables.encrypting import rotated  # noqa: PLC0415 as above
     from pme_parquet._encryption import encryption_of  # noqa: PLC0415 as above
 
-    where = "pme.delta.rotate"
+    where = Words("pme.delta.rotate")
     return rotated(spark, table, encryption_of(enc, where), where)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._audience import Words
 from pme_parquet._display.showable import Showable
 from pme_parquet._display.words import number, printable
 
@@ -91,10 +92,11 @@ class EncryptedTable(Showable):
             lines.append("to remove what is left, with the versions before this one:")
             lines += [f"  {printable(text)}" for text in self.statements]
         if self.check is None:
-            lines.append(f"not checked with pme.delta.check: {printable(self.not_checked)}")
+            lines.append(f"not checked with {Words('pme.delta.check')}: {printable(self.not_checked)}")
         else:
             wrong = sum(finding.severity != "note" for finding in self.check.findings)
             lines.append(
-                f"pme.delta.check: {number(wrong, 'finding') if wrong else 'no findings'}; .check has the result"
+                f"{Words('pme.delta.check')}: {number(wrong, 'finding') if wrong else 'no findings'}; "
+                f"{Words('.check', '--json')} has the result"
             )
         return Shown(title, (columns,), tuple(Line(text) for text in lines))

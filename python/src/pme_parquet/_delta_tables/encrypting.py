@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import COLUMN_KEYS, UNLISTED, Words
 from pme_parquet._delta import check
 from pme_parquet._delta_tables.advice import left, statements
 from pme_parquet._delta_tables.encrypted import EncryptedTable
@@ -109,14 +110,15 @@ class _Run:
         if now and now != self._keyed.properties:
             raise BadOptionError(
                 f"{self._where}: the table's properties name other keys already "
-                f"({', '.join(sorted(map(printable, now)))}). Use pme.delta.rotate to change its keys."
+                f"({', '.join(sorted(map(printable, now)))}). Use {Words('pme.delta.rotate')} to change its keys."
             )
 
     def require_keys(self) -> None:
         """Raises an error if the table has no keys."""
         if not self._keys_now(self._before):
             raise BadOptionError(
-                f"{self._where}: the table's properties name no keys. Use pme.delta.encrypt_table to encrypt it."
+                f"{self._where}: the table's properties name no keys. Use {Words('pme.delta.encrypt_table')} to "
+                "encrypt it."
             )
 
     def done(self, *, every: bool) -> EncryptedTable:
@@ -198,11 +200,11 @@ class _Run:
         if self._keyed.statistics:
             yield f"minimum and maximum of {', '.join(self._keyed.statistics)}, in the log"
         if COLUMNS in self._keyed.properties:
-            yield "conditions of DELETE, UPDATE and MERGE on columns that column_keys does not name, in the log"
+            yield f"conditions of DELETE, UPDATE and MERGE on columns that {COLUMN_KEYS} does not name, in the log"
         if COMPLETE in self._keyed.properties:
             yield (
                 "nothing else of these columns; all statistics are off, as unlisted columns are under the footer key. "
-                'unlisted_columns="plaintext" leaves them readable, with statistics'
+                f"{UNLISTED} leaves them readable, with statistics"
             )
         yield "names and types of columns, numbers of rows, sizes and times"
 
@@ -234,7 +236,7 @@ def unfinished(found: Look, rewrites: int, where: str) -> PmeError:
     if found.unknown:
         return PmeError(
             f"{where}: {number(found.unknown, 'live file')} could not be opened with the session's KMS, so "
-            "nobody knows what is encrypted in them. pme.key_usage shows what is missing."
+            f"nobody knows what is encrypted in them. {Words('pme.key_usage')} shows what is missing."
         )
     if not rewrites:
         return PmeError(

@@ -11,10 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._audience import COLUMN_KEYS, UNLISTED, Words
 from pme_parquet._delta.columns import PHYSICAL, Field, Schemas, fields, fold, joined, split
 from pme_parquet._delta.protected import Protected, named
 from pme_parquet._display.words import printable
-from pme_parquet._plan.planned import plan_of
+from pme_parquet._plan import plan_of
 from pme_parquet._spark.driver import method_of
 from pme_parquet.errors import BY_CONDITION, BadOptionError, PmeError, UnknownColumnError, UnsupportedError
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pme_parquet._delta_tables.logged import LoggedTable, Version
-    from pme_parquet._plan.planned import Plan
+    from pme_parquet._plan import Plan
 
 FOOTER = "parquet.encryption.footer.key"
 COLUMNS = "parquet.encryption.column.keys"
@@ -83,8 +84,8 @@ def keyed(table: LoggedTable, version: Version, options: Mapping[str, str], wher
     files = _planned(table, physical, parts, wanted, where)
     if [column.key for column in files.columns] != [column.key for column in plan.columns]:
         raise BadOptionError(
-            f"{where}: a pattern of column_keys does not fit the physical names of the table's columns. Name columns "
-            "as pme.plan shows them."
+            f"{where}: a pattern of {COLUMN_KEYS} does not fit the physical names of the table's columns. Name columns "
+            f"as {Words('pme.plan')} shows them."
         )
     columns = {column.name: column.key for column in plan.columns if column.by != "partition column"}
     chosen = [column.name for column in plan.columns if column.by == "column key"] or list(columns)
@@ -123,7 +124,7 @@ def _planned(
     if plan.unmatched:
         patterns = ", ".join(f"'{printable(one.pattern)}'" for one in plan.unmatched)
         names = ", ".join(printable(column.name) for column in plan.columns)
-        raise UnknownColumnError(f"{where}: {patterns} of column_keys match no column of the table: {names}.")
+        raise UnknownColumnError(f"{where}: {patterns} of {COLUMN_KEYS} match no column of the table: {names}.")
     return plan
 
 
@@ -210,17 +211,16 @@ def _refuse_shown(version: Version, found: Keyed, clustering: Sequence[str], whe
     protected = Protected(schemas.every(), every=True) if every else named(found.named, schemas, where)
     if every and version.partitions:
         raise UnsupportedError(
-            f"{where}: without column_keys all columns are protected, and names of directories show the values of the "
-            f"partition columns ({', '.join(map(printable, version.partitions))}). Name the other columns in "
-            "column_keys."
+            f"{where}: without {COLUMN_KEYS} all columns are protected, and names of directories show the values of "
+            f"the partition columns ({', '.join(map(printable, version.partitions))}). Name the other columns in "
+            f"{COLUMN_KEYS}."
         )
     for name in clustering:
         if found.columns.get(name, "") is not None:
             raise UnsupportedError(
                 f"{where}: the table is clustered by {printable(name)}, which Delta does by its minimum and maximum in "
                 "the log, and it would be encrypted. Cluster by other columns (ALTER TABLE … CLUSTER BY), or leave it "
-                "readable "
-                'with unlisted_columns="plaintext".'
+                f"readable with {UNLISTED}."
             )
     for name, text in version.properties.items():
         if name.startswith("delta.constraints.") and (columns := protected.within(text)):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
+from pme_parquet._audience import DELTA_PACKAGES, Words
 from pme_parquet._delta.columns import joined
 from pme_parquet._spark.driver import frame_of, method_of
 from pme_parquet.errors import BadOptionError, PmeError, UnsupportedError
@@ -74,9 +75,11 @@ class LoggedTable:
         self._jvm, self._session = session._jvm, session._jsparkSession  # noqa: SLF001 as PySpark does
         # Of a name that no class has, py4j makes a package.
         if type(self._jvm.org.apache.spark.sql.delta.DeltaLog).__name__ != "JavaClass":
-            raise UnsupportedError(
-                f"{where}: this session has no Delta Lake. Add delta-spark, and the extensions of docs/delta.md."
+            add = Words(
+                "Add delta-spark, and the extensions of docs/delta.md.",
+                f"Add it with --packages: {DELTA_PACKAGES}. The extensions are set already.",
             )
+            raise UnsupportedError(f"{where}: this session has no Delta Lake. {add}")
         self.path = self._found(table)
         if self.version().number < 0:
             raise BadOptionError(f"{where}: {self.path} is not a Delta table: it has no _delta_log. Check the path.")

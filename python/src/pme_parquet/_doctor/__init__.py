@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import options_of
+from pme_parquet._audience import Words
 from pme_parquet._doctor import classic, connect, python
 from pme_parquet._doctor.diagnosis import Check, Diagnosis
 from pme_parquet._encryption import Encryption
@@ -47,7 +48,7 @@ def doctor(
     Returns:
         What was found. A check that fails is part of it, and raises nothing.
     """
-    given = _options(kms) | options_of(options, "pme.doctor")
+    given = _options(kms) | options_of(options, Words("pme.doctor"))
     look = classic.checks if hasattr(spark, "_jsparkSession") else connect.checks
     return Diagnosis((*python.checks(spark), *look(spark, given)))
 

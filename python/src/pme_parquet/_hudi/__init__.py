@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import names_of, path_of
+from pme_parquet._audience import Words
 from pme_parquet._hudi.checked import HudiCheck, HudiFinding
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HudiCheck", "HudiFinding", "check"]
 
-_WHERE = "pme.hudi.check"
+_WHERE = Words("pme.hudi.check")
 
 
 def check(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
+from pme_parquet._audience import Words
 from pme_parquet._iceberg.checked import IcebergCheck, IcebergFinding
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IcebergCheck", "IcebergFinding", "check"]
 
-_WHERE = "pme.iceberg.check"
+_WHERE = Words("pme.iceberg.check")
 
 
 def check(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
+from pme_parquet._audience import Words
 from pme_parquet._inspect.report import Inspection
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ def inspect(
     from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
     from pme_parquet._storage import storage  # noqa: PLC0415 as above
 
-    where = path_of(path, "pme.inspect")
-    reached = access(where, storage_options, spark, "pme.inspect")
+    where = path_of(path, Words("pme.inspect"))
+    reached = access(where, storage_options, spark, Words("pme.inspect"))
     files = storage(where, reached.options)
     # With options, the session may reach another storage.
     own = spark if storage_options is None else None
@@ -106,8 +107,7 @@ def _watched(each: Iterable[InspectedFile], total: int, *, progress: bool | None
     if total < _MANY:
         yield from each
         return
-    from pme_parquet._display.progress import chosen  # noqa: PLC0415 nothing that is not needed at import
-    from pme_parquet._display.step import Step  # noqa: PLC0415 as above
+    from pme_parquet._display.progress import Step, chosen  # noqa: PLC0415 only to show it
 
     with chosen(progress=progress) as form:
         for number, file in enumerate(each, start=1):

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import Words
 from pme_parquet._inspect.formats import DELTA
 from pme_parquet._inspect.tables import table_above
 from pme_parquet._logs.live import NOT_INSTALLED, Live, is_installed
@@ -79,5 +80,5 @@ def _ask(table: str, reached: Access, spark: SparkSession | None) -> Live:
     if answer.files is None and spark is not None:
         from pme_parquet._logs.session import by_session  # noqa: PLC0415 only with Spark
 
-        return by_session(table, spark, answer.problem, "pme.inspect")
+        return by_session(table, spark, answer.problem, Words("pme.inspect"))
     return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pme_parquet._audience import Words
 from pme_parquet.errors import (
     AadPrefixError,
     DamagedFileError,
@@ -41,7 +42,7 @@ def too_long(file: str, length: int, most: int) -> PmeError:
     """Python would take too long for this footer."""
     return UnsupportedError(
         f"{file}: its footer was not read: it is {length} bytes long, and reading more than {most} is too slow in "
-        "Python. Use pme.key_usage, which runs in the JVM."
+        f"Python. Use {Words('pme.key_usage')}, which runs in the JVM."
     )
 
 
@@ -71,7 +72,7 @@ def not_as_listed(where: str, version: int, listed: str, found: str) -> PmeError
     """The files of a table are not those that its newest snapshot lists."""
     return SnapshotMismatchError(
         f"{where}: version {version} lists {listed}, but the table has {found}. Readers refuse the table. Find out who "
-        "changed its files. If the change was intended, seal the table again with pme.seal."
+        f"changed its files. If the change was intended, seal the table again with {Words('pme.seal')}."
     )
 
 

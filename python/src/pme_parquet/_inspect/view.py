@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import Words
 from pme_parquet._display.causes import Grouped, by_cause
 from pme_parquet._display.content import Line, Row, Shown, Table, how_reached
 from pme_parquet._display.words import FOOTERS, number, printable, size
 from pme_parquet._inspect import orc_view
 from pme_parquet._inspect.formats import DELTA, HUDI, ICEBERG
 from pme_parquet._inspect.key_words import aad_prefix, key_details, key_id, key_ids
-from pme_parquet._snapshots.view import NOT_CHECKED, indexes_in_words, minute
+from pme_parquet._snapshots.view import indexes_in_words, minute, not_checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,18 +74,19 @@ def _row(table: InspectedTable, newest: SnapshotVersion) -> Row:
     return tuple(map(printable, (*cells, f"{newest.rows:,}", seal)))
 
 
-_FORMATS = {
-    DELTA: "pme.delta.check says what its log shows.",
-    HUDI: "Its timeline and its metadata in .hoodie were not read: files of older versions are among those above.",
-    ICEBERG: (
-        "Iceberg encrypts whole files, and no column has a key of its own: the manifests hold the key of each file. "
-        "metadata.json stays readable, and was not read: pme.iceberg.check says what it shows."
-    ),
-}
+def _formats() -> dict[str, str]:
+    return {
+        DELTA: f"{Words('pme.delta.check')} says what its log shows.",
+        HUDI: "Its timeline and its metadata in .hoodie were not read: files of older versions are among those above.",
+        ICEBERG: (
+            "Iceberg encrypts whole files, and no column has a key of its own: the manifests hold the key of each "
+            f"file. metadata.json stays readable, and was not read: {Words('pme.iceberg.check')} says what it shows."
+        ),
+    }
 
 
 def _of_formats(tables: Sequence[InspectedTable]) -> Iterator[Line]:
-    for name, text in _FORMATS.items():
+    for name, text in _formats().items():
         of_it = [table for table in tables if table.format == name]
         if not of_it:
             continue
@@ -120,7 +122,7 @@ def _about(tables: Sequence[InspectedTable]) -> Iterator[Line]:
         yield Line(f"and snapshots of {number(have - _MOST, 'more table')}; --json and to_dict() list all")
     if have < len(tables):
         yield Line(f"no snapshots: {_names([table for table in tables if not table.has_snapshots])}")
-    yield Line(NOT_CHECKED)
+    yield Line(not_checked())
 
 
 def _of_groups(groups: Sequence[Group]) -> Table:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import Words
 from pme_parquet._display.brief import Brief
 from pme_parquet._display.words import printable
 from pme_parquet._kms.secrets import SecretReference, require_reference
@@ -123,8 +124,8 @@ class Keystore(Brief):
     def _file(self) -> Path:
         if not self.path:
             raise BadOptionError(
-                "pme.Keystore: keys cannot be created or listed: this keystore has no file. Use keytool, or the tools "
-                "of the token."
+                f"{Words('pme.Keystore')}: keys cannot be created or listed: this keystore has no file. Use "
+                "keytool, or the tools of the token."
             )
         return Path(os.fspath(self.path).removeprefix("file:"))
 

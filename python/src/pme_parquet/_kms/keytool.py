@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pme_parquet._audience import Words
 from pme_parquet.errors import BadOptionError, KmsUnavailableError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def _keytool() -> str:
     found = str(in_home) if in_home and in_home.is_file() else shutil.which("keytool")
     if found is None:
         raise UnsupportedError(
-            "pme.Keystore: keytool was not found: neither JAVA_HOME nor PATH leads to a JDK or JRE. Install JDK 17, "
-            "or set JAVA_HOME."
+            f"{Words('pme.Keystore')}: keytool was not found: neither JAVA_HOME nor PATH leads to a JDK or JRE. "
+            "Install JDK 17, or set JAVA_HOME."
         )
     return found
 

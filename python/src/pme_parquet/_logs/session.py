@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import DELTA_PACKAGES, Words
 from pme_parquet._logs.live import Live
 from pme_parquet._spark.driver import method_of
 from pme_parquet.errors import PmeError
@@ -29,6 +30,7 @@ def by_session(table: str, spark: SparkSession, why: str, where: str) -> Live:
     except Exception as failed:  # noqa: BLE001 each file system of Hadoop has errors of its own
         return Live(problem=f"{why}; {type(failed).__name__}: the session's Delta cannot tell")
     if found is None:
-        return Live(problem=f"{why}; the session has no Delta")
+        add = Words("", f": add it with --packages ({DELTA_PACKAGES})")
+        return Live(problem=f"{why}; the session has no Delta{add}")
     files = frozenset(map(str, found.names()))
     return Live(int(found.version()), files, by=str(found.by()), metadata=json.loads(str(found.metadata())))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import options_of, path_of
+from pme_parquet._audience import Words
 from pme_parquet._encryption import Encryption, encryption_of
-from pme_parquet._operations.copied import Copied
-from pme_parquet._operations.in_place import check_in_place, encrypt_in_place
+from pme_parquet._operations.failed import error_of
 from pme_parquet._operations.operation import Operation
 from pme_parquet.errors import BadOptionError
 
@@ -17,6 +19,86 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._arguments import KmsLike, PathLike
+
+
+@dataclass(frozen=True)
+class FailedFile:
+    """A file that could not be encrypted in place, or an encrypted one that failed verification. It is unchanged.
+
+    Attributes:
+        file: its path.
+        condition: the condition of the error, or the name of the storage's exception.
+        message: what is wrong, why, and what to do.
+    """
+
+    file: str
+    condition: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What was written.
+
+    Attributes:
+        files: number of files written.
+        rows: number of their rows.
+        pages: number of their pages.
+        bytes: their size.
+        already: in place only: number of files that were already encrypted. All their modules were verified, too.
+        failed: in place only: files that failed and are unchanged. When a copy fails, there is no copy.
+    """
+
+    files: int
+    rows: int
+    pages: int
+    bytes: int
+    already: int = 0
+    failed: tuple[FailedFile, ...] = ()
+
+
+_IN_PLACE = Words("in_place=True", "--in-place")
+_RESUMABLE = "each file is either encrypted or unchanged. Run it again with the same arguments to continue."
+
+
+def check_in_place(source: PathLike, target: PathLike | None, kms: KmsLike | None) -> None:
+    """Refuses arguments for copies: a target, and a KMS for the source."""
+    if target is not None and os.fspath(target) != os.fspath(source):
+        message = f"encrypt: {_IN_PLACE} takes no target: files stay where they are. Remove {os.fspath(target)!r}."
+        raise BadOptionError(message)
+    if kms is not None:
+        message = (
+            f"encrypt: {_IN_PLACE} takes no kms: it does not change files that are already encrypted. To give them "
+            "new keys, encrypt to a copy."
+        )
+        raise BadOptionError(message)
+
+
+def encrypt_in_place(
+    spark: SparkSession,
+    source: str,
+    reading: dict[str, str],
+    writing: dict[str, str],
+    progress: bool | None,  # noqa: FBT001 as in its caller
+) -> Copied:
+    """Replaces each plaintext file by an encrypted one.
+
+    Raises:
+        PmeError: some files failed; the `report` of the error lists them.
+    """
+    encryption = Operation(spark, Words("pme.encrypt"), "TableCopies", "encryptInPlace")
+    done = encryption.run(source, reading, writing, progress=progress, interrupted=_RESUMABLE)
+    made = done.made()
+    failed = tuple(FailedFile(one.file(), one.condition(), one.message()) for one in done.failed())
+    report = Copied(made.files(), made.rows(), made.pages(), made.bytes(), done.already(), failed)
+    if failed:
+        count = len(failed) + report.files + report.already
+        others = (
+            f"{len(failed)} of {count} files failed and are unchanged; the report of this error lists them. Run this "
+            "again with the same arguments to continue with them."
+        )
+        raise error_of(failed[0], "encrypted", others, report)
+    return report
 
 
 _NO_TARGET = "no target was written, and the source is unchanged. Run it again; it starts from the beginning."
@@ -53,8 +135,8 @@ def rekey(  # noqa: PLR0913 source and target, and their keys
     Raises:
         PmeError: something is wrong with the source, the keys or the target. No target is written then.
     """
-    writing = encryption_of(enc, "pme.rekey").options()
-    return _copied(spark, "rekey", progress, source, target, _reading(enc, kms, options, "pme.rekey"), writing)
+    writing = encryption_of(enc, Words("pme.rekey")).options()
+    return _copied(spark, "rekey", progress, source, target, _reading(enc, kms, options, Words("pme.rekey")), writing)
 
 
 def encrypt(  # noqa: PLR0913 as above
@@ -98,15 +180,18 @@ def encrypt(  # noqa: PLR0913 as above
     if enc is None:
         message = "encrypt: enc is missing. Give an Encryption, which names the keys."
         raise BadOptionError(message)
-    writing = encryption_of(enc, "pme.encrypt").options()
+    writing = encryption_of(enc, Words("pme.encrypt")).options()
     if in_place:
         check_in_place(source, target, kms)
-        reading = options_of(options, "pme.encrypt")
-        return encrypt_in_place(spark, path_of(source, "pme.encrypt"), reading, writing, progress)
+        reading = options_of(options, Words("pme.encrypt"))
+        return encrypt_in_place(spark, path_of(source, Words("pme.encrypt")), reading, writing, progress)
     if target is None:
-        message = "encrypt: there is no target, and in_place is not set. Name a target directory, or set in_place=True."
+        option = Words("set in_place=True", "give --in-place")
+        message = f"encrypt: there is no target, and in_place is not set. Name a target directory, or {option}."
         raise BadOptionError(message)
-    return _copied(spark, "encrypt", progress, source, target, _reading(enc, kms, options, "pme.encrypt"), writing)
+    return _copied(
+        spark, "encrypt", progress, source, target, _reading(enc, kms, options, Words("pme.encrypt")), writing
+    )
 
 
 def decrypt(  # noqa: PLR0913 as above
@@ -137,7 +222,7 @@ def decrypt(  # noqa: PLR0913 as above
         PmeError: something is wrong with the source, the keys or the target, or `write_plaintext` is not set. No target
             is written then.
     """
-    reading = _reading(Encryption(kms=kms), None, options, "pme.decrypt")
+    reading = _reading(Encryption(kms=kms), None, options, Words("pme.decrypt"))
     return _copied(spark, "decrypt", progress, source, target, reading, write_plaintext)
 
 
@@ -154,6 +239,6 @@ def _copied(
     target: PathLike,
     *arguments: Any,  # noqa: ANN401 arguments of py4j
 ) -> Copied:
-    copy = Operation(spark, f"pme.{what}", "TableCopies", what)
+    copy = Operation(spark, Words(f"pme.{what}"), "TableCopies", what)
     done = copy.run(copy.path(source), copy.path(target), *arguments, progress=progress, interrupted=_NO_TARGET)
     return Copied(done.files(), done.rows(), done.pages(), done.bytes())

@@ -8,7 +8,7 @@ from pme_parquet._arguments import joined
 from pme_parquet._arguments import kind as kind_of
 from pme_parquet._operations.indexes import KINDS
 from pme_parquet._operations.operation import Operation
-from pme_parquet._operations.sealing import WHOLE_OR_NOT, own_options, sealed_of
+from pme_parquet._operations.sealing import own_options, sealed_of, whole_or_not
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -73,5 +73,5 @@ def drop_index(  # noqa: PLR0913 what to drop, with which keys, and where
         shown = f"'{given}'" if isinstance(given, str) else kind_of(given)
         raise BadOptionError(f"{_WHERE}: kind cannot be {shown}. Give one of {', '.join(KINDS)}.")
     reading = joined(own_options(_WHERE, signing, verify_key, location), dropping.reading(kms, options), _WHERE)
-    done = dropping.run(dropping.path(path), reading, list(columns), kind, progress=None, interrupted=WHOLE_OR_NOT)
+    done = dropping.run(dropping.path(path), reading, list(columns), kind, progress=None, interrupted=whole_or_not())
     return sealed_of(done)

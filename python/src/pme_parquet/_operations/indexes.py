@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import kind, options_of
+from pme_parquet._audience import Words
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class MinMax(_Declared):
     columns: tuple[str, ...]
 
     def __init__(self, *columns: str) -> None:
-        object.__setattr__(self, "columns", _names(columns, "pme.MinMax"))
+        object.__setattr__(self, "columns", _names(columns, Words("pme.MinMax")))
 
     def _request(self) -> tuple[str, dict[str, str]]:
         return "minMax", {}
@@ -75,8 +76,8 @@ class ValueList(_Declared):
     max: int
 
     def __init__(self, *columns: str, max: int = 64) -> None:  # noqa: A002 the parameter's name in manifests
-        object.__setattr__(self, "columns", _names(columns, "pme.ValueList"))
-        object.__setattr__(self, "max", _whole(max, "pme.ValueList: max", _MOST_VALUES))
+        object.__setattr__(self, "columns", _names(columns, Words("pme.ValueList")))
+        object.__setattr__(self, "max", _whole(max, Words("pme.ValueList: max", "--value-list-max"), _MOST_VALUES))
 
     def _request(self) -> tuple[str, dict[str, str]]:
         return "valueList", {"max": str(self.max)}
@@ -101,7 +102,7 @@ class Bloom(_Declared):
     ndv: int | None
 
     def __init__(self, *columns: str, fpp: float = 0.01, ndv: int | None = None) -> None:
-        object.__setattr__(self, "columns", _names(columns, "pme.Bloom"))
+        object.__setattr__(self, "columns", _names(columns, Words("pme.Bloom")))
         object.__setattr__(self, "fpp", _fraction(fpp))
         object.__setattr__(self, "ndv", None if ndv is None else _whole(ndv, "pme.Bloom: ndv", _MOST_DISTINCT))
 
@@ -184,5 +185,6 @@ def _fraction(value: object) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not 0 < float(value) <= _MOST_FALSE:  # type: ignore[arg-type] # it is a number
         shown = str(value) if is_number else kind(value)
-        raise BadOptionError(f"pme.Bloom: fpp cannot be {shown}. Give a number above 0 and at most {_MOST_FALSE}.")
+        name = Words("pme.Bloom: fpp", "--bloom-fpp")
+        raise BadOptionError(f"{name} cannot be {shown}. Give a number above 0 and at most {_MOST_FALSE}.")
     return float(value)  # type: ignore[arg-type] # as above

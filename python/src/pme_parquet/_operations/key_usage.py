@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._audience import Words
 from pme_parquet._operations.operation import Operation
 from pme_parquet._operations.tables import told
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import KmsLike, PathLike
 
-_WHERE = "pme.key_usage"
+_WHERE = Words("pme.key_usage")
 _UNCHANGED = "nothing was changed."
 
 

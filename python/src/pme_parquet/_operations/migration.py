@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pme_parquet._arguments import joined, kind, kms_options, options_of, path_of
+from pme_parquet._audience import Words
 from pme_parquet._display.words import number, size
 from pme_parquet._encryption import Encryption, encryption_of
 from pme_parquet._kms.secrets import SecretReference
 from pme_parquet._operations.operation import Operation
 from pme_parquet._operations.sealing import Sealed
 from pme_parquet._operations.sealing import seal as seal_table
-from pme_parquet._plan.parts import Refusal
-from pme_parquet._plan.planned import Plan, plan_of
+from pme_parquet._plan import Plan, Refusal, plan_of
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pme_parquet._arguments import KmsLike, PathLike
 
 _OBJECT = "migration.OrcMigration"
-_WHERE = "pme.migrate_orc"
+_WHERE = Words("pme.migrate_orc")
 _RESUMABLE = (
     "no target was written, and the source is unchanged. Run it again with the same arguments to continue: files that "
     "are done are compared with the source, and not written again."

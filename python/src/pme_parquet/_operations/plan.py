@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pme_parquet._arguments import names_of, path_of
+from pme_parquet._audience import Words
 from pme_parquet._encryption import Encryption, encryption_of
-from pme_parquet._plan.planned import Plan, planned
+from pme_parquet._plan import Plan, planned
 from pme_parquet._spark.errors import install_errors
 from pme_parquet.errors import BadOptionError, NoKeyError
 
@@ -39,7 +40,7 @@ def plan(df: DataFrame, enc: Encryption, *, partition_by: str | Sequence[str] = 
         PmeError: the options cannot be used; the write would say the same.
         UnsupportedError: a column has a type that Spark writes to no Parquet file, or the session is Spark Connect's.
     """
-    return planned(df, encryption_of(enc, "pme.plan").options(), names_of(partition_by))
+    return planned(df, encryption_of(enc, Words("pme.plan")).options(), names_of(partition_by))
 
 
 def frame_to_plan(spark: SparkSession, path: PathLike) -> DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pme_parquet._arguments import kms_options
+from pme_parquet._audience import Words
 from pme_parquet._operations.failed import error_of
 from pme_parquet._operations.operation import Operation
 
@@ -127,7 +128,7 @@ def rotate(  # noqa: PLR0913 each is another detail of old and new keys
         PmeError: some files could not be rotated; all others are. The `report` of the error lists them. Without a
             report nothing was changed, for example because a new master key cannot wrap.
     """
-    rotation = Operation(spark, "pme.rotate", "Rotation", "rotate")
+    rotation = Operation(spark, Words("pme.rotate"), "Rotation", "rotate")
     jdf = rotation.run(
         rotation.path(path),
         rotation.reading(kms, options),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import joined, path_of
+from pme_parquet._audience import Words
 from pme_parquet._display.words import number, size
 from pme_parquet._encryption import column_keys_text
 from pme_parquet._kms.secrets import SecretReference, require_reference
@@ -22,11 +23,15 @@ if TYPE_CHECKING:
     from pme_parquet._encryption import ColumnKeys
     from pme_parquet._operations.indexes import AnyIndex
 
-_WHERE = "pme.seal"
-WHOLE_OR_NOT = (
-    "the new version is there as a whole or not at all; pme.snapshots lists the versions. The data was not changed. "
-    "Run it again."
-)
+_WHERE = Words("pme.seal")
+
+
+def whole_or_not() -> str:
+    """The state of a table after Ctrl-C."""
+    return (
+        f"the new version is there as a whole or not at all; {Words('pme.snapshots')} lists the versions. The data was "
+        "not changed. Run it again."
+    )
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     own = own_options(_WHERE, signing, verify_key, location) | _of_indexes(index, index_keys)
     reading = joined(own, sealing.reading(kms, options), _WHERE)
     confirmed = _confirmed(expect)
-    done = sealing.run(sealing.path(path), reading, requests, confirmed, progress=progress, interrupted=WHOLE_OR_NOT)
+    done = sealing.run(sealing.path(path), reading, requests, confirmed, progress=progress, interrupted=whole_or_not())
     return sealed_of(done)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from pme_parquet._audience import Words
 from pme_parquet._display.words import number
 from pme_parquet._operations.operation import Operation
 from pme_parquet._operations.tables import delta_files, told
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _MOST = 20
-_WHERE = "pme.verify"
+_WHERE = Words("pme.verify")
 _ONLY_LOOKED = "nothing was changed, and there is no result. Run it again, or verify a sample."
 
 

@@ -6,18 +6,131 @@ The operation runs in its own thread, so that the caller's thread can show the p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import suppress
+from threading import Event
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pme_parquet._display.progress import chosen
-from pme_parquet._operations.running import Running
+from pme_parquet._display.progress import Step, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from threading import Thread
 
     from pyspark.sql import SparkSession
 
-_GLANCE = 0.2
+
+_POLL = 0.3
 Result = TypeVar("Result")
+
+
+class Running(Generic[Result]):
+    """Runs once. Only Python's main thread gets Ctrl-C, and it must not be in a call of py4j at that moment.
+
+    Attributes:
+        step: the progress at the last poll.
+        failure: the error of the work, if there is one.
+    """
+
+    def __init__(self, spark: SparkSession, work: Callable[[], Result]) -> None:
+        from secrets import token_hex  # noqa: PLC0415 slow to import
+
+        self.step: Step | None = None
+        self.failure: BaseException | None = None
+        self._ended = Event()
+        self._spark = spark
+        self._work = work
+        self._tag = f"pme-{token_hex(16)}"
+        self._progress: Any = None
+        self._results: list[Result] = []
+        self._threads: list[Thread] = []
+
+    def start(self, *, polled: bool) -> None:
+        """Starts the work, and keeps `step` up to date unless nobody needs it."""
+        from pyspark import InheritableThread  # noqa: PLC0415 nothing happens at import
+
+        for target in [self._run, self._poll] if polled else [self._run]:
+            # Set before the thread runs: Ctrl-C may come during start(), which may or may not begin the thread.
+            self._threads.append(InheritableThread(target, daemon=True))
+            self._threads[-1].start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the work has ended, well or not, or never began.
+
+        The event alone is not enough: Spark's own code in the thread can raise first, and then nobody sets the event.
+        Joining the thread is not enough either: before Python 3.13, Ctrl-C during join makes the thread look ended.
+        """
+        return not self._is_alive() or self._ended.wait(seconds) or not self._is_alive()
+
+    def join(self) -> None:
+        """Waits until the last poll has been answered."""
+        for thread in self._threads:
+            thread.join()
+
+    def cancel(self) -> None:
+        """Cancels the operation's Spark jobs, also those that it starts meanwhile. A second Ctrl-C ends the waiting."""
+        with suppress(KeyboardInterrupt):
+            while not self.wait(_POLL):
+                with suppress(*_without_jvm()):
+                    self._spark.sparkContext.cancelJobsWithTag(self._tag)
+
+    def state(self, interrupted: str) -> str:
+        """The state after `cancel`: what the operation reported about its interruption, if it did."""
+        if not self.wait(0):
+            return "it may continue for a moment. Run it again after that."
+        return "it had already finished." if self._results else interrupted
+
+    def result(self) -> Result:
+        """Returns the result of the work, or raises its error."""
+        if self.failure is not None:
+            raise self.failure
+        if not self._results:
+            raise RuntimeError(
+                "the operation did not begin: its thread ended first, and stderr has the reason. Check whether the "
+                "Spark session was stopped, and run it again."
+            )
+        return self._results[0]
+
+    def _is_alive(self) -> bool:
+        return bool(self._threads) and self._threads[0].is_alive()
+
+    def _run(self) -> None:
+        try:
+            jvm: Any = self._spark._jvm  # noqa: SLF001 as PySpark does
+            # A tag and not a group, because the user may have put the jobs into a group.
+            self._spark.sparkContext.addJobTag(self._tag)
+            self._progress = jvm.io.pmeparquet.spark.admin.job.Progress.watch(self._spark._jsparkSession)  # noqa: SLF001
+            self._results.append(self._work())
+        except BaseException as failure:  # noqa: BLE001 raised again in the waiting thread
+            self.failure = failure
+        finally:
+            # Without PySpark's pinned threads, the JVM's thread later serves other calls.
+            with suppress(*_without_jvm()):
+                self._spark.sparkContext.removeJobTag(self._tag)
+            self._ended.set()
+
+    def _poll(self) -> None:
+        # If the JVM is gone, the work itself fails.
+        with suppress(Exception):
+            while not self.wait(_POLL):
+                self._look()
+            self._look()
+
+    def _look(self) -> None:
+        snapshot = "" if self._progress is None else self._progress.snapshot()
+        if snapshot:
+            self.step = Step.parsed(snapshot)
+
+
+def _without_jvm() -> tuple[type[Exception], ...]:
+    """Ignores errors of calls if the JVM or the session is gone: then there are no jobs, and nothing to report."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 nothing happens at import
+    from pyspark.errors import PySparkException  # noqa: PLC0415 as above
+
+    # A stopped context has no Java object any more, and py4j may find its socket closed.
+    return Py4JError, PySparkException, AttributeError, OSError
+
+
+_GLANCE = 0.2
 
 
 def watched(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._audience import Words
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -68,7 +70,7 @@ def report(  # noqa: PLR0913 all settings of a report
     from pme_parquet._report.make import make  # noqa: PLC0415 nothing that is not needed at import
 
     return make(
-        path_of(path, "pme.report"),
+        path_of(path, Words("pme.report")),
         out,
         spark=spark,
         kms=kms,

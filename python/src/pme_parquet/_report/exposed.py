@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import Words
 from pme_parquet._display.words import number, size
 from pme_parquet._inspect.formats import DELTA, HUDI, ICEBERG
 from pme_parquet._inspect.orc_view import AUTHENTICATES_NOTHING, READABLE
@@ -17,21 +18,24 @@ if TYPE_CHECKING:
     from pme_parquet._report.html import Html
 
 _MOST_NAMES = 20
-_LOGS = {
-    DELTA: (
-        "Its log can show minimum and maximum of columns, conditions of changes, and partition values. It was not read "
-        "for this report: pme.delta.check looks at it."
-    ),
-    HUDI: "Its timeline and metadata table can show statistics of columns. They were not read for this report.",
-    ICEBERG: (
-        "Its metadata can show bounds of columns and the keys of files. It was not read for this report: "
-        "pme.iceberg.check looks at it."
-    ),
-}
 _READABLE_FOOTER = (
     "Names and types of all columns, numbers of rows and row groups, the size of each column, the writer of the file, "
     "the metadata of Spark, and the key of each column. They have no statistics of encrypted columns."
 )
+
+
+def _logs() -> dict[str, str]:
+    return {
+        DELTA: (
+            "Its log can show minimum and maximum of columns, conditions of changes, and partition values. It was not "
+            f"read for this report: {Words('pme.delta.check')} looks at it."
+        ),
+        HUDI: "Its timeline and metadata table can show statistics of columns. They were not read for this report.",
+        ICEBERG: (
+            "Its metadata can show bounds of columns and the keys of files. It was not read for this report: "
+            f"{Words('pme.iceberg.check')} looks at it."
+        ),
+    }
 
 
 def unprotected(facts: Facts) -> Html:
@@ -87,7 +91,7 @@ def _unprotected(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _of_formats(facts: Facts) -> Iterator[tuple[str, str]]:
-    for name, text in _LOGS.items():
+    for name, text in _logs().items():
         if any(table.format == name for table in facts.inspection.tables):
             yield f"What {name} keeps beside the files", text
     stale = sum(table.not_live or 0 for table in facts.inspection.tables)

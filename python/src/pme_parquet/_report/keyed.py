@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._audience import Words
 from pme_parquet._inspect.key_words import short
 from pme_parquet._operations.operation import Operation
 from pme_parquet._operations.tables import told
@@ -78,7 +79,7 @@ class Keyed:
 
         Options of the read or the session can turn that off, or choose another version or another directory.
         """
-        read = Operation(self.spark, "pme.report", "Verification", "verify").reading(self.kms, self.options)
+        read = Operation(self.spark, Words("pme.report"), "Verification", "verify").reading(self.kms, self.options)
         session = {str(row.key).removeprefix(_OF_SESSION): str(row.value) for row in self.spark.sql("SET").collect()}
         given = [(name.lower(), value.strip().lower()) for name, value in (*session.items(), *read.items())]
         return not any(
@@ -87,9 +88,9 @@ class Keyed:
 
     def usage(self, names: Collection[str]) -> tuple[tuple[KeyUse, ...], Protection]:
         """Which master keys protect what, and what protects each column of each file."""
-        look = Operation(self.spark, "pme.report", "KeyUsage", "table")
+        look = Operation(self.spark, Words("pme.report"), "KeyUsage", "table")
         reading = look.reading(self.kms, self.options)
-        live = told(self.spark, self.path, reading, "pme.report")
+        live = told(self.spark, self.path, reading, Words("pme.report"))
         done = look.run(self.path, reading, live, progress=self.progress, interrupted=_UNFINISHED)
         uses = tuple(_use(row.asDict()) for row in look.frame(done.uses()).collect())
         groups = _alike(look.frame(done.files()).collect(), names)
@@ -101,7 +102,7 @@ class Keyed:
         path = self.path.rstrip("/")
         # The path that was asked for is the file's own.
         path = path if path.endswith(found.path) else f"{path}/{found.shown}"
-        layout = Operation(self.spark, "pme.report", "Layout", "of")
+        layout = Operation(self.spark, Words("pme.report"), "Layout", "of")
         done = layout.call(path, layout.reading(self.kms, self.options), MOST_PAGES)
         footer_key = short(file.footer_key) if file.footer_key else None
         return [_part(row, footer_key) for row in layout.frame(done.modules()).collect()], done.failure()

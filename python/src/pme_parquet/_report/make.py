@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pme_parquet._access import access
+from pme_parquet._audience import Words
 from pme_parquet._report.facts import gather
 from pme_parquet._report.page import page
 from pme_parquet._report.write import target_of, write
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pme_parquet._arguments import KmsLike, PathLike
     from pme_parquet._operations.verify import Sample
     from pme_parquet._report.keyed import Keyed
+
+_WHERE = Words("pme.report")
 
 
 class Made(NamedTuple):
@@ -50,12 +53,12 @@ def make(  # noqa: PLR0913 as in pme.report
     """Does the work of `pme.report`."""
     target = target_of(out, table)
     keyed = _keyed(spark, table, kms, options, sample, progress)
-    reached = access(table, storage_options, spark, "pme.report")
+    reached = access(table, storage_options, spark, _WHERE)
     try:
         facts = gather(table, reached, keyed)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            "pme.report was interrupted: no page was written, and an existing one is unchanged. Run it again, or with "
+            f"{_WHERE} was interrupted: no page was written, and an existing one is unchanged. Run it again, or with "
             "a sample, or without keys."
         ) from None
     write(page(facts, _created(), __version__), target)
@@ -74,11 +77,11 @@ def _keyed(  # noqa: PLR0913, PLR0917 as above
         from pme_parquet._operations.operation import Operation  # noqa: PLC0415 only with Spark
         from pme_parquet._report.keyed import Keyed  # noqa: PLC0415 as above
 
-        Operation(spark, "pme.report", "Verification", "verify")  # raises now if the session cannot verify
+        Operation(spark, _WHERE, "Verification", "verify")  # raises now if the session cannot verify
         return Keyed(spark, table, kms, options, sample, progress)
     if kms is not None or options is not None or sample is not None:
         raise BadOptionError(
-            "pme.report: kms, options and sample have no effect without spark. Add spark=, or remove them."
+            f"{_WHERE}: kms, options and sample have no effect without spark. Add spark=, or remove them."
         )
     return None
 

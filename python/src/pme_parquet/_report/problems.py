@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pme_parquet._audience import Words
 from pme_parquet._display.words import number
 from pme_parquet.errors import PlaintextFileError
 
@@ -56,15 +57,15 @@ def unlike(protection: Protection, verified: Sequence[Problem]) -> Iterator[Prob
         if same(column) not in listed | differing:
             message = (
                 f"it is not encrypted in {count:,} of {number(files, 'encrypted file')}: anyone with access to the "
-                "storage can read its values and statistics. If that is not intended, encrypt it with pme.rekey and "
-                "keys that name it."
+                f"storage can read its values and statistics. If that is not intended, encrypt it with "
+                f"{Words('pme.rekey')} and keys that name it."
             )
             yield Problem(protection.first_with(column), f"column {column}", READABLE, message, "footers", column)
     for one in differences:
         columns = tuple(column for column in one.columns if same(column) not in listed)
         if columns:
             kind = READABLE if one.ways[0][0] == "readable" else DIFFERENT
-            advice = "Find out who wrote these files. To give all files the same keys, use pme.rekey."
+            advice = f"Find out who wrote these files. To give all files the same keys, use {Words('pme.rekey')}."
             where = f"column {', '.join(columns)}"
             yield Problem("", where, kind, f"{one._replace(columns=columns).in_words} {advice}", "footers")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pme_parquet._audience import Words
 from pme_parquet._display.words import number
 from pme_parquet._report.html import Html, first, limited, listed, paragraph, tag
 from pme_parquet._snapshots.view import minute
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
 SNAPSHOTS = "Snapshots"
 _HMAC = "HMAC-SHA256"
 _MOST_NAMES = 20
-_WITHOUT = (
-    "Nobody notices if a file of it is added, removed, or put back to an older version. pme.seal makes a snapshot."
-)
-_WITHOUT_SOME = _WITHOUT.replace(" of it", " of these tables")
+_WITHOUT = "Nobody notices if a file of {} is added, removed, or put back to an older version. {} makes a snapshot."
+_SEAL = Words("pme.seal")
 
 
 class Stated(NamedTuple):
@@ -100,9 +99,9 @@ def _missing(facts: Facts) -> Iterator[Html]:
     """Which tables have no snapshot, or none that can be read."""
     names = without(facts)
     if names and len(facts.inspection.tables) == 1:
-        yield paragraph(f"This table has no snapshot. {_WITHOUT}")
+        yield paragraph(f"This table has no snapshot. {_WITHOUT.format('it', _SEAL)}")
     elif names:
-        yield paragraph(f"Without a snapshot: {first(names, _MOST_NAMES)}. {_WITHOUT_SOME}")
+        yield paragraph(f"Without a snapshot: {first(names, _MOST_NAMES)}. {_WITHOUT.format('these tables', _SEAL)}")
     if not facts.inspection.tables:
         yield paragraph("A single file has no snapshot. The report of its table shows whether the table has one.")
     if names:

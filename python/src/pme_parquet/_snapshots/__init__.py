@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
+from pme_parquet._audience import Words
 from pme_parquet._snapshots.indexes import Indexes
 from pme_parquet._snapshots.listed import Snapshots
 from pme_parquet._snapshots.version import Index, SnapshotVersion
@@ -65,7 +66,7 @@ def snapshots(
     from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
     from pme_parquet._snapshots.listing import listed  # noqa: PLC0415 as above
 
-    where = "pme.snapshots"
+    where = Words("pme.snapshots")
     elsewhere = None if location is None else path_of(location, f"{where}(location)")
     table = path_of(path, where)
     reached = access(elsewhere or table, storage_options, spark, where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pme_parquet._audience import Words
 from pme_parquet._display.content import Line, Row, Shown, Table, how_reached
 from pme_parquet._display.words import number, printable, size
 
@@ -16,9 +17,14 @@ _MOST = 20
 # A read accepts a digest of this many digits.
 _DIGEST = 12
 _HEADER = ("version", "created", "files", "rows", "seal", "digest")
-NOT_CHECKED = (
-    "No seal was checked: anyone who can write to the storage can forge what is listed. pme.verify checks it with keys."
-)
+
+
+def not_checked() -> str:
+    """What nobody has proved about a list of versions."""
+    return (
+        "No seal was checked: anyone who can write to the storage can forge what is listed. "
+        f"{Words('pme.verify')} checks it with keys."
+    )
 
 
 def shown(place: tuple[str, str], versions: Sequence[SnapshotVersion], problems: Sequence[str]) -> Shown:
@@ -38,7 +44,7 @@ def shown(place: tuple[str, str], versions: Sequence[SnapshotVersion], problems:
         lines.insert(0, Line(f"and {number(earlier, 'earlier version')}; --json and to_dict() list all"))
     table = Table(_HEADER, tuple(map(_row, versions[-_MOST:])))
     last = Table((), tuple((name, printable(value)) for name, value in _last(versions[-1]) if value))
-    return Shown(title, (table, last), (*lines, Line(NOT_CHECKED), *how_reached(storage)))
+    return Shown(title, (table, last), (*lines, Line(not_checked()), *how_reached(storage)))
 
 
 def _count(versions: Sequence[SnapshotVersion]) -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pme_parquet._audience import Words
 from pme_parquet._spark import jars
 from pme_parquet._version import __version__
 from pme_parquet.errors import UnknownOptionError, UnsupportedError
@@ -116,10 +117,11 @@ def missing(spark: str | None = None, scala: str | None = None) -> Misfit:
     jar = _name_of_jar(spark, scala)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started the JVM
         return Misfit("missing", why, f"Give {jar} to spark-submit with --jars, or name it with --packages.")
-    remedy = (
+    remedy = Words(
         "A running session cannot load it. Restart Python (in a notebook, the kernel) and build the first session "
         "with pme.configure(SparkSession.builder); spark.stop() is not enough. If a platform creates the session for "
-        f"you, install {jar} there."
+        f"you, install {jar} there.",
+        f"Check spark.jars, --conf and spark-defaults.conf, and add {jar} there.",
     )
     return Misfit("missing", why, remedy)
 
@@ -162,10 +164,12 @@ def _loaded(jvm: Any) -> Connector | None:  # noqa: ANN401 as above
 
 
 def _other() -> str:
-    return (
-        "Remove that connector from the class path, restart Python (in a notebook, the kernel) and build the first "
-        "session with pme.configure(SparkSession.builder), which adds the right one."
+    again = Words(
+        "restart Python (in a notebook, the kernel) and build the first session with "
+        "pme.configure(SparkSession.builder), which adds the right one",
+        "and run the command again, which adds the right one",
     )
+    return f"Remove that connector from the class path, {again}."
 
 
 def _name_of_jar(spark: str | None, scala: str | None) -> str:

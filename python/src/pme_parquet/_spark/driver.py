@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._audience import current
 from pme_parquet._spark import connector
 from pme_parquet._spark.errors import install_errors
 from pme_parquet.errors import BadOptionError, UnsupportedError
@@ -66,6 +67,7 @@ def called(spark: SparkSession, name: str, method: str) -> Callable[..., Any]:
 
 def _object(spark: SparkSession, name: str) -> Any:  # noqa: ANN401 py4j is untyped
     jvm: Any = spark._jvm  # noqa: SLF001 as above
+    jvm.io.pmeparquet.Audience.use(current())
     return getattr(jvm.io.pmeparquet.spark.admin, name)
 
 

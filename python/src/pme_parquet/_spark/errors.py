@@ -13,6 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
+from pme_parquet._audience import current
 from pme_parquet._spark.connector import misfit, misfit_in, unloadable
 from pme_parquet.errors import BY_CONDITION, NoKeyError, PmeError
 
@@ -91,7 +92,7 @@ def _found_in_classic(converted: Any, java: Any, *_: Any) -> tuple[str, Any] | N
     for cause in _causes(java):
         message = str(cause.getMessage())
         if message.startswith("[PME_") and str(cause.getClass().getName()).startswith("io.pmeparquet."):
-            return message, cause
+            return str(cause.textFor(current())), cause
     text = getattr(converted, "_desc", None) or getattr(converted, "desc", None) or ""
     return (
         _in_texts([text], java)
@@ -104,7 +105,9 @@ def _found_in_connect(converted: Any, *args: Any) -> tuple[str, Any] | None:  # 
     """The message in the server's answer: from the chain of errors if it sends one, else from text and stack trace."""
     for error in (error for argument in args for error in getattr(argument, "errors", ())):
         if any(name.startswith("io.pmeparquet.") for name in error.error_type_hierarchy):
-            return str(error.message), None
+            # PySpark 3.5 has none.
+            parameters = getattr(getattr(error, "spark_throwable", None), "message_parameters", {})
+            return str(parameters.get("text.python") or error.message), None
     texts = [str(text) for name in ("_message", "message", "_stacktrace") if (text := getattr(converted, name, None))]
     misfit_there = _message_of(misfit_in("\n".join(texts), connect=True), None)
     return _in_texts(texts, None) or misfit_there or _without_keys(texts, None)

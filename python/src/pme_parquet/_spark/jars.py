@@ -7,8 +7,10 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
+from pme_parquet._audience import Words
 from pme_parquet.errors import UnsupportedError
 
+_WHERE = Words("pme.jar_path")
 JARS = Path(__file__).parents[1] / "jars"
 SUPPORTED = "Spark 3.5 (Scala 2.12 or 2.13) and Spark 4.x (Scala 2.13)"
 _LINES = {("3.5", "2.12"), ("3.5", "2.13"), ("4.0", "2.13")}
@@ -25,13 +27,13 @@ def jar_path(spark_version: str | None = None, scala: str | None = None) -> str:
     scala = scala or (None if spark_version else installed_scala()) or {"3.5": "2.12"}.get(spark, "2.13")
     if (spark, scala) not in _LINES:
         raise UnsupportedError(
-            f"pme.jar_path: there is no connector for Spark {spark_version or installed_version()} on Scala {scala}. "
+            f"{_WHERE}: there is no connector for Spark {spark_version or installed_version()} on Scala {scala}. "
             f"This version supports {SUPPORTED}. Install a supported PySpark."
         )
     found = sorted(JARS.glob(f"pme-parquet-spark-{spark}_{scala}-*.jar"))
     if not found:
         raise UnsupportedError(
-            f"pme.jar_path: this installation has no connector jar for Spark {spark} on Scala {scala}: it was not "
+            f"{_WHERE}: this installation has no connector jar for Spark {spark} on Scala {scala}: it was not "
             "installed from a wheel. Build one with `make wheel` and install it, or use spark.jars.packages."
         )
     return str(found[-1])
@@ -69,7 +71,7 @@ def installed_version() -> str:
     except PackageNotFoundError:
         if find_spec("pyspark") is None:
             raise UnsupportedError(
-                f"pme.jar_path: PySpark is not installed, and the jar depends on its version ({SUPPORTED}). Install it "
+                f"{_WHERE}: PySpark is not installed, and the jar depends on its version ({SUPPORTED}). Install it "
                 "with `pip install pyspark`, or name the version: jar_path('4.0.0')."
             ) from None
     # Spark's own python folder on PYTHONPATH, or one of PySpark's smaller distributions.

@@ -3,6 +3,19 @@ package io.pmeparquet
 /** What the messages of [[PmeErrors]] share. */
 private[pmeparquet] trait ErrorTexts {
 
+  /** @param text for each audience: ''where: what happened: why.'', and what to do */
+  protected def declared(condition: Condition, parameters: Map[String, String], cause: Throwable)(
+      text: Audience => (String, String)
+  ): PmeException = {
+    val (messages, remedies) = Audience.all
+      .map(by => by -> text(by))
+      .map { case (by, (message, remedy)) =>
+        (by -> message, by -> remedy)
+      }
+      .unzip
+    new PmeException(condition, messages.toMap, remedies.toMap, parameters, cause)
+  }
+
   protected def fail(condition: Condition, problem: String, cause: Throwable = null): PmeException =
     new PmeException(condition, problem, cause)
 

@@ -9,15 +9,49 @@ import java.nio.channels.ClosedByInterruptException
  * It is a checked exception on purpose: with `ignoreCorruptFiles` Spark skips files on `RuntimeException` and
  * `IOException`, and it must not skip a file whose key is missing, or a planted plaintext file.
  *
- * @param problem ''where: what happened: why. What to do.'', without any key, secret or tag
+ * No text and no parameter holds a key, a secret or a tag.
+ *
+ * @param messages ''where: what happened: why.'', by audience
+ * @param remedies what to do, by audience; empty if the message says so
+ * @param parameters of the message, by name
  */
-class PmeException(val condition: Condition, val problem: String, cause: Throwable = null)
-    extends Exception(s"[${condition.name}] $problem", cause) {
+class PmeException(
+    val condition: Condition,
+    private val messages: Map[Audience, String],
+    private val remedies: Map[Audience, String],
+    val parameters: Map[String, String],
+    cause: Throwable
+) extends Exception(null, cause) {
+
+  /** @param problem ''where: what happened: why. What to do.'', for every audience */
+  def this(condition: Condition, problem: String, cause: Throwable = null) =
+    this(condition, Audience.all.map(_ -> problem).toMap, Map.empty, Map.empty, cause)
+
+  /** The same failure as another exception. */
+  protected def this(same: PmeException) =
+    this(same.condition, same.messages, same.remedies, same.parameters, same)
+
+  def message(audience: Audience): String = messages(audience)
+
+  def remedy(audience: Audience): String = remedies.getOrElse(audience, "")
+
+  /** ''where: what happened: why. What to do.'' */
+  def problem: String = problem(Audience.current)
+
+  def problem(audience: Audience): String = s"${message(audience)} ${remedy(audience)}".trim
+
+  /** For a front end: the whole text in the words of its users. */
+  def textFor(audience: String): String = s"[${condition.name}] ${problem(Audience.named(audience))}"
+
+  override def getMessage: String = s"[${condition.name}] $problem"
 
   /** A cached failure for another caller: it names the file or job of that caller. */
   private[pmeparquet] def movedTo(where: String, from: String): PmeException =
     if (where == from || !problem.startsWith(from)) this
-    else new PmeException(condition, where + problem.stripPrefix(from), getCause)
+    else {
+      val moved = messages.map { case (by, message) => by -> (where + message.stripPrefix(from)) }
+      new PmeException(condition, moved, remedies, parameters, getCause)
+    }
 
   /** The condition's name, for Spark 4. */
   def getCondition(): String = condition.name

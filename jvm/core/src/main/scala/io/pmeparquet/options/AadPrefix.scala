@@ -25,7 +25,7 @@ final case class AadPrefix private (template: String) {
   def toWrite(directory: String, fileName: String, where: String, wrapsOnce: Boolean): Array[Byte] = {
     val prefix = bytesFor(directory, fileName)
     if (wrapsOnce && !AadPrefix.isApart(prefix))
-      throw PmeErrors.aadPrefixLength(where, template, prefix.length, AadPrefix.unfitLengths)
+      throw PmeErrors.aadPrefixLength(where, template, prefix.length, AadPrefix.unfitLengths.map(_.toString))
     prefix
   }
 

@@ -2,8 +2,8 @@ package io.pmeparquet.options
 
 import java.util.Locale
 
+import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.columns.ColumnKeys
-import io.pmeparquet.PmeErrors
 
 /** Which snapshot of a table a read accepts: the values of option `snapshot`. */
 sealed trait SnapshotChoice
@@ -81,7 +81,7 @@ final case class SnapshotSettings(
       throw PmeErrors.contradiction(
         s"${PmeOptions.XskipperStore.name} and ${PmeOptions.VerifyKey.name}",
         "a store of Xskipper is not signed, so whoever can write to it could hide rows of a signed table",
-        s"Remove ${PmeOptions.XskipperStore.name} and use the indexes of the snapshot (pme.seal), or read without the " +
+        s"Remove ${PmeOptions.XskipperStore.name} and use the indexes of the snapshot (${Audience.current.seal}), or read without the " +
           "snapshot (snapshot=off)."
       )
 

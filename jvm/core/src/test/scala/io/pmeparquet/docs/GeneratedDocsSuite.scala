@@ -71,14 +71,15 @@ class GeneratedDocsSuite extends FunSuite {
         "message, in `getCondition`/`getErrorClass`, and in `.condition`. A message has the form *where: what happened: " +
         "why, if known. What to do.* No message contains a key, a secret or a tag.",
       "",
-      "| condition | meaning | what to do |",
-      "|---|---|---|"
-    ) ++ Condition.all.map(c => s"| `${c.name}` | ${c.meaning} | ${c.remedy} |") ++ Seq(
+      "| condition | SQLSTATE | meaning | what to do |",
+      "|---|---|---|---|"
+    ) ++ Condition.all.map(c => s"| `${c.name}` | `${c.sqlState}` | ${c.meaning} | ${c.remedy} |") ++ Seq(
       "",
       "## All messages",
       "",
       "The messages of the JVM, by condition. Text between ‹ and › is replaced when an error is raised; ‹why› is a reason " +
-        "from elsewhere, such as a library or the answer of a KMS. The Python package raises some more."
+        "from elsewhere, such as a library or the answer of a KMS. Where SQL and the command line have another remedy, it " +
+        "follows Python's. The Python package raises some more."
     ) ++ Condition.all.flatMap(messages) :+ ""
     lines.mkString("\n")
   }

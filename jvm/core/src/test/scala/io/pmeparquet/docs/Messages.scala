@@ -4,7 +4,7 @@ import java.lang.reflect.{Method, Parameter}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.{Audience, Condition, PmeErrors, PmeException}
 
 /**
  * All messages of the JVM's failures, for `docs/errors.md`: the templates of [[PmeErrors]], and what the sources put into
@@ -57,8 +57,30 @@ private object Messages {
 
   private val CorrectIt = "\"Correct this setting.\""
 
-  /** These take a whole message. */
-  private val Passed = Set("badEncrypted", "fail", "refused")
+  /** These take a whole message, or what another method of [[PmeErrors]] chooses. */
+  private val Passed = Set(
+    "badEncrypted",
+    "changesUnconfirmed",
+    "columnReadable",
+    "declared",
+    "encryptionWithOthers",
+    "entryReadable",
+    "expectOfNothing",
+    "fail",
+    "fileDamaged",
+    "keysOfColumnDiffer",
+    "keysUnused",
+    "noColumnToIndex",
+    "noIndexForKey",
+    "noIndexToDrop",
+    "noSuchColumn",
+    "optionOfDefinition",
+    "otherFactory",
+    "partitionsDiffer",
+    "refused",
+    "writeFailed",
+    "writtenByHive"
+  )
 
   private lazy val templates: Map[String, Template] = PmeErrors.getClass.getMethods.toSeq
     .filter(method => method.getReturnType == classOf[PmeException] && !Passed(method.getName))
@@ -83,9 +105,20 @@ private object Messages {
       val made = method
         .invoke(PmeErrors, parameters.map(parameter => argument(parameter, texts.get(parameter.getName))): _*)
         .asInstanceOf[PmeException]
-      made.condition -> parameters.foldLeft(made.problem) { (text, parameter) =>
+      made.condition -> parameters.foldLeft(
+        if (texts.isEmpty) forAll(made) else made.problem(Audience.Python)
+      ) { (text, parameter) =>
         text.replace(numberOf(parameter).toString, s"‹${parameter.getName}›")
       }
+    }
+
+    /** Python's words, and the remedies of SQL and of the command line where they differ. */
+    private def forAll(made: PmeException) = {
+      val remedies = Seq("SQL" -> made.remedy(Audience.Sql), "command line" -> made.remedy(Audience.Cli))
+      val others = remedies.filter(_._2 != made.remedy(Audience.Python)).groupBy(_._2).toSeq.map {
+        case (remedy, of) => s"<br>${of.map(_._1).mkString(" and ")}: $remedy"
+      }
+      made.problem(Audience.Python) + others.sorted.mkString
     }
 
     private def numberOf(parameter: Parameter) = Int.box(Number + parameters.indexOf(parameter))
@@ -208,7 +241,14 @@ private object Messages {
   }
 
   /** `source.describe` is told as a describe; where there is no such name, as a value. */
-  private def nameOf(value: String): String =
+  private def nameOf(value: String): String = value match {
+    case ForReader(name) => Audience.Python.getClass.getMethod(name).invoke(Audience.Python).toString
+    case _ => lastNameOf(value)
+  }
+
+  private val ForReader = """Audience\.current\.(\w+)""".r
+
+  private def lastNameOf(value: String): String =
     """^[\w.]*?(\w+)(?:\(\))?\s*$""".r
       .findFirstMatchIn(value.trim.replaceFirst("\\.get(?:\\(\\))?$", ""))
       .fold("‹…›") { found =>

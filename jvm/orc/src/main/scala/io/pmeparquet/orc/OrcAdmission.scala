@@ -7,7 +7,7 @@ import scala.collection.mutable
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.{OrcErrors, PmeErrors, PmeException}
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
 import io.pmeparquet.orc.keys.{OrcKeyName, OrcScope}
@@ -157,7 +157,8 @@ final class OrcAdmission(
     .getOrElse(if (accepted.isEmpty) "a key that columnKeys names" else "no encryption")
 
   private def foundText(found: Seq[OrcKeyName]) =
-    if (found.isEmpty) OrcErrors.Plaintext else s"under ${found.map(key => s"'${key.text}'").mkString(", ")}"
+    if (found.isEmpty) PmeErrors.OrcPlaintext
+    else s"under ${found.map(key => s"'${key.text}'").mkString(", ")}"
 }
 
 object OrcAdmission {

@@ -2,7 +2,7 @@ package io.pmeparquet.orc.keys
 
 import scala.collection.mutable
 
-import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.{AesKey, Audience, PmeErrors}
 import io.pmeparquet.keys.Kms
 import io.pmeparquet.material.FlatJson
 import io.pmeparquet.material.FlatJson.Text
@@ -97,7 +97,11 @@ object WrappedMasterKey {
 
   // The text itself is not repeated: somebody may have put a key into it.
   private def unusable(why: String) =
-    PmeErrors.contradiction(PmeOptions.OrcMasterKeys.name, why, "Make it with pme.wrap_orc_key.")
+    PmeErrors.contradiction(
+      PmeOptions.OrcMasterKeys.name,
+      why,
+      s"Make it with ${Audience.current.wrapOrcKey}."
+    )
 }
 
 /**

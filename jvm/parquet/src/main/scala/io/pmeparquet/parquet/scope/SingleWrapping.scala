@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.keys.{Kms, KmsSettings, WrappedKey}
+import io.pmeparquet.Audience
 
 /** Warns once per scope about files whose every data key costs a KMS call. */
 private[parquet] object SingleWrapping {
@@ -19,7 +20,8 @@ private[parquet] object SingleWrapping {
         if (keys.exists(_.kekId.isEmpty) && warned.compareAndSet(false, true))
           log.warn(
             s"Files were written with doubleWrapping=false, so ${kms.describe} has to unwrap a key for each file and " +
-              "column. To have one call for each master key, copy the table with pme.rekey or write it with doubleWrapping=true."
+              s"column. To have one call for each master key, copy the table with ${Audience.current.rekey} or write it " +
+              "with doubleWrapping=true."
           )
     }
 }

@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, RotatedFooter, RotationKeys, RotationMark}
@@ -15,7 +16,6 @@ import io.pmeparquet.spark.admin.RotationReading.Looked
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
-import io.pmeparquet.PmeErrors
 
 /** One rotation. ''Driver only'': only [[FileRotation]] goes to executors. */
 private[admin] final class RotationJob(
@@ -84,8 +84,8 @@ private[admin] final class RotationJob(
         throw PmeErrors.sealedTable(
           "a rotation to another KMS",
           table.toString,
-          "Its snapshots are under keys of the KMS before. Rotate within one KMS, or copy the table (pme.rekey) and seal " +
-            "the copy."
+          "Its snapshots are under keys of the KMS before. Rotate within one KMS, or copy the table " +
+            s"(${Audience.current.rekey}) and seal the copy."
         )
       // All files of a sealed table have the same keys.
       val isPart = TableFiles.qualified(table.toString, conf) != TableFiles.qualified(path.toString, conf)

@@ -1,11 +1,11 @@
 package io.pmeparquet.spark.admin
 
+import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.snapshot.manifest.TablePolicy
 import io.pmeparquet.snapshot.TableSnapshot
-import io.pmeparquet.PmeErrors
 
 /** What protects the columns of a table, which must be the same in all its files to be sealed. ''Driver only.'' */
 private[admin] object SealedPolicy {
@@ -51,7 +51,7 @@ private[admin] object SealedPolicy {
           table,
           "sealing a table whose files differ in their keys",
           s"$what has ${places.mkString(", ")}",
-          "Give all files the same keys (pme.rekey), or find out who wrote those that differ."
+          s"Give all files the same keys (${Audience.current.rekey}), or find out who wrote those that differ."
         )
     }
 }

@@ -4,11 +4,11 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.options.{PmeOptions, Use}
 import io.pmeparquet.parquet.copy.Copied
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.PmeErrors
 
 /**
  * Copies a table with new data keys (`pme.rekey`), its first keys (`pme.encrypt`) or no keys (`pme.decrypt`). Each task
@@ -79,7 +79,7 @@ object TableCopies {
       throw PmeErrors.badTarget(
         target,
         "everybody with access to the storage could read all columns of the copy",
-        "Confirm it with write_plaintext=True."
+        s"Confirm it with ${Audience.current.writePlaintext}."
       )
     new TableCopy(session, source, target, readOptions.asScala.toMap, None).run()
   }

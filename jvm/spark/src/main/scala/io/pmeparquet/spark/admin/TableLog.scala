@@ -4,6 +4,7 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.spark.snapshots.SealedTable
+import io.pmeparquet.Audience
 
 /**
  * A log that records the lengths of a table's files: of a streaming sink, Delta or Hudi, or Iceberg's metadata. If the
@@ -27,7 +28,7 @@ private[admin] final case class TableLog(path: Path, table: Path) {
   def remedy(copy: String): String =
     if (isOfSpark) copy
     else if (isOfDelta)
-      "In Python, pme.delta.encrypt_table and pme.delta.rotate do this as a commit of the table."
+      s"${Audience.current.deltaEncrypt} and ${Audience.current.deltaRotate} do this as a commit of the table."
     else "Write the table again with the tools of its table format."
 }
 

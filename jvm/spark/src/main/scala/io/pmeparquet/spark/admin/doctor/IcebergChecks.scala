@@ -5,6 +5,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.Audience
 
 /** Which Iceberg catalogs of a session encrypt a table that names a key. No catalog is opened. ''Driver only.'' */
 private[admin] object IcebergChecks {
@@ -89,6 +90,6 @@ private[admin] object IcebergChecks {
   private val HiveClass = "org.apache.iceberg.hive.HiveCatalog"
   private val KmsImpl = "encryption.kms-impl"
   private val FirstMinor = 11
-  private val UseHive =
-    "Use a Hive catalog with Iceberg 1.11 or later. pme.iceberg.check finds tables that are plaintext."
+  private def UseHive =
+    s"Use a Hive catalog with Iceberg 1.11 or later. ${Audience.current.icebergCheck} finds tables that are plaintext."
 }

@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin.doctor
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.{Audience, Condition, PmeException}
 import io.pmeparquet.options.WriteSettings
 import io.pmeparquet.parquet.scope.{KeyCalls, KmsTrial}
 import io.pmeparquet.spark.admin.job.FileJob
@@ -18,13 +18,15 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
   /** @param executorsWork whether executors run tasks, so that they can call the KMS */
   def all(executorsWork: Boolean): Seq[Check] = Check.attempt("KMS") {
     if (!resolver.namesKms(options))
-      Seq(Check.warning("KMS", "none is named, so none was called", "Name one: pme.doctor(spark, kms=…)."))
+      Seq(
+        Check.warning("KMS", "none is named, so none was called", s"Name one: ${Audience.current.doctorKms}.")
+      )
     else
       settings match {
         case Right(settings) => tried(settings, executorsWork)
         case Left(_) =>
           val found = s"${resolver.kms(options).describe}: no key is named, so nothing was wrapped"
-          val remedy = "Name keys: give a pme.Encryption in place of the KMS, or options={'footerKey': …}."
+          val remedy = s"Name keys: ${Audience.current.doctorKeys}."
           Seq(Check.warning("KMS", found, remedy))
       }
   }

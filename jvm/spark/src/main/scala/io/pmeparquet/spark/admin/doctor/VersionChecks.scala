@@ -2,6 +2,8 @@ package io.pmeparquet.spark.admin.doctor
 
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.Audience
+
 /** Whether Spark, Scala, Java, connector and Python package are compatible. ''Driver only.'' */
 private[admin] object VersionChecks {
 
@@ -63,7 +65,7 @@ private[admin] object VersionChecks {
   def wheel(version: String, connector: Option[Connector]): Check = connector.map(_.version) match {
     case Some(`version`) => Check.ok("wheel", s"pme-parquet $version, the same as the connector")
     case Some(other) =>
-      val remedy = s"Use the connector of the wheel (pme.configure), or install the wheel of version $other."
+      val remedy = s"Use ${Audience.current.wheelConnector}, or install the wheel of version $other."
       Check.problem("wheel", s"pme-parquet $version, but the connector is $other", remedy)
     case None =>
       val remedy = "Use the connector's own jar, not one that it was merged into."

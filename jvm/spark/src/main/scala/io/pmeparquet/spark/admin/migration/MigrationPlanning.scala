@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.types.{BooleanType, StructType, TimestampType}
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.{Audience, PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnProtection, KeyDraft, KeyPlan, LeafColumn}
 import io.pmeparquet.options.{FileSettings, PmeOptions}
 import io.pmeparquet.orc.keys.OrcKeyName
@@ -107,7 +107,7 @@ private[migration] final class MigrationPlanning(
           PmeErrors.notMigrated(
             source.name,
             "keyMaterial is external, and a run that continues another one could mix key material of both",
-            "Use keyMaterial=internal. pme.rekey can move it afterwards."
+            s"Use keyMaterial=internal. ${Audience.current.rekey} can move it afterwards."
           )
         )
     lost ++ draft.refusals ++ opened ++ beside ++ ofPartitions(files)

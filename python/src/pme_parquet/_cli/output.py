@@ -1,10 +1,17 @@
-"""Exit codes: 0 success, 1 a finding, 2 wrong use, 3 the KMS refused, 4 another failure, 130 Ctrl-C."""
+"""What a command prints, and its exit code.
+
+0 success, 1 a finding, 2 wrong use, 3 the KMS refused, 4 another failure, 130 Ctrl-C.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from pme_parquet._cli.speech import spoken
+from pme_parquet._display.showable import Showable
 from pme_parquet._display.words import printable
 from pme_parquet.errors import (
     AadPrefixError,
@@ -70,7 +77,7 @@ def foreseen(error: Exception) -> bool:
 def message_of(error: Exception) -> str:
     """The text that a user sees for an error."""
     if foreseen(error):
-        return spoken(str(error))
+        return str(error)
     what = printable(str(error).strip().partition("\n")[0])
     return (
         f"pme-parquet: the command failed with an unexpected error, {type(error).__name__}: {what}. If this machine is "
@@ -108,3 +115,53 @@ def of_problems(messages: Iterable[str]) -> int:
     """The exit code for problems of a session, by their messages: 3 if a key is missing or denied."""
     conditions = tuple(error.condition for error in _OF_THE_KMS)
     return KMS_REFUSED if any(condition in message for message in messages for condition in conditions) else FINDING
+
+
+_BEGINNING = re.compile(r"\[PME_[A-Z_]+\]|pme-parquet:")
+_RED, _PLAIN = "\033[1;31m", "\033[0m"
+
+
+def write_error(message: str) -> None:
+    """Writes a message as a line."""
+    begins = _BEGINNING.match(message) if _has_colours() else None
+    if begins:
+        message = f"{_RED}{begins[0]}{_PLAIN}{message[begins.end() :]}"
+    sys.stderr.write(f"{message}\n")
+
+
+def _has_colours() -> bool:
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def print_result(shown: object, document: object, *, as_json: bool) -> None:
+    """Writes a result to stdout: one JSON document, rich's tables on a terminal, or text."""
+    if as_json:
+        put(json.dumps(document))
+        return
+    shown = shown if isinstance(shown, Showable) else str(shown)
+    if sys.stdout.isatty():
+        from rich.console import Console  # noqa: PLC0415 slow to import
+
+        Console().print(shown, markup=False, highlight=False, soft_wrap=isinstance(shown, str))
+    else:
+        put(str(shown))
+
+
+def put(text: str) -> None:
+    """Writes to stdout. A reader such as `head` may close it early: the exit code stays the same."""
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except OSError as failed:
+        # Otherwise Python complains at exit, when it writes the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(failed, BrokenPipeError):
+            message = f"pme-parquet: the result cannot be written to stdout: {failed.strerror}. Redirect it elsewhere."
+            raise CommandFailedError(message, WRONG_USE) from None
+
+
+def fail_partly(failed: PmeError, shown: object, report: dict[str, Any], *, as_json: bool) -> NoReturn:
+    """Prints the report of all files and the reason of the first failure; exit 3 if the KMS is the reason, else 1."""
+    print_result(shown, report | document(failed), as_json=as_json)
+    write_error(message_of(failed))
+    raise SystemExit(KMS_REFUSED if code(failed) == KMS_REFUSED else FINDING) from None
