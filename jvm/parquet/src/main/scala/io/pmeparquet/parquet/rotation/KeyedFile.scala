@@ -1,14 +1,27 @@
 package io.pmeparquet.parquet.rotation
 
+import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
 
+import scala.collection.mutable
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.format.FileMetaData
+import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
 
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.parquet.admission.FooterFields
-import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes, ReadCounters, Segment}
+import io.pmeparquet.parquet.bytes.{
+  FileBytes,
+  FileTail,
+  FileVersion,
+  FooterBytes,
+  ReadCounters,
+  Segment,
+  ThriftBounds,
+  ThriftFields
+}
 import io.pmeparquet.parquet.file.FileCrypto
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
@@ -177,5 +190,92 @@ private[parquet] object KeyedFile {
         }
         FileKey(ByteBuffer.wrap(metadata), column, reference, material)
       }
+  }
+}
+
+/**
+ * A column chunk that is encrypted with the column's own key, and whose footer entry has key metadata.
+ *
+ * @param name the column's path, joined with dots
+ * @param group the ordinal of its row group
+ * @param ordinal the column's place in its row group
+ */
+private[parquet] final case class KeyedChunk(name: String, chunk: ColumnChunk, group: Int, ordinal: Int) {
+  private def crypto = chunk.getCrypto_metadata.getENCRYPTION_WITH_COLUMN_KEY
+  def key: Array[Byte] = crypto.getKey_metadata
+  def path: Seq[String] = crypto.getPath_in_schema.asScala.toSeq
+}
+
+private[parquet] object KeyedChunk {
+
+  /** One chunk for each distinct key metadata of a footer. */
+  def firstOfEachKey(metadata: FileMetaData): Seq[KeyedChunk] = {
+    val seen = mutable.Set.empty[ByteBuffer]
+    all(metadata).filter(one => seen.add(ByteBuffer.wrap(one.key)))
+  }
+
+  /** All of a footer, row group by row group. */
+  def all(metadata: FileMetaData): Seq[KeyedChunk] =
+    for {
+      (group, index) <- Option(metadata.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq).zipWithIndex
+      (chunk, ordinal) <- group.getColumns.asScala.toSeq.zipWithIndex
+      crypto = chunk.getCrypto_metadata if crypto != null && crypto.isSetENCRYPTION_WITH_COLUMN_KEY
+      key = crypto.getENCRYPTION_WITH_COLUMN_KEY if key.isSetKey_metadata
+    } yield KeyedChunk(
+      key.getPath_in_schema.asScala.mkString("."),
+      chunk,
+      if (group.isSetOrdinal) group.getOrdinal.toInt else index,
+      ordinal
+    )
+}
+
+/**
+ * The places of key metadata in a footer (`parquet.thrift`), and how to replace it. Every other byte is copied, so that
+ * nothing is lost that a newer writer put there.
+ */
+private[parquet] object KeyMetadataFields {
+
+  /** `FileCryptoMetaData.key_metadata` */
+  val OfCryptoMetadata: ThriftFields = ThriftFields.at(2)
+
+  /**
+   * `FileMetaData.footer_signing_key_metadata`, and for columns
+   * `row_groups.columns.crypto_metadata.ENCRYPTION_WITH_COLUMN_KEY.key_metadata`
+   */
+  val OfFooter: ThriftFields = new ThriftFields(
+    Map(9 -> ThriftFields.value, 4 -> ThriftFields.at(1, 8, 2, 2))
+  )
+
+  /**
+   * The bytes from `from` to `until`, which begin with a struct, with some of its key metadata replaced.
+   *
+   * @param changed the new value for each old one; other values stay
+   */
+  def replace(bytes: Array[Byte], from: Int, until: Int, fields: ThriftFields)(
+      changed: Map[ByteBuffer, Array[Byte]]
+  ): Array[Byte] = {
+    val out = new ByteArrayOutputStream(until - from)
+    var at = from
+    for {
+      place <- ThriftBounds.binaries(bytes, from, until, fields)
+      value <- changed.get(ByteBuffer.wrap(bytes, place.from, place.until - place.from))
+    } {
+      out.write(bytes, at, place.lengthAt - at)
+      writeLength(out, value.length)
+      out.write(value, 0, value.length)
+      at = place.until
+    }
+    out.write(bytes, at, until - at)
+    out.toByteArray
+  }
+
+  /** A varint of Thrift's compact protocol: seven bits at a time, the lowest first. */
+  private def writeLength(out: ByteArrayOutputStream, length: Int): Unit = {
+    var left = length
+    while (left >= 0x80) {
+      out.write(left & 0x7f | 0x80)
+      left >>>= 7
+    }
+    out.write(left)
   }
 }

@@ -1,9 +1,29 @@
 package io.pmeparquet.parquet.summary
 
+import java.io.ByteArrayOutputStream
+import java.nio.{ByteBuffer, ByteOrder}
+import java.util.Collections
+
 import scala.util.control.NonFatal
 
+import org.apache.parquet.bytes.BytesInput
+import org.apache.parquet.column.{ColumnDescriptor, Encoding, EncodingStats}
+import org.apache.parquet.column.page.{DictionaryPage, DictionaryPageReadStore}
+import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.column.values.bloomfilter.{BlockSplitBloomFilter, BloomFilter}
+import org.apache.parquet.filter2.bloomfilterlevel.BloomFilterImpl
+import org.apache.parquet.filter2.dictionarylevel.DictionaryFilter
 import org.apache.parquet.filter2.predicate.{FilterPredicate, Operators}
+import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
+import org.apache.parquet.hadoop.metadata.{
+  BlockMetaData,
+  ColumnChunkMetaData,
+  ColumnPath,
+  CompressionCodecName
+}
+import org.apache.parquet.hadoop.BloomFilterReader
 import org.apache.parquet.schema.PrimitiveType
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 import io.pmeparquet.PmeErrors
 
@@ -137,4 +157,136 @@ object FileJudge {
       case other => Seq(other)
     }
   }
+}
+
+/**
+ * A summary in the forms that parquet-java's filters take: as metadata of a column chunk that holds those values of the
+ * file which are not null, with statistics, a dictionary or a Bloom filter.
+ *
+ * @param rows of the file
+ */
+private[summary] final class KnownSummary(
+    path: Seq[String],
+    val leaf: PrimitiveType,
+    val kind: SummaryKind,
+    summary: ColumnSummary,
+    rows: Long
+) {
+  import KnownSummary._
+
+  /** The number of rows in which the column is null; none if unknown. */
+  val nulls: Option[Long] = summary match {
+    case ColumnSummary.Range(_, nulls) => Some(nulls)
+    case ColumnSummary.ValueList(_, nulls) => Some(nulls)
+    case ColumnSummary.Bloom(_, nulls) => Some(nulls)
+    case ColumnSummary.OfClass(_) => None
+  }
+
+  /** What only a class of the user's can judge. */
+  def ofClass: Option[(SummaryKind.OfClass, Array[Byte])] = (kind, summary) match {
+    case (kind: SummaryKind.OfClass, ColumnSummary.OfClass(content)) => Some(kind -> content)
+    case _ => None
+  }
+
+  /**
+   * Whether no value that is not null fulfils a comparison.
+   *
+   * @param comparison with values of this column's type, of which none is NaN
+   */
+  def holdsNone(comparison: Comparison): Boolean =
+    isJudged && (byStatistics(comparison) || (hasOneForm && comparison.hasLengthOf(leaf) &&
+      !comparison.hasZero &&
+      (byDictionary(comparison) || byBloomFilter(comparison))))
+
+  /** Whether the summary says of a type with an order what it can say; a summary that does not says nothing. */
+  private val isJudged = Leaves.hasOrder(leaf) && nulls.exists(some => some >= 0 && some <= rows) &&
+    (summary match {
+      case ColumnSummary.Range(bounds, _) =>
+        bounds.forall { case (min, max) => Leaves.canBound(leaf, min) && Leaves.canBound(leaf, max) }
+      case ColumnSummary.ValueList(values, _) => values.forall(Leaves.isValue(leaf, _))
+      case ColumnSummary.Bloom(bits, _) =>
+        bits.length >= SplitBlocks.BlockBytes && bits.length % SplitBlocks.BlockBytes == 0
+      case ColumnSummary.OfClass(_) => false
+    })
+
+  /** Whether equal values have equal bytes, so that bytes can be compared or hashed instead. */
+  private val hasOneForm = Leaves.hasOneForm(leaf)
+
+  private def byStatistics(comparison: Comparison) =
+    StatisticsFilter.canDrop(comparison.predicate, chunks)
+
+  private def byDictionary(comparison: Comparison) = dictionary.exists { page =>
+    val store = new DictionaryPageReadStore {
+      override def readDictionaryPage(column: ColumnDescriptor): DictionaryPage = page
+    }
+    DictionaryFilter.canDrop(comparison.predicate, chunks, store)
+  }
+
+  private def byBloomFilter(comparison: Comparison) = bloomFilter.exists { filter =>
+    val reader = new BloomFilterReader(null, new BlockMetaData) {
+      override def readBloomFilter(meta: ColumnChunkMetaData): BloomFilter = filter
+    }
+    BloomFilterImpl.canDrop(comparison.predicate, chunks, reader)
+  }
+
+  private lazy val chunks = Collections.singletonList(
+    ColumnChunkMetaData.get(
+      ColumnPath.get(path: _*),
+      leaf,
+      CompressionCodecName.UNCOMPRESSED,
+      AllInDictionary,
+      Collections.emptySet[Encoding],
+      statistics,
+      0L,
+      0L,
+      rows - nulls.getOrElse(0L),
+      0L,
+      0L
+    )
+  )
+
+  private def statistics: Statistics[_] = summary match {
+    case ColumnSummary.Range(Some((min, max)), _) => statisticsOf(min, max)
+    // Dictionaries of booleans are not judged, nor are comparisons with zero.
+    case ColumnSummary.ValueList(values, _) if values.nonEmpty && Leaves.needsBounds(leaf) =>
+      values.map(value => statisticsOf(value, value)).reduceLeft { (all, more) =>
+        all.asInstanceOf[Statistics[Integer]].mergeStatistics(more)
+        all
+      }
+    case _ => Statistics.getBuilderForReading(leaf).withNumNulls(0).build()
+  }
+
+  private def statisticsOf(min: Array[Byte], max: Array[Byte]): Statistics[_] =
+    Statistics.getBuilderForReading(leaf).withMin(min).withMax(max).withNumNulls(0).build()
+
+  private lazy val dictionary: Option[DictionaryPage] = summary match {
+    case ColumnSummary.ValueList(values, _) if leaf.getPrimitiveTypeName != BOOLEAN =>
+      Some(new DictionaryPage(BytesInput.from(plain(values)), values.size, Encoding.PLAIN))
+    case _ => None
+  }
+
+  /** The values in the encoding `PLAIN`. */
+  private def plain(values: Seq[Array[Byte]]): Array[Byte] = {
+    val out = new ByteArrayOutputStream
+    val length = ByteBuffer.allocate(Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN)
+    values.foreach { value =>
+      if (leaf.getPrimitiveTypeName == BINARY) out.write(length.putInt(0, value.length).array)
+      out.write(value)
+    }
+    out.toByteArray
+  }
+
+  private lazy val bloomFilter: Option[BloomFilter] = summary match {
+    case ColumnSummary.Bloom(bits, _) if Leaves.isHashed(leaf) =>
+      Some(new BlockSplitBloomFilter(bits))
+    case _ => None
+  }
+}
+
+private object KnownSummary {
+  private val AllInDictionary =
+    new EncodingStats.Builder()
+      .addDictEncoding(Encoding.PLAIN)
+      .addDataEncoding(Encoding.RLE_DICTIONARY)
+      .build()
 }

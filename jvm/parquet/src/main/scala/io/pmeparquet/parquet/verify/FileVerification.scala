@@ -3,10 +3,12 @@ package io.pmeparquet.parquet.verify
 import java.io.IOException
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.internal.hadoop.metadata.IndexReference
 
 import io.pmeparquet.cipher.ModuleKind
-import io.pmeparquet.parquet.bytes.FileVersion
-import io.pmeparquet.parquet.file.OpenFiles
+import io.pmeparquet.parquet.bytes.{FileBytes, FileVersion, ReadCounters}
+import io.pmeparquet.parquet.chunk.{Chunk, Window}
+import io.pmeparquet.parquet.file.{BloomFilters, FileColumn, Indexes, OpenFiles}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
@@ -54,4 +56,86 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
     }
     Verified(findings.all, counters.opened, unprotected)
   }
+}
+
+/** Walks over all of a file except its footer, in the order of row groups and columns. */
+private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
+  import examined.{counters, file, findings}
+  private val indexes = new Indexes(file, bytes, counters.tagged)
+  private val filters = new BloomFilters(file, bytes, counters.tagged)
+  private val window =
+    new Window(bytes, if (examined.sample.pages < 1) FileWalk.SampleBytes else FileWalk.ReadBytes)
+
+  def run(): Unit = {
+    // If they cannot be read all at once, reading them one by one shows which ones cannot.
+    file.indexRange.foreach(range => findings.trial(bytes.keep(range)))
+    (0 until file.rowGroupCount).foreach(group)
+  }
+
+  private def group(group: Int): Unit =
+    chunks(group).filter(_.key.isDefined).foreach { chunk =>
+      examined.goOn()
+      new ChunkWalk(group, chunk).run()
+    }
+
+  /** The chunks whose metadata opens: one that does not must not keep the others from being opened. */
+  private def chunks(group: Int): Seq[Chunk] =
+    together(group, file.columns).getOrElse {
+      val keyed = file.columns.filter(hasKey(group, _))
+      together(group, keyed).getOrElse(keyed.flatMap(alone(group, _)))
+    }
+
+  private def together(group: Int, columns: Seq[FileColumn]): Option[Seq[Chunk]] = {
+    val opened = new ReadCounters
+    val chunks = findings.trial(file.chunks(group, columns.map(_.path), opened).chunks).toOption
+    if (chunks.isDefined) counters.tagged.modules.add(opened.modules.sum)
+    chunks
+  }
+
+  private def hasKey(group: Int, column: FileColumn): Boolean =
+    findings.trial(file.requireKey(group, column.path, counters.tagged)) match {
+      case Right(()) => true
+      case Left(failed) =>
+        findings.addOnce(_.copy(column = Some(column.display)), failed)
+        false
+    }
+
+  private def alone(group: Int, column: FileColumn): Option[Chunk] = {
+    def metadata(file: Finding) = file.copy(
+      rowGroup = Some(group),
+      column = Some(column.display),
+      module = Some(ModuleKind.ColumnMetaData.name)
+    )
+    findings.attempt(metadata)(file.chunks(group, Seq(column.path), counters.tagged).chunks.head)
+  }
+
+  private final class ChunkWalk(group: Int, chunk: Chunk) {
+    private def in(kind: ModuleKind)(file: Finding) = file.inModule(group, chunk, kind)
+
+    def run(): Unit = {
+      content(ModuleKind.ColumnIndex)(_.meta.getColumnIndexReference)
+      val offsets = content(ModuleKind.OffsetIndex)(_.meta.getOffsetIndexReference)
+      if (chunk.meta.getBloomFilterOffset > 0) bloomFilter()
+      if (chunk.meta.getValueCount > 0)
+        new PageWalk(examined, window, group, chunk, offsets).run()
+    }
+
+    private def content(kind: ModuleKind)(
+        reference: Chunk => IndexReference
+    ): Option[Array[Byte]] =
+      findings
+        .attempt(in(kind))(indexes.contents(Seq(chunk), kind)(reference))
+        .flatMap(_.headOption.map(_._2))
+
+    private def bloomFilter(): Unit = for {
+      header <- findings.attempt(in(ModuleKind.BloomFilterHeader))(filters.header(chunk))
+    } findings.attempt(in(ModuleKind.BloomFilterBitset))(filters.bits(chunk, header))
+  }
+}
+
+private object FileWalk {
+  val ReadBytes: Int = 8 * 1024 * 1024
+
+  /** If the sample omits most pages, a read should not cover what is between two headers. */
+  val SampleBytes: Int = 64 * 1024
 }
