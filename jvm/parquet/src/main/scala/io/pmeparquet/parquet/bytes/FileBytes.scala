@@ -145,6 +145,9 @@ private[parquet] final class Segment(val array: Array[Byte], val at: Int, val of
   def end: Long = offset + length
   def until: Int = at + length
 
+  /** Where a byte of the file is in the array. */
+  def indexOf(position: Long): Int = at + (position - offset).toInt
+
   def copied: Array[Byte] = java.util.Arrays.copyOfRange(array, at, until)
 
   /** Whether it has all bytes of a range. */
@@ -154,7 +157,7 @@ private[parquet] final class Segment(val array: Array[Byte], val at: Int, val of
   def slice(range: Range): Segment = {
     if (!holds(range))
       throw new IllegalStateException(s"internal error: $range is not in $offset..$end")
-    new Segment(array, at + (range.offset - offset).toInt, range.offset, range.length)
+    new Segment(array, indexOf(range.offset), range.offset, range.length)
   }
 }
 

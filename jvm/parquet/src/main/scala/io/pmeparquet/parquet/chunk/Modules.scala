@@ -51,14 +51,19 @@ private[parquet] final class Modules(
    * Nothing authenticates a page's length field; it must match the page header, which is authenticated (specification
    * §5.1).
    */
-  def pageEnd(bytes: Array[Byte], body: Int, expected: Int, kind: ModuleKind): Int = {
+  def requirePage(bytes: Array[Byte], body: Int, expected: Int, kind: ModuleKind): Unit = {
     val found = end(bytes, body, expected, Limits.PageBytes, kind)
     if (found != expected)
       throw PmeErrors.damaged(
         where,
         s"the length of a ${kind.name} is ${found - body - ModuleFrame.LengthBytes} bytes, but its header states ${expected - body - ModuleFrame.LengthBytes}"
       )
-    found
+  }
+
+  /** As [[open]], for the page whose header states that its body reaches from `body` to `end`. */
+  def openPage(bytes: Array[Byte], body: Int, end: Int, kind: ModuleKind, page: Int): Int = {
+    requirePage(bytes, body, end, kind)
+    open(bytes, body, end, kind, page)
   }
 
   /**

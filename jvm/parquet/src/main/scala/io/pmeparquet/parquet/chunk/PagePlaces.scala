@@ -22,7 +22,7 @@ private[parquet] final case class PagePlace(
 ) {
 
   /** The index at which it begins in the segment's array. */
-  def index: Int = segment.at + (offset - segment.offset).toInt
+  def index: Int = segment.indexOf(offset)
 }
 
 /** Which pages of a chunk to read, in order. For one thread. */
