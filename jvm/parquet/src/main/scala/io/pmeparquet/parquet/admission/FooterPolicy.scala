@@ -85,7 +85,7 @@ private[parquet] object FileDecryption {
     // between our check and its own. It also compares the stored prefix with the one given here.
     prefix.foreach(builder.withAADPrefix)
     if (tail.footerKeyMetadata.isEmpty)
-      builder.withFooterKey(FileKeys.footerKeyWithoutMetadata(scope, path, conf).insecureBytes)
+      builder.withFooterKey(keys.footerKeyWithoutMetadata.insecureBytes)
     builder.build()
   }
 }

@@ -33,11 +33,8 @@ private[parquet] object FileTail {
     parse(file, "its footer")(Util.readFileMetaData(stream(bytes, end)))
   }
 
-  def read(conf: Configuration, file: FileVersion): FileTail = {
-    val bytes = new FileBytes(file, conf, new ReadCounters)
-    try of(FooterBytes.read(bytes), file.path.toString)
-    finally bytes.close()
-  }
+  def read(conf: Configuration, file: FileVersion): FileTail =
+    of(FooterBytes.read(file, conf), file.path.toString)
 
   def of(footer: FooterBytes, file: String): FileTail = {
     val bytes = footer.segment
@@ -159,6 +156,12 @@ private[parquet] object FooterBytes {
   def framed(footer: Array[Byte], encrypted: Boolean): Array[Byte] =
     footer ++ ModuleFrame.lengthOf(footer.length) ++ (if (encrypted) EncryptedFooter else PlainFooter)
       .getBytes(US_ASCII)
+
+  def read(file: FileVersion, conf: Configuration, counters: ReadCounters = new ReadCounters): FooterBytes = {
+    val bytes = new FileBytes(file, conf, counters)
+    try read(bytes)
+    finally bytes.close()
+  }
 
   def read(bytes: FileBytes): FooterBytes = {
     val file = bytes.file.path.toString

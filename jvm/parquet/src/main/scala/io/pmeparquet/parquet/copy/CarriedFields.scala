@@ -3,22 +3,11 @@ package io.pmeparquet.parquet.copy
 import java.io.ByteArrayOutputStream
 import java.util.{Arrays, Collections}
 
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.{FileMetaData, SchemaElement}
 
-import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.admission.FooterFields
-import io.pmeparquet.parquet.bytes.{
-  FieldPlace,
-  FileBytes,
-  FileTail,
-  FileVersion,
-  FooterBytes,
-  Segment,
-  ThriftBounds
-}
+import io.pmeparquet.parquet.bytes.{FieldPlace, FileTail, FileVersion, FooterBytes, ThriftBounds}
 import io.pmeparquet.parquet.file.{FileCrypto, OpenFile}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
@@ -69,15 +58,32 @@ private[copy] object CarriedFields {
   private def isCarried(number: Long) = number == Schema || number == ColumnOrders
 
   /**
-   * @param content a footer whose parts are all known, and any bytes after it
-   * @throws io.pmeparquet.PmeException if it has a field twice: readers would differ in which one they take
+   * Those of a file of whose footer a copy can have all parts.
+   *
+   * @throws io.pmeparquet.PmeException if it has parts that nobody knows, or a field twice: readers would differ in
+   *   which one they take
    */
-  def of(content: Segment, footerSha256: Array[Byte], file: String): CarriedFields = {
+  def of(scope: ReadScope, version: FileVersion, conf: Configuration): CarriedFields = {
+    val file = version.path.toString
+    val footer = FooterBytes.read(version, conf, scope.counters)
+    val content = FileTail.of(footer, file) match {
+      case FileTail.Plaintext => footer.segment
+      case tail: FileTail.Encrypted =>
+        FileCrypto.of(scope, version, conf, tail, scope.counters).openFooter(footer.segment, scope.counters)
+    }
+    FooterFields.requireKnownTypes(FileTail.metadata(content, file), file)
+    FooterFields.unknownToCopies(content, file).headOption.foreach { part =>
+      throw PmeErrors.unknownPart(
+        file,
+        part,
+        "it may refer to data elsewhere in the file, which the copy would lose"
+      )
+    }
     val bytes = content.copied
     val all = FileTail.parse(file, "its footer")(ThriftBounds.fields(bytes, 0, bytes.length))
     if (all.map(_.number).distinct.size != all.size)
       throw PmeErrors.damaged(file, "its footer has a field twice")
-    new CarriedFields(bytes, all.filter(place => isCarried(place.number)), footerSha256)
+    new CarriedFields(bytes, all.filter(place => isCarried(place.number)), footer.sha256)
   }
 
   /** Encodes a struct in Thrift's compact protocol, from fields in order and the bytes that each is in. */
@@ -94,69 +100,4 @@ private[copy] object CarriedFields {
     out.write(Stop)
     out.toByteArray
   }
-}
-
-/** Checks that a copy can have all parts of a file, and can have them in the clear if its footer is readable. */
-private[parquet] object CopiedParts {
-
-  /**
-   * @return what the copy's footer keeps as it is
-   * @throws io.pmeparquet.PmeException if it has other parts
-   */
-  def requireKnown(scope: ReadScope, version: FileVersion, conf: Configuration): CarriedFields = {
-    val file = version.path.toString
-    val bytes = new FileBytes(version, conf, scope.counters)
-    try {
-      val footer = FooterBytes.read(bytes)
-      val content = FileTail.of(footer, file) match {
-        case FileTail.Plaintext => footer.segment
-        case tail: FileTail.Encrypted =>
-          FileCrypto
-            .of(scope, version, conf, tail, scope.counters)
-            .footer
-            .content(footer.segment, scope.counters)
-      }
-      FooterFields.requireKnownTypes(FileTail.metadata(content, file), file)
-      FooterFields.unknownToCopies(content, file).headOption.foreach { part =>
-        throw PmeErrors.unknownPart(
-          file,
-          part,
-          "it may refer to data elsewhere in the file, which the copy would lose"
-        )
-      }
-      CarriedFields.of(content, footer.sha256, file)
-    } finally bytes.close()
-  }
-
-  /**
-   * @param metadata the file's metadata, which is about to be written in the clear
-   * @throws io.pmeparquet.PmeException if an entry may reveal values: some writers store bounds, filters or samples
-   *   there
-   */
-  def requireHarmlessEntries(metadata: FileMetaData, settings: FileSettings, file: String): Unit =
-    if (settings.plaintextFooter)
-      Option(metadata.getKey_value_metadata).fold(Seq.empty[String])(_.asScala.toSeq.map(_.getKey)).foreach {
-        key =>
-          if (!isHarmless(key)) throw PmeErrors.readableEntry(file, key)
-      }
-
-  private def isHarmless(key: String) = SchemaEntries.contains(key) || key.startsWith("org.apache.spark.")
-
-  /** Schemas and names of writers, which the readable schema and `created_by` reveal anyway. */
-  private val SchemaEntries = Set(
-    "ARROW:schema",
-    "pandas",
-    "avro.schema",
-    "parquet.avro.schema",
-    "parquet.proto.class",
-    "parquet.proto.descriptor",
-    "parquet.proto.writeSpecsCompliant",
-    "thrift.class",
-    "thrift.descriptor",
-    "iceberg.schema",
-    "writer.model.name",
-    "writer.date.proleptic",
-    "writer.time.zone",
-    "writer.zone.conversion.legacy"
-  )
 }

@@ -22,7 +22,7 @@ import org.apache.parquet.format.{
 import io.pmeparquet.cipher.ModuleKind
 import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, ThriftBounds}
 import io.pmeparquet.parquet.chunk.{Chunk, StoredPage, StoredPages}
-import io.pmeparquet.parquet.file.{BloomFilters, Indexes, OpenFile}
+import io.pmeparquet.parquet.file.{Indexes, OpenFile}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
@@ -35,27 +35,27 @@ private[parquet] final class FileCopy(
     scope: ReadScope,
     goOn: () => Unit
 ) {
-  private val pages = new PageCopy(file, bytes, out, scope)
-  private val indexes = new IndexCopy(file, bytes, out, scope)
+  private val indexes = new Indexes(file, bytes, scope.counters)
+  private var pageCount = 0L
 
   /** @return the number of its pages */
   def write(): Long = {
     val groups =
       (0 until file.rowGroupCount).map(index => new CopiedGroup(index, out.position, copyPages(index)))
-    groups.foreach(group => indexes.copyColumnIndexes(group.columns))
-    groups.foreach(group => indexes.copyOffsetIndexes(group.columns))
-    groups.foreach(_.columns.foreach(indexes.copyBloomFilter))
+    groups.foreach(group => copyColumnIndexes(group.columns))
+    groups.foreach(group => copyOffsetIndexes(group.columns))
+    groups.foreach(_.columns.foreach(copyBloomFilter))
     val footer = new FileMetaData(file.footer)
     footer.setRow_groups(groups.map(described).asJava)
     out.writeFooter(footer, carried)
-    pages.pageCount
+    pageCount
   }
 
   private def copyPages(group: Int): Seq[CopiedChunk] =
     file.chunks(group, scope.counters).map { chunk =>
       goOn()
       val copy = new CopiedChunk(chunk, out.column(chunk.descriptor.getPath.toSeq, group, chunk.ordinal))
-      pages.copy(copy)
+      copyPages(copy)
       copy
     }
 
@@ -69,19 +69,9 @@ private[parquet] final class FileCopy(
     made.setColumns(group.columns.map(_.struct).asJava)
     made
   }
-}
-
-private final class CopiedGroup(val index: Int, val start: Long, val columns: Seq[CopiedChunk])
-
-/** Copies a file's pages, chunk by chunk. */
-private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: ModuleFile, scope: ReadScope) {
-  private var count = 0L
-
-  /** The number of pages copied. */
-  def pageCount: Long = count
 
   /** Copies the pages of a chunk, and updates the chunk's metadata with their new places. */
-  def copy(copy: CopiedChunk): Unit = {
+  private def copyPages(copy: CopiedChunk): Unit = {
     val start = out.position
     var dictionaryAt: Option[Long] = None
     var dataAt: Option[Long] = None
@@ -99,7 +89,7 @@ private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: Module
           dataAt = dataAt.orElse(Some(at))
           copy.pages += page.offset -> (at -> (out.position - at).toInt)
         }
-        count += 1
+        pageCount += 1
       }
     val metadata = copy.metadata
     metadata.setTotal_compressed_size(out.position - start)
@@ -164,21 +154,15 @@ private[copy] final class PageCopy(file: OpenFile, bytes: FileBytes, out: Module
     out.write(body)
     header.length
   }
-}
 
-/** Copies a file's indexes and Bloom filters, once its pages are copied. */
-private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: ModuleFile, scope: ReadScope) {
-  private val indexes = new Indexes(file, bytes, scope.counters)
-  private val filters = new BloomFilters(file, bytes, scope.counters)
-
-  def copyColumnIndexes(columns: Seq[CopiedChunk]): Unit =
+  private def copyColumnIndexes(columns: Seq[CopiedChunk]): Unit =
     contents(columns, ModuleKind.ColumnIndex).foreach { case (copy, content) =>
       val (offset, length) = put(copy, ModuleType.ColumnIndex, content)
       copy.struct.setColumn_index_offset(offset)
       copy.struct.setColumn_index_length(length)
     }
 
-  def copyOffsetIndexes(columns: Seq[CopiedChunk]): Unit =
+  private def copyOffsetIndexes(columns: Seq[CopiedChunk]): Unit =
     contents(columns, ModuleKind.OffsetIndex).foreach { case (copy, content) =>
       val (offset, length) = put(copy, ModuleType.OffsetIndex, moved(copy, content))
       copy.struct.setOffset_index_offset(offset)
@@ -187,17 +171,12 @@ private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: Modul
 
   private def contents(columns: Seq[CopiedChunk], kind: ModuleKind): Seq[(CopiedChunk, Array[Byte])] = {
     val copies = columns.map(copy => copy.chunk -> copy).toMap
-    indexes
-      .contents(columns.map(_.chunk), kind) { chunk =>
-        if (kind == ModuleKind.ColumnIndex) chunk.meta.getColumnIndexReference
-        else chunk.meta.getOffsetIndexReference
-      }
-      .map { case (chunk, content) => copies(chunk) -> content }
+    indexes.contents(columns.map(_.chunk), kind).map { case (chunk, content) => copies(chunk) -> content }
   }
 
   /** An offset index with the new places of its pages. */
   private def moved(copy: CopiedChunk, content: Array[Byte]): Array[Byte] = {
-    val where = s"${file.version.path}, column '${copy.chunk.display}'"
+    val where = file.where(copy.chunk)
     val index = FileTail.parse(where, "its offset index") {
       Util.readOffsetIndex(new ByteArrayInputStream(content, 0, ThriftBounds.end(content, 0, content.length)))
     }
@@ -215,14 +194,14 @@ private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: Modul
     out.thrift(Util.writeOffsetIndex(index, _))
   }
 
-  def copyBloomFilter(copy: CopiedChunk): Unit =
-    if (copy.chunk.meta.getBloomFilterOffset > 0) {
-      val (header, bits) = filters.content(copy.chunk)
+  private def copyBloomFilter(copy: CopiedChunk): Unit =
+    if (indexes.hasFilter(copy.chunk)) {
+      val (header, bits) = indexes.filterContent(copy.chunk)
       val (offset, headerLength) = put(copy, ModuleType.BloomFilterHeader, header)
       val (_, bitsLength) = put(copy, ModuleType.BloomFilterBitset, bits)
       copy.metadata.setBloom_filter_offset(offset)
       // The oldest parquet-java that this compiles against does not have the length, and drops it.
-      Option(ColumnMetaData._Fields.findByThriftId(IndexCopy.BloomFilterLength)).foreach { length =>
+      Option(ColumnMetaData._Fields.findByThriftId(FileCopy.BloomFilterLength)).foreach { length =>
         copy.metadata.setFieldValue(length, Int.box(headerLength + bitsLength))
       }
     }
@@ -234,7 +213,7 @@ private[copy] final class IndexCopy(file: OpenFile, bytes: FileBytes, out: Modul
   }
 }
 
-private object IndexCopy {
+private object FileCopy {
 
   /** `ColumnMetaData.bloom_filter_length` in parquet.thrift. */
   val BloomFilterLength = 15
@@ -248,3 +227,5 @@ private[copy] final class CopiedChunk(val chunk: Chunk, val seal: ModuleFile#Col
   /** The new offset and length, header included, of each data page, by its old offset. */
   val pages: mutable.Map[Long, (Long, Int)] = mutable.HashMap.empty
 }
+
+private final class CopiedGroup(val index: Int, val start: Long, val columns: Seq[CopiedChunk])

@@ -3,9 +3,12 @@ package io.pmeparquet.parquet.copy
 import java.io.IOException
 import java.util.zip.CRC32
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 import org.apache.parquet.crypto.InternalFileEncryptor
+import org.apache.parquet.format.FileMetaData
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.columns.{LeafColumn, UnlistedColumns}
@@ -50,7 +53,7 @@ final class FileRewrite(
       written: FSDataOutputStream => Unit = _ => ()
   ): Copied = {
     val (file, carried) = FileRewrite.open(from, fromConf, source)
-    to.foreach(scope => CopiedParts.requireHarmlessEntries(file.footer, scope.settings, source.toString))
+    to.foreach(scope => FileRewrite.requireHarmlessEntries(file.footer, scope.settings, source.toString))
     val encryptor = to.map(encryptorOf(_, file, staged, destination))
     val out = OwnFiles.create(staged, toConf)
     val (pages, checksum) =
@@ -93,11 +96,43 @@ object FileRewrite {
 
   private def open(from: ReadScope, conf: Configuration, source: Path) = {
     val version = FileVersion.of(source, conf)
-    val carried = CopiedParts.requireKnown(from, version, conf)
+    val carried = CarriedFields.of(from, version, conf)
     val file = OpenFiles(from, version, conf, from.counters)
     carried.requireOf(file)
     file -> carried
   }
+
+  /**
+   * @param metadata the file's metadata, which is about to be written in the clear
+   * @throws io.pmeparquet.PmeException if an entry may reveal values: some writers store bounds, filters or samples
+   *   there
+   */
+  private def requireHarmlessEntries(metadata: FileMetaData, settings: FileSettings, file: String): Unit =
+    if (settings.plaintextFooter)
+      Option(metadata.getKey_value_metadata).fold(Seq.empty[String])(_.asScala.toSeq.map(_.getKey)).foreach {
+        key =>
+          if (!isHarmless(key)) throw PmeErrors.readableEntry(file, key)
+      }
+
+  private def isHarmless(key: String) = SchemaEntries.contains(key) || key.startsWith("org.apache.spark.")
+
+  /** Schemas and names of writers, which the readable schema and `created_by` reveal anyway. */
+  private val SchemaEntries = Set(
+    "ARROW:schema",
+    "pandas",
+    "avro.schema",
+    "parquet.avro.schema",
+    "parquet.proto.class",
+    "parquet.proto.descriptor",
+    "parquet.proto.writeSpecsCompliant",
+    "thrift.class",
+    "thrift.descriptor",
+    "iceberg.schema",
+    "writer.model.name",
+    "writer.date.proleptic",
+    "writer.time.zone",
+    "writer.zone.conversion.legacy"
+  )
 }
 
 /** Counts what was written for one file, or for several. */

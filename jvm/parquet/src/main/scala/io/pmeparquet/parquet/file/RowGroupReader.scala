@@ -1,11 +1,12 @@
 package io.pmeparquet.parquet.file
 
+import java.util.{Optional, PrimitiveIterator}
 import java.util.stream.LongStream
-import java.util.PrimitiveIterator
 
 import scala.collection.mutable
 
 import org.apache.parquet.column.page.{PageReadStore, PageReader}
+import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.hadoop.metadata.ColumnPath
 
 import io.pmeparquet.parquet.bytes.{Range, Segment}
@@ -180,3 +181,18 @@ private final case class Parts(dictionary: Option[Range], pages: Seq[IndexedPage
 
 /** A data page at the place that an offset index states; `ordinal` is its number in its chunk. */
 private final case class IndexedPage(range: Range, ordinal: Int, rows: PageRows)
+
+/** Pages of a row group, in the form that parquet-column's readers and Spark's take. */
+private final class RowGroupPages(
+    rowCount: Long,
+    firstRow: Long,
+    rows: Option[Rows],
+    readers: Map[ColumnDescriptor, PageReader]
+) extends PageReadStore {
+  override def getPageReader(column: ColumnDescriptor): PageReader =
+    readers.getOrElse(column, throw new IllegalArgumentException(s"internal error: $column is not read"))
+  override def getRowCount: Long = rowCount
+  override def getRowIndexOffset: Optional[java.lang.Long] = Optional.of(firstRow)
+  override def getRowIndexes: Optional[PrimitiveIterator.OfLong] =
+    rows.fold(Optional.empty[PrimitiveIterator.OfLong]())(some => Optional.of(some.iterator))
+}

@@ -9,7 +9,7 @@ import org.apache.parquet.internal.hadoop.metadata.IndexReference
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.parquet.bytes.{FileBytes, ReadCounters}
 import io.pmeparquet.parquet.chunk.{Chunk, CompressedPageReader, OpenedHeader, Window}
-import io.pmeparquet.parquet.file.{BloomFilters, OpenFile, OpenFiles}
+import io.pmeparquet.parquet.file.{Indexes, OpenFile, OpenFiles}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
@@ -63,7 +63,7 @@ private final class Places(
     most: Int,
     goOn: () => Unit
 ) {
-  private val filters = new BloomFilters(file, bytes, counters)
+  private val indexes = new Indexes(file, bytes, counters)
   private val window = new Window(bytes, Places.ReadBytes)
   private val found = mutable.ArrayBuffer.empty[LaidOut]
   private var pages = 0
@@ -85,7 +85,7 @@ private final class Places(
   /** The chunks whose metadata opens. */
   private def chunksOf(group: Int): Seq[Chunk] =
     opened(file.chunks(group, counters)).getOrElse {
-      file.columns.flatMap(one => opened(file.chunks(group, Seq(one.path), counters).chunks.head))
+      file.leaves.flatMap(one => opened(file.chunks(group, Seq(one.path), counters).chunks.head))
     }
 
   /** Omits whatever does not open; verification reports it. */
@@ -101,7 +101,7 @@ private final class Places(
       if (chunk.meta.getTotalSize > 0) opened(addPages())
       addIndex(ModuleKind.ColumnIndex, chunk.meta.getColumnIndexReference)
       addIndex(ModuleKind.OffsetIndex, chunk.meta.getOffsetIndexReference)
-      if (chunk.meta.getBloomFilterOffset > 0) opened(addBloomFilter())
+      if (indexes.hasFilter(chunk)) opened(addBloomFilter())
       ()
     }
 
@@ -113,7 +113,7 @@ private final class Places(
 
     private def addBloomFilter(): Unit = {
       val offset = chunk.meta.getBloomFilterOffset
-      val header = filters.header(chunk)
+      val header = indexes.filterHeader(chunk)
       val frame = if (chunk.key.isEmpty) 0 else ModuleFrame.GcmOverheadBytes
       add(ModuleKind.BloomFilterHeader.name, offset, header.bitsAt - offset)
       add(ModuleKind.BloomFilterBitset.name, header.bitsAt, header.bitsetBytes.toLong + frame)

@@ -13,7 +13,6 @@ import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.parquet.admission.FooterFields
 import io.pmeparquet.parquet.bytes.{
-  FileBytes,
   FileTail,
   FileVersion,
   FooterBytes,
@@ -42,20 +41,17 @@ private[parquet] object FoundFile {
   ): FoundFile = {
     val file = version.path.toString
     val counters = new ReadCounters
-    val bytes = new FileBytes(version, conf, counters)
-    try {
-      val footer = FooterBytes.read(bytes)
-      FileTail.of(footer, file) match {
-        case FileTail.Plaintext => Plaintext
-        case tail: FileTail.Encrypted =>
-          tail.footerKeyMetadata match {
-            case Some(metadata) if isWrapped(metadata, file) =>
-              val crypto = FileCrypto.of(scope, version, conf, tail, counters)
-              KeyedFile.of(version, footer, metadata, crypto, proven, counters)
-            case _ => WithoutWrappedKeys
-          }
-      }
-    } finally bytes.close()
+    val footer = FooterBytes.read(version, conf, counters)
+    FileTail.of(footer, file) match {
+      case FileTail.Plaintext => Plaintext
+      case tail: FileTail.Encrypted =>
+        tail.footerKeyMetadata match {
+          case Some(metadata) if isWrapped(metadata, file) =>
+            val crypto = FileCrypto.of(scope, version, conf, tail, counters)
+            KeyedFile.of(version, footer, metadata, crypto, proven, counters)
+          case _ => WithoutWrappedKeys
+        }
+    }
   }
 
   /** The key that a file's footer names as its own, whether or not it is; none if it names no wrapped key. */
@@ -131,7 +127,7 @@ private[parquet] final class KeyedFile private (
         val until = FileTail.cryptoMetadataEnd(before, version.path.toString)
         KeyMetadataFields.replace(before.array, before.at, until, KeyMetadataFields.OfCryptoMetadata)(changed)
       }
-    FooterBytes.framed(clear ++ crypto.footer.seal(own), footer.encrypted)
+    FooterBytes.framed(clear ++ crypto.sealFooter(own), footer.encrypted)
   }
 }
 
@@ -160,7 +156,7 @@ private[parquet] object KeyedFile {
       counters: ReadCounters
   ): KeyedFile = {
     val file = version.path.toString
-    val content = crypto.footer.content(footer.segment, counters)
+    val content = crypto.openFooter(footer.segment, counters)
     val metadata = FileTail.metadata(content, file)
     val columns = KeyedChunk.firstOfEachKey(metadata)
     val keys = FileKeyOf(crypto.keys, file)

@@ -60,7 +60,7 @@ private[parquet] object FileSummaries {
       pages: ColumnPages,
       counters: ReadCounters
   ): Map[SummaryKind, FoundSummary] =
-    if (file.rowGroupCount == 0 || !file.columns.exists(_.path == path)) Map.empty
+    if (file.rowGroupCount == 0 || !file.leaves.exists(_.path == path)) Map.empty
     else {
       val groups = (0 until file.rowGroupCount).map(file.chunks(_, Seq(path), counters))
       val column = groups.head.chunks.head.descriptor
@@ -122,7 +122,7 @@ private[summary] final class ColumnSummaries(
     case SummaryKind.Bloom(fpp, None) if !Leaves.isFloating(leaf) && Leaves.isHashed(leaf) =>
       for {
         nulls <- statedNulls
-        bits <- OwnFilters.of(withRows.map(_.chunks.head), pages.bloomFilters, fpp)
+        bits <- OwnFilters.of(withRows.map(_.chunks.head), pages.indexes, fpp)
         if SplitBlocks.falsePositives(bits) <= SplitBlocks.MostFalsePositives
       } yield ColumnSummary.Bloom(bits, nulls)
     case _ => None

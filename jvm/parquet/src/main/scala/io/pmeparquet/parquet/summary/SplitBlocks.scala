@@ -5,7 +5,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 import scala.annotation.tailrec
 
 import io.pmeparquet.parquet.chunk.Chunk
-import io.pmeparquet.parquet.file.BloomFilters
+import io.pmeparquet.parquet.file.Indexes
 
 /**
  * Sizes of split-block Bloom filters (`BloomFilter.md` of the Parquet format). A filter consists of blocks of eight words
@@ -112,10 +112,10 @@ private[summary] object OwnFilters {
    * @param chunks of the column, in each row group that has rows
    * @return none if a row group has no filter, or the column itself gives a better one
    */
-  def of(chunks: Seq[Chunk], filters: BloomFilters, fpp: Double): Option[Array[Byte]] =
+  def of(chunks: Seq[Chunk], indexes: Indexes, fpp: Double): Option[Array[Byte]] =
     if (chunks.isEmpty || !chunks.forall(_.meta.getBloomFilterOffset > 0)) None
     else {
-      val headers = chunks.map(filters.header)
+      val headers = chunks.map(indexes.filterHeader)
       val bytes = headers.map(_.bitsetBytes)
       val common = Iterator.iterate(bytes.min)(_ / 2).find(_ <= SplitBlocks.MaxBytes).get
       if (bytes.max > MaxOwnBytes) None
@@ -123,7 +123,7 @@ private[summary] object OwnFilters {
         // One at a time: only the folded ones stay.
         chunks.iterator
           .zip(headers.iterator)
-          .map { case (chunk, header) => SplitBlocks.folded(filters.bits(chunk, header), common) }
+          .map { case (chunk, header) => SplitBlocks.folded(indexes.filterBits(chunk, header), common) }
           .reduceLeft((all, more) => for (one <- all; other <- more) yield SplitBlocks.union(one, other))
           .flatMap(fitted(_, fpp))
     }

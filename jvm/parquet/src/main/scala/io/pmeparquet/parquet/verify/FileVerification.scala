@@ -3,12 +3,12 @@ package io.pmeparquet.parquet.verify
 import java.io.IOException
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.internal.hadoop.metadata.IndexReference
 
 import io.pmeparquet.cipher.ModuleKind
+import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.parquet.bytes.{FileBytes, FileVersion, ReadCounters}
 import io.pmeparquet.parquet.chunk.{Chunk, Window}
-import io.pmeparquet.parquet.file.{BloomFilters, FileColumn, Indexes, OpenFiles}
+import io.pmeparquet.parquet.file.{Indexes, OpenFiles}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
@@ -34,7 +34,7 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
     try
       findings
         .attempt(_.copy(module = Some(ModuleKind.Footer.name))) {
-          OpenFiles.unjudged(scope, version, conf, counters.tagged)
+          OpenFiles.withoutColumnCheck(scope, version, conf, counters.tagged)
         }
         .map { file =>
           unprotected = Unprotected.of(file)
@@ -62,7 +62,6 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
 private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
   import examined.{counters, file, findings}
   private val indexes = new Indexes(file, bytes, counters.tagged)
-  private val filters = new BloomFilters(file, bytes, counters.tagged)
   private val window =
     new Window(bytes, if (examined.sample.pages < 1) FileWalk.SampleBytes else FileWalk.ReadBytes)
 
@@ -80,19 +79,19 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
 
   /** The chunks whose metadata opens: one that does not must not keep the others from being opened. */
   private def chunks(group: Int): Seq[Chunk] =
-    together(group, file.columns).getOrElse {
-      val keyed = file.columns.filter(hasKey(group, _))
-      together(group, keyed).getOrElse(keyed.flatMap(alone(group, _)))
+    together(group, file.leaves).getOrElse {
+      val keyed = file.leaves.filter(hasKey(group, _))
+      together(group, keyed).getOrElse(keyed.flatMap(single(group, _)))
     }
 
-  private def together(group: Int, columns: Seq[FileColumn]): Option[Seq[Chunk]] = {
+  private def together(group: Int, columns: Seq[LeafColumn]): Option[Seq[Chunk]] = {
     val opened = new ReadCounters
     val chunks = findings.trial(file.chunks(group, columns.map(_.path), opened).chunks).toOption
     if (chunks.isDefined) counters.tagged.modules.add(opened.modules.sum)
     chunks
   }
 
-  private def hasKey(group: Int, column: FileColumn): Boolean =
+  private def hasKey(group: Int, column: LeafColumn): Boolean =
     findings.trial(file.requireKey(group, column.path, counters.tagged)) match {
       case Right(()) => true
       case Left(failed) =>
@@ -100,7 +99,7 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
         false
     }
 
-  private def alone(group: Int, column: FileColumn): Option[Chunk] = {
+  private def single(group: Int, column: LeafColumn): Option[Chunk] = {
     def metadata(file: Finding) = file.copy(
       rowGroup = Some(group),
       column = Some(column.display),
@@ -113,23 +112,19 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
     private def in(kind: ModuleKind)(file: Finding) = file.inModule(group, chunk, kind)
 
     def run(): Unit = {
-      content(ModuleKind.ColumnIndex)(_.meta.getColumnIndexReference)
-      val offsets = content(ModuleKind.OffsetIndex)(_.meta.getOffsetIndexReference)
-      if (chunk.meta.getBloomFilterOffset > 0) bloomFilter()
+      content(ModuleKind.ColumnIndex)
+      val offsets = content(ModuleKind.OffsetIndex)
+      if (indexes.hasFilter(chunk)) bloomFilter()
       if (chunk.meta.getValueCount > 0)
         new PageWalk(examined, window, group, chunk, offsets).run()
     }
 
-    private def content(kind: ModuleKind)(
-        reference: Chunk => IndexReference
-    ): Option[Array[Byte]] =
-      findings
-        .attempt(in(kind))(indexes.contents(Seq(chunk), kind)(reference))
-        .flatMap(_.headOption.map(_._2))
+    private def content(kind: ModuleKind): Option[Array[Byte]] =
+      findings.attempt(in(kind))(indexes.contents(Seq(chunk), kind)).flatMap(_.headOption.map(_._2))
 
     private def bloomFilter(): Unit = for {
-      header <- findings.attempt(in(ModuleKind.BloomFilterHeader))(filters.header(chunk))
-    } findings.attempt(in(ModuleKind.BloomFilterBitset))(filters.bits(chunk, header))
+      header <- findings.attempt(in(ModuleKind.BloomFilterHeader))(indexes.filterHeader(chunk))
+    } findings.attempt(in(ModuleKind.BloomFilterBitset))(indexes.filterBits(chunk, header))
   }
 }
 
