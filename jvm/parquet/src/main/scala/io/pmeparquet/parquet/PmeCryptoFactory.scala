@@ -6,7 +6,7 @@ import org.apache.parquet.crypto._
 import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 
 import io.pmeparquet.parquet.admission.FileDecryption
-import io.pmeparquet.parquet.alone.{ConfigurationScopes, SkippedFiles}
+import io.pmeparquet.parquet.standalone.{ConfigurationScopes, SkippedFiles}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.FileEncryption
 import io.pmeparquet.PmeException

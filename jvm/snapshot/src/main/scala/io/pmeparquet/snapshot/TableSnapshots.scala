@@ -14,7 +14,7 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{FileEntry, IndexEntry, ManifestJson, PartEntry}
 import io.pmeparquet.snapshot.parts.{IndexFile, PartFile, PartKeys, SealedFile}
-import io.pmeparquet.snapshot.seal.{SealCheck, Seals}
+import io.pmeparquet.snapshot.manifest.{SealCheck, Seals}
 import io.pmeparquet.Condition.SnapshotDamaged
 
 /**

@@ -59,7 +59,7 @@ private[parquet] object FooterPolicy {
 }
 
 /**
- * Admits files to a read: reads and judges a file's tail, then gives parquet-java the properties that open the file.
+ * Admits files to a read: reads and checks a file's tail, then gives parquet-java the properties that open the file.
  */
 private[parquet] object FileDecryption {
 

@@ -77,7 +77,7 @@ final class InPlaceRun private (
   def claim(file: Path, conf: Configuration): Unit = {
     val claim = claimOf(file)
     requireRunning(conf)
-    if (!OwnFiles.createAlone(claim, conf)) throw PmeErrors.claimedBefore(file.toString)
+    if (!OwnFiles.createExclusively(claim, conf)) throw PmeErrors.claimedBefore(file.toString)
     requireRunning(conf)
   }
 

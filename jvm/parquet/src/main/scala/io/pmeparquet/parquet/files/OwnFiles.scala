@@ -49,7 +49,7 @@ private[pmeparquet] object OwnFiles {
   }
 
   /** Creates an empty file. If several try at the same moment, exactly one succeeds. */
-  def createAlone(path: Path, conf: Configuration): Boolean = {
+  def createExclusively(path: Path, conf: Configuration): Boolean = {
     val place = Place.of(path, conf)
     try {
       if (place.isLocal) LocalFiles.make(place.local)

@@ -49,7 +49,7 @@ final case class WantedColumns(columns: Seq[WantedColumn], caseSensitive: Boolea
       val path = leaf.sparkPath.tail.map(name)
       wanted.startsWith(path) || path.startsWith(wanted)
     }
-    // One column too many costs a key that the query could do without; one too few would evade the gate.
+    // One column too many costs a key that the query could do without; one too few would evade the check.
     if (column.byNestedIds || (named.isEmpty && column.inCollection)) candidates else named
   }
 

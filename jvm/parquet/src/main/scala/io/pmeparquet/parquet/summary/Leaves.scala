@@ -31,7 +31,7 @@ private[parquet] object Leaves {
   def isFloating(leaf: PrimitiveType): Boolean =
     leaf.getPrimitiveTypeName == FLOAT || leaf.getPrimitiveTypeName == DOUBLE
 
-  /** Whether a list of its values needs bounds as well to be judged. */
+  /** Whether a list of its values needs bounds as well to be evaluated. */
   def needsBounds(leaf: PrimitiveType): Boolean = isFloating(leaf) || leaf.getPrimitiveTypeName == BOOLEAN
 
   /** Whether bytes can be the bound of a column: those of bytes may be cut. */

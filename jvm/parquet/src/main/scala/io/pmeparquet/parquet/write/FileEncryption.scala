@@ -1,24 +1,22 @@
 package io.pmeparquet.parquet.write
 
+import io.pmeparquet.AesKey
+import io.pmeparquet.cipher.CryptoProvider
+import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, KeyPlan}
+import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
+import io.pmeparquet.options.EncryptionAlgorithm
+import io.pmeparquet.parquet.bytes.{FileVersion, FooterBytes}
+import io.pmeparquet.parquet.files.MaterialFiles
+import io.pmeparquet.parquet.schema.SchemaColumns
+import io.pmeparquet.parquet.scope.{DirectKeys, WriteScope}
 import java.security.SecureRandom
-
-import scala.collection.mutable
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.{ColumnEncryptionProperties, FileEncryptionProperties, ParquetCipher}
 import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.schema.MessageType
-
-import io.pmeparquet.cipher.CryptoProvider
-import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, KeyPlan}
-import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
-import io.pmeparquet.options.EncryptionAlgorithm
-import io.pmeparquet.parquet.files.MaterialFiles
-import io.pmeparquet.parquet.schema.SchemaColumns
-import io.pmeparquet.parquet.scope.{DirectKeys, WriteScope}
-import io.pmeparquet.AesKey
+import scala.collection.mutable
+import scala.collection.JavaConverters._
 
 /**
  * Makes the keys of one new file, and the encryption properties that parquet-java needs.
@@ -110,5 +108,22 @@ private[parquet] final class FileEncryption(
   private def cipher: ParquetCipher = settings.algorithm match {
     case EncryptionAlgorithm.AesGcmV1 => ParquetCipher.AES_GCM_V1
     case EncryptionAlgorithm.AesGcmCtrV1 => ParquetCipher.AES_GCM_CTR_V1
+  }
+}
+
+/**
+ * What tells a file that was just written from every other one. It needs no key. ''Crosses the wire.''
+ *
+ * @param length of the file in bytes
+ * @param sha256 of the footer, its length and the magic at the end of the file
+ */
+final case class WrittenFooter(length: Long, sha256: Array[Byte])
+
+object WrittenFooter {
+
+  /** @throws io.pmeparquet.PmeException if the file does not end as a Parquet file does */
+  def read(file: Path, conf: Configuration): WrittenFooter = {
+    val version = FileVersion.of(file, conf)
+    WrittenFooter(version.length, FooterBytes.read(version, conf).sha256)
   }
 }

@@ -1,21 +1,20 @@
 package io.pmeparquet.parquet.write
 
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.options.FileSettings
+import java.io.IOException
 import java.lang.reflect.Field
-
-import scala.collection.JavaConverters._
-import scala.util.matching.Regex
-import scala.util.Try
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.ParquetRuntimeException
 import org.apache.parquet.column.ParquetProperties
 import org.apache.parquet.column.ParquetProperties.WriterVersion
 import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetRecordWriter}
 import org.apache.parquet.hadoop.ParquetOutputFormat.JobSummaryLevel
 import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType}
-
-import io.pmeparquet.options.FileSettings
-import io.pmeparquet.PmeErrors
+import scala.collection.JavaConverters._
+import scala.util.Try
+import scala.util.matching.Regex
 
 /** Refuses settings with which parquet-java would leave bytes of a protected column readable. */
 object WriteRules {
@@ -171,4 +170,32 @@ object SizeStatistics {
     field.setAccessible(true)
     field
   }
+}
+
+/** Explains what parquet-java refuses to write. Spark would name only the task that failed. */
+object WriteFailures {
+
+  /**
+   * @param where the table and the file
+   * @param isSparks whether Spark explains a cause itself
+   * @return none for failures of others, such as storage
+   */
+  def explained(failed: Throwable, where: String)(isSparks: Throwable => Boolean): Option[PmeException] =
+    PmeException.find(failed).orElse {
+      val causes = PmeException.causes(failed)
+      if (causes.exists(cause => isSparks(cause) || cause.isInstanceOf[IOException])) None
+      else
+        causes
+          .find(isThrownByParquet)
+          .map(cause => PmeErrors.notWritten(where, PmeException.firstLine(cause), failed))
+    }
+
+  private def isThrownByParquet(e: Throwable) = e match {
+    case _: ParquetRuntimeException => true
+    case _: RuntimeException =>
+      e.getStackTrace.find(!_.getClassName.startsWith("java.")).exists(_.getClassName.startsWith(Parquet))
+    case _ => false
+  }
+
+  private val Parquet = "org.apache.parquet."
 }

@@ -4,7 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.{OptionSpec, PmeOptions}
-import io.pmeparquet.parquet.alone.ConfiguredKeys
+import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
 

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.alone
+package io.pmeparquet.parquet.standalone
 
 import scala.collection.JavaConverters._
 
@@ -13,7 +13,7 @@ import org.apache.parquet.schema.MessageType
  * Anybody can name a directory as a log's. So a file is a log's only at the exact place, by an exact name, and with the
  * columns of a log. Every other file is data, for which all keys of columns count.
  */
-private[alone] object TableLogs {
+private[standalone] object TableLogs {
 
   // Delta may write under a hidden name first: `.<name>.<random>.tmp`.
   private val Checkpoint = """\.?\d{20}\.checkpoint(\.[0-9A-Za-z-]+)*\.parquet(\.[0-9A-Za-z-]+\.tmp)?"""

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.alone
+package io.pmeparquet.parquet.standalone
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 import java.nio.file.Files
@@ -12,7 +12,7 @@ import io.pmeparquet.keys.{KeyDesk, KeyDesks, KeyRoute}
 import io.pmeparquet.PmeException
 
 /** Which configurations a driver answers for, without Spark. */
-class ConfigurationDesksSuite extends FunSuite {
+class ConfigurationBrokerSuite extends FunSuite {
   private object Here extends KeyRoute {
     override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesks.answer(request)
   }
@@ -31,7 +31,7 @@ class ConfigurationDesksSuite extends FunSuite {
   private def own = Seq("pme-parquet.kms" -> "static", "pme-parquet.kms.static.keys" -> s"file:$keys")
 
   private def answer(asked: Configuration, sessions: Configuration*) =
-    KeyDesk.taken(ConfigurationDesks.answer(ConfigurationIdentity.requestOf(asked), sessions, Here), Here)
+    KeyDesk.taken(ConfigurationBroker.answer(ConfigurationIdentity.requestOf(asked), sessions, Here), Here)
 
   private def sent(conf: Configuration) = {
     val bytes = new ByteArrayOutputStream
@@ -143,7 +143,7 @@ class ConfigurationDesksSuite extends FunSuite {
     )
     assertEquals(intercept[PmeException](desk.directKey("a", "t")).getCondition(), "PME_KEY_METADATA")
     val message =
-      new String(ConfigurationDesks.answer(ConfigurationIdentity.requestOf(session), Nil, Here), "ISO-8859-1")
+      new String(ConfigurationBroker.answer(ConfigurationIdentity.requestOf(session), Nil, Here), "ISO-8859-1")
     assert(!message.contains(keys.toString))
   }
 

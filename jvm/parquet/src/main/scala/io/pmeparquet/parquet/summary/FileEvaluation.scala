@@ -25,6 +25,7 @@ import org.apache.parquet.hadoop.BloomFilterReader
 import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
+import io.pmeparquet.parquet.schema.Comparison
 import io.pmeparquet.PmeErrors
 
 /**
@@ -44,17 +45,17 @@ final case class Proof(uses: Set[(Seq[String], SummaryKind)])
 
 /**
  * Decides whether a file can hold a row for a predicate. It recurses over AND and OR, and has parquet-java's filters
- * judge each comparison, from what the summaries of its column say, as they judge a row group. What is not proved may match:
+ * evaluate each comparison, from what the summaries of its column say, as they do for a row group. What is not proved may match:
  * unknown columns, other types, NaN, NOT. For one thread.
  *
  * @param predicate without NOT (`LogicalInverseRewriter`)
  * @param classes the classes of the user's that this query may use
  */
-final class FileJudge(
+final class FileEvaluation(
     predicate: FilterPredicate,
-    classes: SummaryKind.OfClass => Option[SummaryClass] = FileJudge.NoClasses
+    classes: SummaryKind.OfClass => Option[SummaryClass] = FileEvaluation.NoClasses
 ) {
-  import FileJudge._
+  import FileEvaluation._
 
   private val tree = Node.of(predicate)
 
@@ -108,16 +109,16 @@ final class FileJudge(
   }
 }
 
-object FileJudge {
+object FileEvaluation {
   private[summary] val NoClasses: SummaryKind.OfClass => Option[SummaryClass] = _ => None
 
-  /** As [[FileJudge.holdsNone]], for one file. */
+  /** As [[FileEvaluation.holdsNone]], for one file. */
   def holdsNone(
       predicate: FilterPredicate,
       columns: Map[Seq[String], KnownColumn],
       rows: Long,
       classes: SummaryKind.OfClass => Option[SummaryClass] = NoClasses
-  ): Option[Proof] = new FileJudge(predicate, classes).holdsNone(columns, rows)
+  ): Option[Proof] = new FileEvaluation(predicate, classes).holdsNone(columns, rows)
 
   private def asked(
       kind: SummaryKind.OfClass,
@@ -182,7 +183,7 @@ private[summary] final class KnownSummary(
     case ColumnSummary.OfClass(_) => None
   }
 
-  /** What only a class of the user's can judge. */
+  /** What only a class of the user's can evaluate. */
   def ofClass: Option[(SummaryKind.OfClass, Array[Byte])] = (kind, summary) match {
     case (kind: SummaryKind.OfClass, ColumnSummary.OfClass(content)) => Some(kind -> content)
     case _ => None
@@ -194,12 +195,12 @@ private[summary] final class KnownSummary(
    * @param comparison with values of this column's type, of which none is NaN
    */
   def holdsNone(comparison: Comparison): Boolean =
-    isJudged && (byStatistics(comparison) || (hasOneForm && comparison.hasLengthOf(leaf) &&
+    isUsable && (byStatistics(comparison) || (hasOneForm && comparison.hasLengthOf(leaf) &&
       !comparison.hasZero &&
       (byDictionary(comparison) || byBloomFilter(comparison))))
 
   /** Whether the summary says of a type with an order what it can say; a summary that does not says nothing. */
-  private val isJudged = Leaves.hasOrder(leaf) && nulls.exists(some => some >= 0 && some <= rows) &&
+  private val isUsable = Leaves.hasOrder(leaf) && nulls.exists(some => some >= 0 && some <= rows) &&
     (summary match {
       case ColumnSummary.Range(bounds, _) =>
         bounds.forall { case (min, max) => Leaves.canBound(leaf, min) && Leaves.canBound(leaf, max) }
@@ -247,7 +248,7 @@ private[summary] final class KnownSummary(
 
   private def statistics: Statistics[_] = summary match {
     case ColumnSummary.Range(Some((min, max)), _) => statisticsOf(min, max)
-    // Dictionaries of booleans are not judged, nor are comparisons with zero.
+    // Dictionaries of booleans are not evaluated, nor are comparisons with zero.
     case ColumnSummary.ValueList(values, _) if values.nonEmpty && Leaves.needsBounds(leaf) =>
       values.map(value => statisticsOf(value, value)).reduceLeft { (all, more) =>
         all.asInstanceOf[Statistics[Integer]].mergeStatistics(more)

@@ -3,4 +3,4 @@
  *
  * <p>{@code ConfigurationScopes} is the way in. {@code PmeCryptoFactory} calls it where nobody has handed it a scope.
  */
-package io.pmeparquet.parquet.alone;
+package io.pmeparquet.parquet.standalone;

@@ -1,4 +1,4 @@
-package io.pmeparquet.snapshot.seal
+package io.pmeparquet.snapshot.manifest
 
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.security.{MessageDigest, SecureRandom}
@@ -7,7 +7,6 @@ import javax.crypto.Mac
 
 import io.pmeparquet.{AesKey, PmeErrors, Sha256}
 import io.pmeparquet.keys.{KeySource, PublicKeys, SigningKey}
-import io.pmeparquet.snapshot.manifest.SealLine
 
 /** Makes the seals of manifests. ''Driver only.'' */
 trait Sealer {

@@ -1,4 +1,4 @@
-package io.pmeparquet.snapshot.seal
+package io.pmeparquet.snapshot.manifest
 
 import java.nio.file.{Files, Paths}
 import java.security.{KeyPairGenerator, PublicKey}

@@ -1,22 +1,20 @@
-package io.pmeparquet.parquet.alone
-
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
-import java.util.{Base64, Locale}
-
-import scala.collection.JavaConverters._
-
-import org.apache.hadoop.conf.Configuration
+package io.pmeparquet.parquet.standalone
 
 import io.pmeparquet.kms.client.HiveSettings
 import io.pmeparquet.options.{OptionSpec, ParquetNames, PmeOptions}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+import java.util.{Base64, Locale, UUID}
+import java.util.concurrent.ConcurrentHashMap
+import org.apache.hadoop.conf.Configuration
+import scala.collection.JavaConverters._
 
 /**
  * What two processes of an application compare, to know whether they would open the same KMS: a digest of every setting
  * that a client could look at. Settings that engines add for one read or write are left out, and so are options that say
  * which keys to use. The less is left out, the rarer another's KMS is taken for one's own.
  */
-private[alone] object ConfigurationIdentity {
+private[standalone] object ConfigurationIdentity {
   def of(conf: Configuration): String = {
     val entries = conf.asScala
       .filter(entry => counts(entry.getKey) && !isDefault(conf, entry.getKey))
@@ -52,7 +50,7 @@ private[alone] object ConfigurationIdentity {
   private val Variable = """\$\{([^}$\s]+)}""".r
   private val Nested = """\$\{[^}]*\$\{""".r
 
-  /** What a process asks the driver for: a desk for its configuration, and for its generation of keys. */
+  /** What a process asks the driver for: a key broker for its configuration, and for its generation of keys. */
   def requestOf(conf: Configuration): String = of(conf) + KeyGeneration.of(conf).fold("")(s"$Separator" + _)
 
   /** The digest in a request, and the generation. */
@@ -115,4 +113,28 @@ private[alone] object ConfigurationIdentity {
   /** Hadoop's own defaults come with its classes, which processes load at different times. */
   private def isDefault(conf: Configuration, name: String): Boolean =
     Option(conf.getPropertySources(name)).exists(_.lastOption.exists(_.endsWith("-default.xml")))
+}
+
+/**
+ * Which key-encryption keys the writers of a configuration share. With another generation, they take new ones from the
+ * KMS, though the keys from before have not expired. The driver that starts it need not reach executors or key brokers: the
+ * configuration of each later task has it.
+ */
+private[pmeparquet] object KeyGeneration {
+  val Name = "pme.parquet.key.generation"
+
+  def of(conf: Configuration): Option[String] = Option(conf.get(Name))
+
+  // As many as there were rotations.
+  private val begun = ConcurrentHashMap.newKeySet[String]()
+
+  /** Starts a new one, for all whose configurations are copies of this one that are made from now on. */
+  def begin(conf: Configuration): Unit = {
+    val generation = UUID.randomUUID().toString
+    begun.add(generation)
+    conf.set(Name, generation)
+  }
+
+  /** Whether this process started it. Any other is not answered, because each one that is answered costs memory. */
+  def isKnown(generation: String): Boolean = begun.contains(generation)
 }

@@ -9,11 +9,11 @@ import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate, Logical
 import org.apache.parquet.io.api.Binary
 import RandomPredicates._
 
-import io.pmeparquet.parquet.schema.PredicateColumns
+import io.pmeparquet.parquet.schema.{Comparison, PredicateColumns}
 import io.pmeparquet.PmeException
 
 /** What the judge proves of random small files, against brute force. */
-class FileJudgeSuite extends FunSuite {
+class FileEvaluationSuite extends FunSuite {
   private val Files = 400
   private val list = SummaryKind.ValueList(64)
   private val bloom = SummaryKind.Bloom(0.01, None)
@@ -26,7 +26,7 @@ class FileJudgeSuite extends FunSuite {
     }
 
   private def judged(predicate: FilterPredicate, rows: Int, known: (Seq[String], KnownColumn)*) =
-    FileJudge.holdsNone(predicate, known.toMap, rows.toLong)
+    FileEvaluation.holdsNone(predicate, known.toMap, rows.toLong)
 
   ColumnKind.all.foreach { kind =>
     test(s"no summary of a column '$kind' loses a row, and each proves something") {
@@ -167,7 +167,7 @@ class FileJudgeSuite extends FunSuite {
   private def asked(predicate: FilterPredicate, made: Option[SummaryClass]): Option[Proof] = {
     val column = ints(5, null)
     val known = column.known(byClass -> Some(ColumnSummary.OfClass(Array[Byte](5))))
-    FileJudge.holdsNone(predicate, Map(known), 2, kind => made.filter(_ => kind == byClass))
+    FileEvaluation.holdsNone(predicate, Map(known), 2, kind => made.filter(_ => kind == byClass))
   }
 
   test("a class of the user's is asked only for what null cannot fulfil, and only if it may be loaded") {

@@ -1,24 +1,22 @@
-package io.pmeparquet.parquet.alone
+package io.pmeparquet.parquet.standalone
 
+import io.pmeparquet.{PmeErrors, RecentValues}
+import io.pmeparquet.keys.{KeyDesk, KeySource, KmsSettings, KmsUse}
+import io.pmeparquet.kms.client.{ConfiguredValues}
+import io.pmeparquet.options.{FileSettings, OptionValues, ReadSettings, Settings, WriteSettings}
+import io.pmeparquet.parquet.admission.{Admissions, FileDecryption}
+import io.pmeparquet.parquet.bytes.FileVersion
+import io.pmeparquet.parquet.file.OpenFiles
+import io.pmeparquet.parquet.scope.{Expiring, KeyCalls, KmsTrial, ReadScope, ScopeCache, Scopes, WriteScope}
+import io.pmeparquet.parquet.write.WriteRules
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.FileDecryptionProperties
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.{PmeErrors, RecentValues}
-import io.pmeparquet.keys.{KmsSettings, KmsUse}
-import io.pmeparquet.kms.client.{ConfiguredValues, ProcessSecrets}
-import io.pmeparquet.kms.KmsAccess
-import io.pmeparquet.options.{OptionValues, ReadSettings, Settings, WriteSettings}
-import io.pmeparquet.parquet.admission.{Admissions, FileDecryption}
-import io.pmeparquet.parquet.bytes.FileVersion
-import io.pmeparquet.parquet.file.OpenFiles
-import io.pmeparquet.parquet.scope.{Expiring, ReadScope, ScopeCache, Scopes, WriteScope}
-import io.pmeparquet.parquet.write.WriteRules
-
 /**
- * Scopes for who uses parquet-java without Spark's source of this format: a Hadoop configuration alone says what to encrypt,
- * and where the keys are. The driver of a Spark that knows the configuration calls the KMS ([[ConfigurationDesks]]), or
+ * Scopes for who uses parquet-java without Spark's source of this format: a Hadoop configuration by itself says what to encrypt,
+ * and where the keys are. The driver of a Spark that knows the configuration calls the KMS ([[ConfigurationBroker]]), or
  * else this process.
  *
  * Configurations that differ at most in what differs from task to task share a scope, and so the answers of the KMS, for as
@@ -32,8 +30,8 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   Scopes.sweepAlso(this)
 
   /**
-   * The properties that open a file; none for a plaintext file that the configuration allows. Nobody has sent the file
-   * through the gate, so its footer is judged here, before parquet-java reads it.
+   * The properties that open a file; none for a plaintext file that the configuration allows. No other check has
+   * seen the file, so its footer is checked here, before parquet-java reads it.
    *
    * @param path none if parquet-java was given a file without its path
    * @throws io.pmeparquet.PmeException if the file is refused, or the configuration does not say what it must
@@ -51,7 +49,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
         )
       case Some(file) =>
         val version = FileVersion.of(file, conf)
-        scope.cache(Judgements).get(version) {
+        scope.cache(CheckedFooters).get(version) {
           OpenFiles.read(scope, version, conf, scope.counters)
           false
         }
@@ -63,7 +61,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   private def isLog(conf: Configuration, file: Path): Boolean = TableLogs.mayContain(file) && {
     val scope = read(conf, inLog = true)
     val version = FileVersion.of(file, conf)
-    scope.cache(Judgements).get(version) {
+    scope.cache(CheckedFooters).get(version) {
       TableLogs.contain(file, OpenFiles.read(scope, version, conf, scope.counters).schema)
     }
   }
@@ -73,10 +71,10 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
     readers.getFor(if (inLog) TableLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
       val settings = Settings.forRead(values, caseSensitive = true)
-      val scope = ConfigurationDesks
+      val scope = ConfigurationBroker
         .find(conf, values)
-        .map(Scopes.readAtDesk(_, settings))
-        .getOrElse(Scopes.forRead(KmsUse(kms(values, conf), None), settings, conf))
+        .map(Scopes.readThroughBroker(_, settings))
+        .getOrElse(Scopes.forRead(KmsUse(ConfigurationOptions.kms(values, conf), None), settings, conf))
       scope -> settings.kekLifetimeMillis
     }
   }
@@ -95,15 +93,15 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
     writers.getFor(if (inLog) TableLogs.identityOf(job) else job) {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
       Settings.requireKeys(values)
-      val scope = ConfigurationDesks.find(conf, values) match {
-        case Some(desk) => Scopes.writeAtDesk(desk, settings(values, AtDesk).files)
-        case None => Scopes.forWrite(settings(values, kms(values, conf)), tableDirectory = "", conf)
+      val scope = ConfigurationBroker.find(conf, values) match {
+        case Some(broker) => Scopes.writeThroughBroker(broker, settings(values, AtDriver).files)
+        case None => Scopes.forWrite(settings(values, ConfigurationOptions.kms(values, conf)), tableDirectory = "", conf)
       }
       scope -> Settings.lifetimeMillis(values)
     }
   }
 
-  private[alone] def settings(values: OptionValues, kms: => KmsSettings): WriteSettings = {
+  private[standalone] def settings(values: OptionValues, kms: => KmsSettings): WriteSettings = {
     // If it names neither keys nor a KMS, the error is about the keys.
     Settings.requireKeys(values)
     val settings = Settings.forWrite(values, KmsUse(kms, None), caseSensitive = true)
@@ -112,14 +110,9 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   }
 
   /** The driver knows which KMS it is. */
-  private[alone] case object AtDesk extends KmsSettings {
+  private[standalone] case object AtDriver extends KmsSettings {
     override def kind: String = "driver"
     override def isInProcess: Boolean = false
-  }
-
-  private[alone] def kms(values: OptionValues, conf: Configuration): KmsSettings = {
-    val secrets = new ProcessSecrets(conf, name => Option(conf.get(name)))
-    KmsAccess.settings(new ConfiguredValues(values, conf, secrets, Set.empty))
   }
 
   /** Settings of a task may be what a secret refers to, so secrets count as well. */
@@ -145,8 +138,8 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
       )
   }
 
-  /** Files whose footers were judged a moment ago, and whether they are a log's. */
-  private object Judgements extends ScopeCache[FileVersion, Boolean] {
+  /** Files whose footers were checked a moment ago, and whether they are a log's. */
+  private object CheckedFooters extends ScopeCache[FileVersion, Boolean] {
     override def empty(settings: ReadSettings): RecentValues[FileVersion, Boolean] =
       new RecentValues(Admissions.MaxFiles, Admissions.LifetimeMillis)
   }
@@ -154,5 +147,48 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   override def sweep(): Unit = {
     readers.sweep()
     writers.sweep()
+  }
+}
+
+/**
+ * Tries out the keys of a file in a table's log in the way that the crypto factory has in this process: by the driver, if
+ * it knows the configuration, or by the KMS itself. It touches no file.
+ *
+ * @param isByDriver whether the driver calls the KMS
+ * @param isAsAsked false if the options let the driver call the KMS, and it does not know this configuration
+ */
+private[pmeparquet] final class LogTrial private (
+    source: KeySource,
+    files: FileSettings,
+    val isByDriver: Boolean,
+    val isAsAsked: Boolean
+) {
+
+  /** The name of the KMS in messages. */
+  def describe: String = source.describe
+
+  def keys: Seq[String] = files.masterKeys
+
+  /** @throws io.pmeparquet.PmeException if the KMS refuses the key */
+  def of(masterKeyId: String, where: String): KeyCalls = KmsTrial.calls(source, files, masterKeyId, where)
+}
+
+private[pmeparquet] object LogTrial {
+
+  /** @throws io.pmeparquet.PmeException as a write would: for the options, or if the KMS cannot be opened */
+  def of(conf: Configuration): LogTrial = of(conf, ConfigurationBroker.find(conf, _))
+
+  private[standalone] def of(conf: Configuration, find: OptionValues => Option[KeyDesk]): LogTrial = {
+    val values = ConfigurationOptions.of(conf, withColumns = false)
+    Settings.requireKeys(values)
+    find(values) match {
+      case Some(broker) =>
+        val files = ConfigurationScopes.settings(values, ConfigurationScopes.AtDriver).files
+        new LogTrial(broker, files, isByDriver = true, isAsAsked = true)
+      case None =>
+        val settings = ConfigurationScopes.settings(values, ConfigurationOptions.kms(values, conf))
+        val source = Scopes.open(settings.use, conf, lifetimeMillis = 0).source
+        new LogTrial(source, settings.files, isByDriver = false, !ConfigurationBroker.mayAsk(values))
+    }
   }
 }

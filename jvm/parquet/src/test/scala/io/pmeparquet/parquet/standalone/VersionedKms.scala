@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.alone
+package io.pmeparquet.parquet.standalone
 
 import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.ConcurrentHashMap

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.alone
+package io.pmeparquet.parquet.standalone
 
 import java.nio.file.{Files, Paths}
 import java.util.concurrent.atomic.AtomicInteger
@@ -23,7 +23,7 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.PmeException
 
 /** parquet-java with `parquet.crypto.factory.class` and a Hadoop configuration, and nothing of Spark. */
-class FactoryAloneSuite extends FunSuite {
+class StandaloneFactorySuite extends FunSuite {
   private val Factory = "parquet.crypto.factory.class" -> classOf[PmeCryptoFactory].getName
   private val schema = MessageTypeParser.parseMessageType(
     "message m { required int64 id; required binary ssn (STRING); optional group address { required binary city (STRING); } }"

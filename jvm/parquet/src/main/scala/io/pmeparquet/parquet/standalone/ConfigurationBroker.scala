@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet.alone
+package io.pmeparquet.parquet.standalone
 
 import java.security.PrivilegedAction
 import java.util.concurrent.ConcurrentHashMap
@@ -23,11 +23,11 @@ import io.pmeparquet.parquet.scope.{Expiring, Scopes}
  * it has, by a digest. The driver answers only if a session of its own has the same, and opens the KMS with that of the
  * session: what a table or a task says of a KMS is never used.
  */
-private[pmeparquet] object ConfigurationDesks {
+private[pmeparquet] object ConfigurationBroker {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  /** The desk for who has this configuration; none if this process calls the KMS itself. */
-  private[alone] def find(conf: Configuration, values: OptionValues): Option[KeyDesk] =
+  /** The key broker for who has this configuration; none if this process calls the KMS itself. */
+  private[standalone] def find(conf: Configuration, values: OptionValues): Option[KeyDesk] =
     if (!mayAsk(values)) None
     else {
       lazy val request = ConfigurationIdentity.requestOf(conf)
@@ -35,7 +35,7 @@ private[pmeparquet] object ConfigurationDesks {
     }
 
   /** Whether the options let the driver call the KMS. */
-  private[alone] def mayAsk(values: OptionValues): Boolean =
+  private[standalone] def mayAsk(values: OptionValues): Boolean =
     values.choice(PmeOptions.CallFrom) != "executor" && !isDirect(values)
 
   private def ask(route: ConfigurationRoute, request: => String): Option[KeyDesk] =
@@ -62,7 +62,7 @@ private[pmeparquet] object ConfigurationDesks {
         Nil
     }
 
-  private final class Opened(val source: RenewedSource, val keks: SharedKeks, val desk: KeyDesk)
+  private final class Opened(val source: RenewedSource, val keks: SharedKeks, val broker: KeyDesk)
       extends Expiring {
     override def sweep(): Unit = {
       source.sweep()
@@ -72,7 +72,7 @@ private[pmeparquet] object ConfigurationDesks {
   private val opened = new ConcurrentHashMap[String, Opened]
 
   /**
-   * Answers a request for the desk of a configuration. Desks stay open as long as the driver: executors may keep them.
+   * Answers a request for the key broker of a configuration. Brokers stay open as long as the driver: executors may keep them.
    * ''Driver only.''
    *
    * @param request as [[ConfigurationIdentity.requestOf]] makes it
@@ -86,7 +86,7 @@ private[pmeparquet] object ConfigurationDesks {
             .orElse(
               found(request, own).map(conf => opened.computeIfAbsent(request, _ => open(conf, route)))
             )
-            .map(_.desk)
+            .map(_.broker)
         )
       catch { case failed: PmeException => Left(failed) }
     )
@@ -100,7 +100,7 @@ private[pmeparquet] object ConfigurationDesks {
     val lifetimeMillis = Settings.lifetimeMillis(ConfigurationOptions.of(conf))
     val user = UserGroupInformation.getCurrentUser
     val openKms: PrivilegedAction[KmsSource] = () => {
-      val settings = ConfigurationScopes.kms(ConfigurationOptions.of(conf), conf)
+      val settings = ConfigurationOptions.kms(ConfigurationOptions.of(conf), conf)
       new KmsSource(KmsAccess.open(settings, conf), lifetimeMillis)
     }
     val source = new RenewedSource(lifetimeMillis, () => user.doAs(openKms))
@@ -113,7 +113,7 @@ private[pmeparquet] object ConfigurationDesks {
 }
 
 /** A KMS that is opened again after the lifetime of its keys, so that changed secrets are found. */
-private[alone] final class RenewedSource(lifetimeMillis: Long, open: () => KmsSource) extends KeySource {
+private[standalone] final class RenewedSource(lifetimeMillis: Long, open: () => KmsSource) extends KeySource {
   private val current = new RecentValues[Unit, KmsSource](1, lifetimeMillis)
 
   private def source: KmsSource = current.get(())(open())

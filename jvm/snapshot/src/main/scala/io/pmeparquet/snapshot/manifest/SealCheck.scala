@@ -1,4 +1,4 @@
-package io.pmeparquet.snapshot.seal
+package io.pmeparquet.snapshot.manifest
 
 import java.io.ByteArrayInputStream
 import java.security.{GeneralSecurityException, MessageDigest, PublicKey}
@@ -9,7 +9,6 @@ import scala.util.Try
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException, Secret}
 import io.pmeparquet.keys.{KeySource, PublicKeys, WrappedKey}
-import io.pmeparquet.snapshot.manifest.SealLine
 
 /**
  * Verifies seals. With a public key, only its signatures are accepted; without one, only HMACs. ''Driver only.''

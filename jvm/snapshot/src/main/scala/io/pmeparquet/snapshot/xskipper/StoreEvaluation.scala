@@ -7,7 +7,7 @@ import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate, Operato
 import org.apache.parquet.io.api.Binary
 
 import io.pmeparquet.parquet.schema.PredicateColumns
-import io.pmeparquet.parquet.summary.{ColumnSummary, FileJudge, KnownColumn, Proof, SummaryKind}
+import io.pmeparquet.parquet.summary.{ColumnSummary, FileEvaluation, KnownColumn, Proof, SummaryKind}
 
 /** Opens Spark's sketches. */
 private[pmeparquet] trait SketchLookup {
@@ -20,19 +20,19 @@ private[pmeparquet] trait SketchLookup {
 }
 
 /**
- * Decides whether a data file can hold a row for a query, by what a store says of it. [[FileJudge]] judges; this adds
+ * Decides whether a data file can hold a row for a query, by what a store says of it. [[FileEvaluation]] does it; this adds
  * what is different in a store: it does not count nulls, its bounds of floating-point columns may leave out NaN, and its
  * Bloom filters are Spark's. For one thread.
  *
  * @param conditions each of which a row must fulfil, without NOT (`LogicalInverseRewriter`)
  * @param types of the columns, by their paths in the conditions
  */
-private[pmeparquet] final class StoreJudge(
+private[pmeparquet] final class StoreEvaluation(
     conditions: Seq[FilterPredicate],
     types: Map[Seq[String], StoredType],
     sketches: SketchLookup
 ) {
-  import StoreJudge._
+  import StoreEvaluation._
 
   private val condition: Option[FilterPredicate] = conditions.reduceOption(FilterApi.and)
 
@@ -56,8 +56,8 @@ private[pmeparquet] final class StoreJudge(
       known: Map[Seq[String], Seq[ColumnSummary]]
   ): Option[Proof] = {
     val exact = known.map { case (path, all) => path -> all.filterNot(mayLackNaN(path, _)) }
-    judged(withoutNaN(predicate), known)
-      .orElse(judged(predicate, exact))
+    proved(withoutNaN(predicate), known)
+      .orElse(proved(predicate, exact))
       .orElse(
         exact.iterator.flatMap { case (path, _) => byValues(predicate, path, exact) }.take(1).toSeq.headOption
       )
@@ -70,20 +70,20 @@ private[pmeparquet] final class StoreJudge(
       known: Map[Seq[String], Seq[ColumnSummary]]
   ): Option[Proof] = known(path)
     .collectFirst { case ColumnSummary.ValueList(values, _) => values }
-    .filter(values => values.nonEmpty && values.size <= MostJudgedAlone)
+    .filter(values => values.nonEmpty && values.size <= MostTriedByOne)
     .filter(_.forall { value =>
       val both = Seq(
         ColumnSummary.Range(Some(value -> value), StoredSummary.UnknownNulls),
         ColumnSummary.ValueList(List(value), StoredSummary.UnknownNulls)
       )
-      judged(predicate, known.updated(path, both)).isDefined
+      proved(predicate, known.updated(path, both)).isDefined
     })
     .map(values => Proof(Set(path -> SummaryKind.ValueList(values.size))))
 
-  private def judged(
+  private def proved(
       predicate: FilterPredicate,
       known: Map[Seq[String], Seq[ColumnSummary]]
-  ): Option[Proof] = FileJudge.holdsNone(
+  ): Option[Proof] = FileEvaluation.holdsNone(
     predicate,
     known.map { case (path, all) =>
       path -> new KnownColumn(types(path).leaf(path.last), all.map(withUnknownNulls))
@@ -106,7 +106,7 @@ private[pmeparquet] final class StoreJudge(
   private def withoutNaN(predicate: FilterPredicate): FilterPredicate = predicate match {
     case and: Operators.And => FilterApi.and(withoutNaN(and.getLeft), withoutNaN(and.getRight))
     case or: Operators.Or => FilterApi.or(withoutNaN(or.getLeft), withoutNaN(or.getRight))
-    // FileJudge judges no comparison with NaN.
+    // FileEvaluation proves no comparison with NaN.
     case _: Operators.Eq[_] | _: Operators.In[_] | _: Operators.Lt[_] | _: Operators.LtEq[_] => predicate
     case other if columnOf(other).forall(isFloating) => FilterApi.not(other)
     case other => other
@@ -162,15 +162,15 @@ private[pmeparquet] final class StoreJudge(
   }
 }
 
-private object StoreJudge {
+private object StoreEvaluation {
 
   /** Stores state no fpp that a proof could depend on. */
   private val AnyBloom = SummaryKind.Bloom(0.01, None)
 
   /** Longer lists are only asked for single values. */
-  private val MostJudgedAlone = 256
+  private val MostTriedByOne = 256
 
-  /** Of a file with some nulls and some other values, which is all that [[FileJudge]] makes of the numbers. */
+  /** Of a file with some nulls and some other values, which is all that [[FileEvaluation]] makes of the numbers. */
   private val RowsOfUnknownNumber = 2L
   private val SomeNulls = 1L
 

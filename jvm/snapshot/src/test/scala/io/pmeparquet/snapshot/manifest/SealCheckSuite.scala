@@ -1,11 +1,10 @@
-package io.pmeparquet.snapshot.seal
+package io.pmeparquet.snapshot.manifest
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.{KeyPair, KeyPairGenerator, PublicKey, SecureRandom, Signature}
 import java.security.spec.ECGenParameterSpec
 
 import io.pmeparquet.keys.{PublicKeys, SigningKey}
-import io.pmeparquet.snapshot.manifest.SealLine
 import io.pmeparquet.snapshot.TableSuite
 import io.pmeparquet.snapshot.TableSuite.{Damaged, NotAuthentic}
 import io.pmeparquet.AesKey
